@@ -1,0 +1,111 @@
+"""Hard limits: searches, tokens, seconds, dollars.
+
+A search is counted before it starts. A model call reserves what it may use before it starts and is
+settled with what it used, so that parallel calls together overspend by at most the one that was
+admitted last. Reaching a limit raises `BudgetExhausted`; the strategy then answers from what it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from wellread.errors import BudgetExhausted
+from wellread.types import Completion, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """None means no limit. Tokens are input and output together."""
+
+    searches: int | None = None
+    tokens: int | None = None
+    seconds: float | None = 300.0
+    cost: float | None = None
+
+
+@dataclass(slots=True)
+class _Reservation:
+    tokens: int
+    cost: float
+
+
+class Budget:
+    """The purse of one run. Not thread-safe: it lives on the run's event loop."""
+
+    def __init__(self, limits: Limits, clock: Callable[[], float]) -> None:
+        self.limits = limits
+        self.usage = Usage()
+        self._clock = clock
+        self._begun = clock()
+        self._reserved: list[_Reservation] = []
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the run began."""
+        return self._clock() - self._begun
+
+    def seconds_left(self) -> float | None:
+        """None without a limit; never below zero."""
+        return None if self.limits.seconds is None else max(0.0, self.limits.seconds - self.seconds)
+
+    def tokens_left(self) -> int | None:
+        """What is neither spent nor reserved; None without a limit."""
+        if self.limits.tokens is None:
+            return None
+        spent = self.usage.input_tokens + self.usage.output_tokens
+        return max(0, self.limits.tokens - spent - sum(r.tokens for r in self._reserved))
+
+    def check(self) -> None:
+        """Raise when a limit that stops a model call is reached."""
+        self._check_time()
+        if self.tokens_left() == 0:
+            raise BudgetExhausted("tokens")
+        if self.limits.cost is not None:
+            spent = (self.usage.cost or 0.0) + sum(r.cost for r in self._reserved)
+            if spent >= self.limits.cost:
+                raise BudgetExhausted("cost")
+
+    def search(self) -> None:
+        """Count a search that is about to start."""
+        self._check_time()
+        if self.limits.searches is not None and self.usage.searches >= self.limits.searches:
+            raise BudgetExhausted("searches")
+        self.usage = replace(self.usage, searches=self.usage.searches + 1)
+
+    def page(self) -> None:
+        """Count a page that is about to be read."""
+        self._check_time()
+        self.usage = replace(self.usage, pages=self.usage.pages + 1)
+
+    def pairs(self, count: int) -> None:
+        """Count pairs that the evaluator has read."""
+        self.usage = replace(self.usage, pairs=self.usage.pairs + count)
+
+    @contextmanager
+    def call(self, tokens: int, cost: float = 0.0) -> Iterator[None]:
+        """Hold `tokens` and `cost` back while a model call runs; `spend` settles it."""
+        self.check()
+        reservation = _Reservation(tokens, cost)
+        self._reserved.append(reservation)
+        try:
+            yield
+        finally:
+            self._reserved.remove(reservation)
+
+    def spend(self, completion: Completion) -> None:
+        """Count a finished model call. An unknown price makes the whole cost unknown."""
+        usage = self.usage
+        known = usage.cost is not None and completion.cost is not None
+        self.usage = replace(
+            usage,
+            model_calls=usage.model_calls + 1,
+            input_tokens=usage.input_tokens + completion.input_tokens,
+            output_tokens=usage.output_tokens + completion.output_tokens,
+            cost=(usage.cost or 0.0) + (completion.cost or 0.0) if known else None,
+        )
+
+    def _check_time(self) -> None:
+        if self.seconds_left() == 0:
+            raise BudgetExhausted("seconds")

@@ -1,0 +1,138 @@
+"""Everything that can go wrong, as one tree.
+
+    WellreadError
+    ├── UsageError            what was asked makes no sense: question, flag, spec, parameter  (exit status 2)
+    │   └── SettingsError     a broken or unknown setting in the file or the environment
+    ├── MissingExtra          an optional part is not installed; says what to install
+    ├── DamagedFile           weights, index or recording that fail their check
+    ├── BudgetExhausted       a limit was reached; strategies answer from what they have
+    ├── SourceError           a search service failed, with its own words
+    │   └── SourceBusy        … and asks to come back later (rate limit, overload)
+    ├── ReadError             a page or file could not be read
+    │   └── Blocked           … because the guard or robots.txt forbids it
+    ├── EmbedderError         the embedder failed
+    ├── IndexFault            a local index cannot be opened, written or searched
+    ├── ModelError            a language model failed, with the provider's own words
+    │   ├── WrongKey          no key, or a key the provider refuses
+    │   ├── UnknownModel      no model of that name there
+    │   ├── ContextTooLong    the prompt does not fit the model's window
+    │   ├── ModelBusy         rate limit or overload, after the retries
+    │   ├── BrokenStream      the connection broke while the model was speaking
+    │   └── BadOutput         the model's words could not be understood, even after a repair
+    └── ReplayMismatch        a replayed run asked for something that was not recorded
+
+Errors carry facts; they never log and never format for a terminal.
+"""
+
+from __future__ import annotations
+
+
+class WellreadError(Exception):
+    """The root. `str(error)` is one line a person can act on."""
+
+
+class UsageError(WellreadError):
+    """The request itself is wrong."""
+
+
+class SettingsError(UsageError):
+    """A setting in the file or the environment is wrong."""
+
+
+class MissingExtra(WellreadError):
+    """An optional part is needed and not installed."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f'{what} needs an optional part: pip install "wellread[{extra}]"')
+        self.extra = extra
+
+
+class DamagedFile(WellreadError):
+    """A file that wellread wrote or shipped is not what it should be."""
+
+
+class BudgetExhausted(WellreadError):
+    """A limit of the run was reached."""
+
+    def __init__(self, limit: str) -> None:
+        super().__init__(f"the limit on {limit} is reached")
+        self.limit = limit
+
+
+class SourceError(WellreadError):
+    """A search service failed."""
+
+    def __init__(self, source: str, message: str) -> None:
+        super().__init__(f"{source}: {message}")
+        self.source = source
+        self.message = message
+
+
+class SourceBusy(SourceError):
+    """A search service asks to come back later."""
+
+    def __init__(self, source: str, message: str, retry_after: float | None = None) -> None:
+        super().__init__(source, message)
+        self.retry_after = retry_after
+
+
+class ReadError(WellreadError):
+    """A page or file could not be read."""
+
+    def __init__(self, url: str, reason: str) -> None:
+        super().__init__(f"{url}: {reason}")
+        self.url = url
+        self.reason = reason
+
+
+class Blocked(ReadError):
+    """The guard or robots.txt forbids this address."""
+
+
+class EmbedderError(WellreadError):
+    """The embedder failed."""
+
+
+class IndexFault(WellreadError):
+    """A local index cannot be opened, written or searched."""
+
+
+class ModelError(WellreadError):
+    """A language model failed."""
+
+    def __init__(self, model: str, message: str) -> None:
+        super().__init__(f"{model}: {message}")
+        self.model = model
+        self.message = message
+
+
+class WrongKey(ModelError):
+    """No key, or one that the provider refuses."""
+
+
+class UnknownModel(ModelError):
+    """The provider has no model of that name."""
+
+
+class ContextTooLong(ModelError):
+    """The prompt does not fit."""
+
+
+class ModelBusy(ModelError):
+    """Rate limit or overload, still there after the retries."""
+
+    def __init__(self, model: str, message: str, retry_after: float | None = None) -> None:
+        super().__init__(model, message)
+        self.retry_after = retry_after
+
+
+class BrokenStream(ModelError):
+    """The connection broke while the model was speaking."""
+
+
+class BadOutput(ModelError):
+    """The model's words could not be understood."""
+
+
+class ReplayMismatch(WellreadError):
+    """The replayed run departs from its recording."""

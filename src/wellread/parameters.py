@@ -1,0 +1,129 @@
+"""Typed parameters from text: `--param top_k=5`, `?pageSize=50`, settings in a file.
+
+A parameter set is a frozen dataclass whose fields have defaults and, under `metadata["help"]`, one
+line of help. `fill` turns strings into its types and names the known parameters when one is unknown.
+"""
+
+from __future__ import annotations
+
+import difflib
+import types
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Any, Literal, Protocol, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+from wellread.errors import UsageError
+
+
+class _Dataclass(Protocol):
+    __dataclass_fields__: Mapping[str, Any]
+
+
+T = TypeVar("T", bound=_Dataclass)
+_TRUE = {"1", "true", "yes", "on"}
+_FALSE = {"0", "false", "no", "off"}
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter, as help texts show it."""
+
+    name: str
+    kind: str
+    default: object
+    help: str
+
+
+def param(default: Any, help: str) -> Any:
+    """A dataclass field with a default and its line of help."""
+    return field(default=default, metadata={"help": help})
+
+
+def describe(cls: type[_Dataclass]) -> list[Parameter]:
+    """The parameters of a set, in the order they are written."""
+    hints = get_type_hints(cls)
+    return [
+        Parameter(
+            name=f.name,
+            kind=_kind(hints[f.name]),
+            default=None if f.default is MISSING else f.default,
+            help=str(f.metadata.get("help", "")),
+        )
+        for f in fields(cls)
+    ]
+
+
+def fill(cls: type[T], values: Mapping[str, object], owner: str) -> T:
+    """An instance of `cls` with `values` in place of the defaults; `owner` is named in errors."""
+    hints = get_type_hints(cls)
+    known = {f.name for f in fields(cls)}
+    for name in values:
+        if name not in known:
+            raise UsageError(_unknown(name, known, owner))
+    converted = {name: _convert(hints[name], value, f"{owner}: {name}") for name, value in values.items()}
+    try:
+        return cls(**converted)
+    except ValueError as problem:  # a set may check its own values in __post_init__
+        raise UsageError(f"{owner}: {problem}") from problem
+
+
+def _unknown(name: str, known: set[str], owner: str) -> str:
+    close = difflib.get_close_matches(name, known, n=1)
+    hint = f" (did you mean {close[0]}?)" if close else ""
+    return f"{owner} has no parameter {name!r}{hint}; it has: {', '.join(sorted(known)) or 'none'}"
+
+
+def _kind(hint: Any) -> str:
+    origin = get_origin(hint)
+    if origin is Literal:
+        return "|".join(str(choice) for choice in get_args(hint))
+    if origin in (Union, types.UnionType):
+        return "|".join("none" if part is type(None) else _kind(part) for part in get_args(hint))
+    if origin is tuple:
+        return f"{_kind(get_args(hint)[0])},…"
+    return str(getattr(hint, "__name__", hint))
+
+
+def _convert(hint: Any, value: object, where: str) -> object:
+    origin = get_origin(hint)
+    if origin in (Union, types.UnionType):
+        return _convert_union(hint, value, where)
+    if origin is Literal:
+        if value in get_args(hint):
+            return value
+        raise UsageError(f"{where} must be one of {', '.join(map(str, get_args(hint)))}, not {value!r}")
+    if origin is tuple:
+        items = value.split(",") if isinstance(value, str) else cast("list[object]", value)
+        return tuple(_convert(get_args(hint)[0], item.strip() if isinstance(item, str) else item, where) for item in items)
+    if hint is bool:
+        return _bool(value, where)
+    return _scalar(hint, value, where)
+
+
+def _convert_union(hint: Any, value: object, where: str) -> object:
+    parts = get_args(hint)
+    if type(None) in parts and (value is None or (isinstance(value, str) and value.lower() in ("none", ""))):
+        return None
+    rest = [part for part in parts if part is not type(None)]
+    return _convert(rest[0], value, where)
+
+
+def _bool(value: object, where: str) -> bool:
+    if isinstance(value, bool):
+        return value
+    text = str(value).lower()
+    if text in _TRUE | _FALSE:
+        return text in _TRUE
+    raise UsageError(f"{where} must be true or false, not {value!r}")
+
+
+def _scalar(hint: Any, value: object, where: str) -> object:
+    if hint is str:
+        return str(value)
+    try:
+        number: int | float = int(str(value)) if hint is int else float(str(value))
+    except ValueError:
+        raise UsageError(f"{where} must be {'a whole number' if hint is int else 'a number'}, not {value!r}") from None
+    if number != number or number in (float("inf"), float("-inf")):
+        raise UsageError(f"{where} must be finite")
+    return number

@@ -1,0 +1,123 @@
+"""The seams. Each has one or two methods; adapters translate, so nobody above sees a vendor's types."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, runtime_checkable
+
+from wellread.types import Capabilities, Completion, Effort, Grade, Hit, Page, Passage, Prompt, Query, Reading
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@runtime_checkable
+class Source(Protocol):
+    """Something that can be searched. `hint` tells a model how to query it well."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def hint(self) -> str: ...
+    async def search(self, query: Query) -> Sequence[Hit]:
+        """Best first. Nothing found is an empty list; a failing service raises `SourceError`."""
+        ...
+
+
+@runtime_checkable
+class Closing(Protocol):
+    """Parts that hold connections or files may have this; the engine calls it at the end."""
+
+    async def aclose(self) -> None: ...
+
+
+@runtime_checkable
+class Model(Protocol):
+    """A language model."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def capabilities(self) -> Capabilities: ...
+    def stream(self, prompt: Prompt) -> AsyncIterator[str | Completion]:
+        """Pieces of text as they come; the last item is the `Completion` with the whole text."""
+        ...
+
+    def count_tokens(self, text: str) -> int:
+        """Exact where the model can tell, else an estimate that errs upwards."""
+        ...
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """Texts to unit vectors of float32. Queries and passages may be prompted differently."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def dimensions(self) -> int: ...
+    async def embed(self, texts: Sequence[str], *, kind: Literal["query", "passage"]) -> NDArray[np.float32]: ...
+
+
+@runtime_checkable
+class Reranker(Protocol):
+    """Relevance of passages to a question; one score each, in the order given."""
+
+    async def rerank(self, question: str, passages: Sequence[Passage]) -> Sequence[float]: ...
+
+
+@runtime_checkable
+class Grader(Protocol):
+    """Judges passages; with calibrated scores where it has them."""
+
+    async def grade(self, question: str, passages: Sequence[Passage]) -> Sequence[Grade]: ...
+
+
+@runtime_checkable
+class AnswerReader(Protocol):
+    """Reads a short answer out of passages, best first; `pairs` are read together."""
+
+    async def read(self, question: str, passages: Sequence[Passage]) -> Sequence[Reading]: ...
+
+
+@runtime_checkable
+class PageReader(Protocol):
+    """Fetches a page (or a file) and returns its main text; raises `ReadError`."""
+
+    async def read(self, url: str) -> Page: ...
+
+
+class Kit(Protocol):
+    """Where parts come from: built from settings on first use, shared within one engine.
+
+    Plugin factories get it, so that a source can ask for an embedder without knowing which.
+    """
+
+    @property
+    def effort(self) -> Effort: ...
+    @property
+    def cache(self) -> bool:
+        """False with `--no-cache`: nothing may come from an HTTP cache."""
+        ...
+
+    @property
+    def environ(self) -> Mapping[str, str]: ...
+    def source(self, spec: str) -> Source: ...
+    def model(self, spec: str | None = None) -> Model:
+        """The run's model, or the one named; raises `UsageError` when there is none."""
+        ...
+
+    def embedder(self, spec: str | None = None) -> Embedder: ...
+    def reranker(self, spec: str | None = None) -> Reranker | None: ...
+    def grader(self, spec: str | None = None) -> Grader | None: ...
+    def answer_reader(self) -> AnswerReader | None: ...
+    def pages(self) -> PageReader: ...
+
+
+class StrategyType(Protocol):
+    """A strategy's class, as a plugin offers it. `Params` is a frozen dataclass (see `parameters`)."""
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    needs_model: ClassVar[bool]

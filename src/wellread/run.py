@@ -1,0 +1,204 @@
+"""What a strategy works with: one run's question, parts, purse and numbered passages.
+
+Every method that touches the outside charges the budget, keeps to the time left, bounds concurrency
+and reports what it did, so that no strategy can forget to. Events go to `emit` the moment they
+happen, also from parallel work.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol, TypeVar
+
+from wellread import events
+from wellread.budget import Budget
+from wellread.citations import check
+from wellread.errors import BudgetExhausted, ReadError, SourceError
+from wellread.protocols import Kit, Model, Source
+from wellread.types import Answer, Completion, Hit, Outcome, Page, Passage, Prompt, Query
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Run:
+    """Mutable on purpose and private to one run: the purse empties, passages get numbers."""
+
+    question: str
+    strategy: str
+    source: Source
+    kit: Kit
+    budget: Budget
+    emit: Callable[[events.Event], None]
+    clock: Callable[[], float]
+    today: str  # ISO date; prompts know it
+    marker: str  # random per run; fences foreign text in prompts
+    fallback: Source | None = None
+    history: tuple[tuple[str, str], ...] = ()  # earlier questions and answers of a chat
+    model_name: str | None = None
+    passages: dict[int, Passage] = field(default_factory=dict[int, Passage])
+    _numbers: dict[str, int] = field(default_factory=dict[str, int])
+    _slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(32))
+
+    async def search(
+        self, text: str, *, limit: int = 10, source: Source | None = None, since: str | None = None, until: str | None = None
+    ) -> tuple[Hit, ...]:
+        """Hits for one query. A failing source is reported and gives no hits; a budget raises."""
+        where = source or self.source
+        self.budget.search()
+        self.emit(events.Searching(text, (where.name,)))
+        begun = self.clock()
+        failures: tuple[str, ...] = ()
+        hits: tuple[Hit, ...] = ()
+        try:
+            query = Query(text, limit, since, until)
+            hits = tuple(await self.timed(self._slotted(where.search(query))))
+        except SourceError as problem:
+            failures = (str(problem),)
+        self.emit(events.Searched(text, hits, self.clock() - begun, failures))
+        return hits
+
+    async def read(self, url: str) -> Page | None:
+        """The page behind an address, or None when it cannot be read (which is reported)."""
+        self.budget.page()
+        self.emit(events.Reading(url))
+        begun = self.clock()
+        try:
+            page = await self.timed(self._slotted(self.kit.pages().read(url)))
+        except ReadError as problem:
+            self.emit(events.PageFailed(url, problem.reason))
+            return None
+        self.emit(events.PageRead(url, page.title, len(page.passages), self.clock() - begun))
+        return page
+
+    async def generate(self, prompt: Prompt, *, role: str, model: Model | None = None) -> AsyncIterator[str | Completion]:
+        """Stream one model call; the last item is the completion."""
+        chosen = model or self.kit.model()
+        prompt = self._within_tokens(prompt)
+        begun = self.clock()
+        completion: Completion | None = None
+        async with self._slots:
+            with self.budget.call(self._estimate(chosen, prompt)):
+                stream = chosen.stream(prompt)
+                try:
+                    while (item := await self.timed(_next(stream))) is not None:
+                        if isinstance(item, Completion):
+                            completion = item
+                            break
+                        yield item
+                finally:
+                    await _close(stream)
+                if completion is not None:
+                    self.budget.spend(completion)
+        if completion is None:
+            completion = Completion("")
+        self.emit(
+            events.ModelCalled(
+                role, chosen.name, completion.input_tokens, completion.output_tokens, completion.cost, self.clock() - begun
+            )
+        )
+        yield completion
+
+    async def complete(self, prompt: Prompt, *, role: str, model: Model | None = None) -> Completion:
+        """One model call, whole."""
+        last: str | Completion = ""
+        async for item in self.generate(prompt, role=role, model=model):
+            last = item
+        assert isinstance(last, Completion)
+        return last
+
+    async def gather(self, jobs: Sequence[Awaitable[T]]) -> list[T]:
+        """Run jobs together; the first error cancels the others."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(_awaited(job)) for job in jobs]
+        except BaseExceptionGroup as several:  # callers handle single errors: a budget, a model
+            raise several.exceptions[0] from None
+        return [task.result() for task in tasks]
+
+    async def timed(self, job: Awaitable[T]) -> T:
+        """Wait for a job no longer than the run may still take."""
+        try:
+            async with asyncio.timeout(self.budget.seconds_left()) as timeout:
+                return await job
+        except TimeoutError:
+            if timeout.expired():
+                raise BudgetExhausted("seconds") from None
+            raise
+
+    def number(self, passage: Passage) -> int:
+        """The passage's number in this run; a new one is reported."""
+        known = self._numbers.get(passage.id)
+        if known is not None:
+            return known
+        number = len(self._numbers) + 1
+        self._numbers[passage.id] = number
+        self.passages[number] = passage
+        self.emit(events.Numbered(number, passage))
+        return number
+
+    def answer(
+        self,
+        text: str,
+        *,
+        outcome: Outcome = "answered",
+        reason: str | None = None,
+        short: str | None = None,
+        confidence: float | None = None,
+    ) -> Answer:
+        """The finished answer, its sentences checked against the numbered passages."""
+        return Answer(
+            question=self.question,
+            text=text,
+            outcome=outcome,
+            strategy=self.strategy,
+            reason=reason,
+            model=self.model_name,
+            short=short,
+            confidence=confidence,
+            sentences=tuple(check(text, self.passages)),
+            passages=dict(self.passages),
+            usage=self.budget.usage,
+            seconds=self.budget.seconds,
+        )
+
+    async def _slotted(self, job: Awaitable[T]) -> T:
+        async with self._slots:
+            return await job
+
+    def _within_tokens(self, prompt: Prompt) -> Prompt:
+        """Never ask for more tokens than the budget has left."""
+        left = self.budget.tokens_left()
+        if left is None or left == 0:
+            return prompt
+        asked = left if prompt.max_tokens is None else min(left, prompt.max_tokens)
+        return replace(prompt, max_tokens=asked)
+
+    def _estimate(self, model: Model, prompt: Prompt) -> int:
+        if self.budget.limits.tokens is None:
+            return 0
+        return sum(model.count_tokens(message.text) for message in prompt.messages) + (prompt.max_tokens or 0)
+
+
+class _Closable(Protocol):
+    async def aclose(self) -> None: ...
+
+
+async def _next(stream: AsyncIterator[T]) -> T | None:
+    return await anext(stream, None)
+
+
+async def _close(stream: object) -> None:
+    if isinstance(stream, _Closable | AsyncIterator) and hasattr(stream, "aclose"):
+        await stream.aclose()  # pyright: ignore[reportAttributeAccessIssue]
+
+
+async def _awaited(job: Awaitable[T]) -> T:
+    return await job
+
+
+def as_values(params: object) -> Mapping[str, object]:
+    """A parameter set as plain values, for the `Started` event."""
+    return {name: getattr(params, name) for name in getattr(params, "__dataclass_fields__", {})}

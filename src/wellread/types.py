@@ -1,0 +1,247 @@
+"""The values that travel through a run. All frozen; scores are always "higher is better"."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+Outcome = Literal["answered", "unsure", "exhausted", "failed"]
+Effort = Literal["low", "normal", "high"]
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """`name`, `name:argument` or `name:argument?key=value&key=value`, taken apart."""
+
+    name: str
+    argument: str = ""
+    options: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def __str__(self) -> str:
+        text = f"{self.name}:{self.argument}" if self.argument else self.name
+        if self.options:
+            text += "?" + "&".join(f"{key}={value}" for key, value in self.options.items())
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What a source is asked. A source that cannot filter by date or language ignores these."""
+
+    text: str
+    limit: int = 10
+    since: str | None = None  # ISO dates
+    until: str | None = None
+    language: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One search result. `text` is None until the page behind it is read."""
+
+    id: str
+    title: str
+    url: str | None = None
+    text: str | None = None
+    snippet: str = ""
+    published: str | None = None  # ISO date or date-time
+    score: float = 0.0
+    source: str = ""
+    document: str | None = None  # set when the hit is a whole passage of a local index
+    links: tuple[str, ...] = ()  # titles that the passage refers to
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A piece of text that can be cited: `quote == text[start:end]`."""
+
+    id: str
+    text: str
+    title: str = ""
+    url: str | None = None
+    source: str = ""
+    published: str | None = None
+    document: str | None = None
+    links: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, hit: Hit) -> Passage:
+        """The passage that a hit carries: its text, or its snippet when nothing was read."""
+        return cls(
+            id=hit.id,
+            text=hit.text if hit.text is not None else hit.snippet,
+            title=hit.title,
+            url=hit.url,
+            source=hit.source,
+            published=hit.published,
+            document=hit.document,
+            links=hit.links,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page or file after reading: main text in order, boilerplate gone."""
+
+    url: str
+    title: str
+    passages: tuple[str, ...]
+    published: str | None = None
+    author: str | None = None
+    language: str | None = None
+    kind: str = "html"
+
+    @property
+    def text(self) -> str:
+        return "\n\n".join(self.passages)
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """The words of one passage that carry one sentence."""
+
+    number: int
+    passage: Passage
+    start: int
+    end: int
+    support: float  # 0 to 1
+
+    @property
+    def quote(self) -> str:
+        return self.passage.text[self.start : self.end]
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence of an answer with what carries it. Not `supported`: a reader must be warned."""
+
+    text: str
+    start: int
+    end: int
+    supported: bool
+    citations: tuple[Citation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a run has cost so far. A cost of None means: at least one price is not known."""
+
+    searches: int = 0
+    pages: int = 0
+    model_calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    pairs: int = 0  # question-passage pairs read by the evaluator
+    cost: float | None = 0.0  # US dollars
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a run ends with. An `unsure` or `failed` one says why in `reason`."""
+
+    question: str
+    text: str
+    outcome: Outcome
+    strategy: str
+    reason: str | None = None
+    model: str | None = None
+    short: str | None = None  # a few words, where the strategy can tell them
+    confidence: float | None = None
+    sentences: tuple[Sentence, ...] = ()
+    passages: Mapping[int, Passage] = field(default_factory=dict[int, Passage])
+    usage: Usage = field(default_factory=Usage)
+    seconds: float = 0.0
+
+    @property
+    def citations(self) -> tuple[Citation, ...]:
+        """Each citation once, in the order of the answer."""
+        seen: dict[tuple[int, int, int], Citation] = {}
+        for sentence in self.sentences:
+            for citation in sentence.citations:
+                seen.setdefault((citation.number, citation.start, citation.end), citation)
+        return tuple(seen.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Grade:
+    """How a grader judged one passage. `score` is a probability where the grader has one."""
+
+    relevant: bool
+    score: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A short answer found in a passage: its place there, or yes/no, or nothing at all."""
+
+    kind: Literal["span", "yes", "no", "none"]
+    text: str = ""
+    passage: int = 0  # which of the passages that were read
+    start: int = 0
+    end: int = 0
+    confidence: float = 0.0  # calibrated: how often such an answer is right
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a conversation with a model."""
+
+    role: Literal["system", "user", "assistant", "tool"]
+    text: str
+    tool_calls: tuple[ToolCall, ...] = ()  # of an assistant
+    tool_call_id: str | None = None  # of a tool's answer
+    tool_name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A model asks for a tool."""
+
+    id: str
+    name: str
+    arguments: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool as a model sees it; `schema` is the JSON schema of its arguments."""
+
+    name: str
+    description: str
+    schema: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """One request to a model. A trailing assistant message is to be continued."""
+
+    messages: tuple[Message, ...]
+    stop: tuple[str, ...] = ()
+    max_tokens: int | None = None
+    temperature: float = 0.0
+    schema: Mapping[str, object] | None = None  # ask for JSON of this shape
+    tools: tuple[Tool, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """A model's finished reply. `stopped_at` is the stop sequence that ended it, left out of `text`."""
+
+    text: str
+    finish: Literal["end", "stop", "length", "tools", "refusal"] = "end"
+    stopped_at: str | None = None
+    tool_calls: tuple[ToolCall, ...] = ()
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a model can do; strategies choose their form by it."""
+
+    context_tokens: int | None = None
+    continues: bool = False  # goes on from a partial assistant message
+    tools: bool = False
+    schemas: bool = False
