@@ -7,7 +7,7 @@ admitted last. Reaching a limit raises `BudgetExhausted`; the strategy then answ
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -84,7 +84,7 @@ class Budget:
         self.usage = replace(self.usage, pairs=self.usage.pairs + count)
 
     @contextmanager
-    def call(self, tokens: int, cost: float = 0.0) -> Iterator[None]:
+    def call(self, tokens: int, cost: float = 0.0) -> Generator[None, None, None]:
         """Hold `tokens` and `cost` back while a model call runs; `spend` settles it."""
         self.check()
         reservation = _Reservation(tokens, cost)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Literal
+from typing import Literal, cast
 
 from wellread.types import Answer, Hit, Passage
 
@@ -164,9 +164,9 @@ def to_json(value: object) -> object:
         body = {f.name: to_json(getattr(value, f.name)) for f in fields(value)}
         return {"event": event_name(value), **body} if isinstance(value, Event) else body
     if isinstance(value, Mapping):
-        return {str(key): to_json(item) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        return {str(key): to_json(item) for key, item in cast("Mapping[object, object]", value).items()}
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):
-        return [to_json(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
+        return [to_json(item) for item in cast("Sequence[object]", value)]
     return value
 
 

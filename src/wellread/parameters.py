@@ -10,16 +10,14 @@ import difflib
 import types
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
-from typing import Any, Literal, Protocol, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from wellread.errors import UsageError
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
-class _Dataclass(Protocol):
-    __dataclass_fields__: Mapping[str, Any]
-
-
-T = TypeVar("T", bound=_Dataclass)
+T = TypeVar("T", bound="DataclassInstance")
 _TRUE = {"1", "true", "yes", "on"}
 _FALSE = {"0", "false", "no", "off"}
 
@@ -39,7 +37,7 @@ def param(default: Any, help: str) -> Any:
     return field(default=default, metadata={"help": help})
 
 
-def describe(cls: type[_Dataclass]) -> list[Parameter]:
+def describe(cls: type[DataclassInstance]) -> list[Parameter]:
     """The parameters of a set, in the order they are written."""
     hints = get_type_hints(cls)
     return [
@@ -97,6 +95,8 @@ def _convert(hint: Any, value: object, where: str) -> object:
         return tuple(_convert(get_args(hint)[0], item.strip() if isinstance(item, str) else item, where) for item in items)
     if hint is bool:
         return _bool(value, where)
+    if origin is Mapping:
+        return value
     return _scalar(hint, value, where)
 
 

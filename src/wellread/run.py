@@ -10,13 +10,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from wellread import events
 from wellread.budget import Budget
 from wellread.citations import check
 from wellread.errors import BudgetExhausted, ReadError, SourceError
-from wellread.protocols import Kit, Model, Source
+from wellread.protocols import Closing, Kit, Model, Source
 from wellread.types import Answer, Completion, Hit, Outcome, Page, Passage, Prompt, Query
 
 T = TypeVar("T")
@@ -120,11 +120,12 @@ class Run:
 
     async def timed(self, job: Awaitable[T]) -> T:
         """Wait for a job no longer than the run may still take."""
+        limit = asyncio.timeout(self.budget.seconds_left())
         try:
-            async with asyncio.timeout(self.budget.seconds_left()) as timeout:
+            async with limit:
                 return await job
         except TimeoutError:
-            if timeout.expired():
+            if limit.expired():
                 raise BudgetExhausted("seconds") from None
             raise
 
@@ -182,17 +183,13 @@ class Run:
         return sum(model.count_tokens(message.text) for message in prompt.messages) + (prompt.max_tokens or 0)
 
 
-class _Closable(Protocol):
-    async def aclose(self) -> None: ...
-
-
 async def _next(stream: AsyncIterator[T]) -> T | None:
     return await anext(stream, None)
 
 
 async def _close(stream: object) -> None:
-    if isinstance(stream, _Closable | AsyncIterator) and hasattr(stream, "aclose"):
-        await stream.aclose()  # pyright: ignore[reportAttributeAccessIssue]
+    if isinstance(stream, Closing):
+        await stream.aclose()
 
 
 async def _awaited(job: Awaitable[T]) -> T:

@@ -1,0 +1,230 @@
+"""The only place that wires things together: question in, events out.
+
+engine = Engine(settings)
+async for event in engine.stream("Who invented the telescope?"): …
+answer = await engine.ask("Who invented the telescope?")
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import threading
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Any, TypeVar
+
+from wellread import events, plugins
+from wellread import settings as settings_module
+from wellread.budget import Budget
+from wellread.errors import BudgetExhausted, UsageError, WellreadError
+from wellread.parameters import fill
+from wellread.protocols import Model, Source
+from wellread.run import Run, as_values
+from wellread.settings import Settings
+from wellread.types import Answer, Hit
+from wellread.workshop import NO_MODEL, Workshop
+
+T = TypeVar("T")
+MAX_QUESTION = 20_000  # characters; more is not a question but a document
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What a run takes from outside besides its parts; recording and replay bring their own."""
+
+    clock: Callable[[], float] = time.monotonic
+    today: Callable[[], str] = lambda: date.today().isoformat()
+    marker: Callable[[], str] = lambda: secrets.token_hex(4)
+
+
+class Engine:
+    """Answers questions with the parts its settings name. Close it, or use it as `async with`."""
+
+    def __init__(
+        self,
+        settings: Settings | None = None,
+        *,
+        model: Model | None = None,
+        source: Source | None = None,
+        fallback: Source | None = None,
+        world: World | None = None,
+        wrap: Callable[[str, Any], Any] | None = None,
+        workshop: Workshop | None = None,
+    ) -> None:
+        self.settings = settings if settings is not None else settings_module.load()
+        self.workshop = workshop or Workshop(self.settings, model=model, wrap=wrap)
+        self._source = source
+        self._fallback = fallback
+        self._world = world or World()
+
+    async def __aenter__(self) -> Engine:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close connections and files."""
+        await self.workshop.aclose()
+
+    async def stream(
+        self,
+        question: str,
+        *,
+        strategy: str | None = None,
+        params: Mapping[str, object] | None = None,
+        history: Sequence[tuple[str, str]] = (),
+    ) -> AsyncGenerator[events.Event, None]:
+        """The events of one run; the last is `Answered`. Closing the generator stops the work.
+
+        Wrong usage (an empty question, an unknown parameter) raises before the first event.
+        """
+        chosen, run, queue = self._prepare(clean_question(question), strategy, params or {}, tuple(history))
+        run.emit(self._started(run, chosen))
+        worker = asyncio.create_task(_work(chosen, run, queue))
+        try:
+            while True:
+                event = await queue.get()
+                yield replace(event, at=round(run.budget.seconds, 4))
+                if isinstance(event, events.Answered):
+                    break
+        finally:
+            worker.cancel()
+            with suppress(asyncio.CancelledError):
+                await worker
+
+    async def ask(
+        self,
+        question: str,
+        *,
+        strategy: str | None = None,
+        params: Mapping[str, object] | None = None,
+        history: Sequence[tuple[str, str]] = (),
+    ) -> Answer:
+        """The answer: the last item of `stream`."""
+        async with aclosing(self.stream(question, strategy=strategy, params=params, history=history)) as stream:
+            async for event in stream:
+                if isinstance(event, events.Answered):
+                    return event.answer
+        raise AssertionError("a stream ends with Answered")
+
+    async def search(self, query: str, *, limit: int = 10) -> tuple[Hit, ...]:
+        """Search the configured sources, nothing more."""
+        from wellread.types import Query
+
+        return tuple(await self._main_source().search(Query(clean_question(query), limit)))
+
+    def default_strategy(self) -> str:
+        """`iterative` with a model, `quote` without."""
+        return self.settings.strategy or ("iterative" if self.workshop.model_spec() else "quote")
+
+    def _prepare(
+        self, question: str, strategy: str | None, params: Mapping[str, object], history: tuple[tuple[str, str], ...]
+    ) -> tuple[_Strategy, Run, asyncio.Queue[events.Event]]:
+        name = strategy or self.default_strategy()
+        chosen = self._strategy(name, params)
+        model = self.workshop.model_spec() if type(chosen).needs_model else None
+        if type(chosen).needs_model and model is None:
+            raise UsageError(NO_MODEL)
+        queue: asyncio.Queue[events.Event] = asyncio.Queue()
+        run = Run(
+            question=question,
+            strategy=name,
+            source=self._main_source(),
+            kit=self.workshop,
+            budget=Budget(self.settings.limits, self._world.clock),
+            emit=queue.put_nowait,
+            clock=self._world.clock,
+            today=self._world.today(),
+            marker=self._world.marker(),
+            fallback=self._fallback or (self.workshop.source(self.settings.fallback) if self.settings.fallback else None),
+            history=history,
+            model_name=model,
+        )
+        return chosen, run, queue
+
+    def _strategy(self, name: str, params: Mapping[str, object]) -> _Strategy:
+        cls = plugins.load("strategies", name)
+        values = {**self.settings.params.get(name, {}), **params}
+        return cls(fill(cls.Params, values, f"strategy {name}"))  # pyright: ignore[reportFunctionMemberAccess]
+
+    def _main_source(self) -> Source:
+        return self._source or self.workshop.several(self.settings.sources or ("library",))
+
+    def _started(self, run: Run, chosen: _Strategy) -> events.Started:
+        return events.Started(run.question, run.strategy, run.model_name, (run.source.name,), as_values(chosen.params))
+
+
+class _Strategy:
+    """The shape of a strategy object; only used for typing."""
+
+    needs_model: bool
+    params: object
+
+    def stream(self, run: Run) -> AsyncIterator[events.Event]: ...
+
+
+async def _work(strategy: _Strategy, run: Run, queue: asyncio.Queue[events.Event]) -> None:
+    """Run the strategy to its end; whatever happens, the last event is `Answered`."""
+    try:
+        async for event in strategy.stream(run):
+            queue.put_nowait(event)
+            if isinstance(event, events.Answered):
+                return
+        raise WellreadError(f"strategy {run.strategy} ended without an answer")
+    except BudgetExhausted as problem:
+        from wellread.strategies.compose import extractive
+
+        run.emit(events.Exhausted(problem.limit))
+        run.emit(events.Answered(run.answer(extractive(run), outcome="exhausted", reason=str(problem))))
+    except WellreadError as problem:
+        run.emit(events.Answered(run.answer("", outcome="failed", reason=str(problem))))
+    except Exception as problem:
+        reason = f"unexpected {type(problem).__name__}: {problem}"
+        run.emit(events.Answered(run.answer("", outcome="failed", reason=reason)))
+
+
+def clean_question(text: str) -> str:
+    """Control characters out, white space evened; nothing left or far too much is wrong usage."""
+    cleaned = " ".join("".join(c if c.isprintable() or c.isspace() else " " for c in text).split())
+    if not cleaned:
+        raise UsageError("the question is empty")
+    if len(cleaned) > MAX_QUESTION:
+        raise UsageError(f"the question is {len(cleaned):,} characters long; at most {MAX_QUESTION:,} are read")
+    return cleaned
+
+
+def ask(question: str, *, strategy: str | None = None, params: Mapping[str, object] | None = None, **flags: object) -> Answer:
+    """Ask from a script, a notebook or a thread. Flags are settings: `ask(q, model="ollama:qwen3")`."""
+
+    async def go() -> Answer:
+        async with Engine(settings_module.load(flags)) as engine:
+            return await engine.ask(question, strategy=strategy, params=params)
+
+    return run_sync(go())
+
+
+def run_sync(job: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine to its end; inside a running event loop, in a thread with its own."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(job)
+    outcome: list[T | BaseException] = []
+
+    def work() -> None:
+        try:
+            outcome.append(asyncio.run(job))
+        except BaseException as problem:
+            outcome.append(problem)
+
+    thread = threading.Thread(target=work, name="wellread-ask")
+    thread.start()
+    thread.join()
+    if isinstance(outcome[0], BaseException):
+        raise outcome[0]
+    return outcome[0]

@@ -1,0 +1,80 @@
+"""`name:argument?key=value` → object, through entry points. Built-ins come in by the same door."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Literal
+from urllib.parse import parse_qsl
+
+from wellread.errors import UsageError
+from wellread.parameters import Parameter, describe
+from wellread.types import Spec
+
+Kind = Literal["strategies", "sources", "models", "embedders", "rerankers", "graders"]
+KINDS: tuple[Kind, ...] = ("strategies", "sources", "models", "embedders", "rerankers", "graders")
+_ONE = {"strategies": "strategy", "sources": "source", "models": "model"}
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """One plugin as `wellread plugins` shows it."""
+
+    kind: Kind
+    name: str
+    summary: str
+    parameters: tuple[Parameter, ...]
+    origin: str
+
+
+def parse_spec(text: str) -> Spec:
+    """Take a spec apart. The argument may be an address: only the first `:` and the first `?` count."""
+    head, _, query = text.strip().partition("?")
+    name, _, argument = head.partition(":")
+    if not name or not name.replace("-", "").replace("_", "").isalnum():
+        raise UsageError(f"{text!r} is not a spec; write name, name:argument or name:argument?key=value")
+    try:
+        pairs = parse_qsl(query, strict_parsing=True, keep_blank_values=True) if query else []
+    except ValueError:
+        raise UsageError(f"{text!r}: write the part after ? as key=value&key=value") from None
+    return Spec(name, argument, dict(pairs))
+
+
+@cache
+def _registered(kind: Kind) -> dict[str, EntryPoint]:
+    return {entry.name: entry for entry in entry_points(group=f"wellread.{kind}")}
+
+
+def names(kind: Kind) -> list[str]:
+    """The plugins of a kind, sorted."""
+    return sorted(_registered(kind))
+
+
+def load(kind: Kind, name: str) -> Callable[..., Any]:
+    """A plugin's factory (or a strategy's class)."""
+    found = _registered(kind).get(name)
+    if found is None:
+        one = _ONE.get(kind, kind.removesuffix("s"))
+        close = difflib.get_close_matches(name, names(kind), n=1)
+        hint = f" (did you mean {close[0]}?)" if close else ""
+        raise UsageError(f"unknown {one} {name!r}{hint}; there are: {', '.join(names(kind))}")
+    return found.load()
+
+
+def everything() -> list[Plugin]:
+    """All plugins with their help, for `wellread plugins` and the server."""
+    return [_describe(kind, name) for kind in KINDS for name in names(kind)]
+
+
+def _describe(kind: Kind, name: str) -> Plugin:
+    factory = load(kind, name)
+    options = getattr(factory, "Params", None) or getattr(sys.modules[factory.__module__], "Options", None)
+    summary = getattr(factory, "summary", None) or (inspect.getdoc(factory) or "").split("\n")[0]
+    entry = _registered(kind)[name]
+    origin = entry.dist.name if entry.dist else "?"
+    return Plugin(kind, name, summary, tuple(describe(options)) if options else (), origin)

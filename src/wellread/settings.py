@@ -1,0 +1,117 @@
+"""Settings: flags over environment over file over defaults. Pure data; builds nothing.
+
+The file is `config.toml` in the user's configuration folder (`WELLREAD_CONFIG` names another):
+
+    model = "ollama:qwen3"
+    sources = ["library", "wikipedia"]
+    max_seconds = 60
+
+    [params.iterative]
+    max_searches = 8
+
+    [server]
+    retention_days = 90
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import cast
+
+from wellread.budget import Limits
+from wellread.errors import SettingsError, UsageError
+from wellread.parameters import fill, param
+from wellread.types import Effort
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything a user can set once and for all. Keys of providers are not settings."""
+
+    strategy: str | None = param(None, "how to answer; iterative with a model, else quote")
+    sources: tuple[str, ...] = param((), "what to search; the library in the wheel if empty")
+    fallback: str | None = param(None, "where corrective looks when the index does not know")
+    model: str | None = param(None, "language model; the first provider with a key, a running Ollama, or none")
+    embedder: str | None = param(None, "embedder for searches by meaning; the one in the wheel")
+    reranker: str | None = param(None, "re-ranker; the evaluator in the wheel")
+    grader: str | None = param(None, "grader of corrective; the evaluator in the wheel")
+    effort: Effort = param("normal", "how much the evaluator reads: low, normal, high")
+    cache: bool = param(True, "keep answers of search services and pages on disk as they allow")
+    max_searches: int | None = param(None, "outer limit on searches")
+    max_tokens: int | None = param(None, "outer limit on tokens, in and out together")
+    max_seconds: float | None = param(300.0, "outer limit on time")
+    max_cost: float | None = param(None, "outer limit on dollars")
+    allow_hosts: tuple[str, ...] = param((), "hosts of your own that pages may be read from although they are not public")
+    ignore_robots: bool = param(False, "read pages that robots.txt asks not to read (your own site)")
+    params: Mapping[str, Mapping[str, object]] = field(default_factory=dict[str, Mapping[str, object]])
+    server: Mapping[str, object] = field(default_factory=dict[str, object])
+
+    def __post_init__(self) -> None:
+        for name in ("max_searches", "max_tokens", "max_seconds", "max_cost"):
+            value = getattr(self, name)
+            if value is not None and value < 0:
+                raise ValueError(f"{name} must not be negative")
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(self.max_searches, self.max_tokens, self.max_seconds, self.max_cost)
+
+
+_TABLES = ("params", "server")
+_VARIABLES = {f"WELLREAD_{f.name.upper()}": f.name for f in fields(Settings) if f.name not in _TABLES}
+_VARIABLES["WELLREAD_SOURCE"] = "sources"
+
+
+def config_path(environ: Mapping[str, str] = os.environ) -> Path:
+    """Where the settings file is, or would be."""
+    if named := environ.get("WELLREAD_CONFIG"):
+        return Path(named)
+    base = environ.get("XDG_CONFIG_HOME") or str(Path(environ.get("HOME", "~")).expanduser() / ".config")
+    return Path(base) / "wellread" / "config.toml"
+
+
+def load(flags: Mapping[str, object] | None = None, environ: Mapping[str, str] = os.environ) -> Settings:
+    """The settings in force. Flags that are None were not given."""
+    path = config_path(environ)
+    from_file = _from_file(path, named="WELLREAD_CONFIG" in environ)
+    tables = {name: _table(from_file.pop(name, {}), path, name) for name in _TABLES}
+    plain = {f.name: f for f in fields(Settings) if f.name not in _TABLES}
+    for name in from_file:
+        if name not in plain:
+            raise SettingsError(f"{path}: unknown setting {name!r}; there are: {', '.join([*plain, *_TABLES])}")
+    values: dict[str, object] = {**from_file, **_from_environ(environ)}
+    given = {name: value for name, value in (flags or {}).items() if value is not None}
+    try:
+        fill(Settings, values, "settings")
+    except UsageError as problem:
+        raise SettingsError(f"{problem} (in {path} or a WELLREAD_* variable)") from problem
+    return fill(Settings, {**values, **given, **tables}, "settings")
+
+
+def _from_file(path: Path, *, named: bool) -> dict[str, object]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        if named:
+            raise SettingsError(f"{path}: there is no such settings file (WELLREAD_CONFIG names it)") from None
+        return {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
+        raise SettingsError(f"{path}: the settings file cannot be read: {problem}") from None
+
+
+def _from_environ(environ: Mapping[str, str]) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for variable, name in _VARIABLES.items():
+        if (value := environ.get(variable)) is not None and value.strip():
+            found[name] = tuple(value.split()) if name in ("sources", "allow_hosts") else value
+    return found
+
+
+def _table(value: object, path: Path, name: str) -> Mapping[str, object]:
+    if not isinstance(value, Mapping):
+        raise SettingsError(f"{path}: {name} must be a table, [{name}]")
+    return cast("Mapping[str, object]", value)

@@ -1,0 +1,133 @@
+"""Builds the parts that settings name, each on first use, and hands them out (the `Kit` of protocols)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar, cast
+
+from wellread import plugins
+from wellread.errors import UsageError
+from wellread.protocols import AnswerReader, Closing, Embedder, Grader, Model, PageReader, Reranker, Source
+from wellread.settings import Settings
+from wellread.types import Effort
+
+T = TypeVar("T")
+NO_MODEL = (
+    "this needs a language model: set ANTHROPIC_API_KEY or OPENAI_API_KEY, start Ollama, or name one with --model; "
+    "--strategy quote works without"
+)
+
+
+class Workshop:
+    """One per engine. Parts are shared by all its runs and closed with it.
+
+    `wrap` sees every part as it is built, with its kind: recording and replay put themselves between.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        environ: Mapping[str, str] = os.environ,
+        model: Model | None = None,
+        wrap: Callable[[str, Any], Any] | None = None,
+    ) -> None:
+        self.settings = settings
+        self._environ = environ
+        self._wrap = wrap
+        self._parts: dict[tuple[str, str], Any] = {}
+        if model is not None:
+            self._parts["model", ""] = wrap("model", model) if wrap else model
+
+    @property
+    def effort(self) -> Effort:
+        return self.settings.effort
+
+    @property
+    def cache(self) -> bool:
+        return self.settings.cache
+
+    @property
+    def environ(self) -> Mapping[str, str]:
+        return self._environ
+
+    def source(self, spec: str) -> Source:
+        return self._plugin("sources", spec)
+
+    def several(self, specs: tuple[str, ...]) -> Source:
+        """One source, or many searched together."""
+        if len(specs) == 1:
+            return self.source(specs[0])
+        from wellread.sources.several import Several
+
+        return Several([self.source(spec) for spec in specs])
+
+    def model(self, spec: str | None = None) -> Model:
+        if spec is None and ("model", "") in self._parts:
+            return self._parts["model", ""]
+        named = spec or self.model_spec()
+        if named is None:
+            raise UsageError(NO_MODEL)
+        return self._plugin("models", named)
+
+    def model_spec(self) -> str | None:
+        """The model that a run will use, without building it."""
+        if ("model", "") in self._parts:
+            return cast("Model", self._parts["model", ""]).name
+        if self.settings.model is not None:
+            return None if self.settings.model == "none" else self.settings.model
+        from wellread.models.default import default_spec
+
+        return self._kept("default model", "", lambda: default_spec(self._environ))
+
+    def embedder(self, spec: str | None = None) -> Embedder:
+        return self._plugin("embedders", spec or self.settings.embedder or "onnx")
+
+    def reranker(self, spec: str | None = None) -> Reranker | None:
+        return self._optional("rerankers", spec or self.settings.reranker or "evaluator")
+
+    def grader(self, spec: str | None = None) -> Grader | None:
+        return self._optional("graders", spec or self.settings.grader or "evaluator")
+
+    def answer_reader(self) -> AnswerReader | None:
+        evaluator = self._optional("rerankers", "evaluator")
+        return evaluator if isinstance(evaluator, AnswerReader) else None
+
+    def pages(self) -> PageReader:
+        from wellread.reading.reader import WebReader
+
+        def build() -> PageReader:
+            reader = WebReader(
+                cache=self.settings.cache,
+                allow_hosts=self.settings.allow_hosts,
+                ignore_robots=self.settings.ignore_robots,
+            )
+            return self._wrapped("pages", reader)
+
+        return self._kept("pages", "", build)
+
+    async def aclose(self) -> None:
+        """Close whatever holds connections or files."""
+        parts, self._parts = self._parts, {}
+        for part in parts.values():
+            if isinstance(part, Closing):
+                await part.aclose()
+
+    def _plugin(self, kind: plugins.Kind, text: str) -> Any:
+        def build() -> Any:
+            spec = plugins.parse_spec(text)
+            return self._wrapped(kind, plugins.load(kind, spec.name)(spec, self))
+
+        return self._kept(kind, text, build)
+
+    def _optional(self, kind: plugins.Kind, text: str) -> Any:
+        return None if text == "none" else self._plugin(kind, text)
+
+    def _wrapped(self, kind: str, part: T) -> T:
+        return self._wrap(kind, part) if self._wrap else part
+
+    def _kept(self, kind: str, name: str, build: Callable[[], T]) -> T:
+        key = (kind, name)
+        if key not in self._parts:
+            self._parts[key] = build()
+        return self._parts[key]
