@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from wellread.markers import markers, strip_markers
+from wellread.sentences import sentences
 from wellread.types import Passage, Sentence
 
-
-def sentences(text: str) -> list[tuple[int, int]]:
-    """Where each sentence starts and ends."""
-    raise RuntimeError("being written")
+__all__ = ["check", "markers", "sentences", "strip_markers"]
 
 
 def check(text: str, passages: Mapping[int, Passage]) -> list[Sentence]:

@@ -1,0 +1,237 @@
+"""Where sentences start and end, in prose and Markdown, in one pass and without a model.
+
+Blocks first (paragraphs, headings, list items, table rows, code), then stops within each block. A stop
+ends a sentence unless the words around it say otherwise: an abbreviation, an initial, a lower-case
+letter after it. Markers that follow a stop belong to the sentence before it.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from typing import NamedTuple
+
+from wellread.markers import Link, Marker, links, markers
+
+# No blank is needed after these: scripts that use them write on without one.
+_WIDE_STOPS = "。！？｡।॥"
+_STOP = re.compile(rf"[.!?…‽؟۔։።᙮។။{_WIDE_STOPS}]+")
+_CLOSERS = re.compile(r"[\"'”’»›)\]}*_~」』）】》〉]*")
+_BLANKS = re.compile(r"[ \t\r\n\u00a0\u2009\u202f\u3000]*")
+_WORD_BEFORE = re.compile(r"[^\s()\[\]{}\"“”'‘’«»,;:/*_~]+\Z")
+_WORD = re.compile(r"[^\W\d_]+")
+_DOTTED = re.compile(r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}\Z")
+
+_BLOCK_START = re.compile(r"[ \t]*(?:#{1,6}(?=[ \t])|[-*+•‣◦·–](?=[ \t])|\d{1,3}[.)](?=[ \t])|>|\|)")
+_ALONE = re.compile(r"[ \t]*(?:#{1,6}[ \t].*|\|.*|[-*_=]{3,}[ \t]*|\*\*[^*\n]+\*\*:?[ \t]*)\Z")
+_PREFIX = re.compile(r"(?:[ \t]*(?:>|#{1,6}(?=[ \t])|[-*+•‣◦·–](?=[ \t])|\d{1,3}[.)](?=[ \t])))+[ \t]*")
+_FENCE = re.compile(r"[ \t]*(?:```|~~~)")
+
+# A name, a number or more text always follows these.
+_NEVER_LAST = frozenset(
+    "dr mr mrs ms mx prof st ste gen sen rep gov sgt capt lt col maj cmdr adm rev hon pres messrs mme mlle fr sr.ta sra srta "
+    "e.g i.e cf vs viz approx ca z.b d.h u.a bzw bspw vgl p.ex resp lat mt ft hr".split()
+)
+# These are abbreviations only in front of a number ("No. 5", "Sept. 3").
+_BEFORE_NUMBERS = frozenset(
+    "no nos nr vol vols fig figs p pp ch sec art op eq eqs tab para jan feb mar apr jun jul aug sep sept oct nov dec ver v c b d".split()
+)
+# These may end a sentence; they do when a word follows that opens sentences.
+_MAYBE_LAST = frozenset("inc ltd co corp jr sr bros etc al esq univ dept est ed eds ave blvd rd a.m p.m ph.d b.c a.d bc ad u.s u.k".split())
+_OPENERS = frozenset(
+    "the a an this that these those he she it they we you his her its their our my in on at by for from with after before during since "
+    "when while although though however but and so if as there here today later then thus also another other some many most several "
+    "one two both all each among between according what who how why where which is are was were did does do no not".split()
+)
+# "am 3. Oktober", "im 19. Jahrhundert": in German and its neighbours a point makes the ordinal.
+_AFTER_ORDINAL = frozenset(
+    "januar februar märz april mai juni juli august september oktober november dezember jahrhundert jahrhunderts jahrtausend weltkrieg "
+    "jänner januari februari mars maj juni augusti oktober marts".split()
+)
+_QUOTE_GOES_ON = "とのがをはにもや、，"  # after 。」
+
+
+class _Notes(NamedTuple):
+    """The markers and links of the text, and where each starts."""
+
+    marks: list[Marker | Link]
+    starts: list[int]
+
+    def at(self, position: int) -> Marker | Link | None:
+        index = bisect_left(self.starts, position)
+        if index < len(self.starts) and self.starts[index] == position:
+            return self.marks[index]
+        return None
+
+    def covers(self, position: int) -> bool:
+        """Whether a stop there is inside a link or marker, and so ends nothing."""
+        index = bisect_left(self.starts, position) - 1
+        return index >= 0 and position < self.marks[index].end
+
+
+def sentences(text: str) -> list[tuple[int, int]]:
+    """Where each sentence starts and ends: ordered, apart, covering everything but blanks."""
+    return [span for block in paragraphs(text) for span in block]
+
+
+def paragraphs(text: str) -> list[list[tuple[int, int]]]:
+    """The sentences of each block: a paragraph, a heading, a list item, a table row."""
+    marks = sorted([*markers(text), *links(text)])
+    notes = _Notes(marks, [mark.start for mark in marks])
+    found: list[list[tuple[int, int]]] = []
+    for start, end in _blocks(text):
+        if found and _only_markers(text, start, end, notes):
+            last = found[-1][-1]
+            found[-1][-1] = (last[0], end)  # markers alone on a line belong to what they follow
+        else:
+            found.append(_split(text, start, end, notes))
+    return found
+
+
+def prefix_end(text: str, start: int, end: int) -> int:
+    """Where the words begin after list bullets, heading signs and quotation signs."""
+    match = _PREFIX.match(text, start, end)
+    return match.end() if match and match.end() < end else start
+
+
+def _blocks(text: str) -> list[tuple[int, int]]:
+    blocks: list[tuple[int, int]] = []
+    begun: int | None = None  # the open block
+    fenced = alone = False
+    position = 0
+    for line in text.splitlines(keepends=True):
+        fence = _FENCE.match(line) is not None
+        if begun is not None and not fenced and (fence or alone or not line.strip() or _BLOCK_START.match(line) or _alone(line)):
+            blocks.append((begun, position))
+            begun = None
+        if begun is None and line.strip():
+            begun = position
+            alone = not fence and _alone(line)
+        position += len(line)
+        if fence:
+            if fenced and begun is not None:
+                blocks.append((begun, position))
+                begun = None
+            fenced = not fenced
+    if begun is not None:
+        blocks.append((begun, position))
+    return [trimmed for block in blocks if (trimmed := _trim(text, *block))]
+
+
+def _alone(line: str) -> bool:
+    return _ALONE.match(line.rstrip()) is not None
+
+
+def _split(text: str, start: int, end: int, notes: _Notes) -> list[tuple[int, int]]:
+    if _FENCE.match(text, start) or text.startswith("|", start):
+        return [(start, end)]
+    spans: list[tuple[int, int]] = []
+    begun = start
+    position = prefix_end(text, start, end)
+    while match := _STOP.search(text, position, end):
+        position = match.end()
+        cut = None if notes.covers(match.start()) else _cut(text, match, begun, end, notes)
+        if cut is None:
+            continue
+        if span := _trim(text, begun, cut):
+            spans.append(span)
+        begun = position = cut
+    if span := _trim(text, begun, end):
+        spans.append(span)
+    return spans
+
+
+def _cut(text: str, stop: re.Match[str], begun: int, end: int, notes: _Notes) -> int | None:
+    """Where the sentence ends that this stop may end; None when it does not."""
+    closed = _end(_CLOSERS, text, stop.end(), end)
+    if (inner := notes.at(closed - 1)) is not None and closed > stop.end():
+        closed = inner.start  # "]" never opens a marker, but "(" before a link may be read as one
+    marked = _after_markers(text, closed, end, notes)
+    following = _end(_BLANKS, text, marked, end)
+    if following >= end:
+        return end
+    wide = stop[0][-1] in _WIDE_STOPS
+    if wide:
+        return None if closed > stop.end() and text[following] in _QUOTE_GOES_ON else marked
+    if following == closed:  # nothing between the stop and what follows: "3.14", "example.org"
+        return None
+    if stop[0] == "." and _abbreviation(text, stop.start(), begun, following, end):
+        return None
+    if _goes_on(text, following, end):
+        # "… in 1610. [2] reports that …": the marker is the next sentence's subject
+        return closed if marked > closed and stop[0] == "." and text[closed].isspace() else None
+    return marked
+
+
+def _goes_on(text: str, following: int, end: int) -> bool:
+    """Whether what follows a stop continues the sentence: a lower-case letter or a comma."""
+    character = text[following]
+    if character in ",;:)—–" and not (character in "–—" and text[following - 1] == "\n"):
+        return True
+    if character in "\"'“‘«(*_[":
+        word = _WORD.search(text, following, min(end, following + 8))
+        return word is not None and word[0][0].islower() and character not in "*_["
+    return character.islower()
+
+
+def _abbreviation(text: str, stop: int, begun: int, following: int, end: int) -> bool:
+    before = _WORD_BEFORE.search(text, max(begun, stop - 24), stop)
+    if before is None:
+        return False
+    word = before[0]
+    folded = word.casefold()
+    after = _WORD.match(text, following, end)
+    next_word = after[0].casefold() if after else ""
+    if folded in _NEVER_LAST:
+        return True
+    if word.isdigit():
+        return len(word) <= 2 and next_word in _AFTER_ORDINAL
+    if folded in _BEFORE_NUMBERS and text[following].isdigit():
+        return True
+    initial = len(word) == 1 and word.isalpha() and word.isupper()
+    if initial or folded in _MAYBE_LAST or _DOTTED.match(word):
+        return next_word != "" and next_word not in _OPENERS
+    return False
+
+
+def _after_markers(text: str, position: int, end: int, notes: _Notes) -> int:
+    """Past the markers and bracketed links after a stop, and a stray stop behind them."""
+    while position < end:
+        start = _end(_BLANKS, text, position, end)
+        bracketed = text.startswith("(", start)
+        mark = notes.at(start + bracketed)
+        if mark is None or mark.end > end:
+            break
+        close = mark.end
+        if bracketed:
+            if not text.startswith(")", close):
+                break
+            close += 1
+        elif isinstance(mark, Link) and _end(_BLANKS, text, close, end) < end:
+            break  # "… in 1610. [Galileo](…) was born …": a link that opens a sentence
+        if text.startswith((".", "。"), close):
+            close += 1
+        position = close
+    return position
+
+
+def _only_markers(text: str, start: int, end: int, notes: _Notes) -> bool:
+    position = start
+    while (mark := notes.at(position)) and isinstance(mark, Marker):
+        position = _end(_BLANKS, text, mark.end, end)
+        if position >= end:
+            return True
+    return False
+
+
+def _end(pattern: re.Pattern[str], text: str, start: int, end: int) -> int:
+    match = pattern.match(text, start, end)
+    return match.end() if match else start
+
+
+def _trim(text: str, start: int, end: int) -> tuple[int, int] | None:
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    return (start, end) if start < end else None
