@@ -1,0 +1,84 @@
+"""`wellread ask`: one question, one cited answer."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from contextlib import aclosing
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from wellread.cli import options, show
+from wellread.types import Answer, Outcome
+
+EXIT: dict[Outcome, int] = {"answered": 0, "exhausted": 0, "unsure": 3, "failed": 1}
+
+
+def ask(
+    question: Annotated[str, typer.Argument(help="What you want to know; - reads it from standard input.")],
+    strategy: options.Strategy = None,
+    source: options.Sources = None,
+    fallback: options.Fallback = None,
+    model: options.Model = None,
+    effort: options.Effort = None,
+    param: options.Params = None,
+    no_cache: options.NoCache = False,
+    max_searches: options.MaxSearches = None,
+    max_tokens: options.MaxTokens = None,
+    max_seconds: options.MaxSeconds = None,
+    max_cost: options.MaxCost = None,
+    as_json: options.AsJson = False,
+    as_events: Annotated[bool, typer.Option("--events", help="Print every event as one JSON object a line.")] = False,
+    trace: Annotated[Path | None, typer.Option("--trace", help="Write the run's events to this file, as JSON lines.")] = None,
+) -> None:
+    """Answer a question, with numbered sources that a program has checked.
+
+    Works offline and without a key: with no language model it quotes from the library in the package.
+
+    \b
+    wellread ask "Who invented the telescope?"
+    wellread ask "Who leads Peru?" --source wikipedia --model anthropic:claude-sonnet-4-5
+    wellread ask "What did we decide on caching?" --source files:notes --json
+    """
+    settings = options.load(
+        sources=source,
+        no_cache=no_cache,
+        strategy=strategy,
+        fallback=fallback,
+        model=model,
+        effort=effort,
+        max_searches=max_searches,
+        max_tokens=max_tokens,
+        max_seconds=max_seconds,
+        max_cost=max_cost,
+    )
+    text = sys.stdin.read() if question == "-" else question
+    display = show.display(as_json=as_json, as_events=as_events)
+    answer = asyncio.run(_ask(text, settings, options.parameters(param), display, trace))
+    if as_json:
+        from wellread.events import answer_json
+
+        typer.echo(json.dumps(answer_json(answer), ensure_ascii=False))
+    raise typer.Exit(EXIT[answer.outcome])
+
+
+async def _ask(
+    text: str, settings: options.Settings, params: dict[str, object], display: show.Display, trace: Path | None
+) -> Answer:
+    from wellread import events
+    from wellread.engine import Engine
+
+    answer: Answer | None = None
+    with show.tracing(trace) as write:
+        async with Engine(settings) as engine, aclosing(engine.stream(text, params=params)) as stream:
+            with display:
+                async for event in stream:
+                    write(event)
+                    display.event(event)
+                    if isinstance(event, events.Answered):
+                        answer = event.answer
+    assert answer is not None
+    return answer

@@ -1,0 +1,60 @@
+"""Flags that several commands share, and the settings they make."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from wellread import settings
+from wellread.errors import UsageError
+from wellread.settings import Settings
+
+Strategy = Annotated[
+    str | None,
+    typer.Option(
+        "--strategy", "-s", help="How to answer: quote, iterative, fanout, react, corrective, digest.", show_default=False
+    ),
+]
+Sources = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--source", help="What to search: name, name:argument or name:argument?key=value. May be repeated.", show_default=False
+    ),
+]
+Fallback = Annotated[str | None, typer.Option("--fallback", help="Where corrective looks when the index does not know.")]
+Model = Annotated[
+    str | None,
+    typer.Option("--model", "-m", help="Language model: anthropic:NAME, openai:NAME[@URL], ollama:NAME, local, none."),
+]
+Effort = Annotated[str | None, typer.Option("--effort", help="How much the evaluator reads: low, normal, high.")]
+Params = Annotated[
+    list[str] | None, typer.Option("--param", "-p", help="A parameter of the strategy, name=value. May be repeated.")
+]
+NoCache = Annotated[bool, typer.Option("--no-cache", help="Take nothing from the HTTP cache.")]
+MaxSearches = Annotated[int | None, typer.Option("--max-searches", min=0, help="Outer limit on searches.")]
+MaxTokens = Annotated[int | None, typer.Option("--max-tokens", min=0, help="Outer limit on tokens, in and out together.")]
+MaxSeconds = Annotated[float | None, typer.Option("--max-seconds", min=0, help="Outer limit on time (300 unless set).")]
+MaxCost = Annotated[float | None, typer.Option("--max-cost", min=0, help="Outer limit on dollars.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")]
+
+
+def parameters(pairs: list[str] | None) -> dict[str, object]:
+    """`["top_k=5"]` → `{"top_k": "5"}`."""
+    found: dict[str, object] = {}
+    for pair in pairs or []:
+        name, equals, value = pair.partition("=")
+        if not equals or not name.strip():
+            raise UsageError(f"--param {pair!r}: write name=value")
+        found[name.strip()] = value
+    return found
+
+
+def load(
+    *,
+    sources: list[str] | None = None,
+    no_cache: bool = False,
+    **flags: object,
+) -> Settings:
+    """Settings with these flags on top; a flag that is None was not given."""
+    return settings.load({**flags, "sources": tuple(sources) if sources else None, "cache": False if no_cache else None})

@@ -1,0 +1,41 @@
+"""`wellread plugins`: what can be named in a spec, with all parameters."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from typing import Annotated
+
+import typer
+
+from wellread.cli import options, show
+from wellread.plugins import KINDS, Plugin, everything
+
+
+def plugins(
+    name: Annotated[str | None, typer.Argument(help="Show only plugins of this name or kind.")] = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """List strategies, sources, models, embedders, re-rankers and graders with their parameters."""
+    found = [plugin for plugin in everything() if name in (None, plugin.name, plugin.kind)]
+    if as_json:
+        from wellread.events import to_json
+
+        typer.echo(json.dumps(to_json(found), ensure_ascii=False))
+    else:
+        for kind in KINDS:
+            _list(kind, [plugin for plugin in found if plugin.kind == kind], detailed=name is not None)
+    raise typer.Exit(0 if found else 3)
+
+
+def _list(kind: str, found: list[Plugin], *, detailed: bool) -> None:
+    if not found:
+        return
+    show.typed(f"{kind}")
+    for plugin in found:
+        show.typed(textwrap.fill(f"{plugin.name:<14} {plugin.summary}", 80, initial_indent="  ", subsequent_indent=" " * 17))
+        if detailed or plugin.kind == "strategies":
+            for one in plugin.parameters:
+                line = f"{one.name}={one.default} ({one.kind})  {one.help}"
+                show.typed(textwrap.fill(line, 80, initial_indent="      ", subsequent_indent=" " * 10))
+    show.typed("")

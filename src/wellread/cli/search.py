@@ -1,0 +1,53 @@
+"""`wellread search`: what the sources find, without an answer."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import textwrap
+from typing import Annotated
+
+import typer
+
+from wellread.cli import options, show
+from wellread.types import Hit
+
+
+def search(
+    query: Annotated[str, typer.Argument(help="What to look for.")],
+    source: options.Sources = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many results.")] = 10,
+    no_cache: options.NoCache = False,
+    as_json: options.AsJson = False,
+) -> None:
+    """Search the sources and list what they find. Exit status 3 when nothing is found.
+
+    \b
+    wellread search "moons of Jupiter"
+    wellread search "central bank" --source wikipedia --limit 3 --json
+    """
+    settings = options.load(sources=source, no_cache=no_cache)
+    hits = asyncio.run(_search(query, settings, limit))
+    if as_json:
+        from wellread.events import to_json
+
+        keys = ("id", "title", "url", "text", "snippet", "published", "score", "source")
+        rows = [{key: getattr(hit, key) for key in keys} for hit in hits]
+        typer.echo(json.dumps({"query": query, "hits": to_json(rows)}, ensure_ascii=False))
+    else:
+        for number, hit in enumerate(hits, 1):
+            show.typed(f"{number}. {hit.title}  ({hit.url or hit.source})")
+            words = " ".join((hit.snippet or hit.text or "").split())
+            show.typed(
+                textwrap.fill(textwrap.shorten(words, 220, placeholder=" …"), 78, initial_indent="   ", subsequent_indent="   ")
+            )
+        if not hits:
+            typer.echo("nothing found", err=True)
+    raise typer.Exit(0 if hits else 3)
+
+
+async def _search(query: str, settings: options.Settings, limit: int) -> tuple[Hit, ...]:
+    from wellread.engine import Engine
+
+    async with Engine(settings) as engine:
+        return await engine.search(query, limit=limit)

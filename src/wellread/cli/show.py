@@ -1,0 +1,243 @@
+"""What a person sees of a run: progress while it works, then the answer with its sources.
+
+Answers go to stdout, progress to stderr. Colour, Markdown and a moving line only on a terminal.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import textwrap
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+
+from wellread import events
+from wellread.types import Answer, Citation
+
+UNSUPPORTED = " ⚠"
+
+
+class Display(Protocol):
+    """A reader of events; entered before the first and left after the last."""
+
+    def __enter__(self) -> Display: ...
+    def __exit__(self, *_: object) -> None: ...
+    def event(self, event: events.Event) -> None: ...
+
+
+def display(*, as_json: bool = False, as_events: bool = False) -> Display:
+    """The display that fits: silent for --json, lines for --events, live on a terminal, else plain."""
+    if as_events:
+        return Lines()
+    if as_json:
+        return Silent()
+    return Terminal() if sys.stdout.isatty() else Plain()
+
+
+@contextmanager
+def tracing(path: Path | None) -> Generator[Callable[[events.Event], None], None, None]:
+    """A writer of events as JSON lines; does nothing without a path."""
+    if path is None:
+        yield lambda event: None
+        return
+    with path.open("w", encoding="utf-8") as file:
+        yield lambda event: print(_line(event), file=file, flush=True)
+
+
+class Silent:
+    """Says nothing."""
+
+    def __enter__(self) -> Silent:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def event(self, event: events.Event) -> None: ...
+
+
+class Lines(Silent):
+    """Every event as one JSON object a line."""
+
+    def event(self, event: events.Event) -> None:
+        print(_line(event), flush=True)  # noqa: T201
+
+
+class Plain(Silent):
+    """For pipes and files: the answer, then its sources."""
+
+    def event(self, event: events.Event) -> None:
+        if isinstance(event, events.Answered):
+            _print_plain(event.answer)
+
+
+class Terminal(Silent):
+    """A moving line of progress on stderr, the answer as it is written, then as Markdown."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.live import Live
+
+        self._out = Console()
+        self._status = Console(stderr=True).status("…", spinner="dots")
+        self._live = Live(console=self._out, transient=True, auto_refresh=False)
+        self._draft = ""
+
+    def __enter__(self) -> Terminal:
+        self._status.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._status.stop()
+        self._live.stop()
+
+    def event(self, event: events.Event) -> None:
+        from rich.markup import escape
+
+        if isinstance(event, events.Answered):
+            self._status.stop()
+            self._live.stop()
+            self._answer(event.answer)
+        elif isinstance(event, events.AnswerDelta):
+            self._delta(event.text)
+        elif isinstance(event, events.Notice):
+            self._status.console.print(f"[yellow]{escape(event.message)}[/]")
+        elif line := progress(event):
+            self._status.update(escape(textwrap.shorten(line, 72, placeholder=" …")))
+
+    def _delta(self, text: str) -> None:
+        """Show the last lines of the draft; the finished answer takes their place."""
+        from rich.text import Text
+
+        if not self._draft:
+            self._status.stop()
+            self._live.start()
+        self._draft += text
+        lines = textwrap.wrap(self._draft, self._out.width - 1, replace_whitespace=False)
+        self._live.update(Text("\n".join(lines[-12:]), style="dim"), refresh=True)
+
+    def _answer(self, answer: Answer) -> None:
+        from rich.markdown import Markdown
+        from rich.padding import Padding
+
+        if answer.text:
+            headline = f"**{answer.short}**\n\n" if answer.short else ""
+            self._out.print(Markdown(headline + marked(answer)))
+            self._out.print()
+        if answer.outcome != "answered":
+            self._out.print(_outcome(answer), style="yellow", markup=False, highlight=False)
+        for number, title, quotes in sources(answer):
+            self._out.print(f"[bold cyan]\\[{number}][/] {_escaped(title)}", highlight=False)
+            for quote in quotes:
+                self._out.print(Padding(f"[dim]“{_escaped(quote)}”[/]", (0, 0, 0, 4)), highlight=False)
+        if warning := unsupported(answer):
+            self._out.print(f"[yellow]{warning}[/]")
+        self._out.print(f"[dim]{footer(answer)}[/]", highlight=False)
+
+
+def progress(event: events.Event) -> str:
+    """One line on what is happening now; empty for events that need none."""
+    match event:
+        case events.Searching(query=query):
+            return f"searching: {query}"
+        case events.Searched(query=query, hits=hits):
+            return f"found {len(hits)}: {query}"
+        case events.Reading(url=url):
+            return f"reading {url}"
+        case events.Thought(kind=kind, text=text):
+            return f"{kind}: {text}"
+        case events.Graded(title=title, relevant=relevant):
+            return f"{'relevant' if relevant else 'not relevant'}: {title}"
+        case events.Decided(decision=decision, why=why):
+            return f"{decision}{': ' + why if why else ''}"
+        case events.Rewritten(query=query):
+            return f"asking instead: {query}"
+        case _:
+            return ""
+
+
+def marked(answer: Answer) -> str:
+    """The answer's text with unsupported sentences marked."""
+    parts: list[str] = []
+    at = 0
+    for sentence in answer.sentences:
+        parts.append(answer.text[at : sentence.end])
+        if not sentence.supported:
+            parts.append(UNSUPPORTED)
+        at = sentence.end
+    return "".join(parts) + answer.text[at:]
+
+
+def sources(answer: Answer) -> list[tuple[int, str, list[str]]]:
+    """Each cited passage once: its number, where it is from, the words that carry the answer."""
+    grouped: dict[int, list[Citation]] = {}
+    for citation in answer.citations:
+        grouped.setdefault(citation.number, []).append(citation)
+    return [(n, _where(found[0]), [c.quote for c in found]) for n, found in sorted(grouped.items())]
+
+
+def unsupported(answer: Answer) -> str:
+    """A line that explains the mark, where there is one."""
+    count = sum(not sentence.supported for sentence in answer.sentences)
+    if not count or answer.outcome == "unsure":
+        return ""
+    return f"⚠ {count} of {len(answer.sentences)} sentences are not carried by the sources they cite."
+
+
+def footer(answer: Answer) -> str:
+    """What it took, in a few words."""
+    usage = answer.usage
+    parts = [answer.strategy, answer.model or "no model", f"{usage.searches} searches"]
+    if usage.input_tokens or usage.output_tokens:
+        parts.append(f"{usage.input_tokens + usage.output_tokens:,} tokens")
+        parts.append("cost unknown" if usage.cost is None else f"${usage.cost:.4f}")
+    return " · ".join([*parts, f"{answer.seconds:.1f} s"])
+
+
+def _print_plain(answer: Answer) -> None:
+    if answer.text:
+        headline = f"{answer.short}\n\n" if answer.short else ""
+        typed(headline + marked(answer))
+    if answer.outcome != "answered":
+        typed(_outcome(answer))
+    found = sources(answer)
+    if found:
+        typed("\nSources")
+    for number, title, quotes in found:
+        typed(f"[{number}] {title}")
+        for quote in quotes:
+            typed(textwrap.indent(f"“{quote}”", "    "))
+    if warning := unsupported(answer):
+        typed("\n" + warning)
+
+
+def typed(text: str) -> None:
+    """A line on stdout."""
+    print(text)  # noqa: T201
+
+
+def _outcome(answer: Answer) -> str:
+    opening = {
+        "unsure": "No answer found",
+        "exhausted": "Cut short",
+        "failed": "Failed",
+        "answered": "",
+    }[answer.outcome]
+    return f"{opening}: {answer.reason}" if answer.reason else f"{opening}."
+
+
+def _where(citation: Citation) -> str:
+    passage = citation.passage
+    where = passage.url or passage.source
+    return f"{passage.title} ({where})" if where else passage.title
+
+
+def _escaped(text: str) -> str:
+    from rich.markup import escape
+
+    return escape(text)
+
+
+def _line(event: events.Event) -> str:
+    return json.dumps(events.to_json(event), ensure_ascii=False)
