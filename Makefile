@@ -1,0 +1,73 @@
+# make ask q="…"   sets everything up and answers, offline, without a key
+# make test        sets everything up and runs all checks and tests
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+q ?= Which planet has the most moons, and who discovered its largest one?
+
+.PHONY: help ask test quick check serve bench clean setup setup-dev pins docs
+
+help:
+	@echo 'make ask q="…"   answer a question offline'
+	@echo 'make test        all checks and tests'
+	@echo 'make quick       the unit tests alone, under a minute'
+	@echo 'make check       lint, types, layers'
+	@echo 'make serve       the page and the API on http://127.0.0.1:8000'
+	@echo 'make bench       all benchmarks, quick form'
+	@echo 'make pins        renew the pinned requirements (needs uv)'
+	@echo 'make clean       remove what these commands made'
+
+# A stamp per requirements file: repeating a command installs nothing.
+$(VENV)/core.stamp: requirements/core.txt pyproject.toml
+	@sh scripts/venv.sh $(PYTHON) $(VENV)
+	@echo "installing wellread into $(VENV) …" >&2
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/build.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/core.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/dev.stamp: requirements/dev.txt requirements/local.txt $(VENV)/core.stamp
+	@echo "installing what the tests need …" >&2
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-build-isolation -r requirements/dev.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements/local.txt
+	@touch $@
+
+setup: $(VENV)/core.stamp
+setup-dev: $(VENV)/dev.stamp
+
+# The question goes through the environment, so that quotes and dollar signs in it are safe.
+ask: export WELLREAD_QUESTION = $(value q)
+ask: setup
+	@printf '%s' "$$WELLREAD_QUESTION" | $(BIN)/wellread ask -
+
+check: setup-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/basedpyright
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/python -m pytest -q tests/test_shape.py
+
+test: check
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest -q
+	$(BIN)/coverage combine -q 2>/dev/null || true
+	$(BIN)/coverage report --skip-covered --skip-empty --fail-under=$(COVERAGE)
+
+COVERAGE ?= 90
+
+quick: setup-dev
+	$(BIN)/python -m pytest -q -m "not service and not browser and not slow"
+
+serve: setup
+	$(BIN)/wellread serve
+
+bench: setup-dev
+	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script --quick | tail -n 1; done
+
+pins:
+	cd requirements && for name in build core dev; do \
+	  uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 $$name.in -o $$name.txt; done
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis .coverage .coverage.* .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

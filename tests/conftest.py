@@ -1,0 +1,80 @@
+"""What holds for every test: no network but loopback, no keys, no settings of the person who runs them."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "NEWSAPI_KEY", "TAVILY_API_KEY", "BRAVE_API_KEY", "SLACK_TOKEN")
+
+
+def _is_loopback(host: object) -> bool:
+    if host in ("localhost", "", None):
+        return True
+    try:
+        return ipaddress.ip_address(str(host).split("%")[0]).is_loopback
+    except ValueError:
+        return False
+
+
+def _only_loopback(event: str, args: tuple[object, ...]) -> None:
+    """An audit hook sees every connection, whoever opens it."""
+    if event not in ("socket.connect", "socket.sendto"):
+        return
+    address = args[-1]
+    if isinstance(address, tuple) and not _is_loopback(address[0]):
+        raise RuntimeError(f"a test tried to reach {address!r}; only loopback is allowed")
+
+
+sys.addaudithook(_only_loopback)
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(autouse=True)
+def alone(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Each test has an empty home and no settings."""
+    home = tmp_path_factory.mktemp("home", numbered=True)
+    for name in list(os.environ):
+        if name.startswith("WELLREAD_") and name != "WELLREAD_REQUIRE_SERVICES":
+            monkeypatch.delenv(name)
+    for name in KEYS:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(home))
+    for name in ("XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:9")  # nothing listens on the discard port
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("NO_COLOR", "1")
+
+
+@pytest.fixture(scope="session")
+def need() -> Callable[[bool, str], None]:
+    """`need(found, "mediawiki")`: skip without a service, or fail where all services must be there."""
+
+    def check(found: bool, what: str) -> None:
+        if found:
+            return
+        message = f"{what} is not installed"
+        if os.environ.get("WELLREAD_REQUIRE_SERVICES"):
+            pytest.fail(message)
+        pytest.skip(message)
+
+    return check
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of real questions and passages beside the project; tests that need it are skipped without."""
+    folder = Path(__file__).resolve().parents[2] / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip("the data beside the project is not there")
+    return folder
