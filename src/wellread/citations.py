@@ -1,16 +1,187 @@
-"""Sentences of an answer, the passages they cite, and the exact words there that carry them."""
+"""Sentences of an answer, the passages they cite, and the exact words there that carry them.
+
+A sentence is supported when it cites passages that hold its names, its numbers and enough of its other
+words, and do not say the opposite. What this can and cannot see: docs/explanation/citations.md.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
-from wellread.markers import markers, strip_markers
-from wellread.sentences import sentences
-from wellread.types import Passage, Sentence
+from wellread import lexicon
+from wellread.evidence import Evidence, Window
+from wellread.markers import Link, addresses, links, markers, same_address, strip_markers
+from wellread.sentences import paragraphs, prefix_end, sentences
+from wellread.types import Citation, Passage, Sentence
+from wellread.words import Words, fold, read
 
 __all__ = ["check", "markers", "sentences", "strip_markers"]
+
+THRESHOLD = 0.5  # share of a sentence's weight that its passages must hold
+
+_HEADING = re.compile(r"#{1,6}[ \t]|\*\*[^*\n]+\*\*:?\Z|__[^_\n]+__:?\Z")
+_TABLE_RULE = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)*\Z")
+_LIST_ITEM = re.compile(r"[ \t]*(?:[-*+•‣◦·–]|\d{1,3}[.)])[ \t]")
+_ASKS = ("?", "？", "؟")
+
+
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    """A sentence of the answer before judgement."""
+
+    start: int
+    end: int
+    raw: str  # as it stands
+    body: str  # without markers, bullets and link targets
+    words: Words
+    cited: tuple[int, ...]  # only numbers that passages have
+    marked: bool
 
 
 def check(text: str, passages: Mapping[int, Passage]) -> list[Sentence]:
     """Every sentence of `text` with the words in `passages` that carry it."""
-    raise RuntimeError("being written")
+    blocks = _claims(text, passages)
+    evidence = Evidence(passages, (number for block in blocks for claim in block for number in claim.cited))
+    judged: list[Sentence] = []
+    for index, block in enumerate(blocks):
+        header = (
+            index + 1 < len(blocks) and block[0].raw.startswith("|") and _TABLE_RULE.match(blocks[index + 1][0].raw) is not None
+        )
+        for place, claim in enumerate(block):
+            lent = () if claim.marked else _lent(blocks, index, place)
+            judged.append(_judge(claim, lent, header, evidence))
+    return judged
+
+
+def _judge(claim: _Claim, lent: tuple[int, ...], header: bool, evidence: Evidence) -> Sentence:
+    citations, supported = _weigh(claim, claim.cited or lent, evidence)
+    if not supported and not claim.cited:
+        citations = ()  # borrowed citations are only shown when they carry the sentence
+        supported = _states_nothing(claim, header, evidence)
+    elif not supported:
+        supported = _states_nothing(claim, header, evidence)
+    return Sentence(claim.raw, claim.start, claim.end, supported, citations)
+
+
+def _weigh(claim: _Claim, cited: tuple[int, ...], evidence: Evidence) -> tuple[tuple[Citation, ...], bool]:
+    citations: list[Citation] = []
+    windows: dict[int, Window] = {}
+    verbatim = denied = False
+    weights = evidence.weights(claim.words)
+    for number in cited:
+        source = evidence.sources[number]
+        if quotation := source.quotation(claim.body) or source.quotation(_unmarked_end(claim.raw)):
+            citations.append(Citation(number, source.passage, *quotation, 1.0))
+            verbatim = True
+            denied = denied or source.denied(*quotation)
+        else:
+            windows[number] = window = source.window(claim.words, weights)
+            citations.append(Citation(number, source.passage, window.start, window.end, window.support))
+    if verbatim or not weights:
+        return tuple(citations), verbatim and not denied
+    held = {key for window in windows.values() for key in window.found}
+    share = sum(weights[key] for key in held) / sum(weights.values())
+    carried = share >= THRESHOLD and not evidence.lacks(claim.words, cited) and not evidence.contradicts(claim.words, windows)
+    return tuple(citations), bool(cited) and carried
+
+
+def _claims(text: str, passages: Mapping[int, Passage]) -> list[list[_Claim]]:
+    marks = markers(text)
+    anchors = links(text)
+    known = addresses(passages)
+    blocks: list[list[_Claim]] = []
+    for block in paragraphs(text):
+        claims: list[_Claim] = []
+        for start, end in block:
+            numbers: dict[int, None] = {}
+            marked = False
+            while marks and marks[0].start < end:
+                marked = True
+                numbers.update(dict.fromkeys(marks.pop(0).numbers))
+            inside: list[Link] = []
+            while anchors and anchors[0].start < end:
+                inside.append(anchors.pop(0))
+            for link in inside:
+                numbers.update(dict.fromkeys(known.get(same_address(link.url), ())))
+            cited = tuple(number for number in numbers if number in passages)
+            body = _body(text, start, end, inside)
+            claims.append(_Claim(start, end, text[start:end], body, read(body), cited, marked or bool(cited)))
+        blocks.append(claims)
+    return blocks
+
+
+def _body(text: str, start: int, end: int, inside: Iterable[Link]) -> str:
+    """The sentence as prose: no bullets, no markers, of links only what they show."""
+    parts: list[str] = []
+    position = prefix_end(text, start, end)
+    for link in inside:
+        if link.start < position:
+            continue
+        bracketed = text[link.start - 1 : link.start] == "(" and text[link.end : link.end + 1] == ")"
+        parts.append(text[position : link.start - bracketed])
+        parts.append("" if bracketed else link.text)
+        position = link.end + bracketed
+    parts.append(text[position:end])
+    return strip_markers("".join(parts)).strip()
+
+
+def _unmarked_end(raw: str) -> str:
+    """The sentence with its inner brackets, which a quoted passage may have, but not its last markers."""
+    found = markers(raw)
+    while found and not raw[found[-1].end :].strip(" .。"):
+        last = found.pop()
+        raw = raw[: last.start].rstrip() + raw[last.end :].strip()
+    return raw.strip()
+
+
+def _lent(blocks: list[list[_Claim]], index: int, place: int) -> tuple[int, ...]:
+    """Citations that a sentence without its own may borrow: those at the end of its paragraph, those of
+    the list it introduces, or those of the line that introduces its list."""
+    block = blocks[index]
+    later = block[place + 1 :]
+    if later:
+        return later[-1].cited if not any(claim.marked for claim in later[:-1]) else ()
+    if _introduces(block[place]):
+        items = [claim for block in _items(blocks, index + 1) for claim in block]
+        return tuple(dict.fromkeys(number for claim in items for number in claim.cited))
+    while index > 0 and _LIST_ITEM.match(blocks[index][0].raw):
+        index -= 1
+    head = blocks[index][-1]
+    return head.cited if _introduces(head) else ()
+
+
+def _items(blocks: list[list[_Claim]], index: int) -> Iterable[list[_Claim]]:
+    while index < len(blocks) and _LIST_ITEM.match(blocks[index][0].raw):
+        yield blocks[index]
+        index += 1
+
+
+def _introduces(claim: _Claim) -> bool:
+    return claim.body.rstrip("* _").endswith((":", "："))
+
+
+def _states_nothing(claim: _Claim, header: bool, evidence: Evidence) -> bool:
+    """Headings, questions, lead-ins, lists of sources and remarks on the search itself."""
+    if not any(character.isalnum() for character in claim.body):
+        return True
+    if claim.cited and _is_reference(claim, evidence):
+        return True
+    if evidence.lacks(claim.words, evidence.sources):
+        return False  # whatever its form, it brings in a name or a number that no passage has
+    if header or _HEADING.match(claim.raw) or claim.body.endswith(_ASKS):
+        return True
+    if _introduces(claim) and not claim.words.numbers:
+        opens = re.findall(r"\w+", claim.body.casefold())
+        return opens[0] in lexicon.LEAD_INS or (len(opens) <= 6 and not claim.words.names)
+    return lexicon.REMARK.match(claim.body) is not None
+
+
+def _is_reference(claim: _Claim, evidence: Evidence) -> bool:
+    """A line of a source list: nothing but the title, source and address of what it cites."""
+    shown: set[str] = set()
+    for number in claim.cited:
+        passage = evidence.sources[number].passage
+        shown.update(fold(word) for word in re.findall(r"[^\W_]+", f"{passage.title} {passage.source} {passage.url or ''}"))
+    return all(fold(word) in shown for word in re.findall(r"[^\W_]+", claim.body))

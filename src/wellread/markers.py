@@ -64,7 +64,9 @@ def links(text: str) -> list[Link]:
     return [
         Link(match.start(), match.end(), match[1], match[2])
         for match in _LINK.finditer(text)
-        if not _inside(match.start(), code) and text[match.start() - 1 : match.start()] != "!" and not _MARKER.fullmatch(f"[{match[1]}]")
+        if not _inside(match.start(), code)
+        and text[match.start() - 1 : match.start()] != "!"
+        and not _MARKER.fullmatch(f"[{match[1]}]")
     ]
 
 

@@ -37,7 +37,9 @@ _BEFORE_NUMBERS = frozenset(
     "no nos nr vol vols fig figs p pp ch sec art op eq eqs tab para jan feb mar apr jun jul aug sep sept oct nov dec ver v c b d".split()
 )
 # These may end a sentence; they do when a word follows that opens sentences.
-_MAYBE_LAST = frozenset("inc ltd co corp jr sr bros etc al esq univ dept est ed eds ave blvd rd a.m p.m ph.d b.c a.d bc ad u.s u.k".split())
+_MAYBE_LAST = frozenset(
+    "inc ltd co corp jr sr bros etc al esq univ dept est ed eds ave blvd rd a.m p.m ph.d b.c a.d bc ad u.s u.k".split()
+)
 _OPENERS = frozenset(
     "the a an this that these those he she it they we you his her its their our my in on at by for from with after before during since "
     "when while although though however but and so if as there here today later then thus also another other some many most several "

@@ -1,0 +1,251 @@
+"""What a sentence says, as far as a program can see it: content words, names, numbers, negations.
+
+Case, diacritics and inflection are folded away, numbers have one spelling ("1,000", "1000" and
+"one thousand" are equal), scripts without blanks between words count by pairs of characters.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import NamedTuple
+
+from wellread import lexicon
+
+# Scripts that put no blanks between words; Hangul does, but inflects by suffixes, which pairs get over.
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+)
+_TOKEN = re.compile(
+    r"(?P<number>\d{1,3}(?:[,.\u00a0\u202f\u2009'’]\d{3})+(?!\d)(?:[.,]\d{1,2}(?!\d))?|\d+(?:\.\d+|,\d{1,2}(?!\d))?)"
+    r"(?:(?P<tail>st|nd|rd|th|s)(?![^\W_]))?"
+    rf"|(?P<wide>[{_UNSPACED}]+)"
+    r"|(?P<dotted>(?:[^\W\d_]\.){2,})"
+    rf"|(?P<word>[^\W\d_{_UNSPACED}](?:[^\W_{_UNSPACED}]|[’'](?=[^\W\d_]))*)"
+    r"|(?P<stop>[,;:.!?()\[\]|—–\"“”„«»\n])"
+)
+_URL = re.compile(r"https?://\S+")
+_ISO_DATE = re.compile(r"(?<!\d)\d{4}-(\d\d)-\d\d(?!\d)")
+_KATAKANA = re.compile(r"[\u30a1-\u30fa\u30fc]{3,}")
+_SMALL_DIGITS = str.maketrans({c: f" {d} " for row in ("⁰¹²³⁴⁵⁶⁷⁸⁹", "₀₁₂₃₄₅₆₇₈₉") for d, c in enumerate(row)})
+_OPENING = frozenset(':.!?|"“„«\n')  # a capital letter after these proves nothing
+
+
+@dataclass(slots=True)
+class Words:
+    """One sentence, taken apart. Keys are folded: equal keys mean equal words."""
+
+    content: dict[str, None] = field(default_factory=dict[str, None])  # stems and numbers, in order
+    forms: set[str] = field(default_factory=set[str])  # every word, case and accents folded
+    names: dict[str, None] = field(default_factory=dict[str, None])  # forms of words that name something
+    numbers: dict[str, None] = field(default_factory=dict[str, None])  # "#1610"; those that must be found
+    counts: set[str] = field(default_factory=set[str])  # every number, also "one" and "first"
+    negated: set[str] = field(default_factory=set[str])  # the stem behind a "not"
+    acronyms: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])  # "un": united, nations
+
+
+class _Token(NamedTuple):
+    kind: str
+    raw: str
+    form: str = ""
+    tail: str = ""
+
+    @property
+    def capital(self) -> bool:
+        return self.kind == "word" and self.raw[0].isupper()
+
+
+_END = _Token("stop", "")
+
+
+def read(text: str) -> Words:
+    """The words of one sentence."""
+    tokens = _tokens(_URL.sub(" ", text).translate(_SMALL_DIGITS))
+    words = Words()
+    _read_names(tokens, words)
+    _read_content(tokens, words)
+    _read_negations(tokens, words)
+    for match in _ISO_DATE.finditer(text):
+        if 1 <= int(match[1]) <= 12:
+            words.forms.add(lexicon.MONTHS[int(match[1]) - 1])
+    return words
+
+
+@lru_cache(maxsize=1 << 16)
+def fold(word: str) -> str:
+    """A word without case, accents, apostrophes and possessive endings."""
+    if not word.isascii():
+        word = "".join(c for c in unicodedata.normalize("NFKD", word) if not unicodedata.combining(c))
+    word = word.casefold().replace("’", "'")
+    head, apostrophe, rest = word.partition("'")
+    if apostrophe and rest in ("s", ""):
+        return head
+    if apostrophe and head in ("l", "d", "qu", "dell", "all", "nell", "un"):  # elided articles
+        return rest.replace("'", "")
+    return word.replace("'", "").replace(".", "")
+
+
+@lru_cache(maxsize=1 << 16)
+def stem(form: str) -> str:
+    """A folded word without its inflection, roughly. Only Latin letters are touched."""
+    if len(form) < 4 or not form.isascii():
+        return form
+    if form.endswith("ies") and len(form) > 4:
+        form = form[:-3] + "y"
+    elif form.endswith(("sses", "shes", "ches", "xes", "zes")):
+        form = form[:-2]
+    elif form.endswith("s") and not form.endswith(("ss", "us", "is")):
+        form = form[:-1]
+    form = _cut(form, (("ing", 6), ("ed", 5), ("ly", 6), ("ion", 7), ("y", 5)))
+    form = _cut(form, (("er", 7), ("or", 7), ("e", 5)))
+    doubled = len(form) > 3 and form[-1] == form[-2] and form[-1] not in "aeiouls"
+    return form[:-1] if doubled else form
+
+
+def _cut(form: str, endings: tuple[tuple[str, int], ...]) -> str:
+    for ending, shortest in endings:
+        if form.endswith(ending) and len(form) >= shortest:
+            return form[: -len(ending)]
+    return form
+
+
+def _tokens(text: str) -> list[_Token]:
+    tokens: list[_Token] = []
+    for match in _TOKEN.finditer(text):
+        if match["number"]:
+            tokens.append(_Token("number", match["number"], _plain(match["number"]), match["tail"] or ""))
+        elif match["wide"]:
+            tokens.append(_Token("wide", match["wide"]))
+        elif word := match["dotted"] or match["word"]:
+            tokens.append(_Token("word", word, fold(word)))
+        else:
+            tokens.append(_Token("stop", match[0]))
+    return tokens
+
+
+def _plain(number: str) -> str:
+    """One spelling for a number: plain digits, a point before decimals, no idle zeros."""
+    digits = "".join(str(unicodedata.decimal(c, c)) for c in number)
+    whole, decimals = digits, ""
+    last = max(digits.rfind("."), digits.rfind(","))
+    grouped = digits[last] in ",'’" or digits.count(".") > 1 if last >= 0 else True
+    if last >= 0 and not (grouped and len(digits) - last == 4):
+        whole, decimals = digits[:last], digits[last + 1 :].rstrip("0")
+    whole = "".join(c for c in whole if c.isdigit()).lstrip("0") or "0"
+    return f"{whole}.{decimals}" if decimals else whole
+
+
+def _read_names(tokens: list[_Token], words: Words) -> None:
+    run: list[str] = []
+    opening = True
+    for index, token in enumerate(tokens):
+        if token.kind == "wide":
+            words.names.update(dict.fromkeys(_KATAKANA.findall(token.raw)))
+        if _is_name(tokens, index, opening):
+            words.names[token.form] = None
+        if token.capital and token.form not in lexicon.STOPWORDS:
+            run.append(token.form)
+        elif token.form not in ("of", "and", "for", "the", "de") or not run:
+            _note_acronym(run, words)
+            run = []
+        opening = token.kind == "stop" and (token.raw in _OPENING or (opening and token.raw == "["))
+    _note_acronym(run, words)
+
+
+def _note_acronym(run: list[str], words: Words) -> None:
+    if len(run) > 1:
+        words.acronyms["".join(form[0] for form in run if form)] = tuple(run)
+
+
+def _is_name(tokens: list[_Token], index: int, opening: bool) -> bool:
+    token = tokens[index]
+    if not token.capital or token.form in lexicon.TITLES or token.form in lexicon.NUMBER_WORDS or not token.form:
+        return False
+    shouted = len(token.form) > 1 and token.raw.isupper()
+    if token.form in lexicon.STOPWORDS:
+        return (shouted or token.raw == "May") and not opening
+    if not opening:
+        return True
+    return _opens_with_name(token, tokens[index + 1] if index + 1 < len(tokens) else _END, tokens[index + 2 : index + 3])
+
+
+def _opens_with_name(token: _Token, following: _Token, after: list[_Token]) -> bool:
+    """Whether the capitalised first word of a sentence names something: what follows it tells."""
+    form = token.form
+    if form in lexicon.BARE_NOUNS or form.endswith(("ly", "ing", "ed")):
+        return False
+    if following.capital or token.raw.casefold().endswith(("'s", "’s")):
+        return following.form not in lexicon.STOPWORDS or following.kind != "word"
+    if following.raw == ",":
+        return bool(after) and after[0].form in ("a", "an", "who", "born")
+    if form.endswith("s") and not form.endswith(("ss", "us")):  # "Scientists found" but "Paris is"
+        return following.form in lexicon.SINGULAR_VERBS
+    return following.form in lexicon.VERBS or (following.form.endswith("ed") and len(following.form) > 4)
+
+
+def _read_content(tokens: list[_Token], words: Words) -> None:
+    index = 0
+    while index < len(tokens):
+        token = tokens[index]
+        if token.kind == "wide":
+            pairs = [token.raw[i : i + 2] for i in range(max(1, len(token.raw) - 1))]
+            words.content.update(dict.fromkeys(pairs))
+            words.forms.update(pairs)
+            words.forms.update(_KATAKANA.findall(token.raw))
+        elif token.kind == "number" or token.form in lexicon.NUMBER_WORDS:
+            index = _read_number(tokens, index, words)
+            continue
+        elif token.kind == "word":
+            words.forms.add(token.form)
+            if token.form in words.names or (
+                token.form not in lexicon.STOPWORDS and not token.raw.casefold().endswith(("n't", "n’t"))
+            ):
+                words.content[stem(token.form)] = None
+        index += 1
+
+
+def _read_number(tokens: list[_Token], index: int, words: Words) -> int:
+    """Note the number that starts here, with its scale ("1.5 million"); the index behind it."""
+    token = tokens[index]
+    following = tokens[index + 1] if index + 1 < len(tokens) else _END
+    value = token.form if token.kind == "number" else str(lexicon.NUMBER_WORDS[token.form])
+    vague = token.form in lexicon.VAGUE
+    words.forms.add(token.form)
+    index += 1
+    if token.form in lexicon.TENS and 0 < lexicon.UNITS.get(following.form, 0) < 10:
+        value = str(int(value) + lexicon.UNITS[following.form])
+        index += 1
+    while index < len(tokens) and (scale := lexicon.SCALES.get(tokens[index].form.removesuffix("s"))):
+        value = _times(value, scale)
+        words.forms.add(tokens[index].form)
+        vague = False
+        index += 1
+    key = f"#{value}s" if token.tail == "s" else f"#{value}"
+    words.content[key] = None
+    words.counts.add(key)
+    if not vague:
+        words.numbers[key] = None
+    return index
+
+
+def _times(value: str, scale: int) -> str:
+    whole, _, decimals = value.partition(".")
+    zeros = len(str(scale)) - 1
+    shifted = (whole + decimals[:zeros].ljust(zeros, "0")).lstrip("0") or "0"
+    return f"{shifted}.{decimals[zeros:]}" if len(decimals) > zeros else shifted
+
+
+def _read_negations(tokens: list[_Token], words: Words) -> None:
+    pending = False
+    for index, token in enumerate(tokens):
+        following = tokens[index + 1].form if index + 1 < len(tokens) else ""
+        if token.form in lexicon.NEGATORS or token.raw.casefold().endswith(("n't", "n’t")):
+            pending = bool(following) and following not in lexicon.NOT_NEGATING
+        elif token.kind == "stop":
+            pending = False
+        elif pending and token.form and token.form not in lexicon.STOPWORDS and token.form not in lexicon.SKIPPED_BY_NEGATION:
+            words.negated.add(stem(token.form))
+            pending = False
