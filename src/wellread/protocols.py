@@ -21,7 +21,10 @@ class Source(Protocol):
     @property
     def hint(self) -> str: ...
     async def search(self, query: Query) -> Sequence[Hit]:
-        """Best first. Nothing found is an empty list; a failing service raises `SourceError`."""
+        """Best first. Nothing found is an empty list; a failing service raises `SourceError`.
+
+        Where only a part failed (one source of several, one page of a list), `Hits` says so.
+        """
         ...
 
 

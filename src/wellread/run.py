@@ -17,7 +17,7 @@ from wellread.budget import Budget
 from wellread.citations import check
 from wellread.errors import BudgetExhausted, ReadError, SourceError
 from wellread.protocols import Closing, Kit, Model, Source
-from wellread.types import Answer, Completion, Hit, Outcome, Page, Passage, Prompt, Query
+from wellread.types import Answer, Completion, Hit, Hits, Outcome, Page, Passage, Prompt, Query
 
 T = TypeVar("T")
 
@@ -54,7 +54,8 @@ class Run:
         hits: tuple[Hit, ...] = ()
         try:
             query = Query(text, limit, since, until)
-            hits = tuple(await self.timed(self._slotted(where.search(query))))
+            found = await self.timed(self._slotted(where.search(query)))
+            hits, failures = tuple(found), found.failures if isinstance(found, Hits) else ()
         except SourceError as problem:
             failures = (str(problem),)
         self.emit(events.Searched(text, hits, self.clock() - begun, failures))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -50,6 +50,18 @@ class Hit:
     source: str = ""
     document: str | None = None  # set when the hit is a whole passage of a local index
     links: tuple[str, ...] = ()  # titles that the passage refers to
+
+
+class Hits(tuple[Hit, ...]):
+    """What a search returns when part of it failed: the hits there are, and what went wrong."""
+
+    failures: tuple[str, ...] = ()  # "source: message" each
+
+    @classmethod
+    def with_failures(cls, hits: Iterable[Hit], failures: Iterable[str]) -> Hits:
+        found = cls(hits)
+        found.failures = tuple(failures)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
