@@ -1,0 +1,1 @@
+"""Things that can be searched: one file each, all behind `protocols.Source`."""

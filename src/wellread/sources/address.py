@@ -1,0 +1,52 @@
+"""What an operator configures for a service: its address, its key, and the name we give ourselves there."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import httpx2
+
+from wellread.errors import UsageError
+from wellread.protocols import Kit
+
+
+def user_agent(environ: Mapping[str, str]) -> str:
+    """Who we are; `WELLREAD_CONTACT` adds an address that a service's operator can write to."""
+    from importlib.metadata import version
+
+    contact = "".join(c for c in environ.get("WELLREAD_CONTACT", "") if c.isprintable() and c.isascii()).strip()
+    return f"wellread/{version('wellread')} (answer engine{'; ' + contact if contact else ''})"
+
+
+def key(kit: Kit, source: str, *names: str) -> str:
+    """A key from the environment, or the advice to set it."""
+    for name in names:
+        if value := kit.environ.get(name, "").strip():
+            return value
+    raise UsageError(f"{source} needs a key: set {names[0]}")
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a configured service is, with the login that stood in its address."""
+
+    url: str
+    host: str
+    keys: Mapping[str, str]
+
+
+def address(argument: str, source: str, example: str) -> Address:
+    """A configured address, checked for its form. It may be local: the operator chose it."""
+    text = argument.strip().rstrip("/")
+    try:
+        url = httpx2.URL(text)
+    except httpx2.InvalidURL:
+        url = httpx2.URL("")
+    if url.scheme not in ("http", "https") or not url.host:
+        raise UsageError(f"{source} needs the address of a server: {source}:{example}")
+    login = f"{url.username}:{url.password}".encode()
+    keys = {"Authorization": "Basic " + base64.b64encode(login).decode()} if url.username else {}
+    plain = url.copy_with(username=None, password=None)
+    return Address(str(plain).rstrip("/"), plain.netloc.decode(), keys)

@@ -1,0 +1,232 @@
+"""The client that all web sources share: polite, patient, bounded, and honest about what went wrong.
+
+A request waits for its turn at the host, is cut off at a time and a size, is tried again when the
+service asks for patience (obeying Retry-After), and ends as JSON or as a `SourceError` with the
+service's own words and without any key in it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import httpx2
+import stamina
+
+from wellread.errors import SourceBusy, SourceError, UsageError
+from wellread.protocols import Kit
+from wellread.sources import transport
+from wellread.sources.address import user_agent
+from wellread.sources.pace import Pace, retry_after
+from wellread.sources.payload import Payload, complaint
+
+_BUSY = frozenset({429, 502, 503, 504})
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_MAX_REDIRECTS = 3
+_LONGEST_MESSAGE = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Manners:
+    """How a service wants to be treated, and how long we put up with it."""
+
+    timeout: float = 15.0  # seconds for one attempt, from first byte out to last byte in
+    attempts: int = 3
+    patience: float = 20.0  # the longest Retry-After that is waited for
+    back_off: float = 0.25  # first wait between attempts when the service names none
+    concurrency: int = 4  # requests at once to one host
+    interval: float = 0.0  # seconds between the starts of two requests to one host
+    max_bytes: int = 20 * 1024 * 1024
+
+
+class _Flaky(Exception):
+    """The connection failed; another attempt may do better."""
+
+
+Check = Callable[[Payload, Mapping[str, str]], None]
+
+
+@dataclass(slots=True)
+class Http:
+    """One source's way to its service. Made without touching the network; closed by its source."""
+
+    owner: str  # the source's name, for errors
+    kit: Kit
+    manners: Manners = field(default_factory=Manners)
+    keys: Mapping[str, str] = field(default_factory=dict[str, str])  # headers that must stay secret
+    key_name: str = ""  # the variable to name when the service refuses the key
+    _client: httpx2.AsyncClient | None = None
+    _loop: asyncio.AbstractEventLoop | None = None
+    _paces: dict[str, Pace] = field(default_factory=dict[str, Pace])
+
+    async def get(self, url: str, params: Mapping[str, str | int] | None = None, *, check: Check | None = None) -> Payload:
+        """GET a JSON document. `check` may raise for errors that a service hides in a 200."""
+        return await self._ask("GET", self._url(url, params), None, check)
+
+    async def post(self, url: str, body: object, *, check: Check | None = None) -> Payload:
+        """POST JSON, get JSON."""
+        return await self._ask("POST", self._url(url, None), body, check)
+
+    async def text(self, url: str) -> str:
+        """GET a document as text, whatever it is."""
+        body, headers = await self._patiently("GET", self._url(url, None), None)
+        match = re.search(r"charset=[\"']?([\w-]+)", headers.get("content-type", ""))
+        try:
+            return body.decode(match[1] if match else "utf-8", errors="replace")
+        except LookupError:
+            return body.decode("utf-8", errors="replace")
+
+    async def aclose(self) -> None:
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
+
+    def same_host(self, base: str, reference: str) -> str:
+        """An address that a page of the service names, if it is on the configured host."""
+        return str(self._redirected(self._url(base, None), reference))
+
+    def error(self, message: str) -> SourceError:
+        """An error of this source; keys are blotted out of the message."""
+        return SourceError(self.owner, self._clean(message))
+
+    def busy(self, message: str, retry_after: float | None = None) -> SourceBusy:
+        return SourceBusy(self.owner, self._clean(message), retry_after)
+
+    async def _ask(self, method: str, url: httpx2.URL, body: object, check: Check | None) -> Payload:
+        def parse(raw: bytes, headers: Mapping[str, str]) -> None:
+            nonlocal found
+            try:
+                found = Payload.parse(raw)
+            except ValueError:
+                kind = headers.get("content-type", "no type").partition(";")[0]
+                raise self.error(f"{url.host} did not answer with JSON but with {kind}") from None
+            if check is not None:
+                check(found, headers)
+
+        found = Payload(None)
+        await self._patiently(method, url, body, parse)
+        return found
+
+    async def _patiently(
+        self, method: str, url: httpx2.URL, body: object, parse: Callable[[bytes, Mapping[str, str]], None] | None = None
+    ) -> tuple[bytes, Mapping[str, str]]:
+        m = self.manners
+        retries = stamina.retry_context(
+            on=self._try_again,
+            attempts=m.attempts,
+            timeout=m.attempts * (m.timeout + m.patience),
+            wait_initial=m.back_off,
+            wait_jitter=m.back_off,
+        )
+        try:
+            async for attempt in retries:
+                with attempt:
+                    raw, headers = await self._once(method, url, body)
+                    if parse is not None:
+                        parse(raw, headers)
+                    return raw, headers
+        except _Flaky as problem:
+            raise self.error(str(problem)) from None
+        raise AssertionError("the last attempt returns or raises")
+
+    def _try_again(self, problem: Exception) -> bool | float:
+        if isinstance(problem, SourceBusy):
+            wait = problem.retry_after
+            return True if wait is None else (wait if wait <= self.manners.patience else False)
+        return isinstance(problem, _Flaky)
+
+    async def _once(self, method: str, url: httpx2.URL, body: object) -> tuple[bytes, Mapping[str, str]]:
+        client = self._ready()
+        for _ in range(_MAX_REDIRECTS + 1):
+            async with self._pace(url.host).turn():
+                status, headers, raw = await self._exchange(client, method, url, body)
+            if status not in _REDIRECTS or method != "GET" or "location" not in headers:
+                self._judge(status, headers, raw, url)
+                return raw, headers
+            url = self._redirected(url, headers["location"])
+        raise self.error(f"{url.host} redirects in a circle")
+
+    async def _exchange(
+        self, client: httpx2.AsyncClient, method: str, url: httpx2.URL, body: object
+    ) -> tuple[int, Mapping[str, str], bytes]:
+        m = self.manners
+        request = client.build_request(method, url, json=body, extensions=transport.extensions(url, self.keys))
+        try:
+            async with asyncio.timeout(m.timeout):
+                response = await client.send(request, stream=True)
+                try:
+                    raw = await self._read(response, url)
+                finally:
+                    await response.aclose()
+        except (TimeoutError, httpx2.TimeoutException):
+            raise self.error(f"{url.host} gave no answer within {m.timeout:g} s") from None
+        except httpx2.HTTPError as problem:
+            raise _Flaky(f"{url.host} cannot be reached: {problem or type(problem).__name__}") from None
+        return response.status_code, response.headers, raw
+
+    async def _read(self, response: httpx2.Response, url: httpx2.URL) -> bytes:
+        parts, size = list[bytes](), 0
+        async for chunk in response.aiter_bytes():
+            size += len(chunk)
+            if size > self.manners.max_bytes:
+                raise self.error(f"{url.host} sent more than {self.manners.max_bytes:,} bytes")
+            parts.append(chunk)
+        return b"".join(parts)
+
+    def _judge(self, status: int, headers: Mapping[str, str], raw: bytes, url: httpx2.URL) -> None:
+        if status < 300:
+            return
+        try:
+            said = complaint(Payload.parse(raw))
+        except ValueError:
+            said = ""
+        message = f"{said} (HTTP {status})" if said else f"{url.host} answered with HTTP {status}"
+        if status in _BUSY:
+            wait = retry_after(headers)
+            if wait is not None:
+                self._pace(url.host).hold(min(wait, self.manners.patience))
+            raise self.busy(message, wait)
+        if status in (401, 403) and self.key_name:
+            message += f"; is {self.key_name} right?"
+        raise self.error(message)
+
+    def _redirected(self, url: httpx2.URL, location: str) -> httpx2.URL:
+        """Only within the host that was configured: a service does not choose whom we talk to."""
+        try:
+            target = url.join(location)
+        except httpx2.InvalidURL:
+            raise self.error(f"{url.host} redirects to something that is no address") from None
+        upgrade = (url.scheme, target.scheme, url.port, target.port) == ("http", "https", None, None)
+        if target.host == url.host and (upgrade or transport.origin_of(target) == transport.origin_of(url)):
+            return target
+        raise self.error(f"{url.host} redirects to {target.scheme}://{target.host}; configure that address if you trust it")
+
+    def _ready(self) -> httpx2.AsyncClient:
+        loop = asyncio.get_running_loop()
+        if self._client is None or self._loop is not loop:  # connections belong to the loop that opened them
+            folder = transport.cache_folder(self.kit.environ) if self.kit.cache else None
+            headers = {"User-Agent": user_agent(self.kit.environ), "Accept": "application/json"}
+            self._client = httpx2.AsyncClient(transport=transport.build(folder), headers=headers, timeout=None)
+            self._loop, self._paces = loop, {}
+        return self._client
+
+    def _pace(self, host: str) -> Pace:
+        if host not in self._paces:
+            self._paces[host] = Pace(self.manners.concurrency, self.manners.interval)
+        return self._paces[host]
+
+    def _url(self, url: str, params: Mapping[str, str | int] | None) -> httpx2.URL:
+        try:
+            address = httpx2.URL(url)
+        except httpx2.InvalidURL as problem:
+            raise UsageError(f"{self.owner}: {url!r} is not an address: {problem}") from None
+        return address.copy_merge_params({key: str(value) for key, value in params.items()}) if params else address
+
+    def _clean(self, message: str) -> str:
+        for value in self.keys.values():
+            for secret in {value, value.rpartition(" ")[2]}:
+                message = message.replace(secret, "***") if secret else message
+        message = " ".join("".join(c if c.isprintable() else " " for c in message).split())
+        return message if len(message) <= _LONGEST_MESSAGE else message[:_LONGEST_MESSAGE] + "…"

@@ -1,0 +1,21 @@
+"""The words of a question that a search engine can use."""
+
+from __future__ import annotations
+
+import re
+
+from wellread.lexicon import STOPWORDS
+
+_WORD = re.compile(r"[\w]+(?:[.'’\-][\w]+)*")
+_ASKING = frozenset({"tell", "please", "give", "know", "explain", "describe", "find"})
+
+
+def keywords(text: str) -> list[str]:
+    """Lower-case words without the empty ones, each once, in order; all words if nothing else is left."""
+    words = list(dict.fromkeys(word.lower() for word in _WORD.findall(text)))
+    return [word for word in words if word not in STOPWORDS | _ASKING] or words
+
+
+def fts5(text: str) -> str:
+    """A query for SQLite's full-text search in which every word is literal and any may match."""
+    return " OR ".join(f'"{word}"' for word in keywords(text))

@@ -1,0 +1,262 @@
+"""`wikipedia` and `mediawiki:BASE_URL`: the Action API of any MediaWiki.
+
+One request searches and resolves redirects, a second (or one per page where the API allows no more)
+brings the texts. A query that finds nothing is tried again with its key words, then with any of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from wellread.errors import SourceError, UsageError
+from wellread.parameters import fill, param
+from wellread.protocols import Kit
+from wellread.sources import wikipage
+from wellread.sources.address import address
+from wellread.sources.hits import hit
+from wellread.sources.http import Http, Manners
+from wellread.sources.keywords import keywords
+from wellread.sources.markup import plain, without_wikitext
+from wellread.sources.pace import retry_after
+from wellread.sources.payload import Payload
+from wellread.types import Hit, Query, Spec
+
+_COMMON: Mapping[str, str | int] = {"action": "query", "format": "json", "formatversion": 2, "maxlag": 5}
+_LONGEST_QUERY = 300  # characters; Wikipedia refuses more
+_MOST = 50  # results and titles in one request
+_BATCH = 20  # introductions in one request
+_BUSY_CODES = ("maxlag", "ratelimited", "readonly")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    language: str | None = param(None, "edition of Wikipedia: en, de, fr, …; the query's language, else en")
+    text: Literal["full", "intro", "none"] = param("full", "how much of each page comes with a hit")
+    max_texts: int = param(10, "whole pages fetched for one search; further hits have their snippet only")
+    timeout: float = param(15.0, "seconds for one request")
+
+    def __post_init__(self) -> None:
+        if self.language is not None and not re.fullmatch(r"[a-z]{2,3}(-[a-z]{2,12})*|simple", self.language):
+            raise ValueError(f"language must be a code such as de, not {self.language!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One wiki: its API and which extensions we can use there."""
+
+    api: str
+    extracts: bool = True
+    cirrus: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    id: str
+    title: str
+    url: str
+    snippet: str = ""
+    changed: str = ""
+    ambiguous: bool = False
+    text: str = ""
+
+
+def wikipedia(spec: Spec, kit: Kit) -> MediaWiki:
+    """Wikipedia, in any of its languages."""
+    if spec.argument:
+        raise UsageError("wikipedia takes no argument; write wikipedia?language=de, or mediawiki:BASE_URL")
+    options = fill(Options, spec.options, "source wikipedia")
+    name = f"wikipedia?language={options.language}" if options.language else "wikipedia"
+    return MediaWiki(name, Http(name, kit, Manners(timeout=options.timeout)), options)
+
+
+def from_spec(spec: Spec, kit: Kit) -> MediaWiki:
+    """Any MediaWiki, by the address of its API or of one of its pages."""
+    options = fill(Options, spec.options, "source mediawiki")
+    base = address(spec.argument, "mediawiki", "https://wiki.example.org")
+    name = f"mediawiki:{base.host}"
+    return MediaWiki(name, Http(name, kit, Manners(timeout=options.timeout), base.keys), options, base.url)
+
+
+class MediaWiki:
+    """A wiki as a source; without `base` it is Wikipedia."""
+
+    hint = (
+        "An encyclopaedia searched by words, all of which must occur. Ask for one thing at a time, with the name "
+        "of the person, place, work or event as an article would have it in its title, plus one or two words of "
+        "what you want to know. Short queries find more than whole sentences."
+    )
+
+    def __init__(self, name: str, http: Http, options: Options, base: str | None = None) -> None:
+        self.name = name
+        self._http = http
+        self._options = options
+        self._base = base
+        self._site: Site | None = None
+
+    async def search(self, query: Query) -> Sequence[Hit]:
+        text = _shortened(query.text)
+        if not text or query.limit < 1:
+            return []
+        site = await self._where(query.language)
+        pages = await self._found(site, text, min(query.limit, _MOST))
+        pages = await self._with_texts(site, pages)
+        pages = await self._plain_meanings(site, pages, query.limit)
+        hits = (self._hit(page, rank) for rank, page in enumerate(pages[: query.limit]))
+        return [found for found in hits if found is not None]
+
+    async def aclose(self) -> None:
+        await self._http.aclose()
+
+    async def _where(self, language: str | None) -> Site:
+        if self._base is None:
+            code = self._options.language or (language or "en").lower().partition("-")[0]
+            return Site(f"https://{code if re.fullmatch('[a-z]{2,3}', code) else 'en'}.wikipedia.org/w/api.php")
+        if self._site is None:
+            self._site = await discover(self._http, self._base)
+        return self._site
+
+    async def _found(self, site: Site, text: str, limit: int) -> list[_Page]:
+        """Pages for the words; fewer words, then any of them, when all together find nothing."""
+        if pages := await self._page_list(site, text, limit):
+            return pages
+        words = keywords(text)
+        shorter = " ".join(words)
+        if shorter and shorter != text.lower() and (pages := await self._page_list(site, shorter, limit)):
+            return pages
+        if len(words) < 2:
+            return []
+        if site.cirrus:
+            return await self._page_list(site, " OR ".join(words), limit)
+        return await self._any_of(site, sorted(words, key=len, reverse=True)[:6], limit)
+
+    async def _any_of(self, site: Site, words: list[str], limit: int) -> list[_Page]:
+        """Simple search engines know no OR: pages by how many of the words they are found with."""
+        lists = await asyncio.gather(*(self._page_list(site, word, limit) for word in words))
+        points: dict[str, float] = {}
+        pages: dict[str, _Page] = {}
+        for found in lists:
+            for rank, page in enumerate(found):
+                # A word that finds few pages says more than one that finds many.
+                points[page.id] = points.get(page.id, 0.0) + 1 / len(found) + 1 / (60 + rank)
+                pages.setdefault(page.id, page)
+        return sorted(pages.values(), key=lambda page: -points[page.id])[:limit]
+
+    async def _page_list(self, site: Site, text: str, limit: int) -> list[_Page]:
+        search = {"list": "search", "srsearch": text, "srlimit": limit, "srprop": "snippet|timestamp"}
+        resolve = {"generator": "search", "gsrsearch": text, "gsrlimit": limit, "redirects": 1}
+        details = {"prop": "info|pageprops", "inprop": "url", "ppprop": "disambiguation"}
+        answer = (await self._query(site, {**search, **resolve, **details})).at("query")
+        targets = {item.text("from"): item.text("to") for item in answer.items("redirects")}
+        known = {page.title: page for page in map(_page, answer.items("pages"))}
+        found: dict[str, _Page] = {}
+        for item in answer.items("search"):
+            title = item.text("title")
+            page = known.get(targets.get(title, title))
+            if page is not None and page.id not in found:
+                snippet = without_wikitext(plain(item.text("snippet")))
+                found[page.id] = replace(page, snippet=snippet, changed=item.text("timestamp"))
+        return list(found.values())
+
+    async def _with_texts(self, site: Site, pages: list[_Page]) -> list[_Page]:
+        wanted = pages[: self._options.max_texts]
+        if self._options.text == "none" or not wanted:
+            return pages
+        texts: dict[str, str] = {}
+        if self._options.text == "intro" and site.extracts:
+            batches = [wanted[i : i + _BATCH] for i in range(0, len(wanted), _BATCH)]
+            for batch in await asyncio.gather(*(self._introductions(site, batch) for batch in batches)):
+                texts.update(batch)
+        else:
+            for one in await asyncio.gather(*(self._whole(site, page) for page in wanted)):
+                texts.update(one)
+        return [replace(page, text=texts.get(page.id, "")) for page in pages]
+
+    async def _introductions(self, site: Site, pages: list[_Page]) -> dict[str, str]:
+        ids = "|".join(page.id for page in pages)
+        asked = {"prop": "extracts", "explaintext": 1, "exintro": 1, "exlimit": len(pages), "pageids": ids}
+        answer = await self._query(site, asked)
+        return {item.text("pageid"): wikipage.from_extract(item.text("extract")) for item in answer.items("query", "pages")}
+
+    async def _whole(self, site: Site, page: _Page) -> dict[str, str]:
+        """The API gives one whole page at a time. One that fails is left with its snippet."""
+        try:
+            if site.extracts:
+                asked = {"prop": "extracts", "explaintext": 1, "exsectionformat": "wiki", "pageids": page.id}
+                answer = await self._query(site, asked)
+                return {page.id: wikipage.from_extract(answer.text("query", "pages", 0, "extract"))}
+            asked = {"action": "parse", "pageid": page.id, "prop": "text", "disabletoc": 1, "disableeditsection": 1}
+            answer = await self._query(site, asked)
+            return {page.id: wikipage.from_html(answer.text("parse", "text"))}
+        except SourceError:
+            return {}
+
+    async def _plain_meanings(self, site: Site, pages: list[_Page], limit: int) -> list[_Page]:
+        """Pages that only list meanings go last; where there is room, the articles they name come in."""
+        lists = [page for page in pages if page.ambiguous or wikipage.is_disambiguation(page.title, page.text)]
+        articles = [page for page in pages if page not in lists]
+        room = limit - len(pages)
+        if not lists or room < 1:
+            return articles + lists
+        asked = {"generator": "links", "gplnamespace": 0, "gpllimit": _MOST, "titles": lists[0].title, "redirects": 1}
+        details = {"prop": "info|pageprops", "inprop": "url", "ppprop": "disambiguation"}
+        answer = await self._query(site, {**asked, **details})
+        known = {page.id for page in pages}
+        named = [page for page in map(_page, answer.items("query", "pages")) if page.id not in known and page.url]
+        named = [page for page in named if not page.ambiguous and page.id not in ("", "0")][:room]
+        return articles + await self._with_texts(site, named) + lists
+
+    async def _query(self, site: Site, params: Mapping[str, str | int]) -> Payload:
+        return await self._http.get(site.api, {**_COMMON, **params}, check=self._check)
+
+    def _check(self, answer: Payload, headers: Mapping[str, str]) -> None:
+        """MediaWiki reports its errors with status 200."""
+        if not answer.at("error"):
+            return
+        code, info = answer.text("error", "code"), answer.text("error", "info")
+        message = f"{info or code} ({code})"
+        raise self._http.busy(message, retry_after(headers)) if code in _BUSY_CODES else self._http.error(message)
+
+    def _hit(self, page: _Page, rank: int) -> Hit | None:
+        snippet = page.snippet or page.text[:300]
+        return hit(self.name, rank, title=page.title, url=page.url, snippet=snippet, text=page.text, published=page.changed)
+
+
+def _page(item: Payload) -> _Page:
+    ambiguous = "disambiguation" in item.keys("pageprops")
+    url = item.text("canonicalurl") or item.text("fullurl")
+    return _Page(item.text("pageid"), item.text("title"), url, ambiguous=ambiguous, changed=item.text("touched"))
+
+
+def _shortened(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= _LONGEST_QUERY else text[:_LONGEST_QUERY].rpartition(" ")[0] or text[:_LONGEST_QUERY]
+
+
+async def discover(http: Http, base: str) -> Site:
+    """Find the API from the address of it, of the wiki or of any page in it."""
+    asked = {"action": "query", "meta": "siteinfo", "siprop": "general|extensions", "format": "json", "formatversion": 2}
+    candidates = [base] if base.endswith("api.php") else [f"{base}/api.php", f"{base}/w/api.php", ""]
+    problem: SourceError | None = None
+    for candidate in candidates:
+        try:
+            api = candidate or await _advertised(http, base)
+            answer = await http.get(api, asked)
+        except SourceError as failed:
+            problem = problem or failed
+            continue
+        if answer.at("query", "general"):
+            extensions = {item.text("name") for item in answer.items("query", "extensions")}
+            return Site(api, extracts="TextExtracts" in extensions, cirrus="CirrusSearch" in extensions)
+    raise http.error(f"no MediaWiki API found there ({problem.message if problem else 'it answers with other things'})")
+
+
+async def _advertised(http: Http, base: str) -> str:
+    """Every page of a wiki names its API in a link element; only the configured host counts."""
+    found = re.search(r'<link[^>]+rel="EditURI"[^>]+href="([^"?]+api\.php)', await http.text(base))
+    if not found:
+        raise http.error("its pages name no API")
+    return http.same_host(base, found[1])

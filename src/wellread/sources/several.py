@@ -1,0 +1,75 @@
+"""Many sources asked at once: fused by rank, each page once, a failing one reported and skipped."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+
+from wellread.errors import SourceError, WellreadError
+from wellread.protocols import Source
+from wellread.ranking.fusion import reciprocal_ranks
+from wellread.sources.canonical import canonical
+from wellread.types import Hit, Hits, Query
+
+
+class Several:
+    """Sources as one. The order they are named in decides between equals."""
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self.sources = tuple(sources)
+
+    @property
+    def name(self) -> str:
+        return " + ".join(source.name for source in self.sources)
+
+    @property
+    def hint(self) -> str:
+        return "\n".join(f"{source.name}: {source.hint}" for source in self.sources)
+
+    async def search(self, query: Query) -> Sequence[Hit]:
+        """`Hits` with the failures of some; `SourceError` only when all have failed."""
+        results = await asyncio.gather(*(_attempt(source, query) for source in self.sources))
+        failures = [message for _, problems in results for message in problems]
+        answered = [hits for hits, _ in results if hits is not None]
+        if not answered:
+            raise SourceError("all sources failed", "; ".join(failures) or "there are none")
+        return Hits.with_failures(_fused(answered)[: query.limit], failures)
+
+
+async def _attempt(source: Source, query: Query) -> tuple[Sequence[Hit] | None, Sequence[str]]:
+    """A source's hits and complaints; a plugin's unexpected error must not take the others down either."""
+    try:
+        found = await source.search(query)
+    except WellreadError as problem:
+        message = str(problem)
+        return None, (message if message.startswith(source.name) else f"{source.name}: {message}",)
+    except Exception as problem:
+        return None, (f"{source.name}: unexpected {type(problem).__name__}",)
+    return found, found.failures if isinstance(found, Hits) else ()
+
+
+def _fused(rankings: Sequence[Sequence[Hit]]) -> list[Hit]:
+    best: dict[str, Hit] = {}
+    for hits in rankings:
+        for hit in hits:
+            key = _key(hit)
+            best[key] = _richer(best[key], hit) if key in best else hit
+    # A key counts once a ranking: two passages of one page must not outweigh a second source.
+    orders = [list(dict.fromkeys(map(_key, hits))) for hits in rankings]
+    return [replace(best[key], score=score) for key, score in reciprocal_ranks(orders)]
+
+
+def _key(hit: Hit) -> str:
+    """Passages of a local index stay apart although they share a page."""
+    return canonical(hit.url) if hit.url and hit.document is None else hit.id
+
+
+def _richer(first: Hit, second: Hit) -> Hit:
+    """The first seen wins, and takes from the second what it lacks."""
+    return replace(
+        first,
+        text=first.text if first.text is not None else second.text,
+        snippet=first.snippet or second.snippet,
+        published=first.published or second.published,
+    )
