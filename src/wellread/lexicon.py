@@ -4,76 +4,115 @@ from __future__ import annotations
 
 import re
 
-STOPWORDS = frozenset(
-    "a an the and or but nor so yet if then than that this these those there here it its he him his she her hers they them their theirs "
-    "we us our ours you your yours i me my mine who whom whose which what when where why how as at by for from in into of off on onto out "
-    "over to up with within about above across after against along among around before behind below between both during per since "
-    "through throughout toward towards under until upon via while is are was were be been being am do does did done doing has have had "
-    "having can could may might must shall should will would not no never none cannot also just only very more most much many such same "
-    "other another some any each every all own too even still however therefore thus because although though whereas according "
-    "der die das den dem des ein eine einer eines und oder ist sind war waren im am zum zur von mit auf für als auch "
-    "le la les un une du de et ou est sont dans par pour sur avec au aux que qui se ce el los las una y o es son por para con su al lo "
-    "il gli di e che del della nel sono".split()
-)
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+def _counted(words: str, first: int, step: int = 1) -> dict[str, int]:
+    return {word: first + step * index for index, word in enumerate(words.split())}
+
+
+# Words that carry no content of their own.
+STOPWORDS = _set("""
+    a an the and or but nor so yet if then than that this these those there here it its he him his she her hers they
+    them their theirs we us our ours you your yours i me my mine who whom whose which what when where why how as at by
+    for from in into of off on onto out over to up with within about above across after against along among around
+    before behind below between both during per since through throughout toward towards under until upon via while is
+    are was were be been being am do does did done doing has have had having can could may might must shall should will
+    would not no never none cannot also just only very more most much many such same other another some any each every
+    all own too even still however therefore thus because although though whereas according
+    der die das den dem des ein eine einer eines und oder ist sind war waren im am zum zur von mit auf für als auch
+    le la les un une du de et ou est sont dans par pour sur avec au aux que qui se ce
+    el los las una y o es son por para con su al lo il gli di e che del della nel sono
+""")
+
+# --- names ---
 
 # A capital letter on one of these, at the start of a sentence, makes no name of it.
-BARE_NOUNS = frozenset(
-    "early former late modern ancient famous young old new great large small recent today yesterday tomorrow instead overall indeed "
-    "finally first second third next last later earlier meanwhile moreover furthermore additionally besides despite unlike like based "
-    "given together perhaps maybe yes no people women men children research evidence data work life nothing everything something everyone "
-    "someone anyone nobody little few several one two three four five six seven eight nine ten half part information answer summary "
-    "water light air once twice again hence otherwise nevertheless nonetheless consequently accordingly interestingly notably "
-    "specifically overall please note well now".split()
-)
-TITLES = frozenset("dr mr mrs ms prof sir dame lord lady st saint".split())
-
+NO_NAMES = _set("""
+    early former late modern ancient famous young old new great large small recent today yesterday tomorrow instead
+    overall indeed first second third next last later earlier meanwhile moreover furthermore besides despite unlike like
+    based given together perhaps maybe yes people women men children research evidence data work life nothing everything
+    something everyone someone anyone nobody little few several half part information answer summary once twice again
+    hence otherwise nevertheless nonetheless please note well now
+""")
+TITLES = _set("dr mr mrs ms prof sir dame lord lady st saint")
 # What may follow a bare name at the start of a sentence; "-ed" is seen by its ending.
-VERBS = frozenset(
-    "is was has had did does can could will would may might must wrote made found became won died began led built gave took said says "
-    "went came saw held ran met grew knew left lost kept stood spoke sang drew flew fought brought bought thought taught sold told sent "
-    "spent felt put set cut lies lives lived orbits contains remains makes became rose fell chose broke".split()
-)
-SINGULAR_VERBS = frozenset("is was has does".split())
-
-NEGATORS = frozenset(
-    "not never no cannot without neither nor none nobody nothing nowhere nicht kein keine keiner nie pas jamais aucun aucune sin nunca non".split()
-)
-NOT_NEGATING = frozenset("only just merely until least less fewer more doubt matter one".split())  # "not only", "no doubt"
-SKIPPED_BY_NEGATION = frozenset("longer yet ever really actually fully entirely completely always simply directly even".split())
-
-_UNITS = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
-).split()
-_ORDINALS = (
-    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth "
-    "seventeenth eighteenth nineteenth twentieth"
-).split()
-TENS = {word: 10 * n for n, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)}
-UNITS = {word: n for n, word in enumerate(_UNITS)}
-NUMBER_WORDS = UNITS | TENS | {word: n for n, word in enumerate(_ORDINALS, 1)} | {"dozen": 12}
-VAGUE = frozenset({"zero", "one", "first", "second"})  # they also mean other things than a number
-SCALES = {"hundred": 10**2, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
-
-MONTHS = ("january february march april may june july august september october november december").split()
-
+VERBS = _set("""
+    is was has had did does can could will would may might must wrote made found became won died began led built gave
+    took said says went came saw held ran met grew knew left lost kept stood spoke sang drew flew fought brought bought
+    thought taught sold told sent spent felt put set cut lies lives orbits contains remains makes rose fell chose broke
+""")
+SINGULAR_VERBS = _set("is was has does")
 # What is left of a people's name and of its country's behind their common beginning: Ital-ian, Ital-y.
-PEOPLE_ENDINGS = frozenset("an ian n ese ish i ic s ns ans ians".split())
-COUNTRY_ENDINGS = frozenset("y ia a e o land any ".split(" "))
+PEOPLE_ENDINGS = _set("an ian n ese ish i ic s ns ans ians")
+COUNTRY_ENDINGS = _set("y ia a e o land any") | {""}
 
+# --- numbers ---
+
+UNITS = _counted(
+    """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+    eighteen nineteen""",
+    0,
+)
+TENS = _counted("twenty thirty forty fifty sixty seventy eighty ninety", 20, 10)
+_ORDINALS = _counted(
+    """first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth
+    sixteenth seventeenth eighteenth nineteenth twentieth""",
+    1,
+)
+NUMBER_WORDS = UNITS | TENS | _ORDINALS | {"dozen": 12}
+VAGUE = _set("zero one first second")  # they also mean other things than a number
+SCALES = {"hundred": 10**2, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+MONTHS = list(_counted("january february march april may june july august september october november december", 1))
+
+# --- negations ---
+
+NEGATORS = _set("""
+    not never no cannot without neither nor none nobody nothing nowhere
+    nicht kein keine keiner nie pas jamais aucun aucune sin nunca non
+""")
+NOT_NEGATING = _set("only just merely until least less fewer more doubt matter one")  # "not only", "no doubt"
+SKIPPED_BY_NEGATION = _set("longer yet ever really actually fully entirely completely always simply directly even")
 # "It is not true that …": words behind one of these are not what the sentence says.
-DENIALS = NEGATORS | frozenset(
-    "false falsely myth myths wrong wrongly untrue denied denies disputed didn doesn isn wasn couldn".split()
-)
+DENIALS = NEGATORS | _set("false falsely myth myths wrong wrongly untrue denied denies disputed didn doesn isn wasn couldn")
 
-LEAD_INS = frozenset(
-    "here below following these this sources references source see summary in short key note notes answer".split()
-)
+# --- sentences that state nothing ---
+
+LEAD_INS = _set("here below following these this sources references source see summary in short key note notes answer")
+_FOUND = r"(?:passages?|sources?|results?|documents?|context|information|articles?|answer)\b"
 # Remarks on the search, not on the world.
 REMARK = re.compile(
-    r"(?:I|We)(?: am| was|['’]m)? (?:could|can|did|do|found|have|cannot|not|couldn['’]t|can['’]t|didn['’]t|don['’]t|haven['’]t|unable|sorry)\b"
+    r"(?:I|We)(?: am| was|['’]m)? (?:can|could|did|do|found|have|cannot|not|(?:ca|could|did|do|have)n['’]t|unable|sorry)\b"
     r".*\b(?:find|found|answer|say|tell|sure|know|information|sources?|passages?|search\w*)\b"
-    r"|(?:The|These|None of the|No|My|Neither of the)\s(?:\w+\s){0,2}(?:passages?|sources?|results?|documents?|context|information|articles?)\b"
-    r".*(?:\bnot?\b|n['’]t\b|\bnone\b|\bnothing\b|\blacks?\b)"
-    r"|(?:No|None of the)\s(?:\w+\s){0,2}(?:passages?|sources?|results?|information|answer)\b",
+    rf"|(?:The|These|My)\s(?:\w+\s){{0,2}}{_FOUND}.*(?:\bnot?\b|n['’]t\b|\bnone\b|\bnothing\b|\blacks?\b)"
+    rf"|(?:No|None of the|Neither of the)\s(?:\w+\s){{0,2}}{_FOUND}",
     re.IGNORECASE | re.DOTALL,
 )
+
+# --- abbreviations ---
+
+# A name, a number or more text always follows these.
+NEVER_LAST = _set("""
+    dr mr mrs ms mx prof st ste gen sen rep gov sgt capt lt col maj cmdr adm rev hon pres messrs mme mlle fr sra srta
+    e.g i.e cf vs viz approx ca z.b d.h u.a bzw bspw vgl p.ex resp mt ft hr
+""")
+# These are abbreviations only in front of a number ("No. 5", "Sept. 3").
+BEFORE_NUMBERS = _set("""
+    no nos nr vol vols fig figs p pp ch sec art op eq eqs tab para jan feb mar apr jun jul aug sep sept oct nov dec
+    ver v c b d
+""")
+# These may end a sentence; they do when a word follows that opens sentences.
+MAYBE_LAST = _set("inc ltd co corp jr sr bros etc al esq univ dept est ed eds ave blvd rd a.m p.m ph.d b.c a.d bc ad u.s u.k")
+OPENERS = _set("""
+    the a an this that these those he she it they we you his her its their our my in on at by for from with after before
+    during since when while although though however but and so if as there here today later then thus also another other
+    some many most several one two both all each among between according what who how why where which is are was were
+    did does do no not
+""")
+# "am 3. Oktober", "im 19. Jahrhundert": in German and its neighbours a point makes the ordinal.
+AFTER_ORDINAL = _set("""
+    januar februar märz april mai juni juli august september oktober november dezember jänner jahrhundert jahrhunderts
+    jahrtausend weltkrieg januari februari mars marts maj augusti
+""")

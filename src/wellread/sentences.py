@@ -11,6 +11,7 @@ import re
 from bisect import bisect_left
 from typing import NamedTuple
 
+from wellread import lexicon
 from wellread.markers import Link, Marker, links, markers
 
 # No blank is needed after these: scripts that use them write on without one.
@@ -27,29 +28,6 @@ _ALONE = re.compile(r"[ \t]*(?:#{1,6}[ \t].*|\|.*|[-*_=]{3,}[ \t]*|\*\*[^*\n]+\*
 _PREFIX = re.compile(r"(?:[ \t]*(?:>|#{1,6}(?=[ \t])|[-*+•‣◦·–](?=[ \t])|\d{1,3}[.)](?=[ \t])))+[ \t]*")
 _FENCE = re.compile(r"[ \t]*(?:```|~~~)")
 
-# A name, a number or more text always follows these.
-_NEVER_LAST = frozenset(
-    "dr mr mrs ms mx prof st ste gen sen rep gov sgt capt lt col maj cmdr adm rev hon pres messrs mme mlle fr sr.ta sra srta "
-    "e.g i.e cf vs viz approx ca z.b d.h u.a bzw bspw vgl p.ex resp lat mt ft hr".split()
-)
-# These are abbreviations only in front of a number ("No. 5", "Sept. 3").
-_BEFORE_NUMBERS = frozenset(
-    "no nos nr vol vols fig figs p pp ch sec art op eq eqs tab para jan feb mar apr jun jul aug sep sept oct nov dec ver v c b d".split()
-)
-# These may end a sentence; they do when a word follows that opens sentences.
-_MAYBE_LAST = frozenset(
-    "inc ltd co corp jr sr bros etc al esq univ dept est ed eds ave blvd rd a.m p.m ph.d b.c a.d bc ad u.s u.k".split()
-)
-_OPENERS = frozenset(
-    "the a an this that these those he she it they we you his her its their our my in on at by for from with after before during since "
-    "when while although though however but and so if as there here today later then thus also another other some many most several "
-    "one two both all each among between according what who how why where which is are was were did does do no not".split()
-)
-# "am 3. Oktober", "im 19. Jahrhundert": in German and its neighbours a point makes the ordinal.
-_AFTER_ORDINAL = frozenset(
-    "januar februar märz april mai juni juli august september oktober november dezember jahrhundert jahrhunderts jahrtausend weltkrieg "
-    "jänner januari februari mars maj juni augusti oktober marts".split()
-)
 _QUOTE_GOES_ON = "とのがをはにもや、，"  # after 。」
 
 
@@ -184,15 +162,15 @@ def _abbreviation(text: str, stop: int, begun: int, following: int, end: int) ->
     folded = word.casefold()
     after = _WORD.match(text, following, end)
     next_word = after[0].casefold() if after else ""
-    if folded in _NEVER_LAST:
+    if folded in lexicon.NEVER_LAST:
         return True
     if word.isdigit():
-        return len(word) <= 2 and next_word in _AFTER_ORDINAL
-    if folded in _BEFORE_NUMBERS and text[following].isdigit():
+        return len(word) <= 2 and next_word in lexicon.AFTER_ORDINAL
+    if folded in lexicon.BEFORE_NUMBERS and text[following].isdigit():
         return True
     initial = len(word) == 1 and word.isalpha() and word.isupper()
-    if initial or folded in _MAYBE_LAST or _DOTTED.match(word):
-        return next_word != "" and next_word not in _OPENERS
+    if initial or folded in lexicon.MAYBE_LAST or _DOTTED.match(word):
+        return next_word != "" and next_word not in lexicon.OPENERS
     return False
 
 

@@ -175,7 +175,7 @@ def _is_name(tokens: list[_Token], index: int, opening: bool) -> bool:
 def _opens_with_name(token: _Token, following: _Token, after: list[_Token]) -> bool:
     """Whether the capitalised first word of a sentence names something: what follows it tells."""
     form = token.form
-    if form in lexicon.BARE_NOUNS or form.endswith(("ly", "ing", "ed")):
+    if form in lexicon.NO_NAMES or form.endswith(("ly", "ing", "ed")):
         return False
     if following.capital or token.raw.casefold().endswith(("'s", "’s")):
         return following.form not in lexicon.STOPWORDS or following.kind != "word"
