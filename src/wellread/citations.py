@@ -7,12 +7,16 @@ words, and do not say the opposite. What this can and cannot see: docs/explanati
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+from typing import TypeVar
 
 from wellread import lexicon
 from wellread.evidence import Evidence, Window
-from wellread.markers import Link, addresses, links, markers, same_address, strip_markers
+from wellread.markers import Link, Marker, addresses, links, markers, same_address, strip_markers
 from wellread.sentences import paragraphs, prefix_end, sentences
 from wellread.types import Citation, Passage, Sentence
 from wellread.words import Words, fold, read
@@ -24,6 +28,8 @@ THRESHOLD = 0.5  # share of a sentence's weight that its passages must hold
 _HEADING = re.compile(r"#{1,6}[ \t]|\*\*[^*\n]+\*\*:?\Z|__[^_\n]+__:?\Z")
 _TABLE_RULE = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)*\Z")
 _LIST_ITEM = re.compile(r"[ \t]*(?:[-*+•‣◦·–]|\d{1,3}[.)])[ \t]")
+T = TypeVar("T", Marker, Link)
+
 _ASKS = ("?", "？", "؟")
 
 
@@ -35,6 +41,7 @@ class _Claim:
     end: int
     raw: str  # as it stands
     body: str  # without markers, bullets and link targets
+    bare: str  # without its last markers only: a quoted passage may have brackets of its own
     words: Words
     cited: tuple[int, ...]  # only numbers that passages have
     marked: bool
@@ -68,48 +75,54 @@ def _judge(claim: _Claim, lent: tuple[int, ...], header: bool, evidence: Evidenc
 def _weigh(claim: _Claim, cited: tuple[int, ...], evidence: Evidence) -> tuple[tuple[Citation, ...], bool]:
     citations: list[Citation] = []
     windows: dict[int, Window] = {}
-    verbatim = denied = False
-    weights = evidence.weights(claim.words)
+    held: dict[int, dict[int, int]] = {}
+    verbatim: list[bool] = []
+    asked = evidence.ask(claim.words)
     for number in cited:
         source = evidence.sources[number]
-        if quotation := source.quotation(claim.body) or source.quotation(_unmarked_end(claim.raw)):
+        if quotation := source.quotation(claim.body) or source.quotation(claim.bare):
             citations.append(Citation(number, source.passage, *quotation, 1.0))
-            verbatim = True
-            denied = denied or source.denied(*quotation)
+            verbatim.append(not source.denied(*quotation))
         else:
-            windows[number] = window = source.window(claim.words, weights)
-            citations.append(Citation(number, source.passage, window.start, window.end, window.support))
-    if verbatim or not weights:
-        return tuple(citations), verbatim and not denied
-    held = {key for window in windows.values() for key in window.found}
-    share = sum(weights[key] for key in held) / sum(weights.values())
-    carried = share >= THRESHOLD and not evidence.lacks(claim.words, cited) and not evidence.contradicts(claim.words, windows)
-    return tuple(citations), bool(cited) and carried
+            held[number] = source.held(asked)
+            windows[number] = window = source.window(asked, held[number])
+            citations.append(Citation(number, source.passage, window.start, window.end, asked.share(window.bits)))
+    if verbatim:
+        return tuple(citations), all(verbatim)
+    carried = (
+        asked.share(reduce(or_, (window.bits for window in windows.values()), 0)) >= THRESHOLD
+        and not evidence.lacks(claim.words, cited)
+        and not evidence.negates(claim.words, windows)
+        and not evidence.misplaces(asked, held)
+    )
+    return tuple(citations), carried
 
 
 def _claims(text: str, passages: Mapping[int, Passage]) -> list[list[_Claim]]:
-    marks = markers(text)
-    anchors = links(text)
+    marks = deque(markers(text))
+    anchors = deque(links(text))
     known = addresses(passages)
     blocks: list[list[_Claim]] = []
     for block in paragraphs(text):
         claims: list[_Claim] = []
         for start, end in block:
-            numbers: dict[int, None] = {}
-            marked = False
-            while marks and marks[0].start < end:
-                marked = True
-                numbers.update(dict.fromkeys(marks.pop(0).numbers))
-            inside: list[Link] = []
-            while anchors and anchors[0].start < end:
-                inside.append(anchors.pop(0))
-            for link in inside:
-                numbers.update(dict.fromkeys(known.get(same_address(link.url), ())))
+            inside = _until(marks, end)
+            shown = _until(anchors, end)
+            numbers = dict.fromkeys(number for mark in inside for number in mark.numbers)
+            numbers.update(dict.fromkeys(number for link in shown for number in known.get(same_address(link.url), ())))
             cited = tuple(number for number in numbers if number in passages)
-            body = _body(text, start, end, inside)
-            claims.append(_Claim(start, end, text[start:end], body, read(body), cited, marked or bool(cited)))
+            body = _body(text, start, end, shown)
+            bare = _unmarked_end(text, prefix_end(text, start, end), end, inside)
+            claims.append(_Claim(start, end, text[start:end], body, bare, read(body), cited, bool(inside or cited)))
         blocks.append(claims)
     return blocks
+
+
+def _until(waiting: deque[T], end: int) -> list[T]:
+    taken: list[T] = []
+    while waiting and waiting[0].start < end:
+        taken.append(waiting.popleft())
+    return taken
 
 
 def _body(text: str, start: int, end: int, inside: Iterable[Link]) -> str:
@@ -127,13 +140,16 @@ def _body(text: str, start: int, end: int, inside: Iterable[Link]) -> str:
     return strip_markers("".join(parts)).strip()
 
 
-def _unmarked_end(raw: str) -> str:
-    """The sentence with its inner brackets, which a quoted passage may have, but not its last markers."""
-    found = markers(raw)
-    while found and not raw[found[-1].end :].strip(" .。"):
-        last = found.pop()
-        raw = raw[: last.start].rstrip() + raw[last.end :].strip()
-    return raw.strip()
+def _unmarked_end(text: str, start: int, end: int, inside: list[Marker]) -> str:
+    """The sentence without the markers before or behind its stop."""
+    stop = ""
+    for mark in reversed(inside):
+        rest = text[mark.end : end].strip()
+        if rest.strip(".。"):
+            break
+        stop = rest or stop
+        end = mark.start
+    return text[start:end].strip() + stop
 
 
 def _lent(blocks: list[list[_Claim]], index: int, place: int) -> tuple[int, ...]:

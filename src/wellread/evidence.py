@@ -6,6 +6,8 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import reduce
+from operator import or_
 from typing import NamedTuple
 
 from wellread import lexicon
@@ -20,14 +22,33 @@ _QUOTE_MARKS = "\"'“”„‘’«»*_ \t\n"
 
 
 class Window(NamedTuple):
-    """Words of a passage, the share of a sentence they hold, and which of its sentences they are."""
+    """Words of a passage, which of its sentences they are, and which words of the claim they hold."""
 
     start: int
     end: int
-    support: float
     first: int
     last: int
-    found: frozenset[str]
+    bits: int
+
+
+class Asked:
+    """A sentence of the answer as a list of weighted keys; a set of them is an integer's bits."""
+
+    def __init__(self, words: Words, weights: Mapping[str, float]) -> None:
+        self.words = words
+        self.keys = list(weights)
+        self.numbers = sum(1 << bit for bit, key in enumerate(self.keys) if key in words.counts)
+        self._weights = list(weights.values())
+        self._total = sum(self._weights)
+        self._shares: dict[int, float] = {}
+
+    def share(self, bits: int) -> float:
+        """How much of the sentence these keys are."""
+        known = self._shares.get(bits)
+        if known is None:
+            held = sum(weight for bit, weight in enumerate(self._weights) if bits >> bit & 1)
+            known = self._shares[bits] = min(1.0, held / self._total) if self._total else 0.0
+        return known
 
 
 class Source:
@@ -45,41 +66,45 @@ class Source:
         self.forms = around.forms.union(*(words.forms for words in self.words))
         self.counts = around.counts.union(*(words.counts for words in self.words))
         self.acronyms = set(around.acronyms).union(*(words.acronyms for words in self.words))
+        self._whole = {passage.text[start:end]: (start, end) for start, end in reversed(self.spans)}
 
-    def window(self, words: Words, weights: Mapping[str, float]) -> Window:
-        """The one to three sentences that hold most of a sentence's weight; the fewest that do."""
-        total = sum(weights.values())
-        keys = list(weights)
-        held: dict[int, int] = {}  # sentence of the passage → bits of the keys it holds
-        for bit, key in enumerate(keys):
+    def held(self, asked: Asked) -> dict[int, int]:
+        """Which keys each sentence of the passage holds; sentences without any are left out."""
+        held: dict[int, int] = {}
+        for bit, key in enumerate(asked.keys):
             for place in self.places.get(key, ()):
                 held[place] = held.get(place, 0) | 1 << bit
-        sums: dict[int, float] = {}
-        best, best_gain = (0, 0, 0), 0.0
+        return held
+
+    def window(self, asked: Asked, held: Mapping[int, int]) -> Window:
+        """The one to three sentences that hold most of the claim; the fewest that do, then the first."""
+        best, best_gain = (0, -1, 0), 1e-9
+        reach = asked.share(reduce(or_, held.values(), 0))
         for first in sorted(held):
-            bits = 0
+            bits = held[first]
             for last in range(first, min(first + _WIDEST, len(self.spans))):
-                bits |= held.get(last, 0)
-                if bits not in sums:
-                    sums[bits] = sum(weights[key] for bit, key in enumerate(keys) if bits >> bit & 1) / total
-                gain = sums[bits] - _WORTH * (last - first)
+                more = held.get(last, 0)
+                if last > first and not more & ~bits:
+                    continue  # the sentence adds nothing
+                bits |= more
+                gain = asked.share(bits) - _WORTH * (last - first)
                 if gain > best_gain + 1e-9:
                     best, best_gain = (first, last, bits), gain
-        if not best_gain:
-            return Window(0, 0, 0.0, 0, -1, frozenset())
+            if best_gain >= reach:
+                break
         first, last, bits = best
-        found = frozenset(key for bit, key in enumerate(keys) if bits >> bit & 1)
-        return Window(self.spans[first][0], self.spans[last][1], min(1.0, sums[bits]), first, last, found)
+        return Window(self.spans[first][0], self.spans[last][1], first, last, bits) if bits else Window(0, 0, 0, -1, 0)
 
     def quotation(self, sentence: str) -> tuple[int, int] | None:
         """Where the passage has the sentence word for word."""
         text = self.passage.text
-        for wanted in dict.fromkeys((sentence, sentence.strip(_QUOTE_MARKS), sentence.strip(_QUOTE_MARKS).rstrip(".。"))):
-            if not wanted:
-                continue
-            for start, end in self.spans:
-                if text.startswith(wanted, start) and end - start == len(wanted):
-                    return start, end
+        bare = sentence.strip(_QUOTE_MARKS)
+        core = bare.rstrip(".。")
+        if not core or core not in text:
+            return None
+        for wanted in (sentence, bare, core):
+            if wanted in self._whole:
+                return self._whole[wanted]
             # a few words alone may stand anywhere; which place carries them, the window tells better
             start = text.find(wanted) if wanted.count(" ") >= 3 or len(wanted) >= 20 else -1
             if start >= 0 and _whole_words(text, start, start + len(wanted)):
@@ -99,30 +124,28 @@ class Evidence:
 
     def __init__(self, passages: Mapping[int, Passage], cited: Iterable[int]) -> None:
         self.sources = {number: Source(passages[number]) for number in sorted(set(cited))}
-        self._seen: Counter[str] = Counter(
-            key for source in self.sources.values() for key, places in source.places.items() for _ in places
-        )
+        self._seen: Counter[str] = Counter()
+        for source in self.sources.values():
+            self._seen.update({key: len(places) for key, places in source.places.items()})
         self._size = sum(len(source.spans) for source in self.sources.values())
 
-    def weights(self, words: Words) -> dict[str, float]:
-        """How much each content word says: rare words more than those that are everywhere."""
-        return {key: 1.0 + math.log((1 + self._size) / (1 + self._seen[key])) for key in words.content}
+    def ask(self, words: Words) -> Asked:
+        """Weigh the words of a sentence: rare ones say more than those that are everywhere."""
+        return Asked(words, {key: 1.0 + math.log((1 + self._size) / (1 + self._seen[key])) for key in words.content})
 
     def lacks(self, words: Words, numbers: Iterable[int]) -> bool:
         """Whether a name or number of the sentence is in none of these passages."""
         sources = [self.sources[number] for number in numbers]
         if any(not any(_has_number(source.counts, key) for source in sources) for key in words.numbers):
             return True
-        forms = set[str]().union(*(source.forms for source in sources))
-        spelled = {form for initials, run in words.acronyms.items() if initials in forms for form in run}
-        short = set[str]().union(*(source.acronyms for source in sources))
-        return any(not (name in spelled or name in short or _has_name(forms, name)) for name in words.names)
+        spelled = {form for initials, run in words.acronyms.items() for form in run if any(initials in s.forms for s in sources)}
+        return any(
+            name not in spelled and not any(name in source.acronyms or _has_name(source.forms, name) for source in sources)
+            for name in words.names
+        )
 
-    def contradicts(self, words: Words, windows: Mapping[int, Window]) -> bool:
-        """Whether the passages say the opposite, or the same with other numbers, as far as words can tell."""
-        return self._negated(words, windows) or any(self._misplaced(words, key, windows) for key in words.numbers)
-
-    def _negated(self, words: Words, windows: Mapping[int, Window]) -> bool:
+    def negates(self, words: Words, windows: Mapping[int, Window]) -> bool:
+        """Whether the passages deny what the sentence asserts, or assert what it denies."""
         asserted: set[str] = set()
         negated: set[str] = set()
         for number, window in windows.items():
@@ -132,21 +155,25 @@ class Evidence:
         plain = words.content.keys() - words.negated
         return bool((words.negated & asserted) - negated or (plain & negated) - asserted)
 
-    def _misplaced(self, words: Words, key: str, windows: Mapping[int, Window]) -> bool:
-        """A number that the passages give to something else: the sentence most alike has other numbers,
-        and where this one stands nothing else of the sentence is said that is not said there."""
-        weights = {word: weight for word, weight in self.weights(words).items() if word not in words.counts}
-        total = sum(weights.values())
-        near = [other for number in windows for other in self.sources[number].words]
-        shares = [sum(weights[word] for word in weights.keys() & other.content.keys()) for other in near]
-        if not near or max(shares) < _ALIKE * total:
+    def misplaces(self, asked: Asked, held: Mapping[int, Mapping[int, int]]) -> bool:
+        """Whether the passages give a number of the sentence to something else: the sentences most like it
+        have other numbers, and where this one stands, nothing of the claim is said that is not said there."""
+        if not asked.words.numbers:
             return False
-        top = max(shares)
-        alike = [other for other, share in zip(near, shares, strict=True) if share >= top - 1e-9]
-        if any(_has_number(other.counts, key) or not other.numbers for other in alike):
+        near = [(self.sources[number].words[place], bits) for number, places in held.items() for place, bits in places.items()]
+        facts = ~asked.numbers
+        whole = asked.share((1 << len(asked.keys)) - 1 & facts)
+        top = max((asked.share(bits & facts) for _, bits in near), default=0.0)
+        alike = [(other, bits) for other, bits in near if asked.share(bits & facts) >= top - 1e-9]
+        if top < _ALIKE * whole or not top or any(not other.numbers for other, _ in alike):
             return False
-        said = weights.keys() & set[str]().union(*(other.content.keys() for other in alike))
-        return not any(_has_number(other.counts, key) and (weights.keys() & other.content.keys()) - said for other in near)
+        said = reduce(or_, (bits & facts for _, bits in alike))
+        for key in asked.words.numbers:
+            if not any(_has_number(other.counts, key) for other, _ in alike) and not any(
+                bits & facts & ~said and _has_number(other.counts, key) for other, bits in near
+            ):
+                return True
+        return False
 
 
 def _has_number(counts: set[str], key: str) -> bool:
