@@ -1,0 +1,123 @@
+"""What an index is filled from: passages with their quantised vectors, from wherever they come."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from wellread.index.quantize import SAMPLE, Bytes, Codes, Floats, calibrate, check, to_bytes, to_codes
+from wellread.protocols import Embedder
+from wellread.types import Passage
+
+BATCH = 256  # passages embedded together: fixed, since a vector depends a little on its batch
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Passages and their vectors in small."""
+
+    passages: Sequence[Passage]
+    rows: Bytes
+    codes: Codes
+
+
+class Feed(Protocol):
+    """The same passages in the same order each time, so that an interrupted build can go on."""
+
+    @property
+    def embedder(self) -> str: ...
+    @property
+    def dimensions(self) -> int: ...
+    @property
+    def origin(self) -> str:
+        """What it reads, in words; a build is resumed only with the same."""
+        ...
+
+    @property
+    def scale(self) -> Floats | None:
+        """Known from the start or from the first batch on."""
+        ...
+
+    def batches(self, skip: int, scale: Floats | None) -> AsyncIterator[Batch]:
+        """Everything after the first `skip` passages, with this scale if one is settled already."""
+        ...
+
+
+def embedding_text(passage: Passage) -> str:
+    """What is embedded: the title says what a passage from the middle of a document is about."""
+    return f"{passage.title}. {passage.text}" if passage.title else passage.text
+
+
+class EmbeddingFeed:
+    """Embeds passages as they come."""
+
+    def __init__(self, passages: Callable[[], AsyncIterator[Passage]], embedder: Embedder, origin: str) -> None:
+        self._passages = passages
+        self._embedder = embedder
+        self._origin = origin
+        self._scale: Floats | None = None
+
+    @property
+    def embedder(self) -> str:
+        return self._embedder.name
+
+    @property
+    def dimensions(self) -> int:
+        return self._embedder.dimensions
+
+    @property
+    def origin(self) -> str:
+        return self._origin
+
+    @property
+    def scale(self) -> Floats | None:
+        return self._scale
+
+    async def batches(self, skip: int, scale: Floats | None) -> AsyncIterator[Batch]:
+        self._scale = scale
+        waiting: list[tuple[Sequence[Passage], Floats]] = []
+        async for passages in _grouped(self._passages(), skip):
+            vectors = await self._vectors(passages)
+            waiting.append((passages, vectors))
+            if self._scale is None and len(waiting) * BATCH < SAMPLE:
+                continue  # the scale is settled by the first few thousand vectors
+            for batch in self._quantised(waiting):
+                yield batch
+            waiting = []
+        for batch in self._quantised(waiting):
+            yield batch
+
+    async def _vectors(self, passages: Sequence[Passage]) -> Floats:
+        vectors = await self._embedder.embed([embedding_text(p) for p in passages], kind="passage")
+        return check(vectors, self._embedder.dimensions)
+
+    def _quantised(self, waiting: Sequence[tuple[Sequence[Passage], Floats]]) -> Iterable[Batch]:
+        if not waiting:
+            return
+        if self._scale is None:
+            self._scale = calibrate(np.concatenate([vectors for _, vectors in waiting]))
+        for passages, vectors in waiting:
+            yield Batch(passages, to_bytes(vectors, self._scale), to_codes(vectors))
+
+
+async def _grouped(passages: AsyncIterator[Passage], skip: int) -> AsyncIterator[Sequence[Passage]]:
+    group: list[Passage] = []
+    async for passage in passages:
+        if skip:
+            skip -= 1
+            continue
+        group.append(passage)
+        if len(group) == BATCH:
+            yield group
+            group = []
+    if group:
+        yield group
+
+
+async def streamed(passages: Iterable[Passage]) -> AsyncIterator[Passage]:
+    """Passages that are at hand, as a stream."""
+    for passage in passages:
+        yield passage

@@ -1,0 +1,91 @@
+"""From a name to passages: hashes of ids, documents and titles, sorted, looked up in a memory map.
+
+A hash of 64 bits can collide, so every look-up is confirmed against the text by the caller.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Hashes: TypeAlias = NDArray[np.uint64]
+
+ENTRY = np.dtype([("hash", "<u8"), ("first", "<u4"), ("count", "<u4")])
+ARRIVAL = np.dtype([("id", "<u8"), ("document", "<u8"), ("title", "<u8")])
+IDS, DOCUMENTS, TITLES = "ids.tab", "documents.tab", "titles.tab"
+
+
+def hashed(name: str) -> int:
+    """64 bits of a name, the same on every machine."""
+    return int.from_bytes(hashlib.blake2b(name.encode("utf-8", "replace"), digest_size=8).digest(), "little")
+
+
+def plain(title: str) -> str:
+    """A title as links may spell it: case, accents and spacing do not matter."""
+    folded = unicodedata.normalize("NFKD", title.replace("_", " ")).casefold()
+    return " ".join("".join(c for c in folded if not unicodedata.combining(c)).split())
+
+
+class Table:
+    """hash → runs of passages."""
+
+    def __init__(self, path: Path) -> None:
+        self._entries = np.memmap(path, ENTRY, "r") if path.stat().st_size else np.zeros(0, ENTRY)
+
+    def runs(self, name: str) -> list[range]:
+        """The runs of passages under this name (or under one with the same hash)."""
+        key = np.uint64(hashed(name))
+        column = self._entries["hash"]
+        start, end = int(np.searchsorted(column, key, "left")), int(np.searchsorted(column, key, "right"))
+        entries = ((int(e["first"]), int(e["count"])) for e in self._entries[start:end])
+        return [range(first, first + count) for first, count in entries]
+
+
+def write_tables(folder: Path, arrivals: NDArray[np.void]) -> None:
+    """The three tables, from the hashes in passage order."""
+    rows = np.arange(len(arrivals), dtype=np.uint32)
+    ids = _entries(arrivals["id"], rows, np.ones(len(rows), np.uint32))
+    ids.tofile(folder / IDS)
+    for column, name in (("document", DOCUMENTS), ("title", TITLES)):
+        hashes = np.asarray(arrivals[column])
+        fresh = np.ones(len(hashes), dtype=bool)
+        fresh[1:] = hashes[1:] != hashes[:-1]
+        firsts = np.flatnonzero(fresh).astype(np.uint32)
+        counts = np.diff(np.append(firsts, np.uint32(len(hashes)))).astype(np.uint32)
+        _entries(hashes[firsts], firsts, counts).tofile(folder / name)
+
+
+def _entries(hashes: Hashes, firsts: NDArray[np.uint32], counts: NDArray[np.uint32]) -> NDArray[np.void]:
+    order = np.argsort(hashes, kind="stable")
+    table = np.empty(len(hashes), ENTRY)
+    table["hash"], table["first"], table["count"] = hashes[order], firsts[order], counts[order]
+    return table
+
+
+class Seen:
+    """Which ids have come, in eight bytes each: sorted runs that are merged when they are alike in size."""
+
+    def __init__(self, known: Hashes | None = None) -> None:
+        self._runs: list[Hashes] = [] if known is None or not len(known) else [np.sort(known)]
+
+    def add(self, hashes: Hashes) -> int | None:
+        """Take in a batch; the position of the first id that came before, or None."""
+        order = np.argsort(hashes, kind="stable")
+        fresh = hashes[order]
+        twice = np.flatnonzero(fresh[1:] == fresh[:-1])
+        if len(twice):
+            return int(order[twice[0] + 1])
+        for run in self._runs:
+            places = np.minimum(np.searchsorted(run, fresh), len(run) - 1)
+            again = np.flatnonzero(run[places] == fresh)
+            if len(again):
+                return int(order[again[0]])
+        while self._runs and len(self._runs[-1]) <= 2 * len(fresh):
+            fresh = np.sort(np.concatenate([self._runs.pop(), fresh]))
+        self._runs.append(fresh)
+        return None

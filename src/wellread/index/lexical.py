@@ -1,0 +1,153 @@
+"""Words: a tantivy index with an analyser of its own and no query language.
+
+A query is a bag of terms, so that quotes, brackets, colons and stars in a question mean nothing special.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wellread.errors import DamagedFile, IndexFault
+from wellread.types import Passage
+
+if TYPE_CHECKING:
+    import tantivy
+
+FOLDER = "words"
+TITLE_BOOST = 1.0
+_MAX_TERMS = 256  # of one query; a pasted page is not a better question
+_ANALYSER = "wellread"
+_HEAP = 96_000_000
+
+
+def analyser() -> tantivy.TextAnalyzer:
+    """Lower case, accents folded, no stop words, English stems; over-long strings (data, not words) dropped."""
+    from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
+
+    return (
+        TextAnalyzerBuilder(Tokenizer.simple())
+        .filter(Filter.remove_long(100))
+        .filter(Filter.lowercase())
+        .filter(Filter.ascii_fold())
+        .filter(Filter.stopword("english"))
+        .filter(Filter.stemmer("english"))
+        .build()
+    )
+
+
+class WordsWriter:
+    """Adds passages in order; after a crash `rows` says how many are safely in."""
+
+    def __init__(self, folder: Path, threads: int = 1) -> None:
+        import tantivy
+
+        folder.mkdir(parents=True, exist_ok=True)
+        schema = (
+            tantivy.SchemaBuilder()
+            .add_text_field("title", tokenizer_name=_ANALYSER, index_option="freq")
+            .add_text_field("text", tokenizer_name=_ANALYSER, index_option="freq")
+            .add_unsigned_field("row", fast=True)
+            .build()
+        )
+        self._document = tantivy.Document
+        self._index = tantivy.Index(schema, str(folder))
+        self._index.register_tokenizer(_ANALYSER, analyser())
+        self.rows = self._index.searcher().num_docs
+        try:
+            self._writer = self._index.writer(_HEAP, threads)
+        except (ValueError, OSError) as problem:
+            raise IndexFault(f"{folder}: the word index cannot be written: {problem}") from problem
+
+    def add(self, passages: Iterable[Passage]) -> None:
+        """Passages in the order of their numbers."""
+        for passage in passages:
+            document = self._document()
+            document.add_text("title", passage.title)
+            document.add_text("text", passage.text)
+            document.add_unsigned("row", self.rows)
+            self._writer.add_document(document)
+            self.rows += 1
+
+    def commit(self) -> None:
+        """Make what was added durable."""
+        self._writer.commit()
+
+    def close(self) -> None:
+        """Commit and wait for the merging of parts."""
+        self._writer.commit()
+        self._writer.garbage_collect_files()
+        self._writer.wait_merging_threads()
+
+
+class Words:
+    """Searches the words of one segment. Opened on first use; safe to share between threads."""
+
+    def __init__(self, folder: Path) -> None:
+        import tantivy
+
+        self._tantivy = tantivy
+        self._analyser = analyser()
+        try:
+            self._index, self._searcher = _open(folder)
+        except (ValueError, OSError) as problem:
+            raise DamagedFile(f"{folder}: the word index cannot be opened: {problem}") from problem
+        self._schema = self._index.schema
+
+    def terms(self, text: str) -> list[str]:
+        """The terms of a query, each once."""
+        return list(dict.fromkeys(self._analyser.analyze(text)))[:_MAX_TERMS]
+
+    def search(self, text: str, limit: int) -> list[tuple[int, float]]:
+        """(row, score) of the passages that hold the words, best first (BM25)."""
+        query = self._query(self.terms(text))
+        if query is None or limit < 1:
+            return []
+        hits = self._searcher.search(query, limit, count=False).hits
+        rows = self._searcher.fast_field_values("row", [address for _, address in hits])
+        found = [(int(row or 0), float(score)) for row, (score, _) in zip(rows, hits, strict=True)]
+        # Ties in the order of the passages: the order inside tantivy depends on how parts were merged.
+        return sorted(found, key=lambda item: (-item[1], item[0]))
+
+    def postings(self) -> Iterable[tuple[str, str, tuple[int, ...]]]:
+        """(field, term, rows) of everything; for comparing two indexes."""
+        total = max(1, self._searcher.num_docs)
+        for field in ("title", "text"):
+            for term, _ in self._searcher.terms_with_prefix(field, ""):
+                query = self._tantivy.Query.term_query(self._schema, field, term, "freq")
+                hits = self._searcher.search(query, total, count=False).hits
+                rows = self._searcher.fast_field_values("row", [address for _, address in hits])
+                yield field, term, tuple(sorted(int(row or 0) for row in rows))
+
+    def _query(self, terms: list[str]) -> tantivy.Query | None:
+        if not terms:
+            return None
+        make, should = self._tantivy.Query, self._tantivy.Occur.Should
+        parts: list[tuple[tantivy.Occur, tantivy.Query]] = []
+        for term in terms:
+            parts.append((should, make.term_query(self._schema, "text", term, "freq")))
+            title = make.term_query(self._schema, "title", term, "freq")
+            parts.append((should, make.boost_query(title, TITLE_BOOST)))
+        return make.boolean_query(parts)
+
+
+def _open(folder: Path) -> tuple[tantivy.Index, tantivy.Searcher]:
+    """Open for reading only. tantivy wants to write a lock file, which a read-only folder (an installed
+    wheel, a shared disk) forbids: so it gets a throw-away folder with links to the files."""
+    import tantivy
+
+    links = Path(tempfile.mkdtemp(prefix="wellread-words-"))
+    try:
+        for name in os.listdir(folder):
+            if not name.endswith(".lock"):
+                (links / name).symlink_to((folder / name).resolve())
+        index = tantivy.Index.open(str(links))
+        index.config_reader("manual")
+        index.register_tokenizer(_ANALYSER, analyser())
+        return index, index.searcher()
+    finally:
+        shutil.rmtree(links, ignore_errors=True)  # the files stay mapped

@@ -1,0 +1,67 @@
+"""Stage 2: int8 rows on disk, scored with the float query.
+
+The sum over a row is linear in it, so the scale is multiplied into the query once and the bytes are used as
+they are. Candidates are read by several threads at once: on a cold disk the reads overlap.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wellread.errors import DamagedFile
+from wellread.index.quantize import Bytes, Floats
+
+Numbers: TypeAlias = NDArray[np.int64]
+
+ROWS = "rows.i8"
+READERS = 8
+_BLOCK = 4096  # rows converted at once: about the size of a processor's cache
+_PARALLEL_FROM = 64  # fewer candidates are read faster by one thread
+
+
+class Rows:
+    """The int8 rows of one segment, from a memory map that all processes share."""
+
+    def __init__(self, folder: Path, rows: int, dimensions: int) -> None:
+        path = folder / ROWS
+        if path.stat().st_size != rows * dimensions:
+            raise DamagedFile(f"{path} is damaged: its size does not fit {rows} rows (run: wellread index verify)")
+        shape = (rows, dimensions)
+        self.matrix: Bytes = np.memmap(path, np.int8, "r", shape=shape) if rows else np.zeros(shape, np.int8)
+
+    def scores(self, query: Floats, candidates: Numbers, readers: ThreadPoolExecutor | None = None) -> Floats:
+        """Scores of chosen rows; `query` is already multiplied by the scale."""
+        if readers is None or len(candidates) < _PARALLEL_FROM:
+            return self._part(query, candidates)
+        # Sorted, so that each thread walks forward through its own stretch of the file.
+        order = np.argsort(candidates)
+        parts: list[Numbers] = np.array_split(candidates[order], READERS)
+        scores = np.empty(len(candidates), np.float32)
+        scores[order] = np.concatenate(list(readers.map(partial(self._part, query), parts)))
+        return scores
+
+    def all_scores(self, query: Floats) -> Floats:
+        """Scores of every row: right for small indexes, and the yardstick for the others."""
+        blocks = [self.matrix[start : start + _BLOCK].astype(np.float32) @ query for start in range(0, len(self.matrix), _BLOCK)]
+        return np.concatenate(blocks) if blocks else np.zeros(0, np.float32)
+
+    def _part(self, query: Floats, rows: Numbers) -> Floats:
+        return self.matrix[rows].astype(np.float32) @ query
+
+
+def best(scores: Floats, limit: int) -> Numbers:
+    """Positions of the highest scores, best first; equal scores in order of position."""
+    if limit < len(scores):
+        # Everything that ties with the last place takes part, so that the choice never depends on partitioning.
+        edge = np.partition(scores, len(scores) - limit)[len(scores) - limit]
+        chosen = np.flatnonzero(scores >= edge)
+    else:
+        chosen = np.arange(len(scores))
+    order = np.lexsort((chosen, -scores[chosen]))
+    return chosen[order][:limit].astype(np.int64)

@@ -1,0 +1,187 @@
+"""Searching an index: words and meaning, fused; whole documents and titles by name."""
+
+from __future__ import annotations
+
+import asyncio
+from bisect import bisect_right
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from wellread.errors import IndexFault
+from wellread.index import keys, manifest
+from wellread.index.coarse import Mode
+from wellread.index.manifest import Manifest
+from wellread.index.quantize import Floats, check
+from wellread.index.rows import READERS
+from wellread.index.segment import SegmentReader
+from wellread.protocols import Embedder
+from wellread.ranking.fusion import reciprocal_ranks
+from wellread.types import Hit, Passage
+
+_MAX_QUERY = 20_000  # characters; the rest of a pasted book does not make the question clearer
+
+
+@dataclass(frozen=True, slots=True)
+class SearchOptions:
+    """How to search. The long names are those of the published recipe."""
+
+    mode: Mode = "default"
+    similarity_search_top_k_nodes: int = 100
+    similarity_search_rescore_multiplier: int = 4
+    words: bool = True
+    meaning: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A passage by its number, with how it was found."""
+
+    row: int
+    score: float  # fused: 1 is first in every ranking
+    words: float | None = None  # BM25
+    meaning: float | None = None  # cosine
+
+
+class LocalIndex:
+    """An index on disk. Cheap to open: files are mapped when they are first needed."""
+
+    def __init__(self, folder: Path, content: Manifest) -> None:
+        self.folder = folder
+        self.manifest = content
+        self._scale: Floats = np.asarray(content.scale, np.float32)
+        self._segments = [SegmentReader(folder, entry, content.dimensions) for entry in content.segments]
+        self._bases = [0]
+        for entry in content.segments:
+            self._bases.append(self._bases[-1] + entry.rows)
+
+    @classmethod
+    def open(cls, path: str | Path) -> LocalIndex:
+        """The index in a folder; `IndexFault` or `DamagedFile` says what is wrong with it."""
+        folder = Path(path)
+        return cls(folder, manifest.load(folder))
+
+    @cached_property
+    def removed(self) -> frozenset[int]:
+        """Numbers of forgotten passages."""
+        entry = self.manifest.removed
+        if entry is None:
+            return frozenset()
+        return frozenset(int(row) for row in np.load(self.folder / entry.name))
+
+    @cached_property
+    def _pool(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(READERS, thread_name_prefix="wellread-index")
+
+    async def search(
+        self, text: str, embedder: Embedder | None, limit: int = 10, options: SearchOptions | None = None
+    ) -> list[Hit]:
+        """The passages that fit best, as hits that carry their text."""
+        found = await self.find(text, embedder, limit, options)
+        return [self.hit(item.row, item.score) for item in found]
+
+    async def find(
+        self, text: str, embedder: Embedder | None, limit: int = 10, options: SearchOptions | None = None
+    ) -> list[Found]:
+        """The same by number and with the scores of each part."""
+        options = options or SearchOptions()
+        text = text[:_MAX_QUERY].encode("utf-8", "replace").decode()  # lone surrogates cannot be analysed
+        depth = max(limit, options.similarity_search_top_k_nodes)
+        by_words = by_meaning = list[tuple[int, float]]()
+        worded = asyncio.to_thread(self.by_words, text, depth) if options.words and self.manifest.words else None
+        if worded is not None and options.meaning and embedder is not None:
+            by_words, by_meaning = await asyncio.gather(worded, self._meant(text, embedder, depth, options))
+        elif worded is not None:
+            by_words = await worded
+        elif embedder is not None:
+            by_meaning = await self._meant(text, embedder, depth, options)
+        return _fused(by_words, by_meaning)[:limit]
+
+    def by_words(self, text: str, limit: int) -> list[tuple[int, float]]:
+        """(number, BM25 score), best first."""
+        extra = len(self.removed)
+        found: list[tuple[int, float]] = []
+        for base, segment in zip(self._bases, self._segments, strict=False):
+            wanted = limit + min(extra, segment.entry.rows)
+            found.extend((base + row, score) for row, score in segment.words.search(text, wanted))
+        return self._kept(found, limit)
+
+    def by_meaning(self, vector: Floats, limit: int, options: SearchOptions | None = None) -> list[tuple[int, float]]:
+        """(number, cosine), best first."""
+        options = options or SearchOptions()
+        scaled = vector * self._scale
+        wanted = limit + min(len(self.removed), limit)
+        candidates = wanted * options.similarity_search_rescore_multiplier
+        found: list[tuple[int, float]] = []
+        for base, segment in zip(self._bases, self._segments, strict=False):
+            rows, scores = segment.nearest(vector, scaled, wanted, candidates, options.mode, self._pool)
+            found.extend(zip((rows + base).tolist(), scores.tolist(), strict=True))
+        return self._kept(found, limit)
+
+    def passage(self, row: int) -> Passage:
+        """A passage by its number."""
+        segment, local = self._place(row)
+        return segment.texts.passage(local)
+
+    def hit(self, row: int, score: float = 0.0) -> Hit:
+        """A passage as a hit."""
+        p = self.passage(row)
+        return Hit(p.id, p.title, p.url, p.text, "", p.published, score, "", p.document or p.id, p.links)
+
+    def passages(self, document: str) -> list[Hit]:
+        """All passages of a document, in order."""
+        return [self.hit(row) for row in self._rows("documents", document, "document")]
+
+    def find_title(self, title: str) -> list[Hit]:
+        """All passages of the documents with this title; case and accents do not matter."""
+        return [self.hit(row) for row in self._rows("titles", keys.plain(title), "title")]
+
+    def find_id(self, identity: str) -> list[int]:
+        """The number of the passage with this id."""
+        return self._rows("ids", identity, "id")
+
+    def close(self) -> None:
+        """End the threads; maps go with the object."""
+        if "_pool" in self.__dict__:
+            self._pool.shutdown(wait=False)
+
+    async def _meant(self, text: str, embedder: Embedder, depth: int, options: SearchOptions) -> list[tuple[int, float]]:
+        if embedder.name != self.manifest.embedder or embedder.dimensions != self.manifest.dimensions:
+            raise IndexFault(
+                f"{self.folder} was built with the embedder {self.manifest.embedder} "
+                f"({self.manifest.dimensions} dimensions) and cannot be searched with {embedder.name} ({embedder.dimensions})"
+            )
+        if not text.strip():
+            return []
+        vectors = check(await embedder.embed([text], kind="query"), self.manifest.dimensions)
+        return await asyncio.to_thread(self.by_meaning, vectors[0], depth, options)
+
+    def _kept(self, found: list[tuple[int, float]], limit: int) -> list[tuple[int, float]]:
+        kept = [item for item in found if item[0] not in self.removed] if self.removed else found
+        return sorted(kept, key=lambda item: (-item[1], item[0]))[:limit]
+
+    def _place(self, row: int) -> tuple[SegmentReader, int]:
+        number = bisect_right(self._bases, row) - 1
+        return self._segments[number], row - self._bases[number]
+
+    def _rows(self, table: str, name: str, key: str) -> list[int]:
+        rows: list[int] = []
+        for base, segment in zip(self._bases, self._segments, strict=False):
+            rows.extend(base + row for row in segment.find(getattr(segment, table), name, key))
+        return [row for row in rows if row not in self.removed]
+
+
+def _fused(by_words: Sequence[tuple[int, float]], by_meaning: Sequence[tuple[int, float]]) -> list[Found]:
+    worded, meant = dict(by_words), dict(by_meaning)
+    rankings = [list(ranking) for ranking in (worded, meant) if ranking]
+    fused = reciprocal_ranks(rankings)
+    return [Found(row, score, worded.get(row), meant.get(row)) for row, score in fused]
+
+
+def with_source(hits: Sequence[Hit], source: str) -> list[Hit]:
+    """Hits under the name of the source that gives them."""
+    return [replace(hit, source=source) for hit in hits]

@@ -1,0 +1,82 @@
+"""One segment opened for reading: every file on first use, everything from memory maps."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from wellread.errors import DamagedFile
+from wellread.index import keys, lexical, manifest
+from wellread.index.coarse import Coarse, Mode
+from wellread.index.keys import Table
+from wellread.index.lexical import Words
+from wellread.index.quantize import Floats
+from wellread.index.rows import Numbers, Rows, best
+from wellread.index.texts import TextStore
+
+SMALL = 16 << 20  # bytes of int8 rows below which all of them are scored: no candidates, no faiss
+
+
+class SegmentReader:
+    """A part of an index. Rows are counted from 0 here; the index adds its base."""
+
+    def __init__(self, folder: Path, entry: manifest.Segment, dimensions: int) -> None:
+        self.folder = folder / "segments" / entry.name
+        self.entry = entry
+        self._dimensions = dimensions
+        for name in entry.files:
+            if not (self.folder / name).exists():
+                raise DamagedFile(f"{self.folder} is damaged: {name} is missing")
+
+    @cached_property
+    def texts(self) -> TextStore:
+        return TextStore(self.folder, self.entry.rows)
+
+    @cached_property
+    def rows(self) -> Rows:
+        return Rows(self.folder, self.entry.rows, self._dimensions)
+
+    @cached_property
+    def words(self) -> Words:
+        return Words(self.folder / lexical.FOLDER)
+
+    @cached_property
+    def coarse(self) -> Coarse:
+        return Coarse(self.folder, self.entry.rows, self.entry.lists, self._dimensions)
+
+    @cached_property
+    def ids(self) -> Table:
+        return Table(self.folder / keys.IDS)
+
+    @cached_property
+    def documents(self) -> Table:
+        return Table(self.folder / keys.DOCUMENTS)
+
+    @cached_property
+    def titles(self) -> Table:
+        return Table(self.folder / keys.TITLES)
+
+    def nearest(
+        self, query: Floats, scaled: Floats, limit: int, candidates: int, mode: Mode, readers: ThreadPoolExecutor
+    ) -> tuple[Numbers, Floats]:
+        """Rows closest in meaning with their scores, best first. `scaled` is the query for int8 rows."""
+        if self.entry.rows * self._dimensions <= SMALL and mode != "exact":
+            scores = self.rows.all_scores(scaled)
+            chosen = best(scores, limit)
+            return chosen, scores[chosen]
+        found = self.coarse.candidates(query, candidates, mode, readers)
+        scores = self.rows.scores(scaled, found, readers)
+        order = np.lexsort((found, -scores))[:limit]
+        return found[order], scores[order]
+
+    def find(self, table: Table, name: str, key: str) -> list[int]:
+        """Rows under a name, confirmed against the text; `key` is the passage's field."""
+        found: list[int] = []
+        for run in table.runs(name):
+            value = str(getattr(self.texts.passage(run.start), key))
+            if (keys.plain(value) if key == "title" else value) == name:
+                found.extend(run)
+        return sorted(found)

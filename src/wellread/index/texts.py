@@ -1,0 +1,66 @@
+"""The passages themselves: one JSON line each and the place where each line starts.
+
+Uncompressed on purpose: a passage is one read of a memory map, a person can look at the file, and equal
+passages give equal bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from wellread.errors import DamagedFile
+from wellread.types import Passage
+
+TEXTS, OFFSETS = "texts.jsonl", "offsets.u64"
+
+
+def encode(passage: Passage) -> bytes:
+    """One passage as a line."""
+    p = passage
+    fields: list[object] = [p.id, p.title, p.text, p.url, p.document, list(p.links), p.published]
+    return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n"
+
+
+def decode(line: bytes) -> Passage:
+    """A line as a passage."""
+    identity, title, text, url, document, links, published = cast("list[Any]", json.loads(line))
+    return Passage(id=identity, text=text, title=title, url=url, published=published, document=document, links=tuple(links))
+
+
+class TextStore:
+    """Passages by number, from a memory map."""
+
+    def __init__(self, folder: Path, rows: int) -> None:
+        self.path = folder / TEXTS
+        self.rows = rows
+        self._map = map_file(self.path)
+        self._ends = np.memmap(folder / OFFSETS, np.uint64, "r") if rows else np.zeros(0, np.uint64)
+        if len(self._ends) != rows or (rows and int(self._ends[-1]) != len(self._map)):
+            raise DamagedFile(f"{folder} is damaged: its texts do not match their offsets (run: wellread index verify)")
+
+    def passage(self, row: int) -> Passage:
+        """One passage."""
+        start = int(self._ends[row - 1]) if row else 0
+        try:
+            return decode(self._map[start : int(self._ends[row])])
+        except (ValueError, TypeError):
+            raise DamagedFile(f"{self.path} is damaged at passage {row} (run: wellread index verify)") from None
+
+    def passages(self, rows: Sequence[int]) -> list[Passage]:
+        """Several, in the order asked."""
+        return [self.passage(row) for row in rows]
+
+    def __iter__(self) -> Iterator[Passage]:
+        return (self.passage(row) for row in range(self.rows))
+
+
+def map_file(path: Path) -> mmap.mmap | bytes:
+    """A file's bytes without reading them; an empty file cannot be mapped."""
+    with path.open("rb") as data:
+        return mmap.mmap(data.fileno(), 0, access=mmap.ACCESS_READ) if path.stat().st_size else b""

@@ -1,0 +1,141 @@
+"""Writing one segment: a stream of passages with their vectors, in bounded memory.
+
+    passages ─► texts, rows, codes, hashes     appended in step; a checkpoint says how far all of them are
+             ─► tables                         sorted from the hashes
+             ─► words                          from the texts; tantivy knows by itself how far it is
+             ─► lists                          codes sorted into neighbourhoods, when there are many
+
+Each step can be interrupted and taken up again. Nothing here is visible to readers until the segment is
+named in the manifest.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import IO, cast
+
+import numpy as np
+
+from wellread.errors import IndexFault
+from wellread.index import keys, lexical, texts
+from wellread.index.coarse import CODES
+from wellread.index.keys import ARRIVAL, Seen, hashed, plain
+from wellread.index.lexical import WordsWriter
+from wellread.index.manifest import Segment, checksums, replace_file
+from wellread.index.quantize import Bytes, Codes
+from wellread.index.rows import ROWS
+from wellread.index.texts import TextStore
+from wellread.types import Passage
+
+_HASHES = "hashes.tmp"
+_STATE = "state.json"
+_WORDS_COMMIT = 200_000  # passages between two commits of the word index
+Progress = Callable[[str, int, int | None], None]
+
+
+def silent(step: str, done: int, total: int | None) -> None:
+    """No progress wanted."""
+
+
+class SegmentWriter:
+    """Appends to the files of one segment; `rows` is how many passages are in."""
+
+    def __init__(self, folder: Path, dimensions: int) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder = folder
+        self.dimensions = dimensions
+        self.rows, self._text_bytes = _state(folder)
+        self._files = self._open()
+        arrivals = np.fromfile(folder / _HASHES, ARRIVAL, count=self.rows)
+        self._seen = Seen(np.ascontiguousarray(arrivals["id"]))
+
+    def append(self, passages: Sequence[Passage], rows: Bytes, codes: Codes) -> None:
+        """Passages with their vectors, in order."""
+        if not len(passages) == len(rows) == len(codes):
+            raise IndexFault(f"{len(passages)} passages came with {len(rows)} vectors")
+        if not passages:
+            return
+        self._check(passages)
+        lines = [texts.encode(passage) for passage in passages]
+        ends = np.cumsum([len(line) for line in lines], dtype=np.uint64) + np.uint64(self._text_bytes)
+        arrivals = np.array([(hashed(p.id), hashed(p.document or p.id), hashed(plain(p.title))) for p in passages], dtype=ARRIVAL)
+        again = self._seen.add(np.ascontiguousarray(arrivals["id"]))
+        if again is not None:
+            raise IndexFault(f"the id {passages[again].id!r} comes twice: ids must be unique")
+        blocks = (b"".join(lines), ends.tobytes(), rows.tobytes(), codes.tobytes(), arrivals.tobytes())
+        for file, block in zip(self._files, blocks, strict=True):
+            file.write(block)
+        self.rows += len(passages)
+        self._text_bytes = int(ends[-1])
+
+    def checkpoint(self) -> None:
+        """From here a killed build goes on."""
+        for file in self._files:
+            file.flush()
+            os.fsync(file.fileno())
+        replace_file(self.folder / _STATE, json.dumps({"rows": self.rows, "texts": self._text_bytes}).encode())
+
+    def close(self) -> None:
+        """Leave the files; what came after the last checkpoint is cut off at the next start."""
+        for file in self._files:
+            file.close()
+
+    def finish(self, *, words: bool = True, threads: int = 1, progress: Progress = silent) -> Segment:
+        """The steps after the last passage; the segment's entry for the manifest."""
+        self.checkpoint()
+        self.close()
+        keys.write_tables(self.folder, np.fromfile(self.folder / _HASHES, ARRIVAL))
+        if words:
+            self._write_words(threads, progress)
+        for name in (_HASHES, _STATE):
+            (self.folder / name).unlink(missing_ok=True)
+        return Segment(self.folder.name, self.rows, 0, checksums(self.folder))
+
+    def _write_words(self, threads: int, progress: Progress) -> None:
+        writer = WordsWriter(self.folder / lexical.FOLDER, threads)
+        store = TextStore(self.folder, self.rows)
+        while writer.rows < self.rows:
+            stop = min(self.rows, writer.rows + _WORDS_COMMIT)
+            writer.add(store.passage(row) for row in range(writer.rows, stop))
+            writer.commit()
+            progress("words", stop, self.rows)
+        writer.close()
+        for path in (self.folder / lexical.FOLDER).iterdir():
+            if path.suffix == ".lock":
+                path.unlink()
+            else:
+                path.chmod(0o644)  # tantivy keeps some for the owner alone; other users may search too
+
+    def _check(self, passages: Sequence[Passage]) -> None:
+        for passage in passages:
+            if not passage.text.strip():
+                raise IndexFault(f"the passage {passage.id!r} has no text")
+        if self.rows + len(passages) >= 1 << 32:
+            raise IndexFault("a segment holds at most 4,294,967,295 passages")
+
+    def _open(self) -> list[IO[bytes]]:
+        width = (self.dimensions + 7) // 8
+        lengths = {
+            texts.TEXTS: self._text_bytes,
+            texts.OFFSETS: self.rows * 8,
+            ROWS: self.rows * self.dimensions,
+            CODES: self.rows * width,
+            _HASHES: self.rows * ARRIVAL.itemsize,
+        }
+        files: list[IO[bytes]] = []
+        for name, length in lengths.items():
+            file = (self.folder / name).open("ab")
+            file.truncate(length)  # what came after the last checkpoint may be torn
+            files.append(file)
+        return files
+
+
+def _state(folder: Path) -> tuple[int, int]:
+    try:
+        state = cast("dict[str, int]", json.loads((folder / _STATE).read_bytes()))
+    except FileNotFoundError:
+        return 0, 0
+    return state["rows"], state["texts"]

@@ -1,0 +1,139 @@
+"""A local index as a source: `index:PATH`, and `library`, the one that comes in the wheel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from wellread.errors import DamagedFile, IndexFault, SourceError, UsageError
+from wellread.parameters import fill, param
+from wellread.protocols import Kit
+from wellread.types import Hit, Query, Spec
+
+if TYPE_CHECKING:
+    from wellread.index.search import LocalIndex, SearchOptions
+
+LIBRARY_HINT = (
+    "a small encyclopaedia; ask in a full sentence or with the names involved, one fact at a time, "
+    "and name the thing itself rather than 'it'"
+)
+HINT = "a local collection of passages; ask in a full sentence or with the names involved, one fact at a time"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How the index is searched; the long names are those of the published recipe."""
+
+    mode: Literal["default", "exact", "thorough"] = param("default", "how candidates are found: default, exact or thorough")
+    similarity_search_top_k_nodes: int = param(100, "passages the similarity search returns")
+    similarity_search_rescore_multiplier: int = param(4, "candidates read again with int8 vectors, times the above")
+    words: bool = param(True, "search by words")
+    meaning: bool = param(True, "search by meaning")
+    hops: int = param(1, "2: also follow the cross-references of the first passages found")
+    rerank: bool = param(False, "let the reranker order the passages and add related ones")
+    top_k_nodes: int = param(10, "passages the reranker keeps")
+    top_k_related_documents: int = param(1, "best documents whose other passages are read too")
+    top_k_related_nodes: int = param(3, "passages of those documents that join")
+    embedder: str | None = param(None, "the embedder the index was built with, when it is not the default one")
+
+    def __post_init__(self) -> None:
+        for name in ("similarity_search_top_k_nodes", "similarity_search_rescore_multiplier", "hops", "top_k_nodes"):
+            if not 1 <= getattr(self, name) <= 100_000:
+                raise ValueError(f"{name} must be between 1 and 100000")
+        if min(self.top_k_related_documents, self.top_k_related_nodes) < 0:
+            raise ValueError("top_k_related_documents and top_k_related_nodes cannot be negative")
+        if not (self.words or self.meaning):
+            raise ValueError("words and meaning cannot both be off")
+
+
+class IndexSource:
+    """Searches one index. The index is opened and the embedder asked for at the first search."""
+
+    def __init__(self, name: str, path: Path, options: Options, kit: Kit, hint: str = HINT) -> None:
+        self._name = name
+        self._path = path
+        self._options = options
+        self._kit = kit
+        self._hint = hint
+        self._index: LocalIndex | None = None
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def hint(self) -> str:
+        return self._hint
+
+    @property
+    def index(self) -> LocalIndex:
+        """The index, as it is on disk now."""
+        from wellread.index.search import LocalIndex
+
+        if self._index is None:
+            self._index = LocalIndex.open(self._path)
+        return self._index
+
+    async def search(self, query: Query) -> Sequence[Hit]:
+        """Passages with their text, best first."""
+        try:
+            return self._named(await self._search(query))
+        except (IndexFault, DamagedFile):
+            raise
+        except OSError as problem:
+            raise SourceError(self._name, f"the index cannot be read: {problem.strerror or problem}") from problem
+
+    async def passages(self, document: str) -> Sequence[Hit]:
+        """All passages of a document, in order."""
+        return self._named(self.index.passages(document))
+
+    async def find_title(self, title: str) -> Sequence[Hit]:
+        """The passages of the document a cross-reference names; empty when there is none."""
+        return self._named(self.index.find_title(title))
+
+    async def aclose(self) -> None:
+        """Let go of the files."""
+        if self._index is not None:
+            self._index.close()
+            self._index = None
+
+    async def _search(self, query: Query) -> Sequence[Hit]:
+        embedder = self._kit.embedder(self._options.embedder) if self._options.meaning else None
+        return await self.index.search(query.text, embedder, query.limit, self._search_options())
+
+    def _search_options(self) -> SearchOptions:
+        from wellread.index.search import SearchOptions
+
+        o = self._options
+        return SearchOptions(
+            mode=o.mode,
+            similarity_search_top_k_nodes=o.similarity_search_top_k_nodes,
+            similarity_search_rescore_multiplier=o.similarity_search_rescore_multiplier,
+            words=o.words,
+            meaning=o.meaning,
+        )
+
+    def _named(self, hits: Sequence[Hit]) -> list[Hit]:
+        return [replace(hit, source=self._name) for hit in hits]
+
+
+def from_spec(spec: Spec, kit: Kit) -> IndexSource:
+    """A local index made with `wellread index build`: index:PATH."""
+    if not spec.argument:
+        raise UsageError("index needs the folder of an index: index:PATH (make one with: wellread index build)")
+    options = fill(Options, spec.options, "index")
+    return IndexSource(f"index:{spec.argument}", Path(spec.argument).expanduser(), options, kit)
+
+
+def library(spec: Spec, kit: Kit) -> IndexSource:
+    """The small encyclopaedia that comes with wellread; works offline."""
+    options = fill(Options, spec.options, "library")
+    return IndexSource("library", library_path(), options, kit, LIBRARY_HINT)
+
+
+def library_path() -> Path:
+    """Where the library's index lies."""
+    return Path(str(files("wellread"))) / "library" / "index"
