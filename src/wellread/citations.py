@@ -10,12 +10,10 @@ import re
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import reduce
-from operator import or_
 from typing import TypeVar
 
 from wellread import lexicon
-from wellread.evidence import Evidence, Window
+from wellread.evidence import Evidence, Window, union
 from wellread.markers import Link, Marker, addresses, links, markers, same_address, strip_markers
 from wellread.sentences import paragraphs, prefix_end, sentences
 from wellread.types import Citation, Passage, Sentence
@@ -90,7 +88,7 @@ def _weigh(claim: _Claim, cited: tuple[int, ...], evidence: Evidence) -> tuple[t
     if verbatim:
         return tuple(citations), all(verbatim)
     carried = (
-        asked.share(reduce(or_, (window.bits for window in windows.values()), 0)) >= THRESHOLD
+        asked.share(union(window.bits for window in windows.values())) >= THRESHOLD
         and not evidence.lacks(claim.words, cited)
         and not evidence.negates(claim.words, windows)
         and not evidence.misplaces(asked, held)

@@ -6,8 +6,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from functools import reduce
-from operator import or_
 from typing import NamedTuple
 
 from wellread import lexicon
@@ -79,7 +77,7 @@ class Source:
     def window(self, asked: Asked, held: Mapping[int, int]) -> Window:
         """The one to three sentences that hold most of the claim; the fewest that do, then the first."""
         best, best_gain = (0, -1, 0), 1e-9
-        reach = asked.share(reduce(or_, held.values(), 0))
+        reach = asked.share(union(held.values()))
         for first in sorted(held):
             bits = held[first]
             for last in range(first, min(first + _WIDEST, len(self.spans))):
@@ -167,13 +165,21 @@ class Evidence:
         alike = [(other, bits) for other, bits in near if asked.share(bits & facts) >= top - 1e-9]
         if top < _ALIKE * whole or not top or any(not other.numbers for other, _ in alike):
             return False
-        said = reduce(or_, (bits & facts for _, bits in alike))
+        said = union(bits & facts for _, bits in alike)
         for key in asked.words.numbers:
             if not any(_has_number(other.counts, key) for other, _ in alike) and not any(
                 bits & facts & ~said and _has_number(other.counts, key) for other, bits in near
             ):
                 return True
         return False
+
+
+def union(sets: Iterable[int]) -> int:
+    """All bits that any of the sets has."""
+    bits = 0
+    for one in sets:
+        bits |= one
+    return bits
 
 
 def _has_number(counts: set[str], key: str) -> bool:

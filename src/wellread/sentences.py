@@ -18,14 +18,17 @@ from wellread.markers import Link, Marker, links, markers
 _WIDE_STOPS = "。！？｡।॥"
 _STOP = re.compile(rf"[.!?…‽؟۔։።᙮។။{_WIDE_STOPS}]+")
 _CLOSERS = re.compile(r"[\"'”’»›)\]}*_~」』）】》〉]*")
-_BLANKS = re.compile(r"[ \t\r\n\u00a0\u2009\u202f\u3000]*")
+_BLANKS = re.compile(r"\s*")
 _WORD_BEFORE = re.compile(r"[^\s()\[\]{}\"“”'‘’«»,;:/*_~]+\Z")
 _WORD = re.compile(r"[^\W\d_]+")
 _DOTTED = re.compile(r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}\Z")
 
-_BLOCK_START = re.compile(r"[ \t]*(?:#{1,6}(?=[ \t])|[-*+•‣◦·–](?=[ \t])|\d{1,3}[.)](?=[ \t])|>|\|)")
+_BULLET = r"#{1,6}(?=[ \t])|[-*+•‣◦·](?=[ \t])"
+_ITEM = re.compile(rf"[ \t]*(?:{_BULLET}|\|)")
+_NUMBERED = re.compile(r"[ \t]*(\d{1,3})[.)](?=[ \t])")
+_QUOTED = re.compile(r"[ \t]*>")
 _ALONE = re.compile(r"[ \t]*(?:#{1,6}[ \t].*|\|.*|[-*_=]{3,}[ \t]*|\*\*[^*\n]+\*\*:?[ \t]*)\Z")
-_PREFIX = re.compile(r"(?:[ \t]*(?:>|#{1,6}(?=[ \t])|[-*+•‣◦·–](?=[ \t])|\d{1,3}[.)](?=[ \t])))+[ \t]*")
+_PREFIX = re.compile(rf"(?:[ \t]*(?:>|{_BULLET}|\d{{1,3}}[.)](?=[ \t])))+[ \t]*")
 _FENCE = re.compile(r"[ \t]*(?:```|~~~)")
 
 _QUOTE_GOES_ON = "とのがをはにもや、，"  # after 。」
@@ -81,7 +84,7 @@ def _blocks(text: str) -> list[tuple[int, int]]:
     position = 0
     for line in text.splitlines(keepends=True):
         fence = _FENCE.match(line) is not None
-        if begun is not None and not fenced and (fence or alone or not line.strip() or _BLOCK_START.match(line) or _alone(line)):
+        if begun is not None and not fenced and (fence or alone or _interrupts(text, begun, position, line)):
             blocks.append((begun, position))
             begun = None
         if begun is None and line.strip():
@@ -96,6 +99,19 @@ def _blocks(text: str) -> list[tuple[int, int]]:
     if begun is not None:
         blocks.append((begun, position))
     return [trimmed for block in blocks if (trimmed := _trim(text, *block))]
+
+
+def _interrupts(text: str, begun: int, position: int, line: str) -> bool:
+    """Whether a line ends the block that began there; otherwise it goes on with it."""
+    if not line.strip() or _ITEM.match(line) or _alone(line):
+        return True
+    if _QUOTED.match(line):
+        return _QUOTED.match(text, begun) is None
+    # as in Markdown: a wrapped line may start with "42.", only "1." or one more item is a list
+    number = _NUMBERED.match(line)
+    return number is not None and (
+        int(number[1]) == 1 or _NUMBERED.match(text, begun) is not None or text[max(begun, position - 4) : position].rstrip().endswith(":")
+    )
 
 
 def _alone(line: str) -> bool:
@@ -124,8 +140,6 @@ def _split(text: str, start: int, end: int, notes: _Notes) -> list[tuple[int, in
 def _cut(text: str, stop: re.Match[str], begun: int, end: int, notes: _Notes) -> int | None:
     """Where the sentence ends that this stop may end; None when it does not."""
     closed = _end(_CLOSERS, text, stop.end(), end)
-    if (inner := notes.at(closed - 1)) is not None and closed > stop.end():
-        closed = inner.start  # "]" never opens a marker, but "(" before a link may be read as one
     marked = _after_markers(text, closed, end, notes)
     following = _end(_BLANKS, text, marked, end)
     if following >= end:
