@@ -1,0 +1,106 @@
+"""What the names that page authors give to parts of a page say about these parts.
+
+Names are split into words ("relatedArticles-box" → related, articles, box) and compared whole, so that
+"download" is not an "ad". Nothing here knows a site: these are the words of the trade.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+
+def words(text: str) -> frozenset[str]:
+    """A set written as prose."""
+    return frozenset(text.split())
+
+
+COMMENTS = words("comment comments commentlist commenting commentcontainer disqus respond")
+
+# Never the main text, unless nearly the whole page is inside.
+STRONG = COMMENTS | words(
+    """sidebar footer nav navbar navigation menu breadcrumb breadcrumbs related recirc recirculation recommended
+    recommendation recommendations taboola outbrain newsletter newsletters share sharing sharebar social cookie
+    cookies consent gdpr modal popup popover advert advertisement advertising advertorial adsense sponsored
+    sponsor sponsors pagination pager masthead trending mostread signup login teaser teasers promo promos
+    promotion carousel toolbar navbox catlinks"""
+)
+
+# Around or inside the main text, rarely part of it.
+USUAL = words(
+    """ad ads adslot shares socials byline bylines caption captions credit credits tag tags taxonomy meta popular
+    overlay subscribe subscription paywall print noprint hidden sronly timestamp dateline datetime pubdate author
+    authors authorbox bio copyright disclaimer syndication license readmore seealso follow rating ratings gallery
+    slideshow tooltip dropdown toc skip banner infobox rail upnext interstitial donate donation"""
+)
+
+# Pictures and players: what is short in there is a caption.
+PICTURES = words("photo photos image images img picture media video figure thumb thumbnail credit source")
+
+# These embed what others said, which articles quote.
+QUOTING = words("social share")
+
+# Classes (whole, not split) that take inline text from the reader's eye, or mark it as an aside.
+HIDDEN_CLASSES = words(
+    """hidden sronly sr-only caption credit timestamp byline offscreen copyright screen-reader-text visually-hidden
+    visuallyhidden mw-editsection reference noprint"""
+)
+
+_MAIN = re.compile(
+    r"(?:article|entry|post|story|body|main|content|page)[-_]*(?:body|content|text|copy)|articlebody", re.IGNORECASE
+)
+_SPLIT = re.compile(r"[^a-zA-Z0-9]+|(?<=[a-z])(?=[A-Z])")
+
+
+@lru_cache(maxsize=4096)
+def tokens(hint: str) -> frozenset[str]:
+    """The words of a class or id, in lower case."""
+    return frozenset(word.lower() for word in _SPLIT.split(hint) if word)
+
+
+def names_main_text(hint: str, names: frozenset[str]) -> bool:
+    """Does its author call it the body of the article?"""
+    return bool(_MAIN.search(hint)) and COMMENTS.isdisjoint(names)
+
+
+# Short blocks that speak about the page instead of its subject. Only English: in other languages the
+# other signs, which need no words, must do.
+_POINTS_AWAY = re.compile(
+    r"""read\ (?:more|also|next)|also\ read|see\ also|related(?::|\ (?:stories|articles|posts|content|news|topics|roundup))
+    |you\ (?:may|might)\ also\ (?:like|be\ interested)|more\ (?:from|on|stories|great)|recommended|trending
+    |most\ (?:read|popular)|tags?:|filed\ under|topics?:""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_OPENS_WITH = re.compile(
+    r"""advertisement|sponsored|share\ (?:this|on)|subscribe\b|sign\ up\b|follow\ (?:us|me|him|her|them)\b|click\ here
+    |tap\ here|(?:first\ |originally\ |last\ )?(?:published|updated|posted)(?:\ (?:on|at))?:?\s+(?!in\b|by\b).{0,12}\d
+    |image\ \d+\ of\ \d+
+    |photos?(?:\ by|:|\ credit)|images?(?:\ by|:|\ credit|\ source)|getty\ images|copyright\b|©
+    |comments?\b.{0,5}$|leave\ a\ (?:comment|reply)|skip\ to|continue\ reading
+    |load\ more|view\ (?:all|more)|loading|play\ video|watch:|listen:""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_CONTAINS = re.compile(
+    r"""all\ rights\ reserved
+    |\b(?:sign\ up|subscribe)\b.*\b(?:newsletter|inbox|email|today|free)
+    |(?:newsletter|inbox).*\b(?:sign\ up|subscribe)
+    |follow\ (?:us|me|him|her|them|@?\w+)\ (?:on|@)
+    |on\ (?:twitter|facebook|instagram)\ (?:at\ |@)
+    |\((?:image|photo|picture|credit)s?:[^)]*\)\.?$""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+_SHORT, _MIDDLING = 14, 40  # words; longer ones are sentences about something
+
+
+def points_away(text: str, length: int) -> bool:
+    """Announces links to other pages."""
+    return length <= _SHORT and bool(_POINTS_AWAY.match(text))
+
+
+def is_about_the_page(text: str, length: int) -> bool:
+    """Credits, dates and invitations."""
+    if length <= _SHORT and _OPENS_WITH.match(text):
+        return True
+    return length <= _MIDDLING and bool(_CONTAINS.search(text))

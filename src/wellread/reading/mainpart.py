@@ -1,0 +1,231 @@
+"""Which part of a page is its main text.
+
+Every block of text gets a weight: running prose counts for, links and scraps count against. Parts that
+their names or their shape give away as something else are dropped. The node with the largest sum of
+weights below it is the main part. The rules know no site and, but for a few words, no language; each
+pass over the page is linear.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from wellread.reading.dom import HEADINGS, Block, Node, Tree, below
+from wellread.reading.hints import COMMENTS, PICTURES, QUOTING, STRONG, USUAL, is_about_the_page, names_main_text, points_away
+
+_CELLS = frozenset({"td", "th", "dt", "dd"})
+_MAY_BE_SHORT = _CELLS | {"pre"}
+_WHOLE = frozenset({"html", "body"})
+_APART = frozenset({"aside", "figure", "form", "footer"})
+_LISTS = frozenset({"ul", "ol", "dl"})
+_WORST_LIST = -30.0  # one list of links must not outweigh the prose around it
+_ENOUGH = 30.0  # words of prose that make a part worth keeping
+_FEW = 15  # words that make a part marked as the main one believable
+_CARD = 130  # words; a longer thing with a linked heading is an article
+_SENTENCE_ENDS = frozenset('.!?"”»。！？…')
+
+
+def main_blocks(tree: Tree) -> list[Block]:
+    """The blocks of the main text, in order; empty when the page has none."""
+    if not tree.nodes:
+        return []
+    _measure(tree.nodes)
+    _weigh(tree.blocks)
+    _sum_up(tree.nodes)
+    _drop(tree.nodes)
+    _drop_cards(tree.nodes)
+    _sum_up(tree.nodes)
+    blocks = _without_noise(list(below(_best(tree.nodes))))
+    # a page that is a list of links has no prose, yet its words are what there is to read
+    return blocks or [block for block in below(tree.nodes[0]) if block.node.tag != "h1"]
+
+
+def _measure(nodes: list[Node]) -> None:
+    for node in nodes:
+        is_frame = node.tag in _LISTS or node.tag == "table"
+        node.frame = node if is_frame else node.parent.frame if node.parent is not None else None
+    for node in reversed(nodes):
+        for child in node.children:
+            node.words += child.words
+            node.linked += child.linked
+            if isinstance(child, Block):
+                node.longest = max(node.longest, child.words)
+            else:
+                _add(node, child)
+        _judge(node)
+
+
+def _add(node: Node, child: Node) -> None:
+    node.longest = max(node.longest, child.longest)
+    node.rows += child.rows + (child.tag == "tr")
+    node.cells += child.cells + (child.tag in _CELLS)
+    node.tables += child.tables + (child.tag == "table")
+    node.holds = node.holds or child.holds
+    node.linked_headings += child.linked_headings
+
+
+def _judge(node: Node) -> None:
+    node.named = node.tag not in _WHOLE and names_main_text(node.hint, node.tokens)
+    quotes = node.tag == "pre" or (node.tag in {"blockquote", "table"} and node.words > 5)
+    node.holds = node.holds or quotes or node.tag in {"h1", "main"} or node.is_article_body
+    if node.tag in HEADINGS and node.tag != "h1":
+        node.linked_headings = int(0 < node.words * 4 <= node.linked * 5)
+
+
+def _weigh(blocks: list[Block]) -> None:
+    copies = Counter(block.text for block in blocks if block.linked)
+    for block in blocks:
+        block.weight = _weight(block)
+        if block.weight > 0 and block.linked and copies[block.text] > 1:
+            block.weight = -1.0  # lists of headlines come twice, sentences of an article do not
+        frame = block.node.frame
+        if frame is not None and block.weight < 0:
+            block.weight = max(block.weight, _floor(frame))
+
+
+def _weight(block: Block) -> float:
+    plain = block.words - block.linked
+    tag = block.node.tag
+    if tag in HEADINGS:
+        return -8.0 if block.linked * 2 > block.words else 0.0
+    if block.linked * 5 > block.words * 3:
+        return -2.0 - block.linked
+    if tag == "li" and block.linked * 7 > block.words:
+        return 0.5 * plain - 0.5 * block.linked - 1.0
+    if plain < 8:
+        return 0.0 if tag in _MAY_BE_SHORT else -1.0
+    return plain - 0.5 * block.linked - 2.0
+
+
+def _floor(frame: Node) -> float:
+    """Lists that say something and tables of data keep their links."""
+    if frame.tag == "table":
+        return 0.0 if is_data(frame) and frame.linked * 10 <= frame.words * 8 else float("-inf")
+    return -1.0 if frame.linked * 2 <= frame.words else float("-inf")
+
+
+def is_data(table: Node) -> bool:
+    """Rows of short cells, not a table that lays out the page."""
+    several = table.rows >= 2 and table.cells >= 2 * table.rows
+    return several and not table.tables and table.longest <= 60 and table.words <= 15 * table.cells
+
+
+def _sum_up(nodes: list[Node]) -> None:
+    for node in reversed(nodes):
+        total = good = 0.0
+        if not node.dropped:
+            for child in node.children:
+                if isinstance(child, Block):
+                    total += child.weight
+                    good += max(child.weight, 0.0)
+                else:
+                    total += child.total
+                    good += child.good
+        node.total = max(total, _WORST_LIST) if node.tag in _LISTS else total
+        node.good = good
+
+
+def _drop(nodes: list[Node]) -> None:
+    page = nodes[0].good or 1.0
+    marked = any((node.is_article_body and node.good > _ENOUGH) or (_is_main(node) and node.words > _FEW) for node in nodes)
+    outer: dict[int, Node] = {}  # the article that a node is in
+    for node in nodes:
+        article = outer.get(id(node.parent))
+        if node.tag not in _WHOLE and not node.named:
+            node.dropped = _reason_to_drop(node, page, marked, article)
+        if node.tag == "article" or article is not None:
+            outer[id(node)] = node if article is None or node.tag == "article" else article
+
+
+def _reason_to_drop(node: Node, page: float, marked: bool, article: Node | None) -> str:
+    """Names accuse a part; what is inside, and what would be left without it, speaks for it."""
+    share = node.good / page
+    if node.tag in _APART or not node.tokens.isdisjoint(STRONG):
+        if _is_named_apart(node, share, page, marked):
+            return "name"
+    elif node.tag == "header" or not node.tokens.isdisjoint(USUAL):
+        if share < 0.3:
+            return "name"
+    elif not node.tokens.isdisjoint(PICTURES) and not node.holds and node.words < 60 and share < 0.1:
+        return "picture"
+    if node.tag == "article" and article is not None and share < 0.4 and node.good < 0.5 * article.good:
+        return "another article"
+    return ""
+
+
+def _is_named_apart(node: Node, share: float, page: float, marked: bool) -> bool:
+    left = page - node.good > _ENOUGH
+    if node.holds and (node.tag == "figure" or not node.tokens.isdisjoint(QUOTING)):
+        return False
+    if share < 0.4 or (left and not node.tokens.isdisjoint(COMMENTS)):
+        return True
+    return not node.holds and (left or marked)
+
+
+def _drop_cards(nodes: list[Node]) -> None:
+    """Pointers to other pages: a linked heading with a few words, several of the same make."""
+    found = [(node, _card_of(node)) for node in nodes if node.tag in HEADINGS and node.linked_headings]
+    makes = Counter((heading.tag, heading.hint, card.tag) for heading, card in found)
+    for heading, card in found:
+        if card is heading or makes[heading.tag, heading.hint, card.tag] < 3:
+            continue
+        if not card.named and not any(parent.named for parent in card.ancestors()):
+            card.dropped = "card"
+
+
+def _card_of(heading: Node) -> Node:
+    card = heading
+    while card.parent is not None and card.parent.words <= _CARD and card.parent.linked_headings == 1:
+        card = card.parent
+    return card
+
+
+def _best(nodes: list[Node]) -> Node:
+    best, best_score = nodes[0], float("-inf")
+    dead: set[int] = set()
+    for node in nodes:  # parents come before their children
+        if node.dropped or id(node.parent) in dead:
+            dead.add(id(node))
+            continue
+        score = node.total
+        if node.is_article_body:
+            score = score * 1.5 + _ENOUGH
+        elif node.named and node.words > 2 * _ENOUGH:
+            score = score * 1.25 + _ENOUGH
+        elif node.tag == "article":
+            score *= 1.15
+        if score > best_score:
+            best, best_score = node, score
+    # pages of many short pieces have no heaviest part: trust the one that is marked as the main one
+    marked = [node for node in nodes if _is_main(node) and node.words > _FEW and id(node) not in dead]
+    if (len(marked) == 1 and best.good < 0.5 * marked[0].good) or (marked and best.good < _FEW):
+        best = marked[0]
+    return best
+
+
+def _is_main(node: Node) -> bool:
+    return node.tag == "main" or "main" in node.hint.split()
+
+
+def _without_noise(blocks: list[Block]) -> list[Block]:
+    kept: list[Block] = []
+    pointing = False  # after "Related stories:", the list that follows is not text
+    for block in blocks:
+        frame = block.node.frame
+        if pointing and frame is not None and frame.linked * 4 > frame.words:
+            continue
+        pointing = points_away(block.text, block.words)
+        if not pointing and not _is_noise(block):
+            kept.append(block)
+    while kept and kept[-1].node.tag in HEADINGS:
+        kept.pop()
+    return kept
+
+
+def _is_noise(block: Block) -> bool:
+    if block.node.tag == "h1" or is_about_the_page(block.text, block.words):
+        return True  # an h1 is the title, which stands elsewhere
+    if block.weight >= -1.5:
+        return False
+    needed = {"p": 3, "blockquote": 3, "li": 8}.get(block.node.tag)  # words of its own that make a sentence
+    return needed is None or block.words - block.linked < needed or block.text[-1] not in _SENTENCE_ENDS

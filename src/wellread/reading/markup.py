@@ -1,0 +1,42 @@
+"""The seam to libxml2: markup in, events out.
+
+Event parsing takes linear time and builds nothing by itself. The depth is bounded (2,048 for HTML, 256
+for XML), entities are never expanded and nothing is loaded from elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, Protocol
+
+_lxml: Any = import_module("lxml.etree")  # it has no types; nothing else touches it
+
+
+class Target(Protocol):
+    """Receives the events of a parser."""
+
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None: ...
+    def end(self, tag: str) -> None: ...
+    def data(self, data: str) -> None: ...
+    def close(self) -> None: ...
+
+
+def feed_html(html: str, target: Target) -> None:
+    """Parse HTML of any quality; what the target raises comes through."""
+    data = html.encode("utf-8", "replace").replace(b"\0", b"")
+    if not data.strip():
+        return
+    try:
+        _lxml.fromstring(data, _lxml.HTMLParser(target=target, encoding="utf-8", huge_tree=True))
+    except _lxml.LxmlError:
+        target.close()  # too deep or too broken: what was read so far is what there is
+
+
+def feed_xml(data: bytes, target: Target) -> None:
+    """Parse XML; `ValueError` for what is not."""
+    parser = _lxml.XMLParser(target=target, resolve_entities=False, no_network=True, load_dtd=False)
+    try:
+        _lxml.fromstring(data, parser)
+    except _lxml.LxmlError as error:
+        raise ValueError(f"not XML: {error}") from error
