@@ -41,6 +41,14 @@ class Manners:
     max_bytes: int = 20 * 1024 * 1024
 
 
+class Refused(SourceError):
+    """The service answered with an error status; adapters that know a reason for it say so."""
+
+    def __init__(self, source: str, message: str, status: int) -> None:
+        super().__init__(source, message)
+        self.status = status
+
+
 class _Flaky(Exception):
     """The connection failed; another attempt may do better."""
 
@@ -190,7 +198,7 @@ class Http:
             raise self.busy(message, wait)
         if status in (401, 403) and self.key_name:
             message += f"; is {self.key_name} right?"
-        raise self.error(message)
+        raise Refused(self.owner, self._clean(message), status)
 
     def _redirected(self, url: httpx2.URL, location: str) -> httpx2.URL:
         """Only within the host that was configured: a service does not choose whom we talk to."""

@@ -16,6 +16,11 @@ def keywords(text: str) -> list[str]:
     return [word for word in words if word not in STOPWORDS | _ASKING] or words
 
 
-def fts5(text: str) -> str:
-    """A query for SQLite's full-text search in which every word is literal and any may match."""
+def match_all(text: str) -> str:
+    """A query for SQLite's full-text search: every word literal, all of them needed."""
+    return " ".join(f'"{word}"' for word in keywords(text))
+
+
+def match_any(text: str) -> str:
+    """The same, where one word is enough."""
     return " OR ".join(f'"{word}"' for word in keywords(text))

@@ -226,7 +226,7 @@ class MediaWiki:
 
 
 def _page(item: Payload) -> _Page:
-    ambiguous = "disambiguation" in item.keys("pageprops")
+    ambiguous = "disambiguation" in item.names("pageprops")
     url = item.text("canonicalurl") or item.text("fullurl")
     return _Page(item.text("pageid"), item.text("title"), url, ambiguous=ambiguous, changed=item.text("touched"))
 

@@ -57,7 +57,7 @@ class Payload:
             value = list(cast("Mapping[object, object]", value).values())
         return [Payload(item) for item in cast("list[object]", value)] if isinstance(value, list) else []
 
-    def keys(self, *path: str | int) -> list[str]:
+    def names(self, *path: str | int) -> list[str]:
         """The keys of an object at a path."""
         value = self.at(*path).value
         return [str(key) for key in cast("Mapping[object, object]", value)] if isinstance(value, Mapping) else []

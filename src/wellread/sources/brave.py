@@ -1,0 +1,107 @@
+"""`brave`: the web search of Brave (api.search.brave.com)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Literal
+
+from wellread.parameters import fill, param
+from wellread.protocols import Kit
+from wellread.sources.address import address, key
+from wellread.sources.hits import hit
+from wellread.sources.http import Http, Manners
+from wellread.sources.payload import Payload
+from wellread.types import Hit, Query, Spec
+
+_LONGEST_QUERY, _MOST_WORDS = 400, 50
+_PAGE, _LAST_PAGE = 20, 9
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    country: str | None = param(None, "two letters: US, DE, …; where results come from")
+    language: str | None = param(None, "two letters: en, de, …; of the pages")
+    safe_search: Literal["off", "moderate", "strict"] = param("moderate", "filter for adult content")
+    freshness: str | None = param(None, "pd, pw, pm, py (past day … year) or 2023-06-01to2023-06-30")
+    extra_snippets: bool = param(False, "up to five more excerpts per page, where the plan allows it")
+    rate: float = param(1.0, "requests a second that the plan allows")
+    timeout: float = param(15.0, "seconds for one request")
+    base: str = param("https://api.search.brave.com", "address of the service")
+
+    def __post_init__(self) -> None:
+        if self.rate <= 0:
+            raise ValueError("rate must be above 0")
+
+
+def from_spec(spec: Spec, kit: Kit) -> Brave:
+    """Web search by Brave."""
+    options = fill(Options, spec.options, "source brave")
+    base = address(options.base, "brave", "?base=https://api.search.brave.com")
+    keys = {"X-Subscription-Token": key(kit, "brave", "BRAVE_API_KEY", "BRAVE_SEARCH_API_KEY")}
+    manners = Manners(timeout=options.timeout, interval=1 / options.rate)
+    return Brave(Http("brave", kit, manners, keys, "BRAVE_API_KEY"), options, base.url)
+
+
+class Brave:
+    """Results of the general index, page by page."""
+
+    name = "brave"
+    hint = "A general web search engine. Key words as in any search box; quotes for exact phrases, site:example.org, -word."
+
+    def __init__(self, http: Http, options: Options, base: str) -> None:
+        self._http = http
+        self._options = options
+        self._base = base
+
+    async def search(self, query: Query) -> Sequence[Hit]:
+        found: dict[str, Hit] = {}
+        text = " ".join(query.text.split()[:_MOST_WORDS])[:_LONGEST_QUERY]
+        pages = min(-(-query.limit // _PAGE), _LAST_PAGE + 1) if text else 0
+        for page in range(pages):
+            answer = await self._http.get(f"{self._base}/res/v1/web/search", self._params(query, text, page))
+            for item in answer.items("web", "results"):
+                made = _hit(item, len(found))
+                if made is not None:
+                    found.setdefault(made.id, made)
+            if len(found) >= query.limit or answer.at("query", "more_results_available").value is not True:
+                break
+        return list(found.values())[: query.limit]
+
+    async def aclose(self) -> None:
+        await self._http.aclose()
+
+    def _params(self, query: Query, text: str, page: int) -> Mapping[str, str | int]:
+        o = self._options
+        wanted: dict[str, str | int | None] = {
+            "q": text,
+            "count": min(query.limit, _PAGE),
+            "offset": page or None,
+            "country": o.country,
+            "search_lang": o.language or query.language,
+            "safesearch": o.safe_search,
+            "freshness": _freshness(query) or o.freshness,
+            "text_decorations": "false",
+            "result_filter": "web",
+            "extra_snippets": "true" if o.extra_snippets else None,
+        }
+        return {name: value for name, value in wanted.items() if value is not None}
+
+
+def _freshness(query: Query) -> str | None:
+    if not query.since and not query.until:
+        return None
+    return f"{(query.since or '1990-01-01')[:10]}to{(query.until or date.today().isoformat())[:10]}"
+
+
+def _hit(item: Payload, rank: int) -> Hit | None:
+    extra = [more.text() for more in item.items("extra_snippets")]
+    return hit(
+        "brave",
+        rank,
+        title=item.text("title"),
+        url=item.text("url"),
+        snippet=" … ".join([item.text("description"), *extra]),
+        published=item.text("page_age"),
+    )

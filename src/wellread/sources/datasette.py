@@ -1,0 +1,201 @@
+"""`datasette:URL[/database[/table]]`: full-text search in a Datasette, through its JSON API.
+
+It finds the tables with a full-text index by itself, asks with SQL (`_shape=array`) ordered by rank,
+and falls back to the table's own search where a server allows no SQL. The blog search of the ReAct
+recipe is one configuration: `datasette:https://HOST/DATABASE/blog_entry`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from wellread.errors import SourceError
+from wellread.parameters import fill, param
+from wellread.protocols import Kit
+from wellread.ranking.fusion import reciprocal_ranks
+from wellread.sources.address import address
+from wellread.sources.hits import hit
+from wellread.sources.http import Http, Manners, Refused
+from wellread.sources.keywords import match_all, match_any
+from wellread.sources.markup import plain
+from wellread.sources.payload import Payload
+from wellread.sources.record import Roles
+from wellread.types import Hit, Query, Spec
+
+_SNIPPET = 1000  # characters of a text without its tags
+_MOST_TABLES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    sql: str | None = param(None, "your own query with :q for the words (escaped for FTS) and :limit")
+    title: str | None = param(None, "column with the title; else guessed")
+    text: str | None = param(None, "column with the text; else guessed")
+    url: str | None = param(None, "column with the address; else the row's page in Datasette")
+    date: str | None = param(None, "column with the date; else guessed")
+    timeout: float = param(15.0, "seconds for one request")
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table that can be searched."""
+
+    database: str
+    name: str
+    index: str  # its FTS table
+    keys: tuple[str, ...] = ()
+    ranked: bool = True  # FTS5 knows ranks, FTS4 does not
+
+
+def from_spec(spec: Spec, kit: Kit) -> Datasette:
+    """Full-text search in a Datasette."""
+    options = fill(Options, spec.options, "source datasette")
+    base = address(spec.argument, "datasette", "https://datasette.example.org/database/table")
+    name = f"datasette:{base.host}"
+    http = Http(name, kit, Manners(timeout=options.timeout), base.keys)
+    return Datasette(name, http, options, base.url)
+
+
+class Datasette:
+    """Rows are hits, with the text of their longest column."""
+
+    hint = (
+        "A database of documents searched by words. A few telling words, no sentence and no operators; "
+        "entries that have all of them come before those that have only some."
+    )
+
+    def __init__(self, name: str, http: Http, options: Options, address: str) -> None:
+        self.name = name
+        self._http = http
+        self._options = options
+        self._address = address
+        self._roles = Roles(options.title, options.text, options.url, options.date)
+        self._found: tuple[str, tuple[Table, ...]] | None = None
+
+    async def search(self, query: Query) -> Sequence[Hit]:
+        strict, loose = match_all(query.text), match_any(query.text)
+        if not strict or query.limit < 1:
+            return []
+        for words in dict.fromkeys((strict, loose)):
+            rows = await self._rows(words, query.limit)
+            if rows:
+                return rows[: query.limit]
+        return []
+
+    async def aclose(self) -> None:
+        await self._http.aclose()
+
+    async def _rows(self, words: str, limit: int) -> list[Hit]:
+        if self._options.sql:
+            rows = await self._http.get(f"{self._address}.json", _sql(self._options.sql, words, limit))
+            return self._hits(rows, None, "")
+        if self._found is None:
+            self._found = await discover(self._http, self._address)
+        root, tables = self._found
+        lists = await asyncio.gather(*(self._table(root, table, words, limit) for table in tables))
+        if len(lists) == 1:
+            return lists[0]
+        by_id = {found.id: found for hits in lists for found in hits}
+        return [by_id[id] for id, _ in reciprocal_ranks([[found.id for found in hits] for hits in lists])]
+
+    async def _table(self, root: str, table: Table, words: str, limit: int) -> list[Hit]:
+        index, name = _quoted(table.index), _quoted(table.name)
+        order = f"{index}.rank" if table.ranked else f"{name}.rowid desc"
+        sql = (
+            f"select {name}.rowid as _rowid, {name}.* from {index} join {name} on {name}.rowid = {index}.rowid "
+            f"where {index} match :q order by {order} limit :limit"
+        )
+        try:
+            rows = await self._http.get(f"{root}/{quote(table.database)}.json", _sql(sql, words, limit))
+        except Refused as problem:
+            if problem.status != 403:  # this server allows no SQL of ours, but searches its tables
+                raise
+            params: dict[str, str | int] = {"_search": words, "_searchmode": "raw", "_shape": "array", "_size": limit}
+            rows = await self._http.get(f"{root}/{quote(table.database)}/{quote(table.name)}.json", params)
+        return self._hits(rows, table, root)
+
+    def _hits(self, rows: Payload, table: Table | None, root: str) -> list[Hit]:
+        found: list[Hit] = []
+        for rank, row in enumerate(rows):
+            text = self._roles.text_of(row)
+            place = _row_page(row, table, root) if table else f"{self._address}#{row.text('id') or rank}"
+            made = hit(
+                self.name,
+                rank,
+                title=self._roles.title_of(row),
+                url=self._roles.url_of(row) or place,
+                snippet=plain(text)[:_SNIPPET],
+                text=text,
+                published=self._roles.date_of(row),
+                id=place,
+            )
+            if made is not None:
+                found.append(made)
+        return found
+
+
+async def discover(http: Http, address: str) -> tuple[str, tuple[Table, ...]]:
+    """The server's root and its searchable tables, from the address of server, database or table."""
+    root, databases, only = await _root(http, address)
+    answers = await asyncio.gather(*(http.get(f"{root}/{quote(name)}.json") for name in databases))
+    tables = [
+        Table(database, item.text("name"), item.text("fts_table"), tuple(k.text() for k in item.items("primary_keys")))
+        for database, answer in zip(databases, answers, strict=True)
+        for item in answer.items("tables")
+        if item.text("fts_table") and item.text("fts_table") != item.text("name")
+    ]
+    tables = [table for table in tables if only in (None, table.name)][:_MOST_TABLES]
+    if not tables:
+        raise http.error(f"table {only!r} has no full-text index" if only else "no table there has a full-text index")
+    return root, tuple(await asyncio.gather(*(_with_kind(http, root, table) for table in tables)))
+
+
+async def _root(http: Http, address: str) -> tuple[str, list[str], str | None]:
+    """Datasette may live under a prefix: the server is where `/-/databases.json` answers."""
+    problem: SourceError | None = None
+    parts = address.split("/")
+    for given in range(3):
+        if len(parts) - given < 3:
+            break
+        root = "/".join(parts[: len(parts) - given])
+        try:
+            answer = await http.get(f"{root}/-/databases.json")
+        except SourceError as failed:
+            problem = problem or failed
+            continue
+        rest = parts[len(parts) - given :]
+        names = [rest[0]] if rest else [item.text("name") for item in answer if item.text("name") != "_internal"]
+        return root, names, rest[1] if len(rest) > 1 else None
+    raise http.error(f"no Datasette found there ({problem.message if problem else 'nothing answers'})")
+
+
+async def _with_kind(http: Http, root: str, table: Table) -> Table:
+    asked = {"sql": "select sql from sqlite_master where name = :name", "name": table.index, "_shape": "array"}
+    try:
+        answer = await http.get(f"{root}/{quote(table.database)}.json", asked)
+    except SourceError:  # no SQL allowed: the table's own search will be used
+        return table
+    ranked = "fts5" in answer.text(0, "sql").lower()
+    return Table(table.database, table.name, table.index, table.keys, ranked)
+
+
+def _row_page(row: Payload, table: Table, root: str) -> str:
+    """The row's own page; Datasette writes other characters than letters and digits as ~XX."""
+    keys = [_tilde(row.text(key)) for key in table.keys] or [row.text("_rowid")]
+    return f"{root}/{_tilde(table.database)}/{_tilde(table.name)}/{','.join(keys)}"
+
+
+def _tilde(text: str) -> str:
+    safe = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
+    return "".join(c if c in safe else "+" if c == " " else "".join(f"~{b:02X}" for b in c.encode()) for c in text)
+
+
+def _sql(sql: str, words: str, limit: int) -> Mapping[str, str | int]:
+    return {"sql": sql, "q": words, "limit": limit, "_shape": "array"}
+
+
+def _quoted(name: str) -> str:
+    return "[" + name.replace("]", "") + "]"

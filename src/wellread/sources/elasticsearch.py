@@ -1,0 +1,155 @@
+"""`elasticsearch:URL/INDEX`: an index of Elasticsearch or OpenSearch, by words, by meaning, or both."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import cast
+
+from wellread.errors import UsageError
+from wellread.parameters import fill, param
+from wellread.protocols import Kit
+from wellread.ranking.fusion import reciprocal_ranks
+from wellread.sources.address import address
+from wellread.sources.hits import hit
+from wellread.sources.http import Http, Manners
+from wellread.sources.payload import Payload
+from wellread.sources.record import Roles
+from wellread.types import Hit, Query, Spec
+
+_PLACEHOLDER = "{{query}}"
+_HIGHLIGHT: Mapping[str, object] = {
+    "fields": {"*": dict[str, object]()},
+    "number_of_fragments": 2,
+    "pre_tags": [""],
+    "post_tags": [""],
+    "require_field_match": False,
+}
+_CANDIDATES = 10  # vectors looked at for each one returned
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    fields: tuple[str, ...] = param(("*",), "fields searched, with weights: title^2,text")
+    title: str | None = param(None, "field with the title; else guessed")
+    text: str | None = param(None, "field with the text; else guessed")
+    url: str | None = param(None, "field with the address; else guessed")
+    date: str | None = param(None, "field with the date; needed for filtering by date")
+    vector: str | None = param(None, "field with embeddings of the documents: also search by meaning")
+    embedder: str | None = param(None, "what made these embeddings; the configured embedder")
+    query: str | None = param(None, 'JSON file with your own query, "{{query}}" where the words go')
+    timeout: float = param(15.0, "seconds for one request")
+
+
+def from_spec(spec: Spec, kit: Kit) -> Elasticsearch:
+    """An index of Elasticsearch or OpenSearch."""
+    options = fill(Options, spec.options, "source elasticsearch")
+    base = address(spec.argument, "elasticsearch", "http://127.0.0.1:9200/index")
+    server, _, index = base.url.rpartition("/")
+    if not index or server.endswith("/"):
+        raise UsageError("elasticsearch needs the name of an index: elasticsearch:http://127.0.0.1:9200/index")
+    keys = dict(base.keys)
+    if not keys and (value := kit.environ.get("ELASTICSEARCH_API_KEY", "").strip()):
+        keys["Authorization"] = f"ApiKey {value}"
+    name = f"elasticsearch:{base.host}/{index}"
+    http = Http(name, kit, Manners(timeout=options.timeout), keys, "ELASTICSEARCH_API_KEY")
+    return Elasticsearch(name, http, options, kit, server, index)
+
+
+class Elasticsearch:
+    """Words and vectors are asked separately and fused by rank: no licence or version decides that for us."""
+
+    hint = "A full-text index of documents. A few telling words or a short phrase; exact names help most."
+
+    def __init__(self, name: str, http: Http, options: Options, kit: Kit, server: str, index: str) -> None:
+        self.name = name
+        self._http = http
+        self._options = options
+        self._kit = kit
+        self._server = server
+        self._url = f"{server}/{index}/_search"
+        self._roles = Roles(options.title, options.text, options.url, options.date)
+        self._template = _load(options.query) if options.query else None
+        self._opensearch: bool | None = None
+
+    async def search(self, query: Query) -> Sequence[Hit]:
+        if not query.text.strip() or query.limit < 1:
+            return []
+        by_words = await self._ask(query.limit, {"query": self._words(query), "highlight": _HIGHLIGHT})
+        if not self._options.vector:
+            return by_words
+        by_meaning = await self._ask(query.limit, await self._meaning(query))
+        known = {found.id: found for found in [*by_meaning, *by_words]}
+        fused = reciprocal_ranks([[found.id for found in by_words], [found.id for found in by_meaning]])
+        return [replace(known[id], score=score) for id, score in fused][: query.limit]
+
+    async def aclose(self) -> None:
+        await self._http.aclose()
+
+    async def _ask(self, limit: int, body: Mapping[str, object]) -> list[Hit]:
+        excluded = {"_source": {"excludes": [self._options.vector]}} if self._options.vector else {}
+        answer = await self._http.post(self._url, {"size": limit, **excluded, **body})
+        hits = (self._hit(item, rank) for rank, item in enumerate(answer.items("hits", "hits")))
+        return [found for found in hits if found is not None]
+
+    def _words(self, query: Query) -> object:
+        if self._template is not None:
+            return _filled(self._template, query.text)
+        asked = {"multi_match": {"query": query.text, "fields": list(self._options.fields), "lenient": True}}
+        return {"bool": {"must": [asked], "filter": self._dates(query)}}
+
+    def _dates(self, query: Query) -> list[object]:
+        bounds = {name: value for name, value in (("gte", query.since), ("lte", query.until)) if value}
+        return [{"range": {self._options.date: bounds}}] if bounds and self._options.date else []
+
+    async def _meaning(self, query: Query) -> Mapping[str, object]:
+        """The vector clause; the two servers spell it differently."""
+        vectors = await self._kit.embedder(self._options.embedder).embed([query.text], kind="query")
+        vector = [float(value) for value in vectors[0]]
+        field = cast("str", self._options.vector)
+        if self._opensearch is None:
+            answer = await self._http.get(f"{self._server}/")
+            self._opensearch = answer.text("version", "distribution") == "opensearch"
+        dates: object = {"bool": {"filter": self._dates(query)}}
+        if self._opensearch:
+            return {"query": {"knn": {field: {"vector": vector, "k": query.limit, "filter": dates}}}}
+        candidates = min(query.limit * _CANDIDATES, 10_000)
+        return {"knn": {"field": field, "query_vector": vector, "k": query.limit, "num_candidates": candidates, "filter": dates}}
+
+    def _hit(self, item: Payload, rank: int) -> Hit | None:
+        record = item.at("_source")
+        text = self._roles.text_of(record)
+        marked = [piece.text() for pieces in item.items("highlight") for piece in pieces]
+        return hit(
+            self.name,
+            rank,
+            title=self._roles.title_of(record) or item.text("_id"),
+            url=self._roles.url_of(record),
+            snippet=" … ".join(marked[:3]) or text[:500],
+            text=text,
+            published=self._roles.date_of(record),
+            score=item.number("_score"),
+            id=f"{item.text('_index')}/{item.text('_id')}",
+        )
+
+
+def _load(path: str) -> object:
+    try:
+        loaded = cast("object", json.loads(Path(path).expanduser().read_text(encoding="utf-8")))
+    except (OSError, ValueError) as problem:
+        raise UsageError(f"source elasticsearch: query: {path} is not a JSON file with a query: {problem}") from None
+    whole = Payload(loaded).at("query").value
+    return loaded if whole is None else whole
+
+
+def _filled(template: object, words: str) -> object:
+    """The user's query with the words in it; they stay one JSON string, so nothing can be smuggled in."""
+    if isinstance(template, str):
+        return template.replace(_PLACEHOLDER, words)
+    if isinstance(template, list):
+        return [_filled(item, words) for item in cast("list[object]", template)]
+    if isinstance(template, dict):
+        return {name: _filled(value, words) for name, value in cast("dict[str, object]", template).items()}
+    return template

@@ -1,0 +1,130 @@
+"""`newsapi`: articles from News API (newsapi.org), `/v2/everything`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from wellread.parameters import fill, param
+from wellread.protocols import Kit
+from wellread.sources.address import address, key
+from wellread.sources.hits import hit, iso_date
+from wellread.sources.http import Http, Manners
+from wellread.sources.markup import plain
+from wellread.sources.pace import retry_after
+from wellread.sources.payload import Payload
+from wellread.types import Hit, Query, Spec
+
+_LONGEST_QUERY = 500  # characters that the service takes
+_SPELLINGS = {"from": "since", "to": "until", "pageSize": "page_size", "sortBy": "sort_by", "searchIn": "search_in"}
+_CUT = re.compile(r"\s*(…|\.\.\.)?\s*\[\+?\d+ chars\]\s*$")
+_LANGUAGES = frozenset(["ar", "de", "en", "es", "fr", "he", "it", "nl", "no", "pt", "ru", "sv", "ud", "zh"])
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    since: str | None = param(None, "oldest article, an ISO date; also written from=")
+    until: str | None = param(None, "newest article, an ISO date; also written to=")
+    language: str | None = param(None, "two letters: en, de, fr, …")
+    sort_by: Literal["relevancy", "popularity", "publishedAt"] = param("relevancy", "order of the articles")
+    page_size: int = param(50, "articles in one request, at most 100")
+    max_pages: int = param(2, "requests for one search at most")
+    domains: str | None = param(None, "only these sites, with commas")
+    exclude_domains: str | None = param(None, "never these sites")
+    search_in: str | None = param(None, "title, description, content; any of them with commas")
+    timeout: float = param(15.0, "seconds for one request")
+    base: str = param("https://newsapi.org", "address of the service")
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.page_size <= 100:
+            raise ValueError("page_size must be from 1 to 100")
+        for name in ("since", "until"):
+            if (value := getattr(self, name)) and iso_date(value) is None:
+                raise ValueError(f"{name} must be an ISO date such as 2023-06-01, not {value!r}")
+
+
+def from_spec(spec: Spec, kit: Kit) -> NewsApi:
+    """News articles of the last weeks, from News API."""
+    values = {_SPELLINGS.get(name, name): value for name, value in spec.options.items()}
+    options = fill(Options, values, "source newsapi")
+    base = address(options.base, "newsapi", "?base=https://newsapi.org")
+    keys = {"X-Api-Key": key(kit, "newsapi", "NEWSAPI_KEY", "NEWS_API_KEY")}
+    return NewsApi(Http("newsapi", kit, Manners(timeout=options.timeout), keys, "NEWSAPI_KEY"), options, base.url)
+
+
+class NewsApi:
+    """Search results are title, description and the beginning of the article."""
+
+    name = "newsapi"
+    hint = (
+        "Recent news articles from many papers and stations. Use the names and events a headline would have; "
+        "vary wording, general and specific; exact phrases go in quotes, a + before a word makes it necessary."
+    )
+
+    def __init__(self, http: Http, options: Options, base: str) -> None:
+        self._http = http
+        self._options = options
+        self._base = base
+
+    async def search(self, query: Query) -> Sequence[Hit]:
+        if not query.text.strip() or query.limit < 1:
+            return []
+        found: dict[str, Hit] = {}
+        for page in range(1, self._options.max_pages + 1):
+            answer = await self._page(query, page)
+            articles = answer.items("articles")
+            for article in articles:
+                made = _hit(article, len(found))
+                if made is not None:
+                    found.setdefault(made.id, made)
+            enough = len(found) >= query.limit or page * self._options.page_size >= (answer.number("totalResults") or 0)
+            if enough or not articles:
+                break
+        return list(found.values())[: query.limit]
+
+    async def aclose(self) -> None:
+        await self._http.aclose()
+
+    async def _page(self, query: Query, page: int) -> Payload:
+        o = self._options
+        language = o.language or (query.language if query.language in _LANGUAGES else None)
+        wanted: dict[str, str | int | None] = {
+            "q": query.text[:_LONGEST_QUERY],
+            "pageSize": o.page_size,
+            "page": page,
+            "sortBy": o.sort_by,
+            "from": query.since or o.since,
+            "to": query.until or o.until,
+            "language": language,
+            "domains": o.domains,
+            "excludeDomains": o.exclude_domains,
+            "searchIn": o.search_in,
+        }
+        params = {name: value for name, value in wanted.items() if value is not None}
+        return await self._http.get(f"{self._base}/v2/everything", params, check=self._check)
+
+    def _check(self, answer: Payload, headers: Mapping[str, str]) -> None:
+        if answer.text("status") == "ok":
+            return
+        code, message = answer.text("code"), answer.text("message") or "an answer that is not one of News API"
+        if code == "rateLimited":
+            raise self._http.busy(message, retry_after(headers))
+        raise self._http.error(f"{message} ({code})" if code else message)
+
+
+def _hit(article: Payload, rank: int) -> Hit | None:
+    title = article.text("title")
+    if title.strip() == "[Removed]":  # what the service leaves of withdrawn articles
+        return None
+    description, content = plain(article.text("description")), _CUT.sub("", plain(article.text("content")))
+    more = content if content[:40] and content[:40] not in description else ""
+    return hit(
+        "newsapi",
+        rank,
+        title=title,
+        url=article.text("url"),
+        snippet=f"{description} {more}",
+        published=article.text("publishedAt"),
+    )

@@ -1,0 +1,101 @@
+"""`searxng:URL`: a SearXNG (or searx) of your own, which asks many search engines at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from wellread.parameters import fill, param
+from wellread.protocols import Kit
+from wellread.sources.address import address
+from wellread.sources.hits import hit
+from wellread.sources.http import Http, Manners, Refused
+from wellread.sources.payload import Payload
+from wellread.types import Hit, Hits, Query, Spec
+
+_MAX_PAGES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    engines: str | None = param(None, "only these engines, with commas: bing,wikipedia")
+    categories: str | None = param(None, "only these categories, with commas: general,science")
+    language: str | None = param(None, "language of the results: en, de-AT, all")
+    time_range: Literal["day", "week", "month", "year"] | None = param(None, "only pages of the last day, week, …")
+    safe_search: Literal["0", "1", "2"] | None = param(None, "0 off, 1 moderate, 2 strict")
+    timeout: float = param(20.0, "seconds for one request; engines are slow together")
+
+
+def from_spec(spec: Spec, kit: Kit) -> SearXNG:
+    """Meta search by a SearXNG server of yours."""
+    options = fill(Options, spec.options, "source searxng")
+    base = address(spec.argument, "searxng", "http://127.0.0.1:8080")
+    name = f"searxng:{base.host}"
+    return SearXNG(name, Http(name, kit, Manners(timeout=options.timeout), base.keys), options, base.url)
+
+
+class SearXNG:
+    """Results of many engines; an engine that does not answer is reported."""
+
+    hint = (
+        "A meta search over several web search engines. Key words as in any search box, in the language of the pages "
+        "you hope for; no operators that only one engine knows."
+    )
+
+    def __init__(self, name: str, http: Http, options: Options, base: str) -> None:
+        self.name = name
+        self._http = http
+        self._options = options
+        self._base = base
+
+    async def search(self, query: Query) -> Sequence[Hit]:
+        found: dict[str, Hit] = {}
+        failures: dict[str, None] = {}
+        for page in range(1, _MAX_PAGES + 1 if query.text.strip() else 1):
+            answer = await self._page(query, page)
+            new = [made for item in answer.items("results") if (made := self._hit(item, len(found)))]
+            new = [made for made in new if found.setdefault(made.id, made) is made]
+            failures.update((self._silent(item), None) for item in answer.items("unresponsive_engines"))
+            if not new or len(found) >= query.limit:
+                break
+        if not found and failures:
+            raise self._http.error("no engine answered: " + "; ".join(failures))
+        return Hits.with_failures(list(found.values())[: query.limit], (f"{self.name}: {why}" for why in failures))
+
+    async def aclose(self) -> None:
+        await self._http.aclose()
+
+    async def _page(self, query: Query, page: int) -> Payload:
+        o = self._options
+        wanted: dict[str, str | int | None] = {
+            "q": query.text,
+            "format": "json",
+            "pageno": page,
+            "engines": o.engines,
+            "categories": o.categories,
+            "language": o.language or query.language,
+            "time_range": o.time_range,
+            "safesearch": o.safe_search,
+        }
+        params: Mapping[str, str | int] = {name: value for name, value in wanted.items() if value is not None}
+        try:
+            return await self._http.get(f"{self._base}/search", params)
+        except Refused as problem:
+            if problem.status == 403:
+                raise self._http.error("it gives no JSON: add json to search.formats in its settings.yml") from None
+            raise
+
+    def _silent(self, item: Payload) -> str:
+        return f"{item.text(0) or 'an engine'} did not answer ({item.text(1) or 'no reason given'})"
+
+    def _hit(self, item: Payload, rank: int) -> Hit | None:
+        return hit(
+            self.name,
+            rank,
+            title=item.text("title"),
+            url=item.text("url"),
+            snippet=item.text("content"),
+            published=item.text("publishedDate"),
+            score=item.number("score"),
+        )
