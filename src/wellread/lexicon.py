@@ -95,16 +95,16 @@ REMARK = re.compile(
 
 # A name, a number or more text always follows these.
 NEVER_LAST = _set("""
-    dr mr mrs ms mx prof st ste gen sen rep gov sgt capt lt col maj cmdr adm rev hon pres messrs mme mlle fr sra srta
-    e.g i.e cf vs viz approx ca z.b d.h u.a bzw bspw vgl p.ex resp mt ft hr
+    dr mr mrs ms mx prof ste gen sen rep gov sgt capt lt col maj cmdr adm rev hon pres messrs mme mlle fr sra srta
+    e.g i.e cf vs viz approx ca z.b d.h u.a bzw bspw vgl p.ex resp mt v lit
 """)
 # These are abbreviations only in front of a number ("No. 5", "Sept. 3").
 BEFORE_NUMBERS = _set("""
     no nos nr vol vols fig figs p pp ch sec art op eq eqs tab para jan feb mar apr jun jul aug sep sept oct nov dec
-    ver v c b d
+    ver c b d
 """)
 # These may end a sentence; they do when a word follows that opens sentences.
-MAYBE_LAST = _set("inc ltd co corp jr sr bros etc al esq univ dept est ed eds ave blvd rd a.m p.m ph.d b.c a.d bc ad u.s u.k")
+MAYBE_LAST = _set("inc ltd co corp jr sr bros etc al esq univ dept est ed eds ave blvd rd st ft hr a.m p.m ph.d b.c a.d u.s u.k")
 OPENERS = _set("""
     the a an this that these those he she it they we you his her its their our my in on at by for from with after before
     during since when while although though however but and so if as there here today later then thus also another other

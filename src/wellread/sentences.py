@@ -109,9 +109,10 @@ def _interrupts(text: str, begun: int, position: int, line: str) -> bool:
         return _QUOTED.match(text, begun) is None
     # as in Markdown: a wrapped line may start with "42.", only "1." or one more item is a list
     number = _NUMBERED.match(line)
-    return number is not None and (
-        int(number[1]) == 1 or _NUMBERED.match(text, begun) is not None or text[max(begun, position - 4) : position].rstrip().endswith(":")
-    )
+    if number is None:
+        return False
+    introduced = text[max(begun, position - 4) : position].rstrip().endswith(":")
+    return introduced or int(number[1]) == 1 or _NUMBERED.match(text, begun) is not None
 
 
 def _alone(line: str) -> bool:
@@ -144,12 +145,11 @@ def _cut(text: str, stop: re.Match[str], begun: int, end: int, notes: _Notes) ->
     following = _end(_BLANKS, text, marked, end)
     if following >= end:
         return end
-    wide = stop[0][-1] in _WIDE_STOPS
-    if wide:
+    if stop[0][-1] in _WIDE_STOPS:
         return None if closed > stop.end() and text[following] in _QUOTE_GOES_ON else marked
     if following == closed:  # nothing between the stop and what follows: "3.14", "example.org"
         return None
-    if stop[0] == "." and _abbreviation(text, stop.start(), begun, following, end):
+    if stop[0] == "." and marked == closed and _abbreviation(text, stop.start(), begun, following, end):
         return None
     if _goes_on(text, following, end):
         # "… in 1610. [2] reports that …": the marker is the next sentence's subject
@@ -176,7 +176,7 @@ def _abbreviation(text: str, stop: int, begun: int, following: int, end: int) ->
     folded = word.casefold()
     after = _WORD.match(text, following, end)
     next_word = after[0].casefold() if after else ""
-    if folded in lexicon.NEVER_LAST:
+    if folded in lexicon.NEVER_LAST and word != "V":
         return True
     if word.isdigit():
         return len(word) <= 2 and next_word in lexicon.AFTER_ORDINAL
@@ -184,12 +184,13 @@ def _abbreviation(text: str, stop: int, begun: int, following: int, end: int) ->
         return True
     initial = len(word) == 1 and word.isalpha() and word.isupper()
     if initial or folded in lexicon.MAYBE_LAST or _DOTTED.match(word):
-        return next_word != "" and next_word not in lexicon.OPENERS
+        return next_word not in lexicon.OPENERS and (next_word != "" or text[following] in "(0123456789")
     return False
 
 
 def _after_markers(text: str, position: int, end: int, notes: _Notes) -> int:
-    """Past the markers and bracketed links after a stop, and a stray stop behind them."""
+    """Past the markers and bracketed links after a stop, and one stray stop behind them."""
+    marked = False
     while position < end:
         start = _end(_BLANKS, text, position, end)
         bracketed = text.startswith("(", start)
@@ -203,10 +204,8 @@ def _after_markers(text: str, position: int, end: int, notes: _Notes) -> int:
             close += 1
         elif isinstance(mark, Link) and _end(_BLANKS, text, close, end) < end:
             break  # "… in 1610. [Galileo](…) was born …": a link that opens a sentence
-        if text.startswith((".", "。"), close):
-            close += 1
-        position = close
-    return position
+        position, marked = close, True
+    return position + (marked and text.startswith((".", "。"), position, end))
 
 
 def _only_markers(text: str, start: int, end: int, notes: _Notes) -> bool:
