@@ -1,0 +1,157 @@
+"""What a folder with a sentence-embedding model says about itself.
+
+Three kinds of folder are understood: wellread's own (its `config.json` names everything), those of
+sentence-transformers (`modules.json`, `1_Pooling/config.json`, prompts), and plain exports with an ONNX file and a
+`tokenizer.json`, for which the table in `known` fills the gaps.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from wellread.embedding.known import Habits, Pooling, habits
+from wellread.errors import DamagedFile, EmbedderError
+
+OWN_FORMAT = "wellread-embedder/1"
+ONNX_FILES = ("model.onnx", "onnx/model.onnx", "model_quantized.onnx", "onnx/model_quantized.onnx")
+_MOST_TOKENS = 8192
+_USUAL_TOKENS = 512
+_POOLINGS: dict[str, Pooling] = {
+    "pooling_mode_cls_token": "cls",
+    "pooling_mode_mean_tokens": "mean",
+    "pooling_mode_lasttoken": "last",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where the files are and how the model is to be used."""
+
+    model: Path
+    tokenizer: Path
+    pooling: Pooling  # for a model that returns a vector for each token
+    query_prompt: str
+    passage_prompt: str
+    max_tokens: int
+    dimensions: int | None  # None: only the model itself can tell
+    fused: bool = False  # the graph needs no optimising when it is loaded
+    dense: bool = False  # a further layer comes after pooling, which only a graph that contains it can offer
+
+
+def read_layout(folder: Path, name: str, file: str | None = None) -> Layout:
+    """The layout of `folder`; `name` is looked up in the table of known models."""
+    model = onnx_file(folder, file)
+    tokenizer = folder / "tokenizer.json"
+    if not tokenizer.is_file():
+        raise EmbedderError(f"{folder} has no tokenizer.json")
+    config = read_json(folder / "config.json")
+    if config.get("format") == OWN_FORMAT:
+        return _own(model, tokenizer, config)
+    usual = habits(name) or Habits()
+    prompts = _prompts(folder)
+    modules = _modules(folder)
+    return Layout(
+        model=model,
+        tokenizer=tokenizer,
+        pooling=_pooling(folder, modules) or usual.pooling,
+        query_prompt=usual.query_prompt if prompts is None else prompts[0],
+        passage_prompt=usual.passage_prompt if prompts is None else prompts[1],
+        max_tokens=_max_tokens(folder, config),
+        dimensions=None,
+        dense="Dense" in modules,
+    )
+
+
+def onnx_file(folder: Path, file: str | None = None) -> Path:
+    """The model's file: the one asked for, a usual name, or the only one there is."""
+    if file is not None:
+        chosen = (folder / file).resolve()
+        if not chosen.is_file():
+            raise EmbedderError(f"{folder} has no file {file}")
+        return chosen
+    for usual in ONNX_FILES:
+        if (folder / usual).is_file():
+            return folder / usual
+    found = sorted(folder.rglob("*.onnx"))
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise EmbedderError(f"{folder} has no ONNX file")
+    names = ", ".join(str(path.relative_to(folder)) for path in found)
+    raise EmbedderError(f"{folder} has several ONNX files, choose one with ?file=…: {names}")
+
+
+def read_json(path: Path) -> Mapping[str, Any]:
+    """The object in a JSON file; an empty one where there is no file."""
+    try:
+        data = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as problem:
+        raise DamagedFile(f"{path} cannot be read ({problem})") from problem
+    return cast("Mapping[str, Any]", data) if isinstance(data, dict) else {}
+
+
+def _own(model: Path, tokenizer: Path, config: Mapping[str, Any]) -> Layout:
+    try:
+        return Layout(
+            model=model,
+            tokenizer=tokenizer,
+            pooling="mean",
+            query_prompt=str(config["query_prompt"]),
+            passage_prompt=str(config["passage_prompt"]),
+            max_tokens=int(config["max_tokens"]),
+            dimensions=int(config["dimensions"]),
+            fused=True,
+        )
+    except (KeyError, TypeError, ValueError) as problem:
+        raise DamagedFile(f"{model.parent / 'config.json'} lacks what it should say ({problem})") from problem
+
+
+def _modules(folder: Path) -> dict[str, str]:
+    """sentence-transformers' steps: their class (without its module) and their folder."""
+    path = folder / "modules.json"
+    try:
+        steps = json.loads(path.read_bytes())
+        return {str(step["type"]).rpartition(".")[2]: str(step["path"]) for step in steps}
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, KeyError, TypeError) as problem:
+        raise DamagedFile(f"{path} cannot be read ({problem})") from problem
+
+
+def _pooling(folder: Path, modules: Mapping[str, str]) -> Pooling | None:
+    path = folder / modules.get("Pooling", "1_Pooling") / "config.json"
+    config = read_json(path)
+    modes = [key for key, value in config.items() if key.startswith("pooling_mode") and value is True]
+    if isinstance(mode := config.get("pooling_mode"), str):  # newer files name it
+        modes = [f"pooling_mode_{ {'cls': 'cls_token', 'mean': 'mean_tokens'}.get(mode, mode) }"]
+    if not modes:
+        return None
+    if len(modes) > 1 or modes[0] not in _POOLINGS:
+        raise EmbedderError(f"{path}: only the poolings mean, cls and last are supported, not {', '.join(modes)}")
+    return _POOLINGS[modes[0]]
+
+
+def _prompts(folder: Path) -> tuple[str, str] | None:
+    """Query and passage prompts, if the model's files name any that isn't empty."""
+    found = read_json(folder / "config_sentence_transformers.json").get("prompts")
+    prompts = cast("dict[str, str | None]", found) if isinstance(found, dict) else {}
+    if not any(prompts.values()):
+        return None
+    return prompts.get("query") or "", prompts.get("passage") or prompts.get("document") or ""
+
+
+def _max_tokens(folder: Path, config: Mapping[str, Any]) -> int:
+    said = read_json(folder / "sentence_bert_config.json").get("max_seq_length")
+    if not isinstance(said, int):
+        said = read_json(folder / "tokenizer_config.json").get("model_max_length")
+    positions = config.get("max_position_embeddings")
+    if isinstance(positions, int) and "roberta" in str(config.get("model_type")):
+        positions -= 2  # its first position is the padding's number plus one
+    limits = [int(limit) for limit in (said, positions) if isinstance(limit, int | float) and limit > 0]
+    return min([*limits, _MOST_TOKENS]) if limits else _USUAL_TOKENS

@@ -1,0 +1,187 @@
+"""Embeddings from ONNX files, run here by onnxruntime; the default one comes in the package."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+from urllib.parse import quote
+
+from wellread.embedding.batches import by_length
+from wellread.embedding.known import Kind, Pooling
+from wellread.embedding.layout import Layout, read_json, read_layout
+from wellread.errors import DamagedFile, EmbedderError, UsageError
+from wellread.parameters import fill, param
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from wellread.embedding.runtime import Runtime
+    from wellread.protocols import Kit
+    from wellread.types import Spec
+
+DEFAULT = "all-minilm-l6-v2"
+SHIPPED = Path(__file__).parent / "weights" / DEFAULT
+_REINSTALL = "install wellread again: pip install --force-reinstall wellread"
+_AUTO = "auto"
+_WINDOW = 1024  # texts that are tokenised and sorted together
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """`onnx:MODEL?key=value`."""
+
+    threads: int = param(0, "processor threads for one batch; 0: all there are")
+    batch_tokens: int = param(512, "tokens in a batch, padding included; more pays off on many cores or a GPU")
+    max_tokens: int | None = param(None, "tokens of a text that are read; what the model allows if not given")
+    pooling: Pooling | None = param(None, "how token vectors become one; the model's own if not given")
+    query_prompt: str = param(_AUTO, "words put before a query; auto: what the model wants")
+    passage_prompt: str = param(_AUTO, "words put before a passage; auto: what the model wants")
+    file: str | None = param(None, "which ONNX file of the folder, as onnx/model_int8.onnx")
+    device: Literal["cpu", "cuda"] = param("cpu", "where to run; cuda needs onnxruntime-gpu")
+
+    def __post_init__(self) -> None:
+        if self.threads < 0 or self.batch_tokens < 1 or (self.max_tokens is not None and self.max_tokens < 3):
+            raise ValueError("threads must be at least 0, batch_tokens 1 and max_tokens 3")
+
+
+_CHANGES_VECTORS = ("max_tokens", "pooling", "query_prompt", "passage_prompt", "file")
+
+
+def from_spec(spec: Spec, kit: Kit) -> OnnxEmbedder:
+    """Embedding models as ONNX files: the one in the package, a folder, or a Hugging Face id."""
+    options = fill(Options, spec.options, "embedder onnx")
+    argument = spec.argument or DEFAULT
+    if argument == DEFAULT and not Path(argument).exists():
+        return OnnxEmbedder(options=options)
+    path = Path(argument).expanduser()
+    if path.is_dir():
+        return OnnxEmbedder(path, name=argument, options=options)
+    if path.is_file():
+        return OnnxEmbedder(path.parent, name=argument, options=replace(options, file=path.name))
+    if argument.count("/") != 1 or argument.startswith(("/", ".", "~")):
+        raise UsageError(f"embedder onnx: {argument} is neither a folder, nor a file, nor a Hugging Face id (owner/name)")
+
+    def download() -> Path:
+        from wellread.embedding.hub import fetch
+
+        return fetch(argument, options.file, kit.environ)
+
+    return OnnxEmbedder(download, name=argument, options=options)
+
+
+def verify(folder: Path = SHIPPED) -> None:
+    """Compare the files of wellread's own model folder with their checksums; raises `DamagedFile`."""
+    sums: dict[str, str] = read_json(folder / "config.json").get("sha256") or {}
+    if not sums:
+        raise DamagedFile(f"{folder / 'config.json'} is missing or lists no checksums; {_REINSTALL}")
+    for name, expected in sums.items():
+        try:
+            with (folder / name).open("rb") as file:
+                found = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as problem:
+            raise DamagedFile(f"{folder / name} cannot be read ({problem.strerror}); {_REINSTALL}") from problem
+        if found != expected:
+            raise DamagedFile(f"{folder / name} is damaged (its checksum differs); {_REINSTALL}")
+
+
+class OnnxEmbedder:
+    """An embedding model in a folder, or in whatever folder a callable returns. Nothing is loaded before it is needed."""
+
+    def __init__(
+        self, folder: Path | Callable[[], Path] = SHIPPED, *, name: str = DEFAULT, options: Options | None = None
+    ) -> None:
+        self._folder = folder
+        self._options = options or Options()
+        self._model_name = name
+        self._layout: Layout | None = None
+        self._runtime: Runtime | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        """A spec that makes the same vectors again."""
+        own = {name: getattr(self._options, name) for name in _CHANGES_VECTORS}
+        usual = {f.name: f.default for f in fields(Options)}
+        changed = [f"{name}={quote(str(value))}" for name, value in own.items() if value != usual[name]]
+        return f"onnx:{self._model_name}" + ("?" + "&".join(changed) if changed else "")
+
+    @property
+    def dimensions(self) -> int:
+        """Length of the vectors; for a model that doesn't say, it is loaded to see."""
+        with self._lock:
+            known = self._read_layout().dimensions
+        return known or self.load().dimensions
+
+    async def embed(self, texts: Sequence[str], *, kind: Kind) -> NDArray[np.float32]:
+        """Unit vectors, one row a text. A cancelled call stops after the batch it is at."""
+        stop = threading.Event()
+        try:
+            return await asyncio.to_thread(self._embed, texts, kind, stop)
+        finally:
+            stop.set()
+
+    def embed_now(self, texts: Sequence[str], *, kind: Kind) -> NDArray[np.float32]:
+        """`embed` without an event loop: blocks until done."""
+        return self._embed(texts, kind, threading.Event())
+
+    def load(self) -> Runtime:
+        """Read tokenizer and model now rather than at the first text; safe to call from any thread."""
+        with self._lock:
+            if self._runtime is None:
+                from wellread.embedding.runtime import Runtime
+
+                layout = self._read_layout()
+                self._runtime = Runtime(layout, self._options.threads, self._options.device)
+            return self._runtime
+
+    def _read_layout(self) -> Layout:
+        if self._layout is None:
+            folder = self._folder if isinstance(self._folder, Path) else self._folder()
+            try:
+                layout = read_layout(folder, self._model_name, self._options.file)
+            except EmbedderError as problem:
+                if folder != SHIPPED:
+                    raise
+                raise DamagedFile(f"{problem}; {_REINSTALL}") from problem
+            self._layout = _with_options(layout, self._options)
+        return self._layout
+
+    def _embed(self, texts: Sequence[str], kind: Kind, stop: threading.Event) -> NDArray[np.float32]:
+        import numpy as np
+
+        from wellread.embedding.runtime import STEP
+
+        if isinstance(texts, str):
+            raise TypeError("embed takes a sequence of texts, not one text")
+        runtime = self.load()
+        prompt = runtime.layout.query_prompt if kind == "query" else runtime.layout.passage_prompt
+        vectors = np.zeros((len(texts), runtime.dimensions), np.float32)
+        for start in range(0, len(texts), _WINDOW):
+            if stop.is_set():
+                break
+            tokens = runtime.tokens([prompt + text for text in texts[start : start + _WINDOW]])
+            lengths = [len(ids) for ids in tokens]
+            for batch in by_length(lengths, budget=self._options.batch_tokens, multiple=STEP):
+                if stop.is_set():
+                    break
+                vectors[[start + position for position in batch]] = runtime.vectors([tokens[i] for i in batch])
+        return vectors
+
+
+def _with_options(layout: Layout, options: Options) -> Layout:
+    def chosen(given: str, usual: str) -> str:
+        return usual if given == _AUTO else given
+
+    return replace(
+        layout,
+        pooling=options.pooling or layout.pooling,
+        max_tokens=min(options.max_tokens or layout.max_tokens, layout.max_tokens),
+        query_prompt=chosen(options.query_prompt, layout.query_prompt),
+        passage_prompt=chosen(options.passage_prompt, layout.passage_prompt),
+    )
