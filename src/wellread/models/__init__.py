@@ -1,0 +1,1 @@
+"""Language models behind one seam (`protocols.Model`); one file per provider."""

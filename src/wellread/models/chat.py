@@ -1,0 +1,232 @@
+"""The seam on pydantic-ai's direct API: any of its chat models as a `protocols.Model`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any, cast
+
+import stamina
+from pydantic_ai.direct import model_request_stream
+from pydantic_ai.messages import (
+    ModelResponseStreamEvent,
+    PartDeltaEvent,
+    PartStartEvent,
+    TextPart,
+    TextPartDelta,
+    ThinkingPart,
+)
+from pydantic_ai.models import Model as ProviderModel
+from pydantic_ai.models import StreamedResponse
+
+from wellread.errors import BrokenStream, WellreadError
+from wellread.models.failures import Failure, Refused, Where, translate
+from wellread.models.outcome import completion
+from wellread.models.prices import Tariff
+from wellread.models.reply import Reply
+from wellread.models.request import Manner, build
+from wellread.models.tokens import estimate
+from wellread.types import Capabilities, Completion, Prompt
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """A provider's model for one event loop, and how to let go of it."""
+
+    model: ProviderModel
+    close: Callable[[], Awaitable[None]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What is known of a model before it is asked."""
+
+    where: Where
+    capabilities: Capabilities
+    tariff: Tariff
+    stop_limit: int | None = None
+    says_continue: bool = False
+    says_end: bool = True  # a reply without a finish reason was cut off
+    thinks: bool = False  # its replies begin inside the thinking, see `Thinking`
+    thinking: str | None = None
+    count: Callable[[str], int] = estimate
+    attempts: int = 4
+    first_wait: float = 0.5
+
+
+@dataclass
+class _Learned:
+    """What a server has shown to refuse or to do; kept as long as the model lives."""
+
+    without: frozenset[str] = frozenset()
+    window: int | None = None
+    thinks: bool = False
+
+
+class ChatModel:
+    """One model of one provider. `connect` is called once for each event loop that uses it."""
+
+    def __init__(
+        self,
+        traits: Traits,
+        connect: Callable[[], Awaitable[Connection]],
+        on_close: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        self.traits = traits
+        self._connect = connect
+        self._on_close = on_close
+        self._learned = _Learned()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._connecting = asyncio.Lock()
+        self._connected: Connection | None = None
+
+    def __repr__(self) -> str:
+        return f"ChatModel({self.name!r})"
+
+    @property
+    def name(self) -> str:
+        return self.traits.where.model
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What it can do, less what it has refused so far."""
+        given, without = self.traits.capabilities, self._learned.without
+        return Capabilities(
+            context_tokens=self._learned.window or given.context_tokens,
+            continues=given.continues and "prefill" not in without,
+            tools=given.tools and "tools" not in without,
+            schemas=given.schemas and "schema" not in without,
+        )
+
+    def count_tokens(self, text: str) -> int:
+        return self.traits.count(text)
+
+    async def stream(self, prompt: Prompt) -> AsyncIterator[str | Completion]:
+        """Words as they come, then the completion. Failures before the first word are tried again."""
+        again = stamina.AsyncRetryingCaller(
+            attempts=self.traits.attempts,
+            timeout=90.0,
+            wait_initial=self.traits.first_wait,
+            wait_max=8.0,
+            wait_jitter=self.traits.first_wait / 2,
+        )
+        try:
+            first, rest = await again(_worth_it, self._begin, prompt)
+            async with aclosing(rest):
+                yield first
+                async for item in rest:
+                    yield item
+        except Failure as failure:
+            raise failure.error from None
+
+    async def aclose(self) -> None:
+        """Close the connections; the model may be used again."""
+        held, self._connected = self._connected, None
+        if held is not None and held.close is not None:
+            await held.close()
+        if self._on_close is not None:
+            await self._on_close()
+
+    async def _begin(self, prompt: Prompt) -> tuple[str | Completion, AsyncGenerator[str | Completion]]:
+        """Up to the first words: until then nobody sees what goes wrong."""
+        while True:
+            attempt = self._attempt(prompt)
+            try:
+                return await anext(attempt), attempt
+            except Refused as refused:
+                self._learned.without |= {refused.what}
+            except Failure as failure:
+                self._learned.window = failure.window or self._learned.window
+                raise
+
+    async def _attempt(self, prompt: Prompt) -> AsyncGenerator[str | Completion]:
+        inner = (await self._connection()).model
+        request = build(prompt, self._manner(inner))
+        thinks = (self.traits.thinks or self._learned.thinks) and "prefill" not in request.sent
+        reply = Reply(prompt.stop, max_tokens=prompt.max_tokens, thinks=thinks, after_space=request.after_space)
+        speaking = False
+        try:
+            opened = model_request_stream(
+                inner, request.messages, model_settings=request.settings, model_request_parameters=request.parameters
+            )
+            async with opened as response:
+                async for event in response:
+                    speaking = True
+                    if shown := reply.feed(_text(event, reply)):
+                        yield shown
+                    if reply.over:
+                        break  # leaving closes the connection, which ends the generation
+                self._check_end(response, reply)
+                if rest := reply.finish():
+                    yield rest
+        except (WellreadError, Failure):
+            raise
+        except Exception as problem:
+            raise translate(problem, self.traits.where, request.sent, speaking=speaking) from None
+        self._learned.thinks |= reply.thought_unmarked
+        yield completion(prompt, response, reply, self.traits.tariff, self.traits.count)
+
+    def _check_end(self, response: StreamedResponse, reply: Reply) -> None:
+        if reply.over:
+            return
+        if response.finish_reason == "error" or (self.traits.says_end and response.finish_reason is None):
+            raise Failure(BrokenStream(self.name, "the reply broke off before its end"), again=True)
+
+    async def _connection(self) -> Connection:
+        loop = asyncio.get_running_loop()
+        if self._loop is not loop:  # connections belong to the loop that opened them
+            self._loop, self._connected, self._connecting = loop, None, asyncio.Lock()
+        async with self._connecting:
+            if self._connected is None:
+                self._connected = await self._connect()
+            return self._connected
+
+    def _manner(self, inner: ProviderModel) -> Manner:
+        profile = cast("dict[str, Any]", inner.profile)
+        able = self.capabilities
+        return Manner(
+            continues=able.continues,
+            schemas=able.schemas,
+            tools=able.tools,
+            stop_limit=self.traits.stop_limit,
+            thinks_anyway=bool(profile.get("thinking_always_enabled")),
+            thinking=self.traits.thinking,
+            temperature=not profile.get("anthropic_disallows_sampling_settings"),
+            says_continue=self.traits.says_continue,
+            without=self._learned.without,
+        )
+
+
+def from_pydantic_ai(model: ProviderModel, capabilities: Capabilities | None = None) -> ChatModel:
+    """Any model of pydantic-ai as ours: a provider that wellread has no spec for, or a test's FunctionModel."""
+    name = model.model_name
+    profile = cast("dict[str, Any]", model.profile)
+    able = capabilities or Capabilities(
+        context_tokens=profile.get("context_window"),
+        tools=profile.get("supports_tools", True),
+        schemas=bool(profile.get("supports_json_schema_output")),
+    )
+
+    async def connect() -> Connection:
+        return Connection(model)
+
+    traits = Traits(Where(name), able, Tariff(name, provider=model.system), says_end=False)
+    return ChatModel(traits, connect)
+
+
+def _text(event: ModelResponseStreamEvent, reply: Reply) -> str:
+    """The words in an event. The first ones of a part come with its start, the others as deltas."""
+    if isinstance(event, PartDeltaEvent):
+        return event.delta.content_delta if isinstance(event.delta, TextPartDelta) else ""
+    if isinstance(event, PartStartEvent):
+        if isinstance(event.part, TextPart):
+            return event.part.content
+        if isinstance(event.part, ThinkingPart):
+            reply.thinking_apart()
+    return ""
+
+
+def _worth_it(problem: Exception) -> bool | float:
+    return problem.again if isinstance(problem, Failure) else False

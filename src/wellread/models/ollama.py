@@ -1,0 +1,64 @@
+"""`ollama:NAME`: models of an Ollama server, this machine's or the one in OLLAMA_HOST."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from wellread.errors import UsageError
+from wellread.models.default import ollama_address
+from wellread.models.openai import is_loopback, public
+from wellread.parameters import fill, param
+from wellread.protocols import Kit, Model
+from wellread.types import Capabilities, Spec
+
+if TYPE_CHECKING:
+    from wellread.models.chat import Connection
+
+# Ollama cuts longer prompts without a word, so the window it uses by default is taken for granted.
+_WINDOW = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What Ollama's compatible API does not tell."""
+
+    context: int | None = param(None, "the context window in tokens (OLLAMA_CONTEXT_LENGTH, else 4096)")
+    continues: bool = param(False, "the model's template goes on from a partial answer")
+    tools: bool = param(False, "the model can call tools")
+    schemas: bool = param(True, "the server keeps to JSON schemas")
+
+
+def from_spec(spec: Spec, kit: Kit) -> Model:
+    """Models of an Ollama server: ollama:NAME, the server from OLLAMA_HOST."""
+    from wellread.models.chat import ChatModel, Traits
+    from wellread.models.failures import Where
+    from wellread.models.prices import FREE, Tariff
+
+    options = fill(Options, spec.options, "ollama")
+    name = spec.argument
+    if not name:
+        raise UsageError("ollama needs a model: ollama:NAME (`ollama list` shows what there is)")
+    address = ollama_address(kit.environ)
+    shown, secrets = public(address)
+    own = is_loopback(address) and not name.endswith("-cloud")
+    able = Capabilities(
+        context_tokens=options.context or _context(kit.environ.get("OLLAMA_CONTEXT_LENGTH", "")),
+        continues=options.continues,
+        tools=options.tools,
+        schemas=options.schemas and own,
+    )
+    where = Where(f"ollama:{name}", shown, is_loopback(address), secrets)
+    # One's own machine costs nothing by the token; what somebody else's server costs is not known.
+    traits = Traits(where, able, FREE if own else Tariff(name), says_continue=True)
+
+    async def connect() -> Connection:
+        from wellread.models.openai import connection
+
+        return connection(name, f"{address}/v1", None)
+
+    return ChatModel(traits, connect)
+
+
+def _context(configured: str) -> int:
+    return int(configured) if configured.isdigit() and int(configured) > 0 else _WINDOW

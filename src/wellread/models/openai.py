@@ -1,0 +1,164 @@
+"""`openai:NAME` and any server that speaks the same protocol: `openai:NAME@http://127.0.0.1:8080/v1`."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+from urllib.parse import urlsplit, urlunsplit
+
+from wellread.errors import UsageError, WrongKey
+from wellread.parameters import fill, param
+from wellread.protocols import Kit, Model
+from wellread.types import Capabilities, Spec
+
+if TYPE_CHECKING:
+    from wellread.models.chat import Connection
+    from wellread.models.prices import Tariff
+
+Thinking = Literal["minimal", "low", "medium", "high"]
+OFFICIAL = "https://api.openai.com/v1"
+_ADDRESSED = re.compile(r"(?P<name>.+?)@(?P<address>https?://.+)", re.IGNORECASE)
+# Of models whose chat template opens the thinking, so that only its end shows in the text.
+_THINKS = re.compile(r"deepseek-?r1|qwq|thinking|reasoner|magistral", re.IGNORECASE)
+_UNKNOWN_WINDOW = 8192  # what a server with an unknown model is trusted with, unless `context` says more
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What can be said about a server that it does not tell itself."""
+
+    context: int | None = param(None, "the context window in tokens; known models are looked up, else 8192")
+    continues: bool = param(False, "the server goes on from a partial answer (llama.cpp, vLLM)")
+    tools: bool | None = param(None, "the server takes tools; by default only OpenAI itself is trusted to")
+    schemas: bool = param(True, "the server takes JSON schemas; a refusal is noticed and remembered")
+    thinking: Thinking | None = param(None, "how hard a reasoning model thinks; as little as it can by default")
+    key_env: str | None = param(None, "environment variable with the server's key")
+    input_price: float | None = param(None, "US dollars for a million input tokens, where the price is not known")
+    output_price: float | None = param(None, "US dollars for a million output tokens")
+
+
+def from_spec(spec: Spec, kit: Kit) -> Model:
+    """OpenAI's models, or another server's after an @: `openai:NAME@http://127.0.0.1:8080/v1`."""
+    options = fill(Options, spec.options, "openai")
+    found = _ADDRESSED.fullmatch(spec.argument)
+    name = found["name"] if found else spec.argument
+    if not name:
+        raise UsageError("openai needs a model: openai:NAME, or openai:NAME@http://127.0.0.1:8080/v1")
+    if found:
+        key = _named_key(options, kit, name)
+        return _custom(name, found["address"].rstrip("/"), options, key)
+    variable = options.key_env or "OPENAI_API_KEY"
+    key = kit.environ.get(variable, "").strip()
+    if not key:
+        raise WrongKey(f"openai:{name}", f"set {variable} to your key")
+    base = kit.environ.get("OPENAI_BASE_URL", "").strip().rstrip("/")
+    if base and base != OFFICIAL:
+        return _custom(name, base, options, key)
+    return _official(name, options, key)
+
+
+def _named_key(options: Options, kit: Kit, name: str) -> str | None:
+    # OPENAI_API_KEY never goes to another server: only a key that was named for it does.
+    if options.key_env is None:
+        return None
+    key = kit.environ.get(options.key_env, "").strip()
+    if not key:
+        raise WrongKey(f"openai:{name}", f"set {options.key_env} to your key")
+    return key
+
+
+def _official(name: str, options: Options, key: str) -> Model:
+    from wellread.models.chat import ChatModel, Traits
+    from wellread.models.failures import Where
+
+    tariff = _tariff(name, options, provider="openai")
+    able = Capabilities(
+        context_tokens=options.context or tariff.window() or 128_000,
+        continues=options.continues,
+        tools=options.tools is not False,
+        schemas=options.schemas,
+    )
+    traits = Traits(Where(f"openai:{name}", OFFICIAL, secrets=(key,)), able, tariff, stop_limit=4, thinking=options.thinking)
+
+    async def connect() -> Connection:
+        return connection(name, OFFICIAL, key, official=True)
+
+    return ChatModel(traits, connect)
+
+
+def _custom(name: str, address: str, options: Options, key: str | None) -> Model:
+    from wellread.models.chat import ChatModel, Traits
+    from wellread.models.failures import Where
+
+    shown, secrets = public(address)
+    tariff = _tariff(name, options, address=address)
+    able = Capabilities(
+        context_tokens=options.context or tariff.window() or _UNKNOWN_WINDOW,
+        continues=options.continues,
+        tools=bool(options.tools),
+        schemas=options.schemas,
+    )
+    where = Where(f"openai:{name}@{shown}", shown, is_loopback(address), (*secrets, *([key] if key else [])))
+    traits = Traits(
+        where,
+        able,
+        tariff,
+        stop_limit=4,
+        says_continue=True,
+        thinks=bool(_THINKS.search(name)),
+        thinking=options.thinking,
+    )
+
+    async def connect() -> Connection:
+        return connection(name, address, key)
+
+    return ChatModel(traits, connect)
+
+
+def _tariff(name: str, options: Options, provider: str | None = None, address: str | None = None) -> Tariff:
+    from wellread.models.prices import Tariff
+
+    return Tariff(name, provider, address, options.input_price, options.output_price)
+
+
+def connection(name: str, address: str, key: str | None, *, official: bool = False) -> Connection:
+    """A client of its own for this event loop; a proxy from the environment is never used for this machine."""
+    import httpx2
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.profiles.openai import OpenAIModelProfile
+    from pydantic_ai.providers.openai import OpenAIProvider
+    from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
+
+    from wellread.models.chat import Connection
+
+    client = httpx2.AsyncClient(timeout=httpx2.Timeout(600, connect=10), trust_env=not is_loopback(address))
+    profile = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
+    if official:
+        provider = OpenAIProvider(base_url=address, api_key=key, http_client=client)
+    else:
+        provider = OpenAICompatibleProvider("server", base_url=address, api_key=key, http_client=client)
+        # Nearly every server knows `max_tokens`; one that ignores `max_completion_tokens` would never stop.
+        profile["openai_chat_supports_max_completion_tokens"] = False
+        profile["openai_supports_strict_tool_definition"] = False
+        profile["supports_json_schema_output"] = True
+    return Connection(OpenAIChatModel(name, provider=provider, profile=profile), client.aclose)
+
+
+def is_loopback(address: str) -> bool:
+    """Whether an address is on this machine."""
+    host = urlsplit(address).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+def public(address: str) -> tuple[str, tuple[str, ...]]:
+    """The address without the password that may be in it, and the secrets that it holds."""
+    parts = urlsplit(address)
+    if parts.username is None and parts.password is None:
+        return address, ()
+    host = parts.netloc.rpartition("@")[2]
+    return urlunsplit(parts._replace(netloc=host)), tuple(filter(None, (parts.password,)))

@@ -1,0 +1,83 @@
+"""What a finished stream amounts to: how it ended, what it called for, what it cost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, cast
+
+from pydantic_ai.messages import ToolCallPart
+from pydantic_ai.models import StreamedResponse
+
+from wellread.models.prices import Tariff
+from wellread.models.reply import Reply
+from wellread.models.stops import unclosed
+from wellread.types import Completion, Prompt, ToolCall
+
+Finish = Literal["end", "stop", "length", "tools", "refusal"]
+_FINISHES: dict[str | None, Finish] = {"length": "length", "tool_call": "tools", "content_filter": "refusal"}
+
+
+def completion(
+    prompt: Prompt, response: StreamedResponse, reply: Reply, tariff: Tariff, count: Callable[[str], int]
+) -> Completion:
+    """The completion of a stream that was read to its end, or left where it should stop."""
+    calls = () if reply.over else tuple(_calls(response))
+    finish, stopped_at = _ending(prompt, response, reply)
+    text = reply.text
+    if finish == "refusal" and not text:
+        text = str((response.provider_details or {}).get("refusal") or "")
+    tokens_in, tokens_out, cached = _usage(prompt, response, reply, count)
+    return Completion(
+        text=text,
+        finish="tools" if calls else finish,
+        stopped_at=stopped_at,
+        tool_calls=calls,
+        input_tokens=tokens_in,
+        output_tokens=tokens_out,
+        cost=tariff.cost(tokens_in, tokens_out, cached),
+    )
+
+
+def _ending(prompt: Prompt, response: StreamedResponse, reply: Reply) -> tuple[Finish, str | None]:
+    if reply.stopped_at is not None:
+        return "stop", reply.stopped_at
+    if reply.too_long:
+        return "length", None
+    known = _FINISHES.get(response.finish_reason)
+    if known is not None or not prompt.stop:
+        return known or "end", None
+    last = prompt.messages[-1] if prompt.messages else None
+    whole = last.text + reply.text if last is not None and last.role == "assistant" else reply.text
+    open_tag = unclosed(whole, prompt.stop)
+    if (response.provider_details or {}).get("finish_reason") == "stop_sequence":  # Anthropic tells
+        return "stop", prompt.stop[0] if len(prompt.stop) == 1 else open_tag
+    return ("stop", open_tag) if open_tag else ("end", None)
+
+
+def _usage(prompt: Prompt, response: StreamedResponse, reply: Reply, count: Callable[[str], int]) -> tuple[int, int, int]:
+    """The provider's figures; estimates where it gives none, as when a stream is left early."""
+    usage = response.usage
+    tokens_in = usage.input_tokens or sum(count(message.text) for message in prompt.messages)
+    tokens_out = usage.output_tokens
+    if reply.over or not tokens_out:
+        tokens_out = max(tokens_out, count(reply.text))
+    return tokens_in, tokens_out, min(usage.cache_read_tokens, tokens_in)
+
+
+def _calls(response: StreamedResponse) -> list[ToolCall]:
+    parts = response.get().parts
+    return [ToolCall(p.tool_call_id, p.tool_name, arguments(p.args)) for p in parts if isinstance(p, ToolCallPart)]
+
+
+def arguments(given: str | Mapping[str, Any] | None) -> Mapping[str, object]:
+    """A tool call's arguments. Models break JSON now and then; what can't be read is empty."""
+    if not isinstance(given, str):
+        return dict(given or {})
+    try:
+        value: object = json.loads(given or "{}")
+    except ValueError:
+        from json_repair import repair_json
+
+        value = cast("object", repair_json(given, return_objects=True))
+    return cast("dict[str, object]", value) if isinstance(value, dict) else {}

@@ -1,0 +1,1 @@
+"""Tools that strategies can offer to a model."""

@@ -1,0 +1,147 @@
+"""A calculator for models: Python arithmetic in a sandbox of its own process, with limits.
+
+Never `eval`: pydantic-monty has no files, no imports and no attributes that lead out, and is ended when
+it takes too long or too much memory. The size of the result is checked before it is turned into text.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from wellread.errors import WellreadError
+
+_SECONDS = 1.0
+_MEMORY = 16_000_000
+_LONGEST_EXPRESSION = 1000
+_MOST_DIGITS = 1000
+_LONGEST_RESULT = 2000
+_DEFINITIONS = """\
+import math
+from math import (acos, asin, atan, atan2, ceil, comb, cos, cosh, degrees, e, exp, factorial, floor, gcd, hypot, log,
+    log10, log2, perm, pi, radians, sin, sinh, sqrt, tan, tanh, tau, trunc)
+ln = log
+"""
+
+_SIGNS = str.maketrans({"×": "*", "·": "*", "⋅": "*", "÷": "/", "∶": "/", "−": "-", "–": "-", "^": "**", "π": "pi"})
+_SIGNS |= str.maketrans({"²": "**2", "³": "**3", "$": "", "€": "", "£": "", "\u00a0": " ", "\u202f": " "})
+_REWRITES = (
+    (re.compile(r"(\d+(?:\.\d+)?)\s*%\s*of\b", re.IGNORECASE), r"(\1/100)*"),
+    (re.compile(r"(\d+(?:\.\d+)?)\s*%(?=\s*(?:$|[-+*/),]))"), r"(\1/100)"),  # before an operand it is the remainder
+    (re.compile(r"√\s*(\d+(?:\.\d+)?)"), r"sqrt(\1)"),
+    (re.compile(r"√\s*\("), "sqrt("),
+    (re.compile(r"(?<![\w.)])(\d+)!(?!=)"), r"factorial(\1)"),
+    (re.compile(r"(?<=[\d)])\s+[xX]\s+(?=[\d(])"), " * "),
+)
+_GROUPED = re.compile(r"(?<![\w.,])\d{1,3}(?:,\d{3})+(?![\w,])")
+
+
+class CalculationError(WellreadError):
+    """The expression cannot be calculated; the message says why."""
+
+
+async def calculate(expression: str) -> str:
+    """The result as text, or a text that begins with `error:`."""
+    try:
+        return await evaluate(expression)
+    except CalculationError as problem:
+        return f"error: {problem}"
+
+
+async def evaluate(expression: str) -> str:
+    """The result as text; raises `CalculationError`."""
+    code = as_python(expression)
+    return _shown(await _run(code))
+
+
+def as_python(expression: str) -> str:
+    """The expression in Python's spelling: × ÷ ^ √ %, thousands separators, currency signs, a trailing `=`."""
+    text = expression.strip().strip("`'\"").strip().rstrip("=?").strip()
+    if not text:
+        raise CalculationError("there is nothing to calculate")
+    if len(text) > _LONGEST_EXPRESSION:
+        raise CalculationError(f"the expression is longer than {_LONGEST_EXPRESSION} characters")
+    text = _without_separators(text.translate(_SIGNS))
+    for pattern, replacement in _REWRITES:
+        text = pattern.sub(replacement, text)
+    try:
+        ast.parse(text, mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise CalculationError(f"{expression.strip()[:100]!r} is not an arithmetic expression") from None
+    return text
+
+
+def _without_separators(text: str) -> str:
+    """`1,234.5` → `1234.5`, but not between the arguments of a call or the items of a list."""
+
+    def joined(match: re.Match[str]) -> str:
+        return match.group() if _in_list(text[: match.start()]) else match.group().replace(",", "")
+
+    return _GROUPED.sub(joined, text)
+
+
+def _in_list(before: str) -> bool:
+    opened: list[bool] = []
+    for place, char in enumerate(before):
+        if char in "([":
+            opened.append(char == "[" or (place > 0 and (before[place - 1].isalnum() or before[place - 1] == "_")))
+        elif char in ")]" and opened:
+            opened.pop()
+    return any(opened)
+
+
+async def _run(code: str) -> object:
+    import pydantic_monty as monty
+
+    limits = monty.ResourceLimits(max_feed_duration_secs=_SECONDS, max_memory=_MEMORY, max_recursion_depth=50)
+    try:
+        async with (
+            monty.AsyncMonty(max_processes=1, request_timeout=_SECONDS * 3) as pool,
+            pool.checkout(limits=limits) as session,
+        ):
+            await session.feed_run(_DEFINITIONS)
+            return await session.feed_run(code, print_callback=monty.CollectString())
+    except monty.MontyError as problem:
+        raise CalculationError(_reason(str(problem))) from None
+
+
+def _reason(problem: str) -> str:
+    """The sandbox's last line in words that help a model write the next expression."""
+    last = problem.strip().splitlines()[-1] if problem.strip() else "it failed"
+    kind, _, detail = last.partition(": ")
+    if kind == "TimeoutError" or "timed out" in last:
+        return f"it takes longer than {_SECONDS:g} s"
+    if kind == "MemoryError" or "memory" in last:
+        return "it takes too much memory"
+    if kind in ("NameError", "AttributeError", "PermissionError", "ImportError", "ModuleNotFoundError"):
+        return f"only arithmetic is possible here ({detail or last})"
+    return detail or last
+
+
+def _shown(value: object) -> str:
+    text = _text(value)
+    if len(text) > _LONGEST_RESULT:
+        raise CalculationError(f"the result is longer than {_LONGEST_RESULT} characters")
+    return text
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int):
+        digits = int(value.bit_length() * 0.30103) + 1
+        if digits > _MOST_DIGITS:
+            raise CalculationError(f"the result has about {digits} digits, more than can be written out")
+        return str(value)
+    if isinstance(value, float):
+        if value != value or abs(value) == float("inf"):
+            raise CalculationError("the result is not a finite number")
+        return format(value, ".15g")
+    if isinstance(value, complex):
+        return str(value)
+    if isinstance(value, list | tuple):
+        items: list[object] = list(value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+        if len(items) > _LONGEST_RESULT // 2:
+            raise CalculationError(f"the result has {len(items)} entries, more than can be written out")
+        return ", ".join(map(_text, items))
+    raise CalculationError("the result is not a number")
