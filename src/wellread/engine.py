@@ -86,9 +86,9 @@ class Engine:
         chosen, run, queue = self._prepare(clean_question(question), strategy, params or {}, tuple(history))
         run.emit(self._started(run, chosen))
         worker = asyncio.create_task(_work(chosen, run, queue))
+        worker.add_done_callback(lambda _: queue.put_nowait(None))  # a worker that dies must not leave us waiting
         try:
-            while True:
-                event = await queue.get()
+            while (event := await queue.get()) is not None:
                 yield replace(event, at=round(run.budget.seconds, 4))
                 if isinstance(event, events.Answered):
                     break
@@ -124,13 +124,13 @@ class Engine:
 
     def _prepare(
         self, question: str, strategy: str | None, params: Mapping[str, object], history: tuple[tuple[str, str], ...]
-    ) -> tuple[_Strategy, Run, asyncio.Queue[events.Event]]:
+    ) -> tuple[_Strategy, Run, asyncio.Queue[events.Event | None]]:
         name = strategy or self.default_strategy()
         chosen = self._strategy(name, params)
         model = self.workshop.model_spec() if type(chosen).needs_model else None
         if type(chosen).needs_model and model is None:
             raise UsageError(NO_MODEL)
-        queue: asyncio.Queue[events.Event] = asyncio.Queue()
+        queue: asyncio.Queue[events.Event | None] = asyncio.Queue()
         run = Run(
             question=question,
             strategy=name,
@@ -168,7 +168,7 @@ class _Strategy:
     def stream(self, run: Run) -> AsyncIterator[events.Event]: ...
 
 
-async def _work(strategy: _Strategy, run: Run, queue: asyncio.Queue[events.Event]) -> None:
+async def _work(strategy: _Strategy, run: Run, queue: asyncio.Queue[events.Event | None]) -> None:
     """Run the strategy to its end; whatever happens, the last event is `Answered`."""
     try:
         async for event in strategy.stream(run):
