@@ -14,6 +14,7 @@ from tokenizers import Tokenizer
 from wellread.embedding.batches import padded
 from wellread.embedding.known import Pooling
 from wellread.embedding.layout import Layout
+from wellread.embedding.texts import clean
 from wellread.errors import DamagedFile, EmbedderError
 
 # Widths are multiples of this: the kernels then sum every text in the same order whatever it is padded
@@ -54,9 +55,8 @@ class Runtime:
     def tokens(self, texts: Sequence[str]) -> list[list[int]]:
         """Token numbers of every text, special tokens included, cut to what the model reads."""
         most = self.layout.max_tokens * _CHARACTERS_PER_TOKEN
-        # Lone surrogates, which come out of broken pages, become question marks.
-        clean = [text[:most].encode("utf-8", "replace").decode() for text in texts]
-        return [encoding.ids for encoding in self._tokenizer.encode_batch_fast(clean)]
+        ready = [clean(text, most) for text in texts]
+        return [encoding.ids for encoding in self._tokenizer.encode_batch_fast(ready)]
 
     def vectors(self, batch: Sequence[Sequence[int]]) -> NDArray[np.float32]:
         """Unit vectors of the texts with these tokens."""
