@@ -1,0 +1,1 @@
+"""Prompts: one Markdown file each, rendered by `wellread.prompts.render`."""

@@ -1,0 +1,104 @@
+"""Numbers for sentences whose writer forgot them, added while the text streams.
+
+A sentence without a marker gets the number of the passage that carries it, if the checker agrees; any
+other sentence passes as it is. Words are passed on as they come: only the few characters around a
+possible end of a sentence are held back until it is clear whether it is one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from wellread.citations import check, markers, sentences
+from wellread.markers import links
+from wellread.strategies.relevance import content
+from wellread.types import Passage
+
+_END = re.compile(r"[.!?…。！？।]+|\n")
+_MARKER_OPENS = ("[", "【", "(", "［")
+_LOOK_AHEAD = 24  # characters after which a possible end is decided
+_CANDIDATES = 3
+_LEAST_WORDS = 2  # content words; "Yes." is carried by everything
+
+
+class Attribution:
+    """`feed` returns what may be shown; what it returns in all is the text with the numbers added."""
+
+    def __init__(self, passages: Mapping[int, Passage]) -> None:
+        self._passages = passages
+        self._words: dict[int, set[str]] = {}
+        self._tail = ""  # from the start of the sentence being written
+        self._shown = 0  # characters of the tail that are out already
+        self._from = 0  # where to look for the next possible end in the tail
+
+    def feed(self, piece: str) -> str:
+        self._tail += piece
+        return "".join(iter(self._next, ""))
+
+    def close(self) -> str:
+        """The rest, with the last sentence's number."""
+        rest = self._tail[self._shown :]
+        body = rest.rstrip()
+        number = self._number(self._tail)
+        self._tail, self._shown, self._from = "", 0, 0
+        return body + number + rest[len(body) :]
+
+    def _next(self) -> str:
+        """The next words that are decided; "" when more must come first."""
+        match = _END.search(self._tail, self._from)
+        if match is None:
+            return self._show(len(self._tail.rstrip()))
+        following = self._tail[match.end() :].lstrip()
+        if len(following) < _LOOK_AHEAD and not (following and " " in following and not following.startswith(_MARKER_OPENS)):
+            return self._show(match.start())
+        spans = sentences(self._tail)
+        first = next((span for span in spans if span[1] >= match.end() or span[1] > match.start()), None)
+        if len(spans) < 2 or first is None or first == spans[-1] or first[1] > match.end() + 1 + _LOOK_AHEAD:
+            self._from = match.end()
+            return self._show(match.start()) or self._next_quietly()
+        return self._finish_sentence(first[1])
+
+    def _next_quietly(self) -> str:
+        """Go on looking after a stop that ends nothing."""
+        return self._next() if self._from < len(self._tail) else ""
+
+    def _finish_sentence(self, end: int) -> str:
+        words = self._show(end) + self._number(self._tail[:end])
+        self._tail, self._shown, self._from = self._tail[end:], 0, 0
+        return words
+
+    def _show(self, end: int) -> str:
+        if end <= self._shown:
+            return ""
+        words = self._tail[self._shown : end]
+        self._shown = end
+        return words
+
+    def _number(self, sentence: str) -> str:
+        """` [n]` for the passage that carries the sentence; "" when it has a number or nothing carries it."""
+        sentence = sentence.strip()
+        if not sentence or not self._passages or markers(sentence) or links(sentence):
+            return ""
+        words = content(sentence)
+        if len(words) < _LEAST_WORDS:
+            return ""
+        shared = {number: len(words & self._content(number)) for number in self._passages}
+        best = sorted((n for n in shared if 2 * shared[n] >= len(words)), key=lambda n: -shared[n])[:_CANDIDATES]
+        for number in best:
+            judged = check(f"{sentence} [{number}]", self._passages)
+            if judged and all(one.supported and one.citations for one in judged):
+                return f" [{number}]"
+        return ""
+
+    def _content(self, number: int) -> set[str]:
+        if number not in self._words:
+            passage = self._passages[number]
+            self._words[number] = content(f"{passage.title}. {passage.text}")
+        return self._words[number]
+
+
+def attributed(text: str, passages: Mapping[int, Passage]) -> str:
+    """The whole text with the numbers that were missing."""
+    attribution = Attribution(passages)
+    return attribution.feed(text) + attribution.close()

@@ -1,0 +1,210 @@
+"""The one cited answer step that all recipes share: material in, streamed answer out.
+
+The model sees the question and numbered material and nothing else. Whatever happens to the budget, an
+answer comes out: cut short, or put together from verbatim sentences.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from wellread.errors import BudgetExhausted, ContextTooLong
+from wellread.events import AnswerDelta, Cut, Event, Exhausted
+from wellread.prompts.render import render
+from wellread.protocols import Model
+from wellread.run import Run
+from wellread.strategies import context
+from wellread.strategies.attribution import Attribution
+from wellread.strategies.extract import extractive
+from wellread.types import Answer, Completion, Message, Prompt
+
+__all__ = ["Brief", "Detail", "Draft", "compose", "extractive", "finished", "unsure"]
+
+Detail = Literal["brief", "full"]
+_DECLINED = re.compile(r"[*_#>\s]*no answer\b[*_\s]*(?:[:.–—-]+|\n|\Z)[*_\s]*", re.IGNORECASE)
+_DECIDED_AT = 16  # characters after which it is clear whether a reply opens with NO ANSWER
+_LEAST_REPLY = 48  # tokens; with fewer left a model cannot say anything useful
+_TRIES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """What to compose from, and how."""
+
+    question: str
+    material: Sequence[str]  # best first; every block carries its [n]
+    model: Model
+    temperature: float = 0.0
+    max_tokens: int = 1000
+    detail: Detail = "brief"
+    links: bool = False
+    missing: str = "nothing was found"  # the reason when there is no material
+    tried: Sequence[str] = ()
+
+
+class Draft:
+    """An answer while it is written. The deltas it emits add up to `text`, always."""
+
+    def __init__(self, run: Run) -> None:
+        self._emit: Callable[[Event], None] = run.emit
+        self._attribution = Attribution(run.passages)
+        self._held = ""
+        self._decided = False
+        self.declined: str | None = None  # what the model says is missing, when it says NO ANSWER
+        self.text = ""
+
+    def feed(self, piece: str) -> None:
+        self._held += piece
+        if not self._decided:
+            self._held = self._held.lstrip()
+            if len(self._held) >= _DECIDED_AT:
+                self._decide()
+        if self._decided and self.declined is None:
+            self._pass_on()
+
+    def close(self) -> None:
+        """The end of the reply: what was held back is shown, or is the reason for no answer."""
+        if not self._decided and self._held:
+            self._decide()
+        if self.declined is not None:
+            self.declined = _DECLINED.sub("", self._held, count=1).strip(" *_\n")
+        else:
+            self._pass_on()
+            self.add(self._attribution.close().rstrip())
+
+    def add(self, text: str) -> None:
+        """Words of our own, which need no deciding."""
+        if text:
+            self.text += text
+            self._emit(AnswerDelta(text))
+
+    def _decide(self) -> None:
+        self._decided = True
+        if _DECLINED.match(self._held):
+            self.declined = ""
+
+    def _pass_on(self) -> None:
+        ready = self._held.rstrip()
+        self._held = self._held[len(ready) :]
+        self.add(self._attribution.feed(ready))
+
+
+async def compose(run: Run, brief: Brief, spent: BudgetExhausted | None = None) -> Answer:
+    """The answer. With `spent`, a budget has run out before and the outcome says so."""
+    draft = Draft(run)
+    if not any(block.strip() for block in brief.material):
+        return _cut_short(run, draft, spent) if spent else unsure(run, brief.missing, brief.tried)
+    try:
+        completion = await _write(run, brief, draft)
+    except BudgetExhausted as problem:
+        if spent is None:
+            run.emit(Exhausted(problem.limit))
+        return _cut_short(run, draft, spent or problem)
+    return finished(run, draft, completion, brief.tried, spent)
+
+
+def finished(
+    run: Run, draft: Draft, completion: Completion, tried: Sequence[str] = (), spent: BudgetExhausted | None = None
+) -> Answer:
+    """The answer that a model's last words amount to."""
+    draft.close()
+    if completion.finish == "refusal":
+        return run.answer(draft.text, outcome="unsure", reason=_reason("the model declined to answer", tried))
+    if draft.declined is not None and spent is None:
+        missing = draft.declined.rstrip(".") or "it says nothing on the question"
+        return unsure(run, f"what was found does not answer it: {missing}", tried)
+    if not draft.text and spent is None:
+        return unsure(run, "the model gave no usable answer", tried)
+    return _cut_short(run, draft, spent) if spent else run.answer(draft.text)
+
+
+def unsure(run: Run, why: str, tried: Sequence[str] = ()) -> Answer:
+    """No answer, with the reason and what was tried."""
+    return run.answer("", outcome="unsure", reason=_reason(why, tried))
+
+
+def _reason(why: str, tried: Sequence[str]) -> str:
+    queries = list(dict.fromkeys(tried))
+    if not queries:
+        return why
+    shown = ", ".join(f"“{query}”" for query in queries[:5])
+    more = f" and {len(queries) - 5} more" if len(queries) > 5 else ""
+    return f"{why}; searched for {shown}{more}"
+
+
+def _cut_short(run: Run, draft: Draft, problem: BudgetExhausted) -> Answer:
+    """What there is when a budget ends: the words that came, and quotations when those carry nothing."""
+    draft.close()
+    if draft.text and draft.text[-1] not in ".!?…]。！？":
+        draft.add(" …")
+    answer = run.answer(draft.text, outcome="exhausted", reason=str(problem))
+    if not any(sentence.supported for sentence in answer.sentences):
+        quoted = extractive(run)
+        draft.add(f"\n\n{quoted}" if draft.text and quoted else quoted)
+    reason = str(problem) if draft.text else f"{problem} before anything was found"
+    return run.answer(draft.text, outcome="exhausted", reason=reason)
+
+
+async def _write(run: Run, brief: Brief, draft: Draft) -> Completion:
+    """Stream the reply. Where a provider's window turns out smaller than known, show it less."""
+    for _ in range(_TRIES - 1):
+        try:
+            return await _stream(run, brief, draft)
+        except ContextTooLong:
+            brief = replace(brief, material=_halved(run, brief))
+    return await _stream(run, brief, draft)
+
+
+def _halved(run: Run, brief: Brief) -> list[str]:
+    total = sum(brief.model.count_tokens(block) for block in brief.material)
+    run.emit(Cut("material", total // 2, total))
+    if len(brief.material) > 1:
+        return list(brief.material[: (len(brief.material) + 1) // 2])
+    return context.fitting(run, brief.model, brief.material, total // 2)
+
+
+async def _stream(run: Run, brief: Brief, draft: Draft) -> Completion:
+    prompt = _prompt(run, brief)
+    last: str | Completion = Completion("")
+    async for last in run.generate(prompt, role="answer", model=brief.model):
+        if isinstance(last, str):
+            draft.feed(last)
+    assert isinstance(last, Completion)
+    if last.finish == "length" and draft.text and draft.text[-1] not in ".!?…]。！？":
+        draft.feed(" …")
+    return last
+
+
+def _prompt(run: Run, brief: Brief) -> Prompt:
+    system = Message(
+        "system",
+        render(
+            "answer",
+            today=run.today,
+            detail=render(f"detail-{brief.detail}"),
+            citing=render("cite-links" if brief.links else "cite-numbers"),
+            foreign=context.foreign(run),
+        ),
+    )
+    bare = Message("user", render("answer-question", material="", question=brief.question))
+    reply = context.reserve(brief.model, brief.max_tokens)
+    space = _space(run, brief, (system, bare), reply)
+    material = context.fitting(run, brief.model, brief.material, space)
+    question = render("answer-question", material="\n\n".join(material), question=brief.question)
+    return Prompt((system, Message("user", question)), max_tokens=reply, temperature=brief.temperature)
+
+
+def _space(run: Run, brief: Brief, messages: tuple[Message, ...], reply: int) -> int | None:
+    """Tokens for material: what the window and the budget leave beside the question and the reply."""
+    window = context.room(brief.model, messages, reply)
+    left = run.budget.tokens_left()
+    if left is None:
+        return window
+    frame = sum(brief.model.count_tokens(message.text) for message in messages)
+    affordable = left - frame - min(reply, _LEAST_REPLY)
+    if affordable < _LEAST_REPLY:
+        raise BudgetExhausted("tokens")
+    return affordable if window is None else min(window, affordable)

@@ -1,0 +1,39 @@
+"""A follow-up question is made to stand alone before anything is searched."""
+
+from __future__ import annotations
+
+from wellread.events import Rewritten
+from wellread.prompts.render import render
+from wellread.run import Run
+from wellread.strategies.roles import Roles
+from wellread.types import Message, Prompt
+
+_TURNS = 6  # earlier turns that are shown
+_CHARACTERS = 600  # of each earlier answer
+_LONGEST = 1_000
+
+
+async def stand_alone(run: Run, roles: Roles) -> str:
+    """The run's question; in a conversation, with everything in it that it only hints at."""
+    if not run.history:
+        return run.question
+    history = "\n\n".join(f"Question: {question}\nAnswer: {answer[:_CHARACTERS]}" for question, answer in run.history[-_TURNS:])
+    prompt = render("followup", today=run.today, history=history, question=run.question)
+    completion = await run.complete(
+        Prompt((Message("user", prompt),), max_tokens=200, temperature=0.0), role="rewrite", model=roles.writer(run)
+    )
+    rewritten = one_line(completion.text)
+    if not rewritten or len(rewritten) > _LONGEST or completion.finish == "refusal":
+        return run.question
+    if rewritten != run.question:
+        run.emit(Rewritten(run.question, rewritten))
+    return rewritten
+
+
+def one_line(text: str) -> str:
+    """The first line of a reply that was to be one line: labels and quotation marks off."""
+    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    for label in ("Follow-up:", "Question:", "Query:", "Rewritten question:", "Search query:"):
+        if line.lower().startswith(label.lower()):
+            line = line[len(label) :].strip()
+    return line.strip('"“”`').strip()

@@ -1,0 +1,247 @@
+"""`iterative`: search, reflect, extract, then answer.
+
+Recipe: a researcher model that asks for searches in its own words, writes down what it found without
+answering, and a second call that answers from those notes alone.
+
+    plan what has to be found
+    repeat until the model has its information, or searches or tokens run out:
+        the model asks for a search and stops
+        the engine searches, reads, numbers and shows the results
+        the model judges whether that is enough
+    answer the question from the information alone
+
+Departures from the original. Items carry the run's numbers, so that notes and answer can be cited. A
+model that stops without searching gets a search for the question itself, because an answer from memory
+cannot be checked. Notes that name no item are numbered by the words they share with the passages; where
+that fails the answer is written from the passages. Models with tool calls of their own use those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from wellread.errors import BudgetExhausted
+from wellread.events import Answered, Decided, Event, Exhausted, Notice
+from wellread.parameters import param
+from wellread.prompts.render import render
+from wellread.protocols import Model
+from wellread.run import Run
+from wellread.strategies import context, tags
+from wellread.strategies.compose import Brief, compose
+from wellread.strategies.followup import stand_alone
+from wellread.strategies.roles import Roles
+from wellread.strategies.study import Study
+from wellread.strategies.toolcalls import Conversation
+from wellread.strategies.transcript import Transcript
+from wellread.types import Completion, Hit, Message, Passage, Prompt
+
+_TAG = "search_query"
+_STOP = "</search_query>"
+_REMINDERS = 2
+_LEAST_SPACE = 200  # tokens; a page in less than that says nothing
+
+
+@dataclass(frozen=True, slots=True)
+class IterativeParams(Roles):
+    protocol: Literal["auto", "text", "tools"] = param("auto", "how the model asks for searches; auto: tools where it has them")
+    max_searches: int = param(5, "searches the model may ask for")
+    results_per_search: int = param(3, "pages shown for each search")
+    max_page_tokens: int | None = param(5000, "each page is cut to this; none keeps it whole")
+    max_tokens: int = param(1000, "tokens the model may generate while it searches, all steps together")
+    answer_tokens: int = param(1000, "tokens for the answer")
+    detail: Literal["brief", "full"] = param("brief", "how much the answer says")
+    examples: str = param("", "plans that worked well, shown to the model")
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieval:
+    """What the retrieval half found: raw results, transcript and notes. No answer."""
+
+    hits: tuple[Hit, ...]
+    passages: Mapping[int, Passage]
+    queries: tuple[str, ...]
+    information: str
+    transcript: str
+
+
+class Iterative:
+    """Search, judge, search again; write down what was found; answer from that."""
+
+    name: ClassVar[str] = "iterative"
+    summary: ClassVar[str] = "Search, judge, search again, write down what was found, then answer from that alone."
+    needs_model: ClassVar[bool] = True
+    Params: ClassVar = IterativeParams
+
+    def __init__(self, params: IterativeParams) -> None:
+        self.params = params
+
+    async def stream(self, run: Run) -> AsyncIterator[Event]:
+        study = Study(run.question)
+        spent: BudgetExhausted | None = None
+        try:
+            study.question = await stand_alone(run, self.params)
+            await self._research(run, study)
+        except BudgetExhausted as problem:
+            spent = problem
+            yield Exhausted(problem.limit)
+        yield Answered(await compose(run, self._brief(run, study), spent))
+
+    async def retrieve(self, run: Run) -> Retrieval:
+        """The retrieval half by itself. A budget that runs out ends it with what there is."""
+        study = Study(run.question)
+        try:
+            study.question = await stand_alone(run, self.params)
+            await self._research(run, study)
+        except BudgetExhausted as problem:
+            run.emit(Exhausted(problem.limit))
+        passages = dict(run.passages)
+        return Retrieval(tuple(study.hits), passages, tuple(study.queries), study.information or "", study.transcript)
+
+    def _brief(self, run: Run, study: Study) -> Brief:
+        params = self.params
+        if study.refused:
+            missing = "the model declined to research it"
+        elif run.passages:
+            missing = "the search results say nothing about it"
+        else:
+            missing = "the searches found nothing"
+        return Brief(
+            study.question,
+            study.material(run),
+            params.answerer(run),
+            temperature=params.temperature,
+            max_tokens=params.answer_tokens,
+            detail=params.detail,
+            missing=missing,
+            tried=study.queries,
+        )
+
+    async def _research(self, run: Run, study: Study) -> None:
+        model = self.params.writer(run)
+        wanted = self.params.protocol
+        if wanted == "tools" and not model.capabilities.tools:
+            run.emit(Notice(f"{model.name} has no tool calls; the text protocol is used"))
+        if wanted != "text" and model.capabilities.tools:
+            await self._with_tools(run, study, model)
+        else:
+            await self._with_text(run, study, model)
+
+    async def _with_text(self, run: Run, study: Study, model: Model) -> None:
+        transcript = Transcript(self._opening(run, study, "iterative"), model.capabilities.continues)
+        left, reminders = self.params.max_tokens, _REMINDERS
+        while left > 0 and self._make_room(run, model, transcript, left):
+            prompt = Prompt(transcript.messages(), (_STOP,), left, self.params.temperature)
+            completion = await run.complete(prompt, role="search", model=model)
+            left -= generated(model, completion)
+            said = tags.until_closed(completion.text + (_STOP if completion.stopped_at == _STOP else ""), _TAG)
+            transcript.say(said)
+            study.note(run, said)
+            study.transcript = transcript.text
+            study.refused = completion.finish == "refusal"
+            query = tags.query(said, _TAG)
+            if study.refused or (query is None and self._done(run, study)):
+                return
+            if (shown := await self._reply(run, study, model, transcript, query, left)) is None:
+                if not reminders:
+                    return
+                reminders -= 1
+                shown = self._reminder(study, query)
+            transcript.show(shown)
+            study.transcript = transcript.text
+
+    async def _reply(
+        self, run: Run, study: Study, model: Model, transcript: Transcript, query: str | None, left: int
+    ) -> str | None:
+        """Results for the query the model wrote, or for the question when it never searched; else None."""
+        if len(study.queries) >= self.params.max_searches:
+            return None
+        if not query and not study.queries and query is None:
+            run.emit(Decided("search for the question itself", "the model had not searched"))
+            query = study.question
+        if not query:
+            return None
+        space = context.room(model, transcript.messages(), context.reserve(model, left))
+        shown = await self._look_up(run, study, model, query, space)
+        if len(study.queries) >= self.params.max_searches:
+            shown += "\n" + render("iterative-information", why="No searches are left.")
+        return shown
+
+    async def _with_tools(self, run: Run, study: Study, model: Model) -> None:
+        talk = Conversation(self._opening(run, study, "iterative-tools"), study.question, run.source.hint)
+        left, reminders = self.params.max_tokens, _REMINDERS
+        while left > 0 and self._make_room(run, model, talk, left):
+            prompt = Prompt(talk.messages(), max_tokens=left, temperature=self.params.temperature, tools=talk.tools)
+            completion = await run.complete(prompt, role="search", model=model)
+            left -= generated(model, completion)
+            talk.say(completion)
+            study.note(run, completion.text)
+            study.transcript = talk.text
+            study.refused = completion.finish == "refusal"
+            if study.refused or (not completion.tool_calls and self._done(run, study)):
+                return
+            if completion.tool_calls:
+                space = context.room(model, talk.messages(), context.reserve(model, left))
+                share = space and space // len(completion.tool_calls)
+                for call in completion.tool_calls:
+                    talk.show(call, await self._answer_call(run, study, model, talk.query(call), share))
+            elif not study.queries and self.params.max_searches:
+                run.emit(Decided("search for the question itself", "the model had not searched"))
+                talk.add(await self._look_up(run, study, model, study.question, context.room(model, talk.messages(), left)))
+            elif reminders:
+                reminders -= 1
+                talk.add(self._reminder(study, None))
+            else:
+                return
+            study.transcript = talk.text
+
+    async def _answer_call(self, run: Run, study: Study, model: Model, query: str | None, space: int | None) -> str:
+        if query is None:
+            return "There is only one tool, search, and it needs a query."
+        if len(study.queries) >= self.params.max_searches:
+            return render("iterative-information", why="No searches are left.")
+        return await self._look_up(run, study, model, query, space)
+
+    async def _look_up(self, run: Run, study: Study, model: Model, query: str, space: int | None) -> str:
+        params = self.params
+        return await study.look_up(
+            run, model, query, results=params.results_per_search, page_tokens=params.max_page_tokens, space=space
+        )
+
+    def _done(self, run: Run, study: Study) -> bool:
+        """Whether the model has ended its research, having done some."""
+        return study.information is not None and bool(study.queries or not self.params.max_searches)
+
+    def _reminder(self, study: Study, query: str | None) -> str:
+        if query == "":
+            return "That search was empty. Write a query between the tags."
+        used_up = len(study.queries) >= self.params.max_searches
+        return render("iterative-information", why="No searches are left." if used_up else "You have stopped.")
+
+    def _make_room(self, run: Run, model: Model, talk: Transcript | Conversation, left: int) -> bool:
+        """Leave out the oldest results until the next step fits; False when it cannot fit."""
+        reply = context.reserve(model, left)
+        while (space := context.room(model, talk.messages(), reply)) is not None and space < _LEAST_SPACE:
+            if not talk.forget():
+                return space > 0
+            run.emit(Notice("the oldest results are left out: the model's window is full", "info"))
+        return True
+
+    def _opening(self, run: Run, study: Study, name: str) -> tuple[Message, ...]:
+        given = "\n\n".join(filter(None, (getattr(run.source, "examples", ""), self.params.examples)))
+        system = render(
+            name,
+            today=run.today,
+            source=run.source.name,
+            hint=run.source.hint,
+            searches=str(self.params.max_searches),
+            foreign=context.foreign(run),
+            examples=render("iterative-examples", examples=given) if given else "",
+        )
+        return Message("system", system.strip()), Message("user", render("iterative-question", question=study.question))
+
+
+def generated(model: Model, completion: Completion) -> int:
+    """Tokens of one step, at least one: a loop that generates nothing must end too."""
+    return max(1, completion.output_tokens or model.count_tokens(completion.text))

@@ -1,0 +1,69 @@
+"""From hits to passages a model can be shown: pages are read where a hit brings no text."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+
+from wellread.run import Run
+from wellread.sources.markup import plain
+from wellread.types import Hit, Page, Passage
+
+
+async def read_best(run: Run, hits: Sequence[Hit], count: int) -> list[tuple[Hit, Page]]:
+    """The pages behind the best hits, in their order. A page that fails is skipped, the next is tried."""
+    waiting = [hit for hit in unique(hits) if hit.url]
+    read: list[tuple[Hit, Page]] = []
+    while waiting and len(read) < count:
+        batch, waiting = waiting[: count - len(read)], waiting[count - len(read) :]
+        pages = await run.gather([run.read(hit.url) for hit in batch if hit.url])
+        read.extend((hit, page) for hit, page in zip(batch, pages, strict=True) if page is not None and page.text.strip())
+    return read
+
+
+async def passages(run: Run, hits: Sequence[Hit], count: int) -> list[Passage]:
+    """One passage for each of the best hits: its text, the page behind it, or its snippet without either."""
+    found: list[Passage] = []
+    waiting = list(unique(hits))
+    while waiting and len(found) < count:
+        batch, waiting = waiting[: count - len(found)], waiting[count - len(found) :]
+        loaded = await run.gather([_whole(run, hit) for hit in batch])
+        found.extend(passage for passage in loaded if passage is not None)
+    return found
+
+
+async def _whole(run: Run, hit: Hit) -> Passage | None:
+    if hit.text is None and hit.url is not None:
+        page = await run.read(hit.url)
+        return of_page(hit, page) if page is not None and page.text.strip() else None
+    passage = Passage.of(hit)
+    return passage if passage.text.strip() else None
+
+
+def of_page(hit: Hit, page: Page) -> Passage:
+    """A whole page as one passage."""
+    return Passage(hit.id, page.text, page.title or hit.title, hit.url, hit.source, page.published or hit.published)
+
+
+def excerpt(hit: Hit, text: str) -> Passage:
+    """A part of a hit's text as a passage of its own: other words of the same page get another number."""
+    passage = Passage.of(hit)
+    same = text == passage.text
+    identity = hit.id if same else f"{hit.id}~{zlib.crc32(text.encode()):08x}"
+    return Passage(identity, text, hit.title, hit.url, hit.source, hit.published, hit.document)
+
+
+def description(hit: Hit) -> str:
+    """What a hit says about itself, without markup: its snippet, or its text when that is a passage."""
+    if hit.document is not None and hit.text:
+        return plain(hit.text)
+    return plain(hit.snippet) or plain(hit.text or "")
+
+
+def unique(hits: Sequence[Hit]) -> tuple[Hit, ...]:
+    """Each address (or id) once, first seen first."""
+    seen: dict[str, Hit] = {}
+    for hit in hits:
+        # Passages of a local index share the address of their document and are still different.
+        seen.setdefault(hit.id if hit.document is not None else hit.url or hit.id, hit)
+    return tuple(seen.values())
