@@ -39,6 +39,7 @@ class Run:
     history: tuple[tuple[str, str], ...] = ()  # earlier questions and answers of a chat
     model_name: str | None = None
     passages: dict[int, Passage] = field(default_factory=dict[int, Passage])
+    failures: list[str] = field(default_factory=list[str])  # of sources; part of the reason when nothing is found
     _numbers: dict[str, int] = field(default_factory=dict[str, int])
     _slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(32))
 
@@ -58,6 +59,7 @@ class Run:
             hits, failures = tuple(found), found.failures if isinstance(found, Hits) else ()
         except SourceError as problem:
             failures = (str(problem),)
+        self.failures.extend(failures)
         self.emit(events.Searched(text, hits, self.clock() - begun, failures))
         return hits
 
