@@ -101,10 +101,25 @@ def test_markdown_blocks() -> None:
         "```\ncode. Here\n\nand here\n```\n**Result**\nAfter.\n> Quoted and\n> going on. Done.\n***\nLast"
     )
     assert split(text) == [
-        "# The moons", "Text one.", "Text two\ngoes on here.", "- first item [1]", "- second.", "More.",
-        "| name | size |", "|---|---|", "| Io. A | 2 |", "1. One thing.", "2. Another.",
-        "```\ncode. Here\n\nand here\n```", "**Result**", "After.", "> Quoted and\n> going on.", "Done.", "***", "Last",
-    ]  # fmt: skip
+        "# The moons",
+        "Text one.",
+        "Text two\ngoes on here.",
+        "- first item [1]",
+        "- second.",
+        "More.",
+        "| name | size |",
+        "|---|---|",
+        "| Io. A | 2 |",
+        "1. One thing.",
+        "2. Another.",
+        "```\ncode. Here\n\nand here\n```",
+        "**Result**",
+        "After.",
+        "> Quoted and\n> going on.",
+        "Done.",
+        "***",
+        "Last",
+    ]
 
 
 def test_a_wrapped_line_may_start_with_a_number() -> None:
@@ -183,7 +198,34 @@ def test_plain_sentences_with_markers_come_apart_again(parts: list[str], data: s
     assert split(" ".join(marked)) == marked
 
 
-WORST = [".", "[1]", ". [1", "`", "[a](", "(", "\n", "* ", "a.", ". ", "**", "[1](x", '."', "1-", "[1,", "> ", "|", " ", "A. ", ".[1]", ".[1] ", "x\n2. y\n", "[", "![", "- ", "[1]\n\n"]  # fmt: skip
+WORST = [
+    ".",
+    "[1]",
+    ". [1",
+    "`",
+    "[a](",
+    "(",
+    "\n",
+    "* ",
+    "a.",
+    ". ",
+    "**",
+    "[1](x",
+    '."',
+    "1-",
+    "[1,",
+    "> ",
+    "|",
+    " ",
+    "A. ",
+    ".[1]",
+    ".[1] ",
+    "x\n2. y\n",
+    "[",
+    "![",
+    "- ",
+    "[1]\n\n",
+]
 
 
 @pytest.mark.parametrize("piece", WORST)

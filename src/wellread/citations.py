@@ -28,6 +28,7 @@ _TABLE_RULE = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)*\Z")
 _LIST_ITEM = re.compile(r"[ \t]*(?:[-*+•‣◦·–]|\d{1,3}[.)])[ \t]")
 T = TypeVar("T", Marker, Link)
 
+_STOPS = (".", "!", "?", "。", "！", "？")
 _ASKS = ("?", "？", "؟")
 
 
@@ -42,6 +43,7 @@ class _Claim:
     bare: str  # without its last markers only: a quoted passage may have brackets of its own
     words: Words
     cited: tuple[int, ...]  # only numbers that passages have
+    linked: tuple[tuple[int, ...], ...]  # the passages behind each link: pieces of one page
     marked: bool
 
 
@@ -85,6 +87,7 @@ def _weigh(claim: _Claim, cited: tuple[int, ...], evidence: Evidence) -> tuple[t
             held[number] = source.held(asked)
             windows[number] = window = source.window(asked, held[number])
             citations.append(Citation(number, source.passage, window.start, window.end, asked.share(window.bits)))
+    citations = _best_of_each(citations, claim.linked)
     if verbatim:
         return tuple(citations), all(verbatim)
     carried = (
@@ -94,6 +97,15 @@ def _weigh(claim: _Claim, cited: tuple[int, ...], evidence: Evidence) -> tuple[t
         and not evidence.misplaces(asked, held)
     )
     return tuple(citations), carried
+
+
+def _best_of_each(citations: list[Citation], groups: tuple[tuple[int, ...], ...]) -> list[Citation]:
+    """A link leads to a page; of the passages that are pieces of it, show the one that carries the sentence."""
+    for group in groups:
+        ofpage = [citation for citation in citations if citation.number in group]
+        best = max(ofpage, key=lambda citation: citation.support)
+        citations = [citation for citation in citations if citation is best or citation not in ofpage]
+    return citations
 
 
 def _claims(text: str, passages: Mapping[int, Passage]) -> list[list[_Claim]]:
@@ -106,12 +118,13 @@ def _claims(text: str, passages: Mapping[int, Passage]) -> list[list[_Claim]]:
         for start, end in block:
             inside = _until(marks, end)
             shown = _until(anchors, end)
-            numbers = dict.fromkeys(number for mark in inside for number in mark.numbers)
-            numbers.update(dict.fromkeys(number for link in shown for number in known.get(same_address(link.url), ())))
-            cited = tuple(number for number in numbers if number in passages)
+            numbers = [number for mark in inside for number in mark.numbers]
+            linked = tuple(group for link in shown if (group := known.get(same_address(link.url))))
+            cited = tuple(dict.fromkeys(number for group in (numbers, *linked) for number in group if number in passages))
             body = _body(text, start, end, shown)
             bare = _unmarked_end(text, prefix_end(text, start, end), end, inside)
-            claims.append(_Claim(start, end, text[start:end], body, bare, read(body), cited, bool(inside or cited)))
+            linked = tuple(group for group in linked if not set(group) & set(numbers))
+            claims.append(_Claim(start, end, text[start:end], body, bare, read(body), cited, linked, bool(inside or cited)))
         blocks.append(claims)
     return blocks
 
@@ -130,9 +143,11 @@ def _body(text: str, start: int, end: int, inside: Iterable[Link]) -> str:
     for link in inside:
         if link.start < position:
             continue
-        bracketed = text[link.start - 1 : link.start] == "(" and text[link.end : link.end + 1] == ")"
-        parts.append(text[position : link.start - bracketed])
-        parts.append("" if bracketed else link.text)
+        before = text[position : link.start]
+        bracketed = before.endswith("(") and text.startswith(")", link.end)
+        parts.append(before.removesuffix("(") if bracketed else before)
+        # in brackets or behind the stop a link only names its source
+        parts.append("" if bracketed or before.rstrip().endswith(_STOPS) else link.text)
         position = link.end + bracketed
     parts.append(text[position:end])
     return strip_markers("".join(parts)).strip()
@@ -189,7 +204,7 @@ def _states_nothing(claim: _Claim, header: bool, evidence: Evidence) -> bool:
     if _introduces(claim) and not claim.words.numbers:
         opens = re.findall(r"\w+", claim.body.casefold())
         return opens[0] in lexicon.LEAD_INS or (len(opens) <= 6 and not claim.words.names)
-    return lexicon.REMARK.match(claim.body) is not None
+    return not claim.marked and lexicon.REMARK.match(claim.body) is not None
 
 
 def _is_reference(claim: _Claim, evidence: Evidence) -> bool:

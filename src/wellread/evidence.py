@@ -6,6 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from wellread import lexicon
@@ -60,7 +61,8 @@ class Source:
         for index, words in enumerate(self.words):
             for key in words.content:
                 self.places.setdefault(key, []).append(index)
-        around = read(f"{passage.title}\n{passage.published or ''}")  # a prompt shows these too
+        where = re.sub(r"[^\w]+|_", " ", f"{passage.source} {(passage.url or '').partition('//')[2]}")
+        around = read(f"{passage.title}\n{passage.published or ''}\n{where}")  # a prompt shows these too
         self.forms = around.forms.union(*(words.forms for words in self.words))
         self.counts = around.counts.union(*(words.counts for words in self.words))
         self.acronyms = set(around.acronyms).union(*(words.acronyms for words in self.words))
@@ -117,15 +119,21 @@ class Source:
         return False
 
 
+@lru_cache(maxsize=128)
+def source(passage: Passage) -> Source:
+    """The passage, read; answers are often checked again as they grow."""
+    return Source(passage)
+
+
 class Evidence:
     """All passages that an answer cites."""
 
     def __init__(self, passages: Mapping[int, Passage], cited: Iterable[int]) -> None:
-        self.sources = {number: Source(passages[number]) for number in sorted(set(cited))}
+        self.sources = {number: source(passages[number]) for number in sorted(set(cited))}
         self._seen: Counter[str] = Counter()
-        for source in self.sources.values():
-            self._seen.update({key: len(places) for key, places in source.places.items()})
-        self._size = sum(len(source.spans) for source in self.sources.values())
+        for known in self.sources.values():
+            self._seen.update({key: len(places) for key, places in known.places.items()})
+        self._size = sum(len(known.spans) for known in self.sources.values())
 
     def ask(self, words: Words) -> Asked:
         """Weigh the words of a sentence: rare ones say more than those that are everywhere."""

@@ -73,7 +73,7 @@ NEGATORS = _set("""
     not never no cannot without neither nor none nobody nothing nowhere
     nicht kein keine keiner nie pas jamais aucun aucune sin nunca non
 """)
-NOT_NEGATING = _set("only just merely until least less fewer more doubt matter one")  # "not only", "no doubt"
+NOT_NEGATING = _set("only just merely until least less fewer more doubt matter")  # "not only", "no doubt"
 SKIPPED_BY_NEGATION = _set("longer yet ever really actually fully entirely completely always simply directly even")
 # "It is not true that …": words behind one of these are not what the sentence says.
 DENIALS = NEGATORS | _set("false falsely myth myths wrong wrongly untrue denied denies disputed didn doesn isn wasn couldn")
@@ -81,13 +81,14 @@ DENIALS = NEGATORS | _set("false falsely myth myths wrong wrongly untrue denied 
 # --- sentences that state nothing ---
 
 LEAD_INS = _set("here below following these this sources references source see summary in short key note notes answer")
-_FOUND = r"(?:passages?|sources?|results?|documents?|context|information|articles?|answer)\b"
 # Remarks on the search, not on the world.
+_FOUND = r"(?:passages?|sources?|results?|documents?|context|information|articles?)\b"
+_TELLING = r"(?:say|mention|contain|provide|state|answer|cover|include|describe|specify|give|tell|find|found|name|know|sure)\w*"
 REMARK = re.compile(
-    r"(?:I|We)(?: am| was|['’]m)? (?:can|could|did|do|found|have|cannot|not|(?:ca|could|did|do|have)n['’]t|unable|sorry)\b"
-    r".*\b(?:find|found|answer|say|tell|sure|know|information|sources?|passages?|search\w*)\b"
-    rf"|(?:The|These|My)\s(?:\w+\s){{0,2}}{_FOUND}.*(?:\bnot?\b|n['’]t\b|\bnone\b|\bnothing\b|\blacks?\b)"
-    rf"|(?:No|None of the|Neither of the)\s(?:\w+\s){{0,2}}{_FOUND}",
+    r"(?:I|We)(?: am| was| were|['’]m)? (?:can|could|did|do|have|found|cannot|not|unable|(?:ca|could|did|do|have)n['’]t)\b"
+    rf".*\b{_TELLING}\b"
+    rf"|(?:The|These|My)\s(?:\w+\s){{0,2}}{_FOUND}.*(?:\bnot?\b|n['’]t\b|\bnothing\b).*\b{_TELLING}\b"
+    rf"|(?:No|None of the|Neither of the)\s(?:\w+\s){{0,2}}(?:{_FOUND}|answer\b).*\b{_TELLING}\b",
     re.IGNORECASE | re.DOTALL,
 )
 

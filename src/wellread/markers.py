@@ -88,12 +88,13 @@ def same_address(url: str) -> str:
     return bare.removeprefix("https://").removeprefix("http://").removeprefix("www.").rstrip("/")
 
 
-def addresses(passages: Mapping[int, Passage]) -> dict[str, list[int]]:
+def addresses(passages: Mapping[int, Passage]) -> dict[str, tuple[int, ...]]:
     """Which passages come from which address."""
-    known: dict[str, list[int]] = {}
+    known: dict[str, tuple[int, ...]] = {}
     for number, passage in passages.items():
         if passage.url:
-            known.setdefault(same_address(passage.url), []).append(number)
+            address = same_address(passage.url)
+            known[address] = (*known.get(address, ()), number)
     return known
 
 

@@ -31,7 +31,8 @@ _URL = re.compile(r"https?://\S+")
 _ISO_DATE = re.compile(r"(?<!\d)\d{4}-(\d\d)-\d\d(?!\d)")
 _KATAKANA = re.compile(r"[\u30a1-\u30fa\u30fc]{3,}")
 _SMALL_DIGITS = str.maketrans({c: f" {d} " for row in ("⁰¹²³⁴⁵⁶⁷⁸⁹", "₀₁₂₃₄₅₆₇₈₉") for d, c in enumerate(row)})
-_OPENING = frozenset(':.!?|"“„«\n')  # a capital letter after these proves nothing
+_OPENING = frozenset(":.!?|\n")  # a capital letter after these proves nothing
+_QUOTES = frozenset('"“„«')  # nor after these, where they follow another stop
 
 
 @dataclass(slots=True)
@@ -52,10 +53,7 @@ class _Token(NamedTuple):
     raw: str
     form: str = ""
     tail: str = ""
-
-    @property
-    def capital(self) -> bool:
-        return self.kind == "word" and self.raw[0].isupper()
+    capital: bool = False
 
 
 _END = _Token("stop", "")
@@ -67,7 +65,6 @@ def read(text: str) -> Words:
     words = Words()
     _read_names(tokens, words)
     _read_content(tokens, words)
-    _read_negations(tokens, words)
     for match in _ISO_DATE.finditer(text):
         if 1 <= int(match[1]) <= 12:
             words.forms.add(lexicon.MONTHS[int(match[1]) - 1])
@@ -120,7 +117,7 @@ def _tokens(text: str) -> list[_Token]:
         elif match["wide"]:
             tokens.append(_Token("wide", match["wide"]))
         elif word := match["dotted"] or match["word"]:
-            tokens.append(_Token("word", word, fold(word)))
+            tokens.append(_Token("word", word, fold(word), "", word[0].isupper()))
         else:
             tokens.append(_Token("stop", match[0]))
     return tokens
@@ -140,18 +137,19 @@ def _plain(number: str) -> str:
 
 def _read_names(tokens: list[_Token], words: Words) -> None:
     run: list[str] = []
-    opening = True
+    opening = closed = True
     for index, token in enumerate(tokens):
         if token.kind == "wide":
             words.names.update(dict.fromkeys(_KATAKANA.findall(token.raw)))
-        if _is_name(tokens, index, opening):
+        if token.capital and _is_name(tokens, index, opening):
             words.names[token.form] = None
         if token.capital and token.form not in lexicon.STOPWORDS:
             run.append(token.form)
-        elif token.form not in ("of", "and", "for", "the", "de") or not run:
+        elif run and token.form not in ("of", "and", "for", "the", "de"):
             _note_acronym(run, words)
             run = []
-        opening = token.kind == "stop" and (token.raw in _OPENING or (opening and token.raw == "["))
+        opening = token.kind == "stop" and (token.raw in _OPENING or (token.raw in _QUOTES and (opening or closed)))
+        closed = token.raw in ",;:.!?"
     _note_acronym(run, words)
 
 
@@ -162,7 +160,7 @@ def _note_acronym(run: list[str], words: Words) -> None:
 
 def _is_name(tokens: list[_Token], index: int, opening: bool) -> bool:
     token = tokens[index]
-    if not token.capital or token.form in lexicon.TITLES or token.form in lexicon.NUMBER_WORDS or not token.form:
+    if token.form in lexicon.TITLES or token.form in lexicon.NUMBER_WORDS or not token.form:
         return False
     shouted = len(token.form) > 1 and token.raw.isupper()
     if token.form in lexicon.STOPWORDS:
@@ -188,32 +186,44 @@ def _opens_with_name(token: _Token, following: _Token, after: list[_Token]) -> b
 
 def _read_content(tokens: list[_Token], words: Words) -> None:
     index = 0
+    denied = False  # behind a "not", before the word it denies
     while index < len(tokens):
         token = tokens[index]
-        if token.kind == "wide":
-            pairs = [token.raw[i : i + 2] for i in range(max(1, len(token.raw) - 1))]
-            words.content.update(dict.fromkeys(pairs))
-            words.forms.update(pairs)
-            words.forms.update(_KATAKANA.findall(token.raw))
-        elif token.kind == "number" or token.form in lexicon.NUMBER_WORDS:
-            index = _read_number(tokens, index, words)
+        words.forms.add(token.form)
+        if token.form in lexicon.NEGATORS or token.raw.endswith(("n't", "n’t")):
+            following = tokens[index + 1] if index + 1 < len(tokens) else _END
+            denied = following.raw != "." and following.form not in lexicon.NOT_NEGATING  # "No. 5", "not only"
+            index += 1
             continue
-        elif token.kind == "word":
-            words.forms.add(token.form)
-            if token.form in words.names or (
-                token.form not in lexicon.STOPWORDS and not token.raw.casefold().endswith(("n't", "n’t"))
-            ):
-                words.content[stem(token.form)] = None
-        index += 1
+        keys, index = _keys(tokens, index, words)
+        words.content.update(dict.fromkeys(keys))
+        if token.kind == "stop" and token.raw != ",":
+            denied = False
+        elif denied and keys and token.form not in lexicon.SKIPPED_BY_NEGATION:
+            words.negated.add(keys[0])
+            denied = False
 
 
-def _read_number(tokens: list[_Token], index: int, words: Words) -> int:
-    """Note the number that starts here, with its scale ("1.5 million"); the index behind it."""
+def _keys(tokens: list[_Token], index: int, words: Words) -> tuple[list[str], int]:
+    """The content that starts at a token, and the index behind it."""
+    token = tokens[index]
+    if token.kind == "wide":
+        pairs = [token.raw[i : i + 2] for i in range(max(1, len(token.raw) - 1))]
+        words.forms.update(pairs, _KATAKANA.findall(token.raw))
+        return pairs, index + 1
+    if token.kind == "number" or token.form in lexicon.NUMBER_WORDS:
+        return _read_number(tokens, index, words)
+    if token.kind == "word" and (token.form not in lexicon.STOPWORDS or token.form in words.names):
+        return [stem(token.form)], index + 1
+    return [], index + 1
+
+
+def _read_number(tokens: list[_Token], index: int, words: Words) -> tuple[list[str], int]:
+    """Note the number that starts here, with its scale ("1.5 million")."""
     token = tokens[index]
     following = tokens[index + 1] if index + 1 < len(tokens) else _END
     value = token.form if token.kind == "number" else str(lexicon.NUMBER_WORDS[token.form])
     vague = token.form in lexicon.VAGUE
-    words.forms.add(token.form)
     index += 1
     if token.form in lexicon.TENS and 0 < lexicon.UNITS.get(following.form, 0) < 10:
         value = str(int(value) + lexicon.UNITS[following.form])
@@ -224,11 +234,10 @@ def _read_number(tokens: list[_Token], index: int, words: Words) -> int:
         vague = False
         index += 1
     key = f"#{value}s" if token.tail == "s" else f"#{value}"
-    words.content[key] = None
     words.counts.add(key)
     if not vague:
         words.numbers[key] = None
-    return index
+    return [key], index
 
 
 def _times(value: str, scale: int) -> str:
@@ -236,16 +245,3 @@ def _times(value: str, scale: int) -> str:
     zeros = len(str(scale)) - 1
     shifted = (whole + decimals[:zeros].ljust(zeros, "0")).lstrip("0") or "0"
     return f"{shifted}.{decimals[zeros:]}" if len(decimals) > zeros else shifted
-
-
-def _read_negations(tokens: list[_Token], words: Words) -> None:
-    pending = False
-    for index, token in enumerate(tokens):
-        following = tokens[index + 1].form if index + 1 < len(tokens) else ""
-        if token.form in lexicon.NEGATORS or token.raw.casefold().endswith(("n't", "n’t")):
-            pending = bool(following) and following not in lexicon.NOT_NEGATING
-        elif token.kind == "stop":
-            pending = False
-        elif pending and token.form and token.form not in lexicon.STOPWORDS and token.form not in lexicon.SKIPPED_BY_NEGATION:
-            words.negated.add(stem(token.form))
-            pending = False
