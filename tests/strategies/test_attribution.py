@@ -37,6 +37,14 @@ PASSAGES = {
         ),
         ("- England borders Wales\n- It is big\n", "- England borders Wales\n- It is big\n"),
         ("England borders Spain.", "England borders Spain."),
+        (
+            "England is part of the United Kingdom. [England](https://x) England shares borders with Wales.",
+            "England is part of the United Kingdom. [England](https://x) England shares borders with Wales.",
+        ),
+        (
+            "“England is part of the United Kingdom.” (So it is.) It borders Wales. [2] It's part of the United Kingdom.",
+            "“England is part of the United Kingdom.” [1] (So it is.) It borders Wales. [2] It's part of the United Kingdom. [1]",
+        ),
         ("Yes.", "Yes."),
         ("", ""),
     ],

@@ -16,8 +16,10 @@ from wellread.strategies.relevance import content
 from wellread.types import Passage
 
 _END = re.compile(r"[.!?…。！？।]+|\n")
-_MARKER_OPENS = ("[", "【", "(", "［")
+_WORD = re.compile(r"\w\s")  # a word that has ended
+_REFERENCES = ("[", "【", "［", "([")  # a number or a link that belongs to the sentence before it
 _LOOK_AHEAD = 24  # characters after which a possible end is decided
+_CLOSING = 4  # brackets and quotation marks between a stop and the end of its sentence
 _CANDIDATES = 3
 _LEAST_WORDS = 2  # content words; "Yes." is carried by everything
 
@@ -40,7 +42,8 @@ class Attribution:
         """The rest, with the last sentence's number."""
         rest = self._tail[self._shown :]
         body = rest.rstrip()
-        number = self._number(self._tail)
+        spans = sentences(self._tail)
+        number = self._number(self._tail[spans[-1][0] :]) if spans else ""
         self._tail, self._shown, self._from = "", 0, 0
         return body + number + rest[len(body) :]
 
@@ -50,21 +53,24 @@ class Attribution:
         if match is None:
             return self._show(len(self._tail.rstrip()))
         following = self._tail[match.end() :].lstrip()
-        if len(following) < _LOOK_AHEAD and not (following and " " in following and not following.startswith(_MARKER_OPENS)):
+        if following.startswith(_REFERENCES):
+            self._from = match.end()
+            return self._show(match.end()) or self._next_quietly()
+        if len(following) < _LOOK_AHEAD and not _WORD.search(following):
             return self._show(match.start())
         spans = sentences(self._tail)
-        first = next((span for span in spans if span[1] >= match.end() or span[1] > match.start()), None)
-        if len(spans) < 2 or first is None or first == spans[-1] or first[1] > match.end() + 1 + _LOOK_AHEAD:
+        first = next((span for span in spans if span[1] > match.start()), None)
+        if first is None or first == spans[-1] or first[1] > match.end() + _CLOSING:
             self._from = match.end()
             return self._show(match.start()) or self._next_quietly()
-        return self._finish_sentence(first[1])
+        return self._finish_sentence(*first)
 
     def _next_quietly(self) -> str:
         """Go on looking after a stop that ends nothing."""
         return self._next() if self._from < len(self._tail) else ""
 
-    def _finish_sentence(self, end: int) -> str:
-        words = self._show(end) + self._number(self._tail[:end])
+    def _finish_sentence(self, start: int, end: int) -> str:
+        words = self._show(end) + self._number(self._tail[start:end])
         self._tail, self._shown, self._from = self._tail[end:], 0, 0
         return words
 

@@ -122,8 +122,9 @@ def finished(
 
 
 def unsure(run: Run, why: str, tried: Sequence[str] = ()) -> Answer:
-    """No answer, with the reason and what was tried."""
-    return run.answer("", outcome="unsure", reason=_reason(why, tried))
+    """No answer, with the reason, what was tried and what failed on the way."""
+    failures = list(dict.fromkeys(run.failures))[:3]
+    return run.answer("", outcome="unsure", reason="; ".join([_reason(why, tried), *failures]))
 
 
 def _reason(why: str, tried: Sequence[str]) -> str:

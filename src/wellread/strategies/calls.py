@@ -1,0 +1,33 @@
+"""One small request to a model, answered in words or as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from wellread.models.structured import structured
+from wellread.protocols import Model
+from wellread.run import Run
+from wellread.strategies import context
+from wellread.types import Message, Prompt
+
+
+async def words(run: Run, text: str, *, role: str, model: Model, temperature: float, max_tokens: int) -> str:
+    """The reply; "" for a refusal."""
+    prompt = Prompt((Message("user", text),), max_tokens=context.reserve(model, max_tokens), temperature=temperature)
+    completion = await run.complete(prompt, role=role, model=model)
+    return "" if completion.finish == "refusal" else completion.text.strip()
+
+
+async def data(
+    run: Run, text: str, schema: Mapping[str, Any], *, role: str, model: Model, temperature: float, max_tokens: int
+) -> dict[str, Any]:
+    """The reply as JSON of that shape, after one repair if need be; raises `BadOutput`."""
+    prompt = Prompt((Message("user", text),), max_tokens=context.reserve(model, max_tokens), temperature=temperature)
+    return await structured(
+        lambda asked: run.complete(asked, role=role, model=model),
+        prompt,
+        schema,
+        native=model.capabilities.schemas,
+        model=model.name,
+    )

@@ -1,0 +1,201 @@
+"""`fanout`: many queries in parallel, ranked by a hypothetical answer, cited answer.
+
+Recipe: works on top of any search service, nothing is embedded ahead of time.
+
+    ask the model for many different queries; add the question itself
+    search all of them at once, while the model writes what an answer could look like, without facts
+    each result once
+    rank the results by how close they are to that hypothetical answer; keep the best
+    answer from their titles and descriptions, with links
+
+Departures from the original. The hypothetical answer is written while the searches run, not after them.
+A query that fails or takes too long is left out and reported. Markup is taken out of descriptions before
+anything else. Passages of a local index are used whole: they have no description. Without an embedder
+the ranking counts shared words.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, cast
+
+from wellread.errors import BadOutput, BudgetExhausted, ModelError
+from wellread.events import Answered, Event, Exhausted, Notice, Ranked, Thought
+from wellread.parameters import param
+from wellread.prompts.render import render
+from wellread.run import Run
+from wellread.sources.markup import plain
+from wellread.strategies import calls, context, lookup, relevance
+from wellread.strategies.compose import Brief, compose
+from wellread.strategies.followup import stand_alone
+from wellread.strategies.roles import Roles
+from wellread.types import Hit
+
+_SCHEMA = {
+    "type": "object",
+    "properties": {"queries": {"type": "array", "items": {"type": "string", "description": "a query"}}},
+    "required": ["queries"],
+}
+_CONTENT = 100  # characters of the content that are embedded with title and description
+
+
+@dataclass(frozen=True, slots=True)
+class FanoutParams(Roles):
+    temperature: float = param(0.5, "how freely queries, the hypothetical answer and the answer are written, 0 to 2")
+    top_k: int = param(5, "results the answer is written from")
+    min_score: float | None = param(None, "results less similar to the hypothetical answer are left out")
+    detail: Literal["brief", "full"] = param("full", "how much the answer says")
+    max_queries: int = param(40, "at most so many queries, whatever the model thinks of")
+    results_per_query: int = param(50, "results asked for with each query")
+    query_seconds: float = param(20.0, "a query that takes longer is left out")
+    since: str | None = param(None, "only results from this date on (ISO), where the source can filter")
+    until: str | None = param(None, "only results up to this date (ISO), where the source can filter")
+    answer_tokens: int = param(1500, "tokens for the answer")
+
+
+@dataclass(slots=True)
+class _Haul:
+    """What was caught so far. Mutable and private to one run."""
+
+    question: str
+    queries: list[str] = field(default_factory=list[str])
+    found: dict[int, Sequence[Hit]] = field(default_factory=dict[int, Sequence[Hit]])
+    hypothesis: str = ""
+    best: list[Hit] = field(default_factory=list[Hit])
+    spent: BudgetExhausted | None = None
+
+    @property
+    def hits(self) -> tuple[Hit, ...]:
+        """Every result once, in the order of the queries; first seen wins."""
+        return lookup.unique([hit for index in sorted(self.found) for hit in self.found[index]])
+
+
+class Fanout:
+    """Many queries at once, the results ranked by meaning, a full answer with links."""
+
+    name: ClassVar[str] = "fanout"
+    summary: ClassVar[str] = "Search many queries at once, rank the results by a hypothetical answer, answer with links."
+    needs_model: ClassVar[bool] = True
+    Params: ClassVar = FanoutParams
+
+    def __init__(self, params: FanoutParams) -> None:
+        self.params = params
+
+    async def stream(self, run: Run) -> AsyncIterator[Event]:
+        haul = _Haul(run.question)
+        try:
+            haul.question = await stand_alone(run, self.params)
+            haul.queries = await self._queries(run, haul.question)
+            yield Thought("queries", "\n".join(haul.queries))
+            await run.gather([self._hypothesis(run, haul), *(self._search(run, haul, i) for i in range(len(haul.queries)))])
+            yield Thought("hypothesis", haul.hypothesis)
+            yield await self._rank(run, haul)
+        except BudgetExhausted as problem:
+            haul.spent = problem
+        if haul.spent is not None:
+            yield Exhausted(haul.spent.limit)
+            haul.best = haul.best or self._by_words(haul)
+        yield Answered(await compose(run, self._brief(run, haul), haul.spent))
+
+    async def _queries(self, run: Run, question: str) -> list[str]:
+        """The model's queries and the question itself, each once. The question alone if the model fails at it."""
+        most = max(1, self.params.max_queries)
+        text = render(
+            "fanout-queries",
+            today=run.today,
+            source=run.source.name,
+            hint=run.source.hint,
+            most=str(most),
+            question=question,
+        )
+        written: list[object] = []
+        try:
+            reply = await calls.data(run, text, _SCHEMA, role="queries", **self._manner(run))
+            written = cast("list[object]", reply["queries"])
+        except BadOutput as problem:
+            run.emit(Notice(f"only the question itself is searched: {problem}"))
+        queries = [" ".join(query.split()) for query in written if isinstance(query, str)]
+        unique = {query.casefold(): query for query in reversed([*queries[: most - 1], question]) if query}
+        return list(reversed(unique.values()))
+
+    async def _search(self, run: Run, haul: _Haul, index: int) -> None:
+        """One of the queries. Whatever happens to it, the others go on."""
+        params, query = self.params, haul.queries[index]
+        try:
+            async with asyncio.timeout(params.query_seconds):
+                haul.found[index] = await run.search(
+                    query, limit=params.results_per_query, since=params.since, until=params.until
+                )
+        except TimeoutError:
+            run.emit(Notice(f"the search for “{query}” took longer than {params.query_seconds:g} s and is left out"))
+        except BudgetExhausted as problem:
+            haul.spent = problem
+
+    async def _hypothesis(self, run: Run, haul: _Haul) -> None:
+        """What an answer could look like; the question itself if the model fails at it."""
+        haul.hypothesis = haul.question
+        try:
+            text = render("fanout-hypothesis", question=haul.question)
+            reply = await calls.words(run, text, role="hypothesis", **self._manner(run))
+            haul.hypothesis = reply or haul.question
+        except BudgetExhausted as problem:
+            haul.spent = haul.spent or problem
+        except ModelError as problem:
+            run.emit(Notice(f"ranking by the question itself: {problem}"))
+
+    async def _rank(self, run: Run, haul: _Haul) -> Ranked:
+        """The results closest to the hypothetical answer."""
+        hits = haul.hits
+        by, scores = await relevance.by_meaning(run, haul.hypothesis, [embedding_text(hit) for hit in hits], kind="passage")
+        order = sorted(range(len(hits)), key=lambda index: -scores[index])
+        least = self.params.min_score
+        kept = [index for index in order if least is None or scores[index] >= least][: self.params.top_k]
+        haul.best = [hits[index] for index in kept]
+        return Ranked(
+            f"{by}, against the hypothetical answer",
+            tuple(hit.id for hit in haul.best),
+            tuple(round(scores[index], 4) for index in kept),
+            len(hits) - len(kept),
+        )
+
+    def _by_words(self, haul: _Haul) -> list[Hit]:
+        """A ranking that costs nothing, for when the budget is gone."""
+        hits = haul.hits
+        scores = relevance.by_words(haul.question, [embedding_text(hit) for hit in hits])
+        order = sorted(range(len(hits)), key=lambda index: -scores[index])
+        return [hits[index] for index in order[: self.params.top_k]]
+
+    def _brief(self, run: Run, haul: _Haul) -> Brief:
+        params = self.params
+        return Brief(
+            haul.question,
+            [self._material(run, hit) for hit in haul.best if lookup.description(hit) or hit.title],
+            params.answerer(run),
+            temperature=params.temperature,
+            max_tokens=params.answer_tokens,
+            detail=params.detail,
+            links=True,
+            missing=f"{len(haul.hits)} results were found and none is close enough" if haul.hits else "nothing was found",
+            tried=haul.queries,
+        )
+
+    def _material(self, run: Run, hit: Hit) -> str:
+        """Title, description and address: what the answer is written from."""
+        passage = lookup.excerpt(hit, lookup.description(hit) or plain(hit.title))
+        number = run.number(passage)
+        rows = [f"Title: {plain(hit.title)}", f"Description: {passage.text}"]
+        rows += [f"Published: {hit.published}"] if hit.published else []
+        rows += [f"Address: {hit.url}"] if hit.url else []
+        return f"[{number}]\n{context.fence(run, chr(10).join(rows))}"
+
+    def _manner(self, run: Run) -> dict[str, Any]:
+        return {"model": self.params.writer(run), "temperature": self.params.temperature, "max_tokens": 1000}
+
+
+def embedding_text(hit: Hit) -> str:
+    """What of a result is compared: title, description, and how its content begins."""
+    described = lookup.description(hit)
+    content = plain(hit.text or "")[:_CONTENT]
+    return " ".join(filter(None, (plain(hit.title), described, "" if described.startswith(content) else content)))
