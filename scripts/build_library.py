@@ -110,7 +110,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", type=Path, default=LIBRARY)
     options = parser.parse_args()
-    asyncio.run(build_library(options.output, OnnxEmbedder.default()))
+    asyncio.run(build_library(options.output, OnnxEmbedder()))
 
 
 if __name__ == "__main__":

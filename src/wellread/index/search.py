@@ -54,7 +54,7 @@ class LocalIndex:
         self.folder = folder
         self.manifest = content
         self._scale: Floats = np.asarray(content.scale, np.float32)
-        self._segments = [SegmentReader(folder, entry, content.dimensions) for entry in content.segments]
+        self.segments = [SegmentReader(folder, entry, content.dimensions) for entry in content.segments]
         self._bases = [0]
         for entry in content.segments:
             self._bases.append(self._bases[-1] + entry.rows)
@@ -105,7 +105,7 @@ class LocalIndex:
         """(number, BM25 score), best first."""
         extra = len(self.removed)
         found: list[tuple[int, float]] = []
-        for base, segment in zip(self._bases, self._segments, strict=False):
+        for base, segment in zip(self._bases, self.segments, strict=False):
             wanted = limit + min(extra, segment.entry.rows)
             found.extend((base + row, score) for row, score in segment.words.search(text, wanted))
         return self._kept(found, limit)
@@ -117,7 +117,7 @@ class LocalIndex:
         wanted = limit + min(len(self.removed), limit)
         candidates = wanted * options.similarity_search_rescore_multiplier
         found: list[tuple[int, float]] = []
-        for base, segment in zip(self._bases, self._segments, strict=False):
+        for base, segment in zip(self._bases, self.segments, strict=False):
             rows, scores = segment.nearest(vector, scaled, wanted, candidates, options.mode, self._pool)
             found.extend(zip((rows + base).tolist(), scores.tolist(), strict=True))
         return self._kept(found, limit)
@@ -166,11 +166,11 @@ class LocalIndex:
 
     def _place(self, row: int) -> tuple[SegmentReader, int]:
         number = bisect_right(self._bases, row) - 1
-        return self._segments[number], row - self._bases[number]
+        return self.segments[number], row - self._bases[number]
 
     def _rows(self, table: str, name: str, key: str) -> list[int]:
         rows: list[int] = []
-        for base, segment in zip(self._bases, self._segments, strict=False):
+        for base, segment in zip(self._bases, self.segments, strict=False):
             rows.extend(base + row for row in segment.find(getattr(segment, table), name, key))
         return [row for row in rows if row not in self.removed]
 

@@ -104,8 +104,8 @@ class SegmentWriter:
             progress("words", stop, self.rows)
         writer.close()
         for path in (self.folder / lexical.FOLDER).iterdir():
-            if path.suffix == ".lock":
-                path.unlink()
+            if path.suffix == ".lock" or path.name == ".managed.json":
+                path.unlink()  # a writer's own notes; nobody writes here again
             else:
                 path.chmod(0o644)  # tantivy keeps some for the owner alone; other users may search too
 

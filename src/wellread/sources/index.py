@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from wellread.errors import DamagedFile, IndexFault, SourceError, UsageError
 from wellread.parameters import fill, param
-from wellread.protocols import Kit
+from wellread.protocols import Embedder, Kit
 from wellread.types import Hit, Query, Spec
 
 if TYPE_CHECKING:
@@ -101,8 +101,19 @@ class IndexSource:
             self._index = None
 
     async def _search(self, query: Query) -> Sequence[Hit]:
-        embedder = self._kit.embedder(self._options.embedder) if self._options.meaning else None
+        embedder = self._embedder() if self._options.meaning else None
         return await self.index.search(query.text, embedder, query.limit, self._search_options())
+
+    def _embedder(self) -> Embedder:
+        """The usual embedder when the index was built with it, else the one that the index remembers.
+
+        Only a local one is taken from there: a manifest must not decide which server hears the questions.
+        """
+        wanted = self.index.manifest.embedder
+        usual = self._kit.embedder(self._options.embedder)
+        if usual.name == wanted or self._options.embedder or not wanted.startswith("onnx:"):
+            return usual
+        return self._kit.embedder(wanted)
 
     def _search_options(self) -> SearchOptions:
         from wellread.index.search import SearchOptions
