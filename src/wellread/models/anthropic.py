@@ -73,6 +73,5 @@ def _connection(name: str, address: str, key: str) -> Connection:
     from wellread.models.chat import Connection
 
     client = httpx2.AsyncClient(timeout=httpx2.Timeout(600, connect=10), trust_env=not is_loopback(address))
-    # auth_token: the library would read a second credential from the environment on its own.
-    anthropic = AsyncAnthropic(api_key=key, auth_token=None, base_url=address, http_client=client)
+    anthropic = AsyncAnthropic(api_key=key, base_url=address, http_client=client)
     return Connection(AnthropicModel(name, provider=AnthropicProvider(anthropic_client=anthropic)), client.aclose)

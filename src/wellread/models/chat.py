@@ -161,7 +161,7 @@ class ChatModel:
                 self._check_end(response, reply)
                 if rest := reply.finish():
                     yield rest
-        except (WellreadError, Failure):
+        except (WellreadError, Failure, Warning):
             raise
         except Exception as problem:
             raise translate(problem, self.traits.where, request.sent, speaking=speaking) from None

@@ -137,6 +137,8 @@ def _api(problem: ModelAPIError, where: Where, words: str, *, speaking: bool) ->
         return Failure(ModelError(name, f"the provider failed: {words}"), again=problem.retry_after or True)
     if isinstance(problem, ModelConnectionError) and not speaking:
         return _unreachable(problem, where, words)
+    if isinstance(problem, ModelHTTPError) and 400 <= problem.status_code < 500:
+        return Failure(ModelError(name, words))
     return Failure(BrokenStream(name, f"the reply broke off ({words})"), again=True)
 
 

@@ -59,6 +59,7 @@ class Thinking:
         self._kept: list[str] | None = [] if begun else None
         self._trim = False
         self._orphaned = False
+        self._last = ""  # the visible character before the buffer
         self.restarted = False
 
     def feed(self, text: str) -> str:
@@ -102,12 +103,14 @@ class Thinking:
         match = _ANY.search(self._buffer)
         if match is None:
             ready = len(self._buffer) - self._maybe_mark()
+            self._last = self._buffer[:ready][-1:] or self._last
             self._emit(self._buffer[:ready])
             self._buffer = self._buffer[ready:]
             return False
         before, mark = self._buffer[: match.start()], match.group()
         self._buffer = self._buffer[match.end() :]
-        if (before or self._out).endswith("`"):  # a text about the mark, not the mark
+        quoted, self._last = (before[-1:] or self._last) == "`", ""
+        if quoted:  # a text about the mark, not the mark
             self._emit(before + mark)
             return True
         self._emit(before)

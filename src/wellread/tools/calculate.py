@@ -23,8 +23,11 @@ from math import (acos, asin, atan, atan2, ceil, comb, cos, cosh, degrees, e, ex
 ln = log
 """
 
-_SIGNS = str.maketrans({"×": "*", "·": "*", "⋅": "*", "÷": "/", "∶": "/", "−": "-", "–": "-", "^": "**", "π": "pi"})
-_SIGNS |= str.maketrans({"²": "**2", "³": "**3", "$": "", "€": "", "£": "", "\u00a0": " ", "\u202f": " "})
+_SIGNS = str.maketrans(
+    {"×": "*", "·": "*", "⋅": "*", "÷": "/", "∶": "/", "−": "-", "–": "-", "^": "**", "²": "**2", "³": "**3", "π": "pi"}
+    | dict.fromkeys("$€£", "")
+    | dict.fromkeys("\u00a0\u202f", " ")
+)
 _REWRITES = (
     (re.compile(r"(\d+(?:\.\d+)?)\s*%\s*of\b", re.IGNORECASE), r"(\1/100)*"),
     (re.compile(r"(\d+(?:\.\d+)?)\s*%(?=\s*(?:$|[-+*/),]))"), r"(\1/100)"),  # before an operand it is the remainder
@@ -65,9 +68,11 @@ def as_python(expression: str) -> str:
     for pattern, replacement in _REWRITES:
         text = pattern.sub(replacement, text)
     try:
-        ast.parse(text, mode="eval")
+        tree = ast.parse(text, mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise CalculationError(f"{expression.strip()[:100]!r} is not an arithmetic expression") from None
+    if isinstance(tree.body, ast.Tuple):
+        raise CalculationError("one expression at a time, with a point before decimals (3.5, not 3,5)")
     return text
 
 
