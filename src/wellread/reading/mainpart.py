@@ -40,6 +40,12 @@ def main_blocks(tree: Tree) -> list[Block]:
     return blocks or [block for block in below(tree.nodes[0]) if block.node.tag != "h1"]
 
 
+def all_blocks(tree: Tree) -> list[Block]:
+    """Every block, for documents that have nothing but a main text."""
+    _measure(tree.nodes)
+    return tree.blocks
+
+
 def _measure(nodes: list[Node]) -> None:
     for node in nodes:
         is_frame = node.tag in _LISTS or node.tag == "table"

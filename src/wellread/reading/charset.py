@@ -1,0 +1,64 @@
+"""Bytes to text: which encoding a page is really in."""
+
+from __future__ import annotations
+
+import codecs
+import re
+
+_MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+_DECLARED = re.compile(
+    rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([A-Za-z0-9_:.-]{2,40})|encoding=["']([A-Za-z0-9_:.-]{2,40})""", re.I
+)
+_HEAD = 4096
+_SAMPLE = 64 * 1024
+# Names that pages use for more than they mean, as browsers read them.
+_WIDER = {"ascii": "cp1252", "iso8859-1": "cp1252", "iso8859-9": "cp1254", "gb2312": "gb18030", "gbk": "gb18030"}
+_UNSAFE = frozenset({"utf-7", "idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefined", "rot13"})
+
+
+def decode(body: bytes, declared: str | None = None, *, markup: bool = True) -> str:
+    """The text of a page: by its mark, by what proves to be UTF-8, by what it declares, by its look."""
+    for mark, name in _MARKS:
+        if body.startswith(mark):
+            return body.decode(name, "replace")
+    if b"\0" in body[:_HEAD] or b"\x1b$" in body[:_SAMPLE]:  # UTF-16 and ISO-2022 look like ASCII with odd bytes
+        text = _by_name(body, declared) or _by_name(body, _named_inside(body))
+        if text is not None:
+            return text
+    try:
+        # text that is not UTF-8 is next to never valid UTF-8, whatever its server says
+        return body.decode("utf-8")
+    except UnicodeDecodeError as error:
+        cut_off = error.start >= len(body) - 3 and error.reason == "unexpected end of data"
+    if cut_off:
+        return body.decode("utf-8", "ignore")
+    for name in (declared, _named_inside(body) if markup else None):
+        text = _by_name(body, name)
+        if text is not None:
+            return text
+    return _by_look(body)
+
+
+def _named_inside(body: bytes) -> str | None:
+    match = _DECLARED.search(body[:_HEAD])
+    return (match.group(1) or match.group(2)).decode("ascii") if match else None
+
+
+def _by_name(body: bytes, name: str | None) -> str | None:
+    """None where the name is unknown, or a lie."""
+    try:
+        codec = codecs.lookup((name or "").strip("\"' "))
+    except (LookupError, ValueError):
+        return None
+    known = _WIDER.get(codec.name, codec.name)
+    if known in _UNSAFE or not getattr(codec, "_is_text_encoding", True):
+        return None
+    text = body.decode(known, "replace")
+    return text if text.count("\ufffd") * 200 <= len(text) else None
+
+
+def _by_look(body: bytes) -> str:
+    from charset_normalizer import from_bytes
+
+    best = from_bytes(body[:_SAMPLE]).best()
+    return body.decode(best.encoding if best else "cp1252", "replace")

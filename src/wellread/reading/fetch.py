@@ -1,0 +1,254 @@
+"""Pages over HTTP: politely, within limits, and only from where the guard lets us.
+
+A fetch that fails raises `ReadError` (or `Blocked`) and leaves nothing open; cancelling one closes its
+connection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import ssl
+import time
+from collections import OrderedDict
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from http.cookiejar import DefaultCookiePolicy
+from pathlib import Path
+
+import httpcore2
+import httpx2
+
+from wellread.errors import Blocked, ReadError
+from wellread.reading import robots, transport
+from wellread.reading.guard import Guard
+from wellread.reading.kinds import ACCEPTED
+
+_MB = 1024 * 1024
+_TEXTUAL = ("text/", "application/xhtml", "application/xml", "application/json")
+_UNREADABLE = ("image/", "audio/", "video/", "font/")
+_CHARSET = re.compile(r"charset\s*=\s*[\"']?([^\s\"';,]{1,40})", re.IGNORECASE)
+_ROBOTS_SECONDS = 10.0
+_ROBOTS_KEPT = 3600.0  # seconds
+_HOSTS_KEPT = 1024
+_FAILURES = (
+    httpx2.HTTPError,
+    httpx2.InvalidURL,
+    httpx2.StreamError,
+    httpcore2.NetworkError,
+    httpcore2.ProtocolError,
+    httpcore2.TimeoutException,
+    httpcore2.UnsupportedProtocol,
+    httpcore2.ConnectionNotAvailable,
+    ssl.SSLError,
+    OSError,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one page may cost. Sizes are of the body as unpacked."""
+
+    seconds: float = 20.0
+    text_bytes: int = 10 * _MB
+    document_bytes: int = 50 * _MB
+    redirects: int = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """A body and what its server says about it; `url` is where it was in the end."""
+
+    url: str
+    body: bytes
+    content_type: str
+    charset: str | None
+
+
+def user_agent() -> str:
+    """Who we are; `WELLREAD_CONTACT` adds an address that a site's operator can write to."""
+    from importlib.metadata import version
+
+    contact = "".join(c for c in os.environ.get("WELLREAD_CONTACT", "") if c.isprintable() and c.isascii()).strip()
+    return f"wellread/{version('wellread')} (answer engine{'; ' + contact if contact else ''})"
+
+
+class Fetcher:
+    """Fetches pages; one for a run, closed at its end."""
+
+    def __init__(
+        self,
+        guard: Guard,
+        *,
+        cache: Path | None = None,
+        ignore_robots: bool = False,
+        limits: Limits | None = None,
+        concurrency: int = 32,
+        per_host: int = 6,
+    ) -> None:
+        self._guard = guard
+        self._limits = limits or Limits()
+        self._ignore_robots = ignore_robots
+        self._cache = cache
+        self._concurrency = concurrency
+        self._per_host = per_host
+        self._slots = asyncio.Semaphore(concurrency)
+        self._hosts: OrderedDict[str, asyncio.Semaphore] = OrderedDict()
+        self._rules: OrderedDict[str, tuple[float, robots.Rules]] = OrderedDict()
+        self._asking: dict[str, asyncio.Lock] = {}
+        self._client: httpx2.AsyncClient | None = None
+
+    async def fetch(self, url: str) -> Fetched:
+        """The page behind an address, redirects followed; raises `ReadError`."""
+        target = self._guard.check(url)
+        async with self._turn(target):
+            try:
+                async with asyncio.timeout(self._limits.seconds):
+                    return await self._follow(target, url)
+            except TimeoutError as error:
+                raise ReadError(url, f"took longer than {self._limits.seconds:g} s") from error
+            except _FAILURES as error:
+                raise ReadError(url, _reason(error)) from error
+
+    async def aclose(self) -> None:
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
+
+    @asynccontextmanager
+    async def _turn(self, url: httpx2.URL) -> AsyncGenerator[None]:
+        """So many at once, and few of them at one host, unless the host is our own."""
+        if self._guard.allows(url.host, _port(url)):
+            async with self._slots:
+                yield
+            return
+        host = self._hosts.setdefault(url.host, asyncio.Semaphore(self._per_host))
+        self._hosts.move_to_end(url.host)
+        if len(self._hosts) > _HOSTS_KEPT:
+            self._hosts.popitem(last=False)
+        async with host, self._slots:
+            yield
+
+    async def _follow(self, target: httpx2.URL, asked: str) -> Fetched:
+        for _ in range(self._limits.redirects + 1):
+            target = self._guard.check(str(target))
+            await self._ask_robots(target, asked)
+            async with self._response(target) as response:
+                following = _redirect(response)
+                if following is None:
+                    return await self._body(response, str(target), asked)
+                target = following
+        raise ReadError(asked, f"more than {self._limits.redirects} redirects")
+
+    @asynccontextmanager
+    async def _response(self, url: httpx2.URL) -> AsyncGenerator[httpx2.Response]:
+        if self._client is None:
+            self._client = self._build()
+        request = self._client.build_request("GET", url.copy_with(fragment=None))
+        response = await self._client.send(request, stream=True, follow_redirects=False)
+        try:
+            yield response
+        finally:
+            await response.aclose()
+
+    def _build(self) -> httpx2.AsyncClient:
+        client = httpx2.AsyncClient(
+            transport=transport.build(self._guard, self._cache, connections=self._concurrency),
+            headers={"User-Agent": user_agent(), "Accept": ACCEPTED, "Accept-Language": "en, *;q=0.5"},
+            timeout=self._limits.seconds,
+            trust_env=False,
+        )
+        client.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=[]))  # nobody follows us from page to page
+        return client
+
+    async def _body(self, response: httpx2.Response, url: str, asked: str) -> Fetched:
+        if response.status_code >= 400 or response.status_code == 204:
+            raise ReadError(asked, f"the server answers {response.status_code} {response.reason_phrase}".rstrip())
+        content_type = response.headers.get("content-type", "")
+        kind = content_type.strip().lower()
+        if kind.startswith(_UNREADABLE):
+            raise ReadError(asked, f"this is no text we can read ({content_type.partition(';')[0]})")
+        limit = self._limits.text_bytes if kind.startswith(_TEXTUAL) else self._limits.document_bytes
+        body = await _read(response, limit)
+        if len(body) > limit:
+            raise ReadError(asked, f"larger than {limit / _MB:g} MB")
+        charset = _CHARSET.search(content_type)
+        return Fetched(url, body, content_type, charset.group(1) if charset else None)
+
+    async def _ask_robots(self, url: httpx2.URL, asked: str) -> None:
+        if self._ignore_robots:
+            return
+        origin = f"{url.scheme}://{url.netloc.decode('ascii')}"
+        async with self._asking.setdefault(origin, asyncio.Lock()):
+            known = self._rules.get(origin)
+            if known is None or known[0] < time.monotonic():
+                rules = await self._robots(httpx2.URL(origin + "/robots.txt"))
+                self._rules[origin] = (time.monotonic() + _ROBOTS_KEPT, rules)
+                self._forget_old()
+            else:
+                rules = known[1]
+        if not rules.allows(url.raw_path.decode("ascii")):
+            raise Blocked(asked, "its robots.txt asks programs not to read it (--ignore-robots for your own site)")
+
+    def _forget_old(self) -> None:
+        while len(self._rules) > _HOSTS_KEPT:
+            origin, _ = self._rules.popitem(last=False)
+            self._asking.pop(origin, None)
+
+    async def _robots(self, url: httpx2.URL) -> robots.Rules:
+        """A site without the file allows everything; one that cannot tell is left alone."""
+        try:
+            async with asyncio.timeout(_ROBOTS_SECONDS):
+                for _ in range(5):
+                    async with self._response(self._guard.check(str(url))) as response:
+                        following = _redirect(response)
+                        if following is None:
+                            return await _rules(response)
+                        url = following
+        except Blocked:
+            return robots.EVERYTHING  # its robots.txt is somewhere we do not go; the page has its own check
+        except (*_FAILURES, TimeoutError):
+            return robots.NOTHING
+        return robots.EVERYTHING
+
+
+async def _rules(response: httpx2.Response) -> robots.Rules:
+    if response.status_code >= 500:
+        return robots.NOTHING
+    if response.status_code >= 400:
+        return robots.EVERYTHING
+    return robots.parse((await _read(response, robots.MAX_BYTES)).decode("utf-8", "replace"))
+
+
+async def _read(response: httpx2.Response, limit: int) -> bytes:
+    """The body as unpacked, or a little more than the limit of it."""
+    body = bytearray()
+    async for part in response.aiter_bytes():
+        body += part[: limit + 1 - len(body)]
+        if len(body) > limit:
+            break
+    return bytes(body)
+
+
+def _redirect(response: httpx2.Response) -> httpx2.URL | None:
+    if response.status_code not in {301, 302, 303, 307, 308}:
+        return None
+    location = response.headers.get("location", "").strip()
+    if not location:
+        return None
+    return response.request.url.join(location)
+
+
+def _port(url: httpx2.URL) -> int:
+    return (443 if url.scheme == "https" else 80) if url.port is None else url.port
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, httpx2.ConnectTimeout | httpcore2.ConnectTimeout):
+        return "no connection in time"
+    if isinstance(error, httpx2.DecodingError):
+        return "the body cannot be unpacked"
+    text = " ".join(str(error).split())
+    return f"{text or type(error).__name__}"[:300]
