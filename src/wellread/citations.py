@@ -28,7 +28,7 @@ _TABLE_RULE = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)*\Z")
 _LIST_ITEM = re.compile(r"[ \t]*(?:[-*+•‣◦·–]|\d{1,3}[.)])[ \t]")
 T = TypeVar("T", Marker, Link)
 
-_STOPS = (".", "!", "?", "。", "！", "？")
+_STOPS = (".", "!", "?", "…", "。", "！", "？", "؟", "।")
 _ASKS = ("?", "？", "؟")
 
 
@@ -90,10 +90,12 @@ def _weigh(claim: _Claim, cited: tuple[int, ...], evidence: Evidence) -> tuple[t
     citations = _best_of_each(citations, claim.linked)
     if verbatim:
         return tuple(citations), all(verbatim)
+    found = union(window.bits | evidence.sources[number].beside(asked) for number, window in windows.items())
     carried = (
-        asked.share(union(window.bits for window in windows.values())) >= THRESHOLD
+        union(window.bits for window in windows.values()) > 0  # a title alone carries nothing
+        and asked.share(found) >= THRESHOLD
         and not evidence.lacks(claim.words, cited)
-        and not evidence.negates(claim.words, windows)
+        and not evidence.negates(asked, windows, held)
         and not evidence.misplaces(asked, held)
     )
     return tuple(citations), carried
@@ -147,7 +149,7 @@ def _body(text: str, start: int, end: int, inside: Iterable[Link]) -> str:
         bracketed = before.endswith("(") and text.startswith(")", link.end)
         parts.append(before.removesuffix("(") if bracketed else before)
         # in brackets or behind the stop a link only names its source
-        parts.append("" if bracketed or before.rstrip().endswith(_STOPS) else link.text)
+        parts.append("" if bracketed or before.rstrip(" \t\n\"'”’»)").endswith(_STOPS) else link.text)
         position = link.end + bracketed
     parts.append(text[position:end])
     return strip_markers("".join(parts)).strip()

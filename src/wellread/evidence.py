@@ -66,6 +66,7 @@ class Source:
         self.forms = around.forms.union(*(words.forms for words in self.words))
         self.counts = around.counts.union(*(words.counts for words in self.words))
         self.acronyms = set(around.acronyms).union(*(words.acronyms for words in self.words))
+        self.around = around.content.keys()
         self._whole = {passage.text[start:end]: (start, end) for start, end in reversed(self.spans)}
 
     def held(self, asked: Asked) -> dict[int, int]:
@@ -75,6 +76,10 @@ class Source:
             for place in self.places.get(key, ()):
                 held[place] = held.get(place, 0) | 1 << bit
         return held
+
+    def beside(self, asked: Asked) -> int:
+        """Which keys the passage's title, date and address hold."""
+        return union(1 << bit for bit, key in enumerate(asked.keys) if key in self.around)
 
     def window(self, asked: Asked, held: Mapping[int, int]) -> Window:
         """The one to three sentences that hold most of the claim; the fewest that do, then the first."""
@@ -100,9 +105,11 @@ class Source:
         text = self.passage.text
         bare = sentence.strip(_QUOTE_MARKS)
         core = bare.rstrip(".。")
+        if core not in text:  # a part of a sentence starts with a capital letter only in the answer
+            bare, core = bare[:1].lower() + bare[1:], core[:1].lower() + core[1:]
         if not core or core not in text:
             return None
-        for wanted in (sentence, bare, core):
+        for wanted in dict.fromkeys((sentence, bare, core)):
             if wanted in self._whole:
                 return self._whole[wanted]
             # a few words alone may stand anywhere; which place carries them, the window tells better
@@ -150,16 +157,23 @@ class Evidence:
             for name in words.names
         )
 
-    def negates(self, words: Words, windows: Mapping[int, Window]) -> bool:
-        """Whether the passages deny what the sentence asserts, or assert what it denies."""
-        asserted: set[str] = set()
-        negated: set[str] = set()
-        for number, window in windows.items():
-            for other in self.sources[number].words[window.first : window.last + 1]:
-                asserted.update(other.content.keys() - other.negated)
-                negated.update(other.negated)
-        plain = words.content.keys() - words.negated
-        return bool((words.negated & asserted) - negated or (plain & negated) - asserted)
+    def negates(self, asked: Asked, windows: Mapping[int, Window], held: Mapping[int, Mapping[int, int]]) -> bool:
+        """Whether the passages deny what the sentence asserts, or assert what it denies. For each word, the
+        sentences decide that have it and are most like the claim."""
+        near = [
+            (asked.share(held[number].get(place, 0)), self.sources[number].words[place])
+            for number, window in windows.items()
+            for place in range(window.first, window.last + 1)
+        ]
+        top = max((share for share, _ in near), default=0.0)
+        if top and all(other.denies != asked.words.denies for share, other in near if share >= top - 1e-9):
+            return True
+        for key in asked.words.content:
+            having = [(share, key in other.negated) for share, other in near if key in other.content]
+            top = max((share for share, _ in having), default=0.0)
+            if having and all(negated != (key in asked.words.negated) for share, negated in having if share >= top - 1e-9):
+                return True
+        return False
 
     def misplaces(self, asked: Asked, held: Mapping[int, Mapping[int, int]]) -> bool:
         """Whether the passages give a number of the sentence to something else: the sentences most like it
@@ -175,9 +189,9 @@ class Evidence:
             return False
         said = union(bits & facts for _, bits in alike)
         for key in asked.words.numbers:
-            if not any(_has_number(other.counts, key) for other, _ in alike) and not any(
-                bits & facts & ~said and _has_number(other.counts, key) for other, bits in near
-            ):
+            holders = [(other, bits) for other, bits in near if _has_number(other.counts, key)]
+            there = any(pair in alike for pair in holders)
+            if holders and not there and not any(bits & facts & ~said for _, bits in holders):
                 return True
         return False
 

@@ -75,8 +75,9 @@ NEGATORS = _set("""
 """)
 NOT_NEGATING = _set("only just merely until least less fewer more doubt matter")  # "not only", "no doubt"
 SKIPPED_BY_NEGATION = _set("longer yet ever really actually fully entirely completely always simply directly even")
-# "It is not true that …": words behind one of these are not what the sentence says.
-DENIALS = NEGATORS | _set("false falsely myth myths wrong wrongly untrue denied denies disputed didn doesn isn wasn couldn")
+# What a sentence with one of these reports, it does not say.
+DENYING = _set("false falsely myth myths untrue incorrect incorrectly wrongly mistakenly misconception hoax denied denies")
+DENIALS = NEGATORS | DENYING | _set("didn doesn isn wasn aren weren couldn hasn hadn")  # as \w+ cuts "isn't"
 
 # --- sentences that state nothing ---
 

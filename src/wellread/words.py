@@ -31,7 +31,7 @@ _URL = re.compile(r"https?://\S+")
 _ISO_DATE = re.compile(r"(?<!\d)\d{4}-(\d\d)-\d\d(?!\d)")
 _KATAKANA = re.compile(r"[\u30a1-\u30fa\u30fc]{3,}")
 _SMALL_DIGITS = str.maketrans({c: f" {d} " for row in ("⁰¹²³⁴⁵⁶⁷⁸⁹", "₀₁₂₃₄₅₆₇₈₉") for d, c in enumerate(row)})
-_OPENING = frozenset(":.!?|\n")  # a capital letter after these proves nothing
+_OPENING = frozenset(":!?|\n")  # a capital letter after these proves nothing
 _QUOTES = frozenset('"“„«')  # nor after these, where they follow another stop
 
 
@@ -45,6 +45,7 @@ class Words:
     numbers: dict[str, None] = field(default_factory=dict[str, None])  # "#1610"; those that must be found
     counts: set[str] = field(default_factory=set[str])  # every number, also "one" and "first"
     negated: set[str] = field(default_factory=set[str])  # the stem behind a "not"
+    denies: bool = False  # calls something false or not true
     acronyms: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])  # "un": united, nations
 
 
@@ -67,7 +68,9 @@ def read(text: str) -> Words:
     _read_content(tokens, words)
     for match in _ISO_DATE.finditer(text):
         if 1 <= int(match[1]) <= 12:
-            words.forms.add(lexicon.MONTHS[int(match[1]) - 1])
+            month = lexicon.MONTHS[int(match[1]) - 1]
+            words.forms.add(month)
+            words.content[stem(month)] = None
     return words
 
 
@@ -202,6 +205,7 @@ def _read_content(tokens: list[_Token], words: Words) -> None:
         elif denied and keys and token.form not in lexicon.SKIPPED_BY_NEGATION:
             words.negated.add(keys[0])
             denied = False
+    words.denies = "true" in words.negated or not words.forms.isdisjoint(lexicon.DENYING)
 
 
 def _keys(tokens: list[_Token], index: int, words: Words) -> tuple[list[str], int]:

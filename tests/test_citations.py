@@ -1,0 +1,326 @@
+"""Which sentences of an answer are carried by what they cite, and by which words."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from wellread.citations import check, sentences
+from wellread.types import Passage, Sentence
+
+GALILEO = Passage(
+    "galileo",
+    "Galileo Galilei was born in Pisa on 15 February 1564. In January 1610 he discovered four moons of Jupiter with a "
+    "telescope: Io, Europa, Ganymede and Callisto. He did not discover Saturn's moons. "
+    "About 1,000 copies of his book were printed. He died near Florence in 1642.",
+    title="Galileo (astronomer)",
+    url="https://en.wikipedia.org/wiki/Galileo_(astronomer)",
+    source="wikipedia",
+)
+PLANETS = Passage(
+    "planets",
+    "Jupiter has 95 known moons. Saturn has 146 moons. Ganymede is the largest moon of Jupiter, with a diameter of 5,268 "
+    "kilometres. Io is not the largest moon. Nearly 1.5 million people watched NASA's broadcast in the 1960s.",
+    title="Planets and their moons",
+    url="https://example.org/planets",
+    published="2023-06-05",
+)
+AGENCY = Passage(
+    "agency",
+    "The National Aeronautics and Space Administration was founded in 1958. The agency works with Italy and the U.S. Navy.",
+)
+CHINESE = Passage("chinese", "伽利略于1610年发现了木星的四颗卫星。木星是太阳系最大的行星。", title="伽利略")
+JAPANESE = Passage("japanese", "ガリレオは木星の衛星ガニメデを発見した。土星には多くの衛星がある。")
+GERMAN = Passage("german", "Die Donau fließt durch Wien. Sie ist nicht der längste Fluss Europas.")
+PASSAGES = {1: GALILEO, 2: PLANETS, 3: AGENCY, 4: CHINESE, 5: JAPANESE, 6: GERMAN}
+
+CARRIED = [
+    "Galileo discovered four moons of Jupiter in 1610 [1].",
+    "Galileo discovered 4 moons of Jupiter in January 1610. [1]",
+    "In 1610, four of Jupiter's moons were discovered by Galileo[1].",
+    "Galileo Galilei was born in Pisa on February 15, 1564 [1].",
+    "GALILEO was born in Pisa 【1】.",
+    "Four moons were discovered with a telescope [source 1].",
+    "He printed about 1000 copies of the book [1].",
+    "One thousand copies of his book were printed [1].",
+    "He was born in 1564 and died in 1642 [1].",
+    "He did not discover Saturn's moons [1].",
+    "He didn't discover Saturn's moons [1].",
+    "Jupiter has 95 moons and Saturn has 146 moons [2].",
+    "Jupiter has ninety-five moons [2].",
+    "The largest moon of Jupiter is Ganymede [2].",
+    "Ganymede has a diameter of 5268 kilometres [2].",
+    "Galileo discovered Ganymede [1], the largest moon of Jupiter [2].",
+    "Io isn't the largest moon [2].",
+    "1,500,000 people watched the NASA broadcast [2].",
+    "People watched the broadcast of NASA in the 1960s [2].",
+    "NASA was founded in 1958 [3].",
+    "The agency works with the Italian side and the US Navy [3].",
+    "Callisto [1].",
+    "Ganymède est le largest moon de Jupiter [2].",
+    "Jupiter has 95 known moons, published in June 2023 [2].",
+    "According to [Wikipedia](https://en.wikipedia.org/wiki/Galileo_(astronomer)), Galileo was born in Pisa.",
+    "[Galileo](https://en.wikipedia.org/wiki/Galileo_(astronomer)) was born in Pisa in 1564.",
+    "Galileo died near Florence. ([Galileo, an article](http://en.wikipedia.org/wiki/Galileo_%28astronomer%29#Death))",
+    "Saturn has 146 moons [2][99].",
+    "- **Ganymede** has a diameter of 5,268 kilometres [2]",
+    "伽利略于1610年发现了木星的四颗卫星。[4]",
+    "1610年伽利略发现了木星的卫星[4]。",
+    "木星の衛星ガニメデを発見した[5]。",
+    "Die Donau fließt durch Wien [6].",
+]
+NOT_CARRIED = [
+    "Galileo discovered five moons of Jupiter in 1610 [1].",
+    "Galileo discovered four moons of Jupiter in 1611 [1].",
+    "Galileo discovered 44 moons of Jupiter in January 1610 [1].",
+    "Galileo Galilei was born in Padua on 15 February 1564 [1].",
+    "Galileo Galilei was born in Pisa on 16 February 1564 [1].",
+    "Galileo Galilei was born in Pisa on 15 March 1564 [1].",
+    "Zorblax discovered four moons of Jupiter in 1610 [1].",
+    "Simon Marius discovered four moons of Jupiter in 1610 [1].",
+    "Marius, a German, discovered four moons of Jupiter [1].",
+    "Galileo and Marius discovered four moons of Jupiter [1].",
+    "Marius's telescope showed four moons of Jupiter [1].",
+    "Galileo discovered four moons of Jupiter in 1610.",
+    "Galileo discovered four moons of Jupiter in 1610 [99].",
+    "Galileo discovered four moons of Jupiter in 1610 [2].",
+    "Galileo discovered Saturn's moons [1].",
+    "Galileo did not discover four moons of Jupiter [1].",
+    "Galileo never discovered four moons of Jupiter [1].",
+    "About 10,000 copies of his book were printed [1].",
+    "Jupiter has 146 moons [2].",
+    "Saturn has 95 moons [2].",
+    "Io is the largest moon [2].",
+    "Ganymede isn't the largest moon of Jupiter [2].",
+    "Ganymede has a diameter of 5,628 kilometres [2].",
+    "Nearly 1.5 billion people watched the broadcast [2].",
+    "People watched the broadcast of NASA in the 1970s [2].",
+    "ESA was founded in 1958 [3].",
+    "The weather was lovely and everybody enjoyed cheap coffee [1].",
+    "Yes [1].",
+    "伽利略于1611年发现了木星的四颗卫星。[4]",
+    "木星の衛星カリストを発見した[5]。",
+    "Die Donau fließt durch Graz [6].",
+    "Sie ist der längste Fluss Europas [6].",
+    "[Marius](https://en.wikipedia.org/wiki/Galileo_(astronomer)) was born in Pisa in 1564.",
+    "[Galileo](https://example.org/other) was born in Pisa.",
+]
+
+
+def only(text: str) -> Sentence:
+    found = check(text, PASSAGES)
+    assert len(found) == 1
+    return found[0]
+
+
+@pytest.mark.parametrize("text", CARRIED)
+def test_carried(text: str) -> None:
+    sentence = only(text)
+    assert sentence.supported
+    assert sentence.citations
+    assert any(citation.quote for citation in sentence.citations)
+
+
+@pytest.mark.parametrize("text", NOT_CARRIED)
+def test_not_carried(text: str) -> None:
+    assert not only(text).supported
+
+
+@pytest.mark.parametrize(
+    ("text", "number", "quote"),
+    [
+        ("Galileo died near Florence [1].", 1, "He died near Florence in 1642."),
+        ("“Saturn has 146 moons.” [2]", 2, "Saturn has 146 moons."),
+        ("> Saturn has 146 moons [2].", 2, "Saturn has 146 moons."),
+        ("with a telescope: Io, Europa, Ganymede and Callisto [1]", 1, "with a telescope: Io, Europa, Ganymede and Callisto"),
+        (
+            "Ganymede is the biggest of them [2].",
+            2,
+            "Ganymede is the largest moon of Jupiter, with a diameter of 5,268 kilometres.",
+        ),
+        ("木星是太阳系最大的行星[4]。", 4, "木星是太阳系最大的行星。"),
+        ("Dogs chase cats [2].", 2, ""),
+    ],
+)
+def test_the_words_that_carry(text: str, number: int, quote: str) -> None:
+    (citation,) = only(text).citations
+    assert (citation.number, citation.quote) == (number, quote)
+
+
+def test_support_is_the_share_that_was_found() -> None:
+    whole, half, none = (
+        only(text).citations[0].support for text in ("Saturn has moons [2].", "Saturn has gold [2].", "Gold [2].")
+    )
+    assert whole == 1.0
+    assert 0.0 < half < 1.0
+    assert none == 0.0
+
+
+def test_several_passages_carry_a_sentence_together() -> None:
+    sentence = only("Galileo died near Florence and NASA was founded in 1958 [1][3].")
+    assert sentence.supported
+    assert [citation.number for citation in sentence.citations] == [1, 3]
+    assert all(0 < citation.support < 1 for citation in sentence.citations)
+
+
+def test_of_a_linked_page_the_piece_that_carries_is_cited() -> None:
+    pieces = {
+        n: Passage(str(n), text, url="https://a.org/p") for n, text in ((1, "Cats sleep a lot."), (2, "Dogs bark at night."))
+    }
+    (sentence,) = check("[Dogs](https://www.a.org/p/) bark at night.", pieces)
+    assert sentence.supported
+    assert [citation.number for citation in sentence.citations] == [2]
+
+
+def test_words_behind_a_denial_are_no_quotation() -> None:
+    passages = {1: Passage("a", "It is not true that the Great Wall can be seen from the Moon.")}
+    (sentence,) = check("The Great Wall can be seen from the Moon [1].", passages)
+    assert not sentence.supported
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# The moons of Jupiter\n\nSaturn has 146 moons [2].",
+        "**The largest moon**\n\nSaturn has 146 moons [2].",
+        "Here is what I found:\n\n- Saturn has 146 moons [2].",
+        "How many moons has Saturn? Saturn has 146 moons [2].",
+        "Saturn has 146 moons [2].\n\n---\n\nSources:\n\n- [2] Planets and their moons\n- [Planets](https://example.org/planets)",
+        "Saturn has 146 moons [2].\n\nI could not find an answer about the rest.",
+        "Saturn has 146 moons [2].\n\nThe passages do not say more about Saturn.",
+        "| Planet | Moons |\n|---|---:|\n| Saturn | 146 [2] |",
+    ],
+)
+def test_what_states_nothing_needs_no_citation(text: str) -> None:
+    assert all(sentence.supported for sentence in check(text, PASSAGES))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# Marius found 500 moons\n\nSaturn has 146 moons [2].",
+        "Did you know that Saturn has 500 moons? Saturn has 146 moons [2].",
+        "Here is what Marius found:\n\n- Saturn has 146 moons [2].",
+        "The results of Saturn were not good.\n\nSaturn has 146 moons [2].",
+    ],
+)
+def test_a_form_that_states_nothing_hides_no_fact(text: str) -> None:
+    assert [sentence.supported for sentence in check(text, PASSAGES)] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("text", "supported"),
+    [
+        ("Galileo was born in Pisa. He died near Florence in 1642 [1].", [True, True]),
+        ("Galileo was born in Pisa. He saw Io. He died near Florence [1].", [True, False, True]),
+        ("Galileo was born in Padua. He died near Florence [1].", [False, True]),
+        ("Galileo was born in Pisa.\n\nHe died near Florence [1].", [False, True]),
+        ("Galileo was born in Pisa. He died near Florence [1]. He was old.", [False, True, False]),
+        ("He died near Florence [1]. Galileo was born in Pisa.", [True, False]),
+        ("Galileo was born in Pisa [99]. He died near Florence [1].", [False, True]),
+        ("Galileo discovered four moons:\n- Io [1]\n- Europa [1]", [True, True, True]),
+        ("The moons that Galileo discovered are [1]:\n- Io\n- Europa\n- Titan", [True, True, True, False]),
+    ],
+)
+def test_a_sentence_borrows_the_citation_at_the_end_of_its_paragraph(text: str, supported: list[bool]) -> None:
+    found = check(text, PASSAGES)
+    assert [sentence.supported for sentence in found] == supported
+    assert all(sentence.citations for sentence in found if sentence.supported)
+
+
+def test_spans_and_texts_agree() -> None:
+    text = "# Moons\n\nSaturn has 146 moons. [2] And so on [1, 2].\n- Io [1]"
+    for sentence in check(text, PASSAGES):
+        assert text[sentence.start : sentence.end] == sentence.text
+
+
+def test_nothing_to_check() -> None:
+    assert check("", PASSAGES) == []
+    assert check(" \n ", {}) == []
+    (sentence,) = check("Saturn has 146 moons [2].", {})
+    assert (sentence.supported, sentence.citations) == (False, ())
+    (sentence,) = check("Saturn has 146 moons [1].", {1: Passage("empty", "")})
+    assert (sentence.supported, sentence.citations[0].quote) == (False, "")
+
+
+WORDS = "river mountain tiger yellow quietly jumps builds ancient bridge stone music window garden village teacher".split()  # noqa: SIM905
+NAMES = ["Anna", "Berlin", "Dr. Weber", "J. S. Bach", "Zürich", "Łódź", "São Paulo", "the U.S. Navy", "Åsa"]
+NUMBERS = ["3", "3.14", "1,000", "1610", "42 %", "$2.5 million", "1/2", "15 May 1990", "0.5"]
+SENTENCE = st.tuples(
+    st.sampled_from(NAMES),
+    st.lists(st.sampled_from(WORDS), min_size=2, max_size=6, unique=True),
+    st.sampled_from(NUMBERS),
+    st.sampled_from([".", "!", "…", ".)"]),
+).map(lambda parts: f"{parts[0][0].upper()}{parts[0][1:]} {' '.join(parts[1])} {parts[2]} e.g. {parts[1][0]}{parts[3]}")
+PASSAGE = st.lists(SENTENCE, min_size=1, max_size=6, unique=True).map(" ".join)
+MARKS = st.sampled_from([" [1]", "[1]", " [1][2]", " [1, 2]", " [1-2] [99]", " 【1】", " [x](https://a.org/1)"])
+
+
+@given(PASSAGE, PASSAGE, MARKS, st.data())
+def test_a_quoted_sentence_is_always_carried(first: str, second: str, mark: str, data: st.DataObject) -> None:
+    passages = {1: Passage("1", first, url="https://a.org/1"), 2: Passage("2", second)}
+    start, end = data.draw(st.sampled_from(sentences(first)))
+    quoted = first[start:end]
+    (sentence,) = check(quoted + mark, passages)
+    assert sentence.supported
+    assert sentence.citations[0].quote == quoted
+    assert sentence.citations[0].support == 1.0
+
+
+@given(PASSAGE, st.sampled_from(["Quimby", "in 1777", "Mrs. Xanthippe", "7,777", "Ördög"]), MARKS, st.data())
+def test_a_made_up_name_or_number_is_never_carried(text: str, lie: str, mark: str, data: st.DataObject) -> None:
+    start, end = data.draw(st.sampled_from(sentences(text)))
+    words = text[start:end].split(" ")
+    place = data.draw(st.integers(2, len(words) - 1))
+    assume(not words[place - 1].endswith("."))
+    told = " ".join([*words[:place], lie, *words[place:]])
+    found = check(told + mark, {1: Passage("1", text, url="https://a.org/1")})
+    assert not all(sentence.supported for sentence in found)
+
+
+@given(st.text(max_size=200), st.text(max_size=300), st.text(max_size=300))
+@example("x [1] 【2】[1-2]", "x", "")
+def test_any_text_is_checked_without_error(answer: str, first: str, second: str) -> None:
+    passages = {1: Passage("1", first, title=second, url="http://[bad"), 2: Passage("2", second)}
+    text = f"{answer} [1][2] {answer}\n\n{answer}"
+    found = check(text, passages)
+    assert found == check(text, passages)
+    for sentence in found:
+        assert text[sentence.start : sentence.end] == sentence.text
+        for citation in sentence.citations:
+            assert 0 <= citation.start <= citation.end <= len(citation.passage.text)
+            assert 0.0 <= citation.support <= 1.0
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=("Cs",)), min_size=1, max_size=120))
+def test_any_passage_sentence_can_be_quoted(text: str) -> None:
+    assume("[" not in text and "`" not in text and "【" not in text and "［" not in text and "\n" not in text)
+    for start, end in sentences(text):
+        quoted = text[start:end]
+        assume(quoted[0].isalpha() and len(sentences(quoted + " [1]")) == 1)
+        (sentence,) = check(f"{quoted} [1]", {1: Passage("1", text)})
+        assert sentence.supported
+        assert sentence.citations[0].quote == quoted
+
+
+def test_a_long_answer_takes_time_in_proportion() -> None:
+    passages = {
+        n: Passage(
+            str(n), " ".join(f"Person{i} Name{n} built {i * 7 + n} houses near the river in {1800 + i}." for i in range(20))
+        )
+        for n in range(1, 21)
+    }
+
+    def seconds(count: int) -> float:
+        text = " ".join(
+            f"Person{k % 20} Name{k % 19} built {k} houses in {1800 + k % 20} [{k % 20 + 1}][{k % 7 + 1}]." for k in range(count)
+        )
+        begun = time.process_time()
+        assert len(check(text, passages)) == count
+        return time.process_time() - begun
+
+    seconds(10)
+    assert seconds(1000) < 30 * seconds(100) + 0.1
