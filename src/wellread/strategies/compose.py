@@ -21,7 +21,7 @@ from wellread.strategies.attribution import Attribution
 from wellread.strategies.extract import extractive
 from wellread.types import Answer, Completion, Message, Prompt
 
-__all__ = ["Brief", "Detail", "Draft", "compose", "extractive", "finished", "unsure"]
+__all__ = ["Brief", "Detail", "Draft", "compose", "cut_short", "extractive", "finished", "unsure"]
 
 Detail = Literal["brief", "full"]
 _DECLINED = re.compile(r"[*_#>\s]*no answer\b[*_\s]*(?:[:.–—-]+|\n|\Z)[*_\s]*", re.IGNORECASE)
@@ -96,13 +96,13 @@ async def compose(run: Run, brief: Brief, spent: BudgetExhausted | None = None) 
     """The answer. With `spent`, a budget has run out before and the outcome says so."""
     draft = Draft(run)
     if not any(block.strip() for block in brief.material):
-        return _cut_short(run, draft, spent) if spent else unsure(run, brief.missing, brief.tried)
+        return cut_short(run, draft, spent) if spent else unsure(run, brief.missing, brief.tried)
     try:
         completion = await _write(run, brief, draft)
     except BudgetExhausted as problem:
         if spent is None:
             run.emit(Exhausted(problem.limit))
-        return _cut_short(run, draft, spent or problem)
+        return cut_short(run, draft, spent or problem)
     return finished(run, draft, completion, brief.tried, spent)
 
 
@@ -118,7 +118,7 @@ def finished(
         return unsure(run, f"what was found does not answer it: {missing}", tried)
     if not draft.text and spent is None:
         return unsure(run, "the model gave no usable answer", tried)
-    return _cut_short(run, draft, spent) if spent else run.answer(draft.text)
+    return cut_short(run, draft, spent) if spent else run.answer(draft.text)
 
 
 def unsure(run: Run, why: str, tried: Sequence[str] = ()) -> Answer:
@@ -136,7 +136,7 @@ def _reason(why: str, tried: Sequence[str]) -> str:
     return f"{why}; searched for {shown}{more}"
 
 
-def _cut_short(run: Run, draft: Draft, problem: BudgetExhausted) -> Answer:
+def cut_short(run: Run, draft: Draft, problem: BudgetExhausted) -> Answer:
     """What there is when a budget ends: the words that came, and quotations when those carry nothing."""
     draft.close()
     if draft.text and draft.text[-1] not in ".!?…]。！？":

@@ -34,13 +34,12 @@ from wellread.strategies.followup import stand_alone
 from wellread.strategies.roles import Roles
 from wellread.strategies.study import Study
 from wellread.strategies.toolcalls import Conversation
-from wellread.strategies.transcript import Transcript
+from wellread.strategies.transcript import Transcript, make_room
 from wellread.types import Completion, Hit, Message, Passage, Prompt
 
 _TAG = "search_query"
 _STOP = "</search_query>"
 _REMINDERS = 2
-_LEAST_SPACE = 200  # tokens; a page in less than that says nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +130,7 @@ class Iterative:
     async def _with_text(self, run: Run, study: Study, model: Model) -> None:
         transcript = Transcript(self._opening(run, study, "iterative"), model.capabilities.continues)
         left, reminders = self.params.max_tokens, _REMINDERS
-        while left > 0 and self._make_room(run, model, transcript, left):
+        while left > 0 and make_room(run, model, transcript, left):
             prompt = Prompt(transcript.messages(), (_STOP,), left, self.params.temperature)
             completion = await run.complete(prompt, role="search", model=model)
             left -= generated(model, completion)
@@ -171,7 +170,7 @@ class Iterative:
     async def _with_tools(self, run: Run, study: Study, model: Model) -> None:
         talk = Conversation(self._opening(run, study, "iterative-tools"), study.question, run.source.hint)
         left, reminders = self.params.max_tokens, _REMINDERS
-        while left > 0 and self._make_room(run, model, talk, left):
+        while left > 0 and make_room(run, model, talk, left):
             prompt = Prompt(talk.messages(), max_tokens=left, temperature=self.params.temperature, tools=talk.tools)
             completion = await run.complete(prompt, role="search", model=model)
             left -= generated(model, completion)
@@ -218,15 +217,6 @@ class Iterative:
             return "That search was empty. Write a query between the tags."
         used_up = len(study.queries) >= self.params.max_searches
         return render("iterative-information", why="No searches are left." if used_up else "You have stopped.")
-
-    def _make_room(self, run: Run, model: Model, talk: Transcript | Conversation, left: int) -> bool:
-        """Leave out the oldest results until the next step fits; False when it cannot fit."""
-        reply = context.reserve(model, left)
-        while (space := context.room(model, talk.messages(), reply)) is not None and space < _LEAST_SPACE:
-            if not talk.forget():
-                return space > 0
-            run.emit(Notice("the oldest results are left out: the model's window is full", "info"))
-        return True
 
     def _opening(self, run: Run, study: Study, name: str) -> tuple[Message, ...]:
         given = "\n\n".join(filter(None, (getattr(run.source, "examples", ""), self.params.examples)))

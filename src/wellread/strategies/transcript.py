@@ -3,11 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, Protocol
 
+from wellread.events import Notice
+from wellread.protocols import Model
+from wellread.run import Run
+from wellread.strategies import context
 from wellread.types import Message
 
+_LEAST_SPACE = 200  # tokens; what is shown in less than that says nothing
+
 _FORGOTTEN = "(Earlier results are left out here for want of space; your notes on them are above and below.)"
+
+
+class Talk(Protocol):
+    """A conversation that can forget what it was shown."""
+
+    def messages(self) -> tuple[Message, ...]: ...
+    def forget(self) -> bool: ...
+
+
+def make_room(run: Run, model: Model, talk: Talk, reply: int) -> bool:
+    """Leave out the oldest results until the next step fits; False when it cannot fit."""
+    kept_free = context.reserve(model, reply)
+    while (space := context.room(model, talk.messages(), kept_free)) is not None and space < _LEAST_SPACE:
+        if not talk.forget():
+            return space > 0
+        run.emit(Notice("the oldest results are left out: the model's window is full", "info"))
+    return True
 
 
 @dataclass(slots=True)

@@ -1,0 +1,181 @@
+"""What a `react` model can do: search each source, read a page, calculate."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+from wellread.errors import WellreadError
+from wellread.events import Notice
+from wellread.protocols import Model, Source
+from wellread.run import Run
+from wellread.sources.markup import plain
+from wellread.strategies import context, lookup
+from wellread.tools.calculate import calculate
+from wellread.types import Hit, Passage
+
+_ADDRESS = re.compile(r"https?://[^\s<>\"')\]]+")
+_OPERATORS = (("**", " to the power of "), ("*", " times "), ("/", " divided by "), ("+", " plus "), ("-", " minus "))
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What an action returned: as the model sees it, fenced, and as a person does."""
+
+    text: str
+    shown: str
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One action with its line in the prompt."""
+
+    name: str
+    help: str
+    example: str
+    act: Callable[[str], Awaitable[Observation]]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much an observation may hold."""
+
+    hits: int
+    characters: int
+    page_tokens: int
+
+
+@dataclass(slots=True)
+class Actions:
+    """The actions of one run, by name. It knows the addresses that were seen: only those may be read."""
+
+    run: Run
+    model: Model
+    limits: Limits
+    known: dict[str, Action] = field(default_factory=dict[str, Action])
+    addresses: set[str] = field(default_factory=set[str])
+
+    def add(self, name: str, help: str, example: str, act: Callable[[str], Awaitable[Observation]]) -> None:
+        self.known.setdefault(name, Action(name, help, example, act))
+
+    def describe(self) -> str:
+        """One line for each, with an example."""
+        return "\n".join(f"- {a.name}: {a.help} Example: Action: {a.name}: {a.example}" for a in self.known.values())
+
+    async def act(self, name: str, given: str) -> Observation:
+        """The observation. An unknown name or a missing input is one too, never an error."""
+        action = self.known.get(name.lower())
+        if action is None:
+            return told(f"There is no action {name[:60]!r}. The actions are: {', '.join(self.known)}.")
+        if not given:
+            return told(f"{action.name} needs an input, like: Action: {action.name}: {action.example}")
+        return await action.act(given)
+
+    async def search(self, source: Source, term: str, *, snippets: bool) -> Observation:
+        """The best hits: their snippets, or how their texts begin."""
+        hits = lookup.unique(await self.run.search(term, limit=self.limits.hits, source=source))[: self.limits.hits]
+        found = [(hit, text) for hit in hits if (text := self._excerpt(hit, snippets))]
+        if not found:
+            return told("Nothing was found. Try another term." + self._failure())
+        observations = [self._observe(lookup.excerpt(hit, text)) for hit, text in found]
+        return Observation("\n".join(o.text for o in observations), "\n".join(o.shown for o in observations))
+
+    async def read(self, url: str) -> Observation:
+        """The beginning of a page whose address came up before."""
+        url = url.strip("<>\"'` ")
+        # An address that the model makes up could carry anything out of the conversation.
+        if url not in self.addresses and url not in _ADDRESS.findall(self.run.question):
+            return told("Only addresses from the question or from an observation can be read.")
+        page = await self.run.read(url)
+        if page is None or not page.text.strip():
+            return told("That page cannot be read.")
+        passage = Passage(f"page:{url}", page.text, page.title, url, "read", page.published)
+        return self._observe(context.shortened(self.run, self.model, passage, self.limits.page_tokens))
+
+    async def calculate(self, expression: str) -> Observation:
+        """A result that can be cited, or what is wrong with the expression."""
+        result = await calculate(expression)
+        if result.startswith("error:"):
+            return told(result)
+        words = expression
+        for sign, spoken in _OPERATORS:
+            words = words.replace(sign, spoken)
+        text = f"{expression} = {result}\n{' '.join(words.split())} equals {result}; the result of the calculation is {result}."
+        number = self.run.number(Passage(f"calculate:{expression}", text, "Calculation", source="calculate"))
+        return told(f"[{number}] {expression} = {result}")
+
+    def _observe(self, passage: Passage) -> Observation:
+        number = self.run.number(passage)
+        self.addresses.update(_ADDRESS.findall(passage.text))
+        where = f"\n{passage.url}" if passage.url else ""
+        if passage.url:
+            self.addresses.add(passage.url)
+        inner = f"{passage.title}: {passage.text}{where}"
+        return Observation(f"[{number}] {context.fence(self.run, inner)}", f"[{number}] {inner}")
+
+    def _excerpt(self, hit: Hit, snippets: bool) -> str:
+        whole = plain(hit.text or "")
+        chosen = (plain(hit.snippet) or whole) if snippets else (whole or plain(hit.snippet))
+        if len(chosen) <= self.limits.characters:
+            return chosen
+        return chosen[: self.limits.characters].rpartition(" ")[0]
+
+    def _failure(self) -> str:
+        return f" ({self.run.failures[-1]})" if self.run.failures else ""
+
+
+def told(text: str) -> Observation:
+    """An observation in our own words."""
+    return Observation(text, text)
+
+
+def available(run: Run, model: Model, limits: Limits, wikipedia: str, blog: str | None) -> Actions:
+    """The actions of a run: Wikipedia, the blog, every configured source, reading and calculating."""
+    actions = Actions(run, model, limits)
+    members = list(cast("Sequence[Source]", getattr(run.source, "sources", None) or (run.source,)))
+    wiki = _configured(members, "wikipedia", "mediawiki") or _named(run, wikipedia)
+    posts = _named(run, blog) if blog else _configured(members, "datasette")
+    for member in members:
+        if member not in (wiki, posts):
+            _add_source(actions, _action_name(member.name, actions), member, f"Searches {member.name}. {member.hint}", "Danube")
+    if wiki is not None:
+        _add_source(actions, "wikipedia", wiki, "Looks a term up in Wikipedia and returns a snippet.", "Danube", snippets=True)
+    if posts is not None:
+        _add_source(actions, "blog_search", posts, "Searches the blog and returns how the best entry begins.", "museum")
+    actions.add("read", "Reads the page at an address from an observation.", "https://example.org/page", actions.read)
+    actions.add("calculate", "Calculates an expression in Python's notation.", "4 * 7 / 3", actions.calculate)
+    return actions
+
+
+def _add_source(actions: Actions, name: str, source: Source, help: str, example: str, *, snippets: bool = False) -> None:
+    async def act(term: str) -> Observation:
+        return await actions.search(source, term, snippets=snippets)
+
+    actions.add(name, " ".join(help.split()), example, act)
+
+
+def _configured(members: list[Source], *kinds: str) -> Source | None:
+    return next((member for member in members if re.split(r"[:?]", member.name)[0] in kinds), None)
+
+
+def _named(run: Run, spec: str) -> Source | None:
+    """A source that only this recipe asks for. One that cannot be had is an action less."""
+    if spec == "none":
+        return None
+    try:
+        return run.kit.source(spec)
+    except (WellreadError, ImportError) as problem:
+        run.emit(Notice(f"no {spec} action: {problem}", "info"))
+        return None
+
+
+def _action_name(name: str, actions: Actions) -> str:
+    """A source's name as a model can write it: letters, digits and underscores, and only once."""
+    short = re.sub(r"\W+", "_", re.split(r"[:?]", name)[0].lower()).strip("_") or "search"
+    count = 2
+    while short in actions.known or short in ("read", "calculate", "wikipedia", "blog_search"):
+        short = f"{short.rstrip('0123456789_')}_{count}"
+        count += 1
+    return short

