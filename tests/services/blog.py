@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+LONG = "<p>" + "The keeper climbs the stairs each evening. " * 60 + "The last lamp is in Portland.</p>"
 ENTRIES = [
     (
         "How bread was baked in the village",
         "bread",
-        "<p>Every Saturday the <b>oven</b> was lit at four. The sourdough had rested &amp; risen overnight.</p><script>alert(1)</script>",
+        "<p>Every Saturday the <b>oven</b> was lit at four. The sourdough had rested &amp; risen overnight.</p>"
+        "<script>alert(1)</script>",
         "2021-03-04T08:00:00",
     ),
     (
         "A year with a hand press",
         "press",
-        "<p>Printing with lead type taught me patience. The first sheet took a whole day; the sourdough joke is another story.</p>",
+        "<p>Printing with lead type taught me patience. The first sheet took a whole day; "
+        "the sourdough joke is another story.</p>",
         "2022-07-01T10:30:00",
     ),
     ("Café notes", "cafe", "<p>Crème brûlée in 東京, and why the cat is called 'Ωmega'.</p>", "2023-01-15T09:00:00"),

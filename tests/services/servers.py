@@ -20,7 +20,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-
 from tests.services.blog import ENTRIES, NOTES
 from tests.services.web import DOCUMENTS
 from tests.services.wiki import PAGES
@@ -98,18 +97,9 @@ def _wiki(need: Need, folder: Path, extensions: str) -> Iterator[str]:
     pages.mkdir()
     for title, text in PAGES.items():
         (pages / f"{title}.wiki").write_text(text.strip() + "\n", encoding="utf-8")
-    install = [
-        "install.php",
-        "--dbtype",
-        "sqlite",
-        "--dbpath",
-        str(folder / "data"),
-        "--dbname",
-        "wiki",
-        "--confpath",
-        str(folder),
-    ]
-    install += ["--server", base, "--scriptpath", "", "--pass", "only-for-the-tests-1", "--extensions", extensions, "--skins", ""]
+    install = ["install.php", "--dbtype", "sqlite", "--dbpath", str(folder / "data"), "--dbname", "wiki"]
+    install += ["--confpath", str(folder), "--server", base, "--scriptpath", "", "--pass", "only-for-tests-1"]
+    install += ["--extensions", extensions, "--skins", ""]
     _php(php, [*install, "Testwiki", "Admin"], {})
     with (folder / "LocalSettings.php").open("a") as settings:
         settings.write('\n$wgDefaultSkin = "fallback";\n$wgMainCacheType = CACHE_NONE;\n')
@@ -131,7 +121,8 @@ SETTINGS = """
 use_default_settings: False
 general: {{debug: False, instance_name: tests, contact_url: False, enable_stats: False}}
 brand: {{git_url: "", git_branch: "", issue_url: "", docs_url: "", public_instances: "", wiki_url: "", twitter_url: ""}}
-search: {{safe_search: 0, autocomplete: "", default_lang: "", ban_time_on_fail: 0, max_ban_time_on_fail: 0, formats: [html, json]}}
+search: {{safe_search: 0, autocomplete: "", default_lang: "", ban_time_on_fail: 0, max_ban_time_on_fail: 0,
+  formats: [html, json]}}
 server: {{port: {port}, bind_address: 127.0.0.1, secret_key: only-for-the-tests, base_url: False, image_proxy: False,
   http_protocol_version: "1.0", method: GET, default_http_headers: {{}}}}
 ui: {{static_path: /usr/share/python3-searx/static, templates_path: /usr/share/python3-searx/templates, default_theme: oscar,
@@ -139,10 +130,11 @@ ui: {{static_path: /usr/share/python3-searx/static, templates_path: /usr/share/p
 outgoing: {{request_timeout: 2.0, useragent_suffix: "", pool_connections: 10, pool_maxsize: 2}}
 engines:
   - {{name: shelf, engine: sqlite, shortcut: sh, database: "{database}", result_template: default.html, categories: general,
-     query_str: "select title, url, content from pages where content like '%' || :query || '%' or title like '%' || :query || '%'",
+     query_str: "select title, url, content from pages where content || title like '%' || :query || '%'",
      limit: 10, timeout: 5.0}}
   - {{name: archive, engine: sqlite, shortcut: ar, database: "{database}", result_template: default.html, categories: general,
-     query_str: "select title, url, content from pages where title like '%' || :query || '%' order by title", limit: 10, timeout: 5.0}}
+     query_str: "select title, url, content from pages where title like '%' || :query || '%' order by title",
+     limit: 10, timeout: 5.0}}
   - {{name: broken, engine: sqlite, shortcut: br, database: "{database}", result_template: default.html, categories: general,
      query_str: "select title from there_is_no_such_table where :query = 1", limit: 10, timeout: 5.0, disabled: True}}
 locales: {{en: English}}

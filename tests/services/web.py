@@ -6,17 +6,14 @@ DOCUMENTS = [
     (
         "Penicillin - a history",
         "https://example.org/penicillin",
-        "Fleming discovered <b>penicillin</b> in 1928 &amp; published it in 1929.",
+        "Fleming discovered <b>penicillin</b> in 1928 &amp; told it.",
     ),
     (
         "How antibiotics work",
         "https://example.net/antibiotics?utm_source=feed",
-        "Penicillin stops bacteria from building their walls.",
+        "Penicillin keeps bacteria from building walls.",
     ),
     ("Café Zürich", "https://example.com/caf%C3%A9", "Crème brûlée in 東京."),
     ("Trap", "javascript:alert(1)", "A zugzwangling trap whose address is a script."),
-    *(
-        (f"Lighthouse {n}", f"https://example.org/lighthouse/{n}", f"Lighthouse number {n} of many on the coast.")
-        for n in range(1, 26)
-    ),
+    *((f"Lighthouse {n}", f"https://example.org/lighthouse/{n}", f"Lighthouse {n} of many.") for n in range(1, 26)),
 ]

@@ -47,6 +47,7 @@ class Loopback:
     def __init__(self, answer: Answer) -> None:
         self.answer = answer
         self.asked: list[Asked] = []
+        self.arrived = threading.Event()
         self.running = 0
         self.most_at_once = 0
         self._lock = threading.Lock()
@@ -68,6 +69,7 @@ class Loopback:
     def note(self, asked: Asked) -> Reply:
         with self._lock:
             self.asked.append(asked)
+            self.arrived.set()
             self.running += 1
             self.most_at_once = max(self.most_at_once, self.running)
         try:

@@ -8,6 +8,7 @@ recipe is one configuration: `datasette:https://HOST/DATABASE/blog_entry`.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
@@ -104,10 +105,8 @@ class Datasette:
     async def _table(self, root: str, table: Table, words: str, limit: int) -> list[Hit]:
         index, name = _quoted(table.index), _quoted(table.name)
         order = f"{index}.rank" if table.ranked else f"{name}.rowid desc"
-        sql = (
-            f"select {name}.rowid as _rowid, {name}.* from {index} join {name} on {name}.rowid = {index}.rowid "
-            f"where {index} match :q order by {order} limit :limit"
-        )
+        joined = f"{index} join {name} on {name}.rowid = {index}.rowid" if index != name else index
+        sql = f"select {name}.rowid as _rowid, {name}.* from {joined} where {index} match :q order by {order} limit :limit"
         try:
             rows = await self._http.get(f"{root}/{quote(table.database)}.json", _sql(sql, words, limit))
         except Refused as problem:
@@ -140,17 +139,30 @@ class Datasette:
 async def discover(http: Http, address: str) -> tuple[str, tuple[Table, ...]]:
     """The server's root and its searchable tables, from the address of server, database or table."""
     root, databases, only = await _root(http, address)
-    answers = await asyncio.gather(*(http.get(f"{root}/{quote(name)}.json") for name in databases))
-    tables = [
-        Table(database, item.text("name"), item.text("fts_table"), tuple(k.text() for k in item.items("primary_keys")))
-        for database, answer in zip(databases, answers, strict=True)
-        for item in answer.items("tables")
-        if item.text("fts_table") and item.text("fts_table") != item.text("name")
-    ]
-    tables = [table for table in tables if only in (None, table.name)][:_MOST_TABLES]
+    lists = await asyncio.gather(*(_tables(http, root, database) for database in databases))
+    tables = [table for found in lists for table in found if only in (None, table.name)]
     if not tables:
         raise http.error(f"table {only!r} has no full-text index" if only else "no table there has a full-text index")
-    return root, tuple(await asyncio.gather(*(_with_kind(http, root, table) for table in tables)))
+    return root, tuple(tables[:_MOST_TABLES])
+
+
+async def _tables(http: Http, root: str, database: str) -> list[Table]:
+    """Tables with an index, by the definitions of the indexes; by Datasette's own guess where it allows no SQL."""
+    place = f"{root}/{quote(database)}.json"
+    listed = (await http.get(place)).items("tables")
+    keys = {item.text("name"): tuple(key.text() for key in item.items("primary_keys")) for item in listed}
+    try:
+        asked = {"sql": "select name, sql from sqlite_master where sql like '%using fts%'", "_shape": "array"}
+        definitions = [(row.text("name"), row.text("sql")) for row in await http.get(place, asked)]
+    except Refused:
+        indexed = [(item.text("name"), item.text("fts_table")) for item in listed]
+        return [Table(database, name, index, keys[name]) for name, index in indexed if index and index != name]
+    found: list[Table] = []
+    for index, definition in definitions:
+        content = re.search(r"""\bcontent\s*=\s*["'\[`]?([^"'\]`,)]+)""", definition, re.I)
+        name = content[1].strip() if content and content[1].strip() in keys else index
+        found.append(Table(database, name, index, keys.get(name, ()), "fts5" in definition.lower()))
+    return found
 
 
 async def _root(http: Http, address: str) -> tuple[str, list[str], str | None]:
@@ -170,16 +182,6 @@ async def _root(http: Http, address: str) -> tuple[str, list[str], str | None]:
         names = [rest[0]] if rest else [item.text("name") for item in answer if item.text("name") != "_internal"]
         return root, names, rest[1] if len(rest) > 1 else None
     raise http.error(f"no Datasette found there ({problem.message if problem else 'nothing answers'})")
-
-
-async def _with_kind(http: Http, root: str, table: Table) -> Table:
-    asked = {"sql": "select sql from sqlite_master where name = :name", "name": table.index, "_shape": "array"}
-    try:
-        answer = await http.get(f"{root}/{quote(table.database)}.json", asked)
-    except SourceError:  # no SQL allowed: the table's own search will be used
-        return table
-    ranked = "fts5" in answer.text(0, "sql").lower()
-    return Table(table.database, table.name, table.index, table.keys, ranked)
 
 
 def _row_page(row: Payload, table: Table, root: str) -> str:

@@ -13,7 +13,7 @@ from wellread.parameters import fill, param
 from wellread.protocols import Kit
 from wellread.ranking.fusion import reciprocal_ranks
 from wellread.sources.address import address
-from wellread.sources.hits import hit
+from wellread.sources.hits import best_first, hit
 from wellread.sources.http import Http, Manners
 from wellread.sources.payload import Payload
 from wellread.sources.record import Roles
@@ -92,7 +92,7 @@ class Elasticsearch:
         excluded = {"_source": {"excludes": [self._options.vector]}} if self._options.vector else {}
         answer = await self._http.post(self._url, {"size": limit, **excluded, **body})
         hits = (self._hit(item, rank) for rank, item in enumerate(answer.items("hits", "hits")))
-        return [found for found in hits if found is not None]
+        return best_first(hits)
 
     def _words(self, query: Query) -> object:
         if self._template is not None:

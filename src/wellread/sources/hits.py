@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import pairwise
 
 from wellread.sources.markup import lines, plain
 from wellread.types import Hit
@@ -42,6 +45,18 @@ def hit(
         score=score if score is not None else 1.0 / (rank + 1),
         source=source,
     )
+
+
+def best_first(hits: Iterable[Hit | None]) -> list[Hit]:
+    """Each hit once, in the service's order. Scores that contradict this order give way to ranks."""
+    found: dict[str, Hit] = {}
+    for made in hits:
+        if made is not None:
+            found.setdefault(made.id, made)
+    kept = list(found.values())
+    if all(first.score >= second.score for first, second in pairwise(kept)):
+        return kept
+    return [replace(made, score=1.0 / (rank + 1)) for rank, made in enumerate(kept)]
 
 
 def web_address(url: str) -> str | None:

@@ -17,7 +17,7 @@ from wellread.parameters import fill, param
 from wellread.protocols import Kit
 from wellread.sources import wikipage
 from wellread.sources.address import address
-from wellread.sources.hits import hit
+from wellread.sources.hits import best_first, hit
 from wellread.sources.http import Http, Manners
 from wellread.sources.keywords import keywords
 from wellread.sources.markup import plain, without_wikitext
@@ -106,7 +106,7 @@ class MediaWiki:
         pages = await self._with_texts(site, pages)
         pages = await self._plain_meanings(site, pages, query.limit)
         hits = (self._hit(page, rank) for rank, page in enumerate(pages[: query.limit]))
-        return [found for found in hits if found is not None]
+        return best_first(hits)
 
     async def aclose(self) -> None:
         await self._http.aclose()

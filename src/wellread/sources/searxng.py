@@ -50,9 +50,11 @@ class SearXNG:
         self._base = base
 
     async def search(self, query: Query) -> Sequence[Hit]:
+        if not query.text.strip() or query.limit < 1:
+            return []
         found: dict[str, Hit] = {}
         failures: dict[str, None] = {}
-        for page in range(1, _MAX_PAGES + 1 if query.text.strip() else 1):
+        for page in range(1, _MAX_PAGES + 1):
             answer = await self._page(query, page)
             new = [made for item in answer.items("results") if (made := self._hit(item, len(found)))]
             new = [made for made in new if found.setdefault(made.id, made) is made]
@@ -97,5 +99,4 @@ class SearXNG:
             url=item.text("url"),
             snippet=item.text("content"),
             published=item.text("publishedDate"),
-            score=item.number("score"),
         )

@@ -11,7 +11,7 @@ from typing import Literal
 from wellread.parameters import fill, param
 from wellread.protocols import Kit
 from wellread.sources.address import address, key
-from wellread.sources.hits import hit
+from wellread.sources.hits import best_first, hit
 from wellread.sources.http import Http, Manners
 from wellread.sources.pace import retry_after
 from wellread.sources.payload import Payload
@@ -69,7 +69,7 @@ class Slack:
         }
         answer = await self._http.get(f"{self._base}/api/search.messages", params, check=self._check)
         hits = (_hit(match, rank) for rank, match in enumerate(answer.items("messages", "matches")))
-        return [found for found in hits if found is not None][: query.limit]
+        return best_first(hits)[: query.limit]
 
     async def aclose(self) -> None:
         await self._http.aclose()

@@ -9,7 +9,7 @@ from typing import Literal
 from wellread.parameters import fill, param
 from wellread.protocols import Kit
 from wellread.sources.address import address, key
-from wellread.sources.hits import hit
+from wellread.sources.hits import best_first, hit
 from wellread.sources.http import Http, Manners
 from wellread.types import Hit, Query, Spec
 
@@ -68,7 +68,7 @@ class Tavily:
             )
             for rank, item in enumerate(answer.items("results"))
         )
-        return [found for found in hits if found is not None][: query.limit]
+        return best_first(hits)[: query.limit]
 
     async def aclose(self) -> None:
         await self._http.aclose()

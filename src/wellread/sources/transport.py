@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import ssl
 import urllib.request
 from collections.abc import Mapping
+from functools import cache
 from ipaddress import ip_address
 from pathlib import Path
 
@@ -29,9 +31,9 @@ class Outward(httpx2.AsyncBaseTransport):
     """The network, through the environment's proxies, with the keys of the request's origin."""
 
     def __init__(self) -> None:
-        self._direct = httpx2.AsyncHTTPTransport()
+        self._direct = httpx2.AsyncHTTPTransport(verify=_trust())
         self._proxied = {
-            f"{scheme}": httpx2.AsyncHTTPTransport(proxy=address)
+            scheme: httpx2.AsyncHTTPTransport(verify=_trust(), proxy=address)
             for scheme, address in urllib.request.getproxies().items()
             if scheme in ("http", "https")
         }
@@ -58,6 +60,12 @@ class Outward(httpx2.AsyncBaseTransport):
         return proxied
 
 
+@cache
+def _trust() -> ssl.SSLContext:
+    """Reading all certificates takes longer than a request: once is enough for all sources."""
+    return httpx2.create_ssl_context()
+
+
 def origin_of(url: httpx2.URL) -> str:
     """Scheme, host and port: what a key belongs to."""
     return f"{url.scheme}://{url.host}:{url.port or {'http': 80, 'https': 443}.get(url.scheme)}"
@@ -74,14 +82,14 @@ def extensions(url: httpx2.URL, keys: Mapping[str, str]) -> dict[str, object]:
     }
 
 
-def build(cache: Path | None) -> httpx2.AsyncBaseTransport:
+def build(folder: Path | None) -> httpx2.AsyncBaseTransport:
     """The transport of a client; with a cache it obeys Cache-Control as a private cache."""
-    if cache is None or not _usable(cache):
+    if folder is None or not _usable(folder):
         return Outward()
     from hishel import AsyncSqliteStorage, CacheOptions
     from hishel.httpx2 import AsyncCacheTransport
 
-    storage = AsyncSqliteStorage(database_path=cache / "http.db", max_size=CACHE_BYTES)
+    storage = AsyncSqliteStorage(database_path=folder / "http.db", max_size=CACHE_BYTES)
     options = CacheOptions(shared=False, supported_methods=["GET"], allow_stale=False)
     return AsyncCacheTransport(Outward(), storage=storage, rfc=options)
 

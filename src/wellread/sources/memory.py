@@ -1,0 +1,127 @@
+"""Pages searched in memory: by words (BM25) and by meaning, fused by rank. For a folder or some pages."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from wellread.lexicon import STOPWORDS
+from wellread.protocols import Embedder
+from wellread.ranking.fusion import reciprocal_ranks
+from wellread.sources.markup import plain
+from wellread.types import Hit, Passage
+from wellread.words import fold, stem
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_UNSPACED = r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+"
+_TOKEN = re.compile(rf"(?P<wide>{_UNSPACED})|[^\W_]+")
+_SATURATION, _LENGTH = 1.2, 0.75  # the customary constants of BM25
+_CANDIDATES = 100  # of each ranking
+_EMBED_ALL = 2_000  # passages; of more only those with the right words are compared by meaning
+_BATCH = 64
+
+
+class Memory:
+    """A fixed set of passages. Building it is quick; embedding waits for the first search."""
+
+    def __init__(self, passages: Sequence[Passage], source: str, embedder: Embedder | None) -> None:
+        self.passages = tuple(passages)
+        self._source = source
+        self._embedder = embedder
+        self._words = _Bm25([f"{passage.title}\n{passage.text}" for passage in self.passages])
+        self._vectors: dict[int, NDArray[np.float32]] = {}
+        self._embedding = asyncio.Lock()
+
+    async def search(self, text: str, limit: int) -> list[Hit]:
+        by_words = await asyncio.to_thread(self._words.search, text, _CANDIDATES)
+        by_meaning = await self._by_meaning(text, [row for row, _ in by_words]) if self._embedder else []
+        if not by_words and not by_meaning:
+            return []
+        fused = reciprocal_ranks([[row for row, _ in by_words], by_meaning])
+        return [self._hit(row, score) for row, score in fused[:limit]]
+
+    async def _by_meaning(self, text: str, candidates: list[int]) -> list[int]:
+        import numpy as np
+
+        assert self._embedder is not None
+        rows = list(range(len(self.passages))) if len(self.passages) <= _EMBED_ALL else candidates
+        if not rows or not tokens(text):
+            return []
+        async with self._embedding:  # two searches at once must not embed everything twice
+            missing = [row for row in rows if row not in self._vectors]
+            for start in range(0, len(missing), _BATCH):
+                batch = missing[start : start + _BATCH]
+                texts = [f"{self.passages[row].title}\n{self.passages[row].text}" for row in batch]
+                self._vectors.update(zip(batch, await self._embedder.embed(texts, kind="passage"), strict=True))
+        question = (await self._embedder.embed([text], kind="query"))[0]
+        scores = np.stack([self._vectors[row] for row in rows]) @ question
+        order = np.argsort(-scores, kind="stable")[:_CANDIDATES]
+        return [rows[place] for place in order.tolist()]
+
+    def _hit(self, row: int, score: float) -> Hit:
+        passage = self.passages[row]
+        return Hit(
+            id=passage.id,
+            title=passage.title,
+            url=passage.url,
+            text=passage.text,
+            snippet=plain(passage.text)[:300],
+            published=passage.published,
+            score=score,
+            source=self._source,
+            document=passage.document,
+        )
+
+
+@dataclass(frozen=True)
+class _Bm25:
+    texts: Sequence[str]
+
+    @cached_property
+    def _counts(self) -> list[Counter[str]]:
+        return [Counter(tokens(text)) for text in self.texts]
+
+    @cached_property
+    def _postings(self) -> Mapping[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for row, counts in enumerate(self._counts):
+            for token in counts:
+                found.setdefault(token, []).append(row)
+        return found
+
+    @cached_property
+    def _mean(self) -> float:
+        return sum(counts.total() for counts in self._counts) / max(1, len(self._counts)) or 1.0
+
+    def search(self, text: str, limit: int) -> list[tuple[int, float]]:
+        """Rows and scores of the texts that have any of the words, best first."""
+        scores: dict[int, float] = {}
+        for token in dict.fromkeys(tokens(text)):
+            rows = self._postings.get(token, [])
+            weight = math.log(1 + (len(self.texts) - len(rows) + 0.5) / (len(rows) + 0.5))
+            for row in rows:
+                times = self._counts[row][token]
+                long = 1 - _LENGTH + _LENGTH * self._counts[row].total() / self._mean
+                scores[row] = scores.get(row, 0.0) + weight * times * (_SATURATION + 1) / (times + _SATURATION * long)
+        return sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:limit]
+
+
+def tokens(text: str) -> list[str]:
+    """Stems of the words that say something; scripts without blanks by pairs of characters."""
+    found: list[str] = []
+    for match in _TOKEN.finditer(text):
+        word = match[0]
+        if match["wide"] and len(word) > 1:
+            found.extend(word[i : i + 2] for i in range(len(word) - 1))
+        elif (form := fold(word)) not in STOPWORDS:
+            found.append(stem(form))
+    return found
