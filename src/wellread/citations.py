@@ -90,10 +90,8 @@ def _weigh(claim: _Claim, cited: tuple[int, ...], evidence: Evidence) -> tuple[t
     citations = _best_of_each(citations, claim.linked)
     if verbatim:
         return tuple(citations), all(verbatim)
-    found = union(window.bits | evidence.sources[number].beside(asked) for number, window in windows.items())
     carried = (
-        union(window.bits for window in windows.values()) > 0  # a title alone carries nothing
-        and asked.share(found) >= THRESHOLD
+        asked.share(union(window.bits for window in windows.values())) >= THRESHOLD
         and not evidence.lacks(claim.words, cited)
         and not evidence.negates(asked, windows, held)
         and not evidence.misplaces(asked, held)

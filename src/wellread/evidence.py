@@ -16,6 +16,7 @@ from wellread.words import Words, read
 
 _WIDEST = 3  # sentences in a window
 _WORTH = 0.06  # what one more sentence must add to the support
+_OWN = 1e-3  # between windows that are equal with the title's words, the one that has more of its own
 _ALIKE = 0.7  # from here on a passage's sentence says the same thing, so its numbers and negations count
 _QUOTE_MARKS = "\"'“”„‘’«»*_ \t\n"
 
@@ -82,9 +83,11 @@ class Source:
         return union(1 << bit for bit, key in enumerate(asked.keys) if key in self.around)
 
     def window(self, asked: Asked, held: Mapping[int, int]) -> Window:
-        """The one to three sentences that hold most of the claim; the fewest that do, then the first."""
+        """The one to three sentences that hold most of the claim; the fewest that do, then the first.
+        What the title says need not be said again: "She died in 1934" is enough under "Marie Curie"."""
         best, best_gain = (0, -1, 0), 1e-9
-        reach = asked.share(union(held.values()))
+        beside = self.beside(asked)
+        reach = asked.share(union(held.values()) | beside)
         for first in sorted(held):
             bits = held[first]
             for last in range(first, min(first + _WIDEST, len(self.spans))):
@@ -92,13 +95,13 @@ class Source:
                 if last > first and not more & ~bits:
                     continue  # the sentence adds nothing
                 bits |= more
-                gain = asked.share(bits) - _WORTH * (last - first)
+                gain = asked.share(bits | beside) - _WORTH * (last - first) + _OWN * asked.share(bits)
                 if gain > best_gain + 1e-9:
                     best, best_gain = (first, last, bits), gain
-            if best_gain >= reach:
+            if best_gain >= reach + _OWN:
                 break
         first, last, bits = best
-        return Window(self.spans[first][0], self.spans[last][1], first, last, bits) if bits else Window(0, 0, 0, -1, 0)
+        return Window(self.spans[first][0], self.spans[last][1], first, last, bits | beside) if bits else Window(0, 0, 0, -1, 0)
 
     def quotation(self, sentence: str) -> tuple[int, int] | None:
         """Where the passage has the sentence word for word."""
@@ -144,7 +147,14 @@ class Evidence:
 
     def ask(self, words: Words) -> Asked:
         """Weigh the words of a sentence: rare ones say more than those that are everywhere."""
-        return Asked(words, {key: 1.0 + math.log((1 + self._size) / (1 + self._seen[key])) for key in words.content})
+        return Asked(
+            words,
+            {
+                key: 1.0 + math.log((1 + self._size) / (1 + seen))
+                for key in words.content
+                if (seen := self._seen[key]) or key not in lexicon.FILLERS
+            },
+        )
 
     def lacks(self, words: Words, numbers: Iterable[int]) -> bool:
         """Whether a name or number of the sentence is in none of these passages."""
@@ -182,7 +192,7 @@ class Evidence:
             return False
         near = [(self.sources[number].words[place], bits) for number, places in held.items() for place, bits in places.items()]
         facts = ~asked.numbers
-        whole = asked.share((1 << len(asked.keys)) - 1 & facts)
+        whole = asked.share(union(bits & facts for _, bits in near))  # words found nowhere tell nothing
         top = max((asked.share(bits & facts) for _, bits in near), default=0.0)
         alike = [(other, bits) for other, bits in near if asked.share(bits & facts) >= top - 1e-9]
         if top < _ALIKE * whole or not top or any(not other.numbers for other, _ in alike):

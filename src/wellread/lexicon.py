@@ -81,6 +81,11 @@ DENIALS = NEGATORS | DENYING | _set("didn doesn isn wasn aren weren couldn hasn 
 
 # --- sentences that state nothing ---
 
+# Stems that only lead through an answer; they need no evidence.
+FILLERS = _set("""
+    answer short summar conclus overall final yes inde additional moreov furthermor notab specifical respectiv exampl instanc
+""")
+
 LEAD_INS = _set("here below following these this sources references source see summary in short key note notes answer")
 # Remarks on the search, not on the world.
 _FOUND = r"(?:passages?|sources?|results?|documents?|context|information|articles?)\b"
