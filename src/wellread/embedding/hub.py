@@ -3,42 +3,51 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from wellread.embedding.layout import ONNX_FILES
 from wellread.errors import EmbedderError, MissingExtra
 
 _SMALL_FILES = ("*.json", "*/config.json")
+_SECONDS = 20.0  # to say what a repository contains
 
 
 def fetch(repo: str, file: str | None, environ: Mapping[str, str]) -> Path:
     """The folder with `repo`'s ONNX file (`file`, or one with a usual name), tokenizer and settings."""
     try:
         from huggingface_hub import HfApi
-        from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
     except ImportError:
         raise MissingExtra(f"onnx:{repo}", "hub") from None
-    api = HfApi(endpoint=environ.get("HF_ENDPOINT"), token=environ.get("HF_TOKEN") or None)
     cache, wanted = _cache(environ), (file,) if file else ONNX_FILES
-    try:
-        cached = Path(api.snapshot_download(repo, cache_dir=cache, local_files_only=True))
-    except LocalEntryNotFoundError:
-        pass
-    else:
-        if any((cached / name).is_file() for name in wanted) and (cached / "tokenizer.json").is_file():
-            return cached
+    if (cached := _cached(repo, wanted, cache)) is not None:
+        return cached
+    api = HfApi(endpoint=environ.get("HF_ENDPOINT"), token=environ.get("HF_TOKEN") or None)
     _quiet_unless_watched()
     try:
-        offered = api.list_repo_files(repo)
+        offered = {file.rfilename for file in api.model_info(repo, timeout=_SECONDS).siblings or ()}
         chosen = next((name for name in wanted if name in offered), None)
         if chosen is None:
             raise EmbedderError(f"{repo} has no {' or '.join(wanted)}; see what it has and choose with ?file=…")
         patterns = [*_SMALL_FILES, chosen, f"{chosen}_data", f"{chosen}.data"]
         return Path(api.snapshot_download(repo, cache_dir=cache, allow_patterns=patterns))
-    except (HfHubHTTPError, OSError, ValueError) as problem:
+    except EmbedderError:
+        raise
+    except Exception as problem:  # the library lets through whatever its HTTP client of the day raises
         reason = str(problem).strip().split("\n")[0] or type(problem).__name__
         raise EmbedderError(f"{repo} is not in the local cache and could not be downloaded: {reason}") from problem
+
+
+def _cached(repo: str, wanted: Sequence[str], cache: Path | None) -> Path | None:
+    """The folder in the cache that has one of the files and a tokenizer."""
+    from huggingface_hub import try_to_load_from_cache
+
+    for name in wanted:
+        found = try_to_load_from_cache(repo, name, cache_dir=cache)
+        if isinstance(found, str):
+            folder = Path(found).parents[name.count("/")]
+            return folder if (folder / "tokenizer.json").is_file() else None
+    return None
 
 
 def _cache(environ: Mapping[str, str]) -> Path | None:

@@ -128,6 +128,8 @@ def _session_options(threads: int, *, fused: bool) -> Any:
     options = library.SessionOptions()
     options.intra_op_num_threads = threads or available_processors()
     options.inter_op_num_threads = 1
+    # Threads that wait by spinning take the processor from everybody else on the machine.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.log_severity_level = 4  # what goes wrong is raised; nothing more belongs on the terminal
     level = "ORT_DISABLE_ALL" if fused else "ORT_ENABLE_ALL"
     options.graph_optimization_level = getattr(library.GraphOptimizationLevel, level)
@@ -147,7 +149,7 @@ def _dtype(value: _Value) -> str:
 
 def _choose_output(session: _Session, layout: Layout) -> _Value:
     """The sentence's vector if the graph makes one, else the tokens' vectors."""
-    outputs = {value.name: value for value in session.get_outputs()}
+    outputs = {value.name: value for value in session.get_outputs() if "float" in value.type}
     for name in _POOLED_NAMES:
         if name in outputs and len(outputs[name].shape) == 2:
             return outputs[name]

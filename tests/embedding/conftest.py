@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from tests.embedding.servers import EmbeddingServer
+from tests.embedding.tiny import tiny_model
+
+from wellread.embedding.onnx import OnnxEmbedder, Options
+
+
+@pytest.fixture(scope="session")
+def embedder() -> OnnxEmbedder:
+    """The one in the package, loaded once."""
+    made = OnnxEmbedder(options=Options(threads=2))
+    made.load()
+    return made
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Callable[..., Path]:
+    """`folder(…)` writes a tiny model; see `tiny_model`."""
+
+    def write(name: str = "tiny", **how: object) -> Path:
+        return tiny_model(tmp_path / name, **how)  # pyright: ignore[reportArgumentType]
+
+    return write
+
+
+@pytest.fixture
+def server() -> Iterator[EmbeddingServer]:
+    with EmbeddingServer() as running:
+        yield running
