@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from itertools import accumulate
 from typing import Any, cast
 
 from wellread.errors import BadOutput
@@ -21,7 +22,10 @@ Complete = Callable[[Prompt], Awaitable[Completion]]
 _ASK = "Reply with one JSON object and nothing else, in this form:\n{example}"
 _REPAIR = "That reply cannot be used: {problem}. Send it again as one JSON object and nothing else, in this form:\n{example}"
 _FENCED = re.compile(r"```[\w-]*[ \t]*\n(.*?)(?:```|\Z)", re.DOTALL)
-_LONGEST = 200_000  # characters; repairing more than this takes too long
+_OPENING = re.compile(r"\{|\[(?!\s*\d+(?:\s*,\s*\d+)*\s*\])")  # `[1]` in prose is a reference, not data
+_LONGEST = 100_000  # characters
+_LONGEST_REPAIR = 20_000  # repairing takes long on long texts, and longer on deeply nested ones
+_DEEPEST_REPAIR = 30
 
 
 async def structured(
@@ -59,53 +63,55 @@ def read(text: str, schema: Schema) -> dict[str, Any]:
 def parse(text: str) -> object:
     """The first JSON value in a text: plain, fenced, within prose, or broken in the usual ways."""
     text = text[:_LONGEST]
-    candidates = [text, *_FENCED.findall(text)]
-    for candidate in candidates:
-        try:
-            return json.loads(candidate)
-        except ValueError:
-            continue
-    for candidate in reversed(candidates):
-        if (found := _first_whole(candidate)) is not None:
-            return found
-    for candidate in reversed(candidates):
-        if (found := _repaired(candidate)) is not None:
-            return found
+    candidates = [*reversed(_FENCED.findall(text)), text]
+    for look in (_plain, _first_whole, _repaired):
+        for candidate in candidates:
+            if (found := look(candidate)) is not None:
+                return found
     raise Misfit("there is no JSON in it" if text.strip() else "it is empty")
 
 
+def _plain(text: str) -> object | None:
+    try:
+        return cast("object", json.loads(text))
+    except (ValueError, RecursionError):
+        return None
+
+
 def _first_whole(text: str) -> object | None:
-    """The first complete object or array with something in it."""
-    decoder = json.JSONDecoder()
-    for start in (match.start() for match in re.finditer(r"[{\[]", text)):
-        try:
-            value, _ = cast("tuple[object, int]", decoder.raw_decode(text, start))
-        except ValueError:
-            if text[start] == "{":
-                return None  # broken from here on: repair it rather than take a part of it
-            continue
-        if value and not _is_citation(value):
-            return value
-    return None
-
-
-def _is_citation(value: object) -> bool:
-    """`[1]` in prose is a reference, not data."""
-    return isinstance(value, list) and all(isinstance(item, int) for item in cast("list[object]", value))
+    """The first complete object or array; None when something broken comes before it."""
+    start = _OPENING.search(text)
+    if start is None:
+        return None
+    try:
+        value, _ = cast("tuple[object, int]", json.JSONDecoder().raw_decode(text, start.start()))
+    except (ValueError, RecursionError):
+        return None  # repair it rather than take a part of it
+    return value or None
 
 
 def _repaired(text: str) -> object | None:
     from json_repair import repair_json
 
-    start = re.search(r"[{\[]", text)
-    if start is None:
+    start = _OPENING.search(text)
+    if start is None or _depth(text) > _DEEPEST_REPAIR:
         return None
-    value = cast("object", repair_json(text[start.start() :], return_objects=True))
-    if isinstance(value, list) and text[start.start()] == "{":
+    broken = text[start.start() : start.start() + _LONGEST_REPAIR]
+    try:
+        value = cast("object", repair_json(broken, return_objects=True))
+    except (ValueError, RecursionError):
+        return None
+    if isinstance(value, list) and start.group() == "{":
         # several values in a row: the first object is the one that was asked for
         objects = [cast("object", item) for item in cast("list[object]", value) if isinstance(item, dict) and item]
         return objects[0] if objects else None
     return cast("object", value) if isinstance(value, dict | list) and value else None
+
+
+def _depth(text: str) -> int:
+    """How deep the brackets go, never mind which close which."""
+    steps = (1 if bracket in "{[" else -1 for bracket in re.findall(r"[{}\[\]]", text))
+    return max(accumulate(steps), default=0)
 
 
 def _asking(prompt: Prompt, request: str) -> Prompt:

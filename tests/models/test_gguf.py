@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from wellread.errors import UsageError
+from wellread.models.gguf import context_length
+
+
+def text(value: str) -> bytes:
+    return struct.pack("<Q", len(value)) + value.encode()
+
+
+def pair(key: str, kind: int, value: bytes) -> bytes:
+    return text(key) + struct.pack("<I", kind) + value
+
+
+def head(*pairs: bytes) -> bytes:
+    return struct.pack("<4sIQQ", b"GGUF", 3, 0, len(pairs)) + b"".join(pairs)
+
+
+WORDS = pair("tokenizer.tokens", 9, struct.pack("<IQ", 8, 2) + text("a") + text("bc"))
+NUMBERS = pair("scores", 9, struct.pack("<IQ", 6, 3) + bytes(12))
+BEFORE = (pair("general.architecture", 8, text("llama")), pair("flag", 7, b"\1"), WORDS, NUMBERS)
+WINDOW = pair("llama.context_length", 4, struct.pack("<I", 4096))
+
+
+def test_the_window_is_found_behind_anything(tmp_path: Path) -> None:
+    file = tmp_path / "m.gguf"
+    file.write_bytes(head(*BEFORE, WINDOW))
+    assert context_length(file) == 4096
+    file.write_bytes(head(*BEFORE))
+    assert context_length(file) is None
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\3\4" + bytes(40), head(*BEFORE, WINDOW)[:60], head(pair("x", 99, b""))])
+def test_other_files_are_refused(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "m.gguf"
+    file.write_bytes(content)
+    with pytest.raises(UsageError, match="GGUF"):
+        context_length(file)
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot read"):
+        context_length(tmp_path / "none.gguf")
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@given(st.binary(max_size=60))
+def test_rubbish_never_crashes(tmp_path: Path, rubbish: bytes) -> None:
+    file = tmp_path / "m.gguf"
+    file.write_bytes(head(*BEFORE, WINDOW)[:24] + rubbish)
+    try:
+        context_length(file)
+    except UsageError:
+        return
