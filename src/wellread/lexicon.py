@@ -71,13 +71,18 @@ MONTHS = list(_counted("january february march april may june july august septem
 
 NEGATORS = _set("""
     not never no cannot without neither nor none nobody nothing nowhere
-    nicht kein keine keiner nie pas jamais aucun aucune sin nunca non
+    nicht kein keine keiner nie pas jamais aucun aucune nunca
 """)
 NOT_NEGATING = _set("only just merely until least less fewer more doubt matter")  # "not only", "no doubt"
 SKIPPED_BY_NEGATION = _set("longer yet ever really actually fully entirely completely always simply directly even")
+LIMITING = _set("until till unless except")  # "did not recover until 1700" says that it did
 # What a sentence with one of these reports, it does not say.
-DENYING = _set("false falsely myth myths untrue incorrect incorrectly wrongly mistakenly misconception hoax denied denies")
-DENIALS = NEGATORS | DENYING | _set("didn doesn isn wasn aren weren couldn hasn hadn")  # as \w+ cuts "isn't"
+DENYING = _set("myth myths untrue misconception misconceptions hoax")
+DENIALS = (  # in front of a quoted part of a sentence
+    NEGATORS
+    | DENYING
+    | _set("false falsely incorrect incorrectly wrongly mistakenly denied denies didn doesn isn wasn aren weren couldn hasn hadn")
+)
 
 # --- sentences that state nothing ---
 

@@ -10,6 +10,7 @@ import re
 import unicodedata
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import takewhile
 from typing import NamedTuple
 
 from wellread import lexicon
@@ -148,7 +149,7 @@ def _read_names(tokens: list[_Token], words: Words) -> None:
             words.names[token.form] = None
         if token.capital and token.form not in lexicon.STOPWORDS:
             run.append(token.form)
-        elif run and token.form not in ("of", "and", "for", "the", "de"):
+        elif run and token.form not in ("of", "and", "for", "the", "de", "on", "in"):
             _note_acronym(run, words)
             run = []
         opening = token.kind == "stop" and (token.raw in _OPENING or (token.raw in _QUOTES and (opening or closed)))
@@ -163,8 +164,8 @@ def _note_acronym(run: list[str], words: Words) -> None:
 
 def _is_name(tokens: list[_Token], index: int, opening: bool) -> bool:
     token = tokens[index]
-    if token.form in lexicon.TITLES or token.form in lexicon.NUMBER_WORDS or not token.form:
-        return False
+    if len(token.form) < 2 or token.form in lexicon.TITLES or token.form in lexicon.NUMBER_WORDS:
+        return False  # "J." in "J. S. Bach" is no name of its own
     shouted = len(token.form) > 1 and token.raw.isupper()
     if token.form in lexicon.STOPWORDS:
         return (shouted or token.raw == "May") and not opening
@@ -192,10 +193,10 @@ def _read_content(tokens: list[_Token], words: Words) -> None:
     denied = False  # behind a "not", before the word it denies
     while index < len(tokens):
         token = tokens[index]
-        words.forms.add(token.form)
+        if token.form:
+            words.forms.add(token.form)
         if token.form in lexicon.NEGATORS or token.raw.endswith(("n't", "n’t")):
-            following = tokens[index + 1] if index + 1 < len(tokens) else _END
-            denied = following.raw != "." and following.form not in lexicon.NOT_NEGATING  # "No. 5", "not only"
+            denied = _denies(tokens, index)
             index += 1
             continue
         keys, index = _keys(tokens, index, words)
@@ -206,6 +207,15 @@ def _read_content(tokens: list[_Token], words: Words) -> None:
             words.negated.add(keys[0])
             denied = False
     words.denies = "true" in words.negated or not words.forms.isdisjoint(lexicon.DENYING)
+
+
+def _denies(tokens: list[_Token], index: int) -> bool:
+    """Whether the negator there negates what follows it: "No. 5", "not only" and "not until" do not."""
+    following = tokens[index + 1] if index + 1 < len(tokens) else _END
+    if following.raw == "." or following.form in lexicon.NOT_NEGATING:
+        return False
+    clause = takewhile(lambda token: token.kind != "stop", tokens[index + 1 : index + 25])
+    return not any(token.form in lexicon.LIMITING for token in clause)
 
 
 def _keys(tokens: list[_Token], index: int, words: Words) -> tuple[list[str], int]:
