@@ -175,7 +175,9 @@ class OpenAIEmbedder:
 
         attempts, patience = self._options.attempts, self._options.patience
         longest = attempts * (self._options.timeout + patience)
-        async for attempt in stamina.retry_context(on=self._try_again, attempts=attempts, timeout=longest, wait_initial=0.25):
+        async for attempt in stamina.retry_context(
+            on=self._try_again, attempts=attempts, timeout=longest, wait_initial=0.25, wait_jitter=0.25
+        ):
             with attempt:
                 return await self._once(texts)
         raise AssertionError("the last attempt returns or raises")
