@@ -17,14 +17,14 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.sources.kit import TestKit
+from tests.sources.kit import Shelf, TestKit
 from tests.wire import searches
 from tests.wire.loopback import Answer, Asked, Loopback, Reply
 
 from wellread import plugins
 from wellread.errors import SourceBusy, SourceError
-from wellread.protocols import Source
-from wellread.types import Hit, Query
+from wellread.protocols import Closing, Source
+from wellread.types import Hit, Page, Query
 
 pytestmark = pytest.mark.anyio
 
@@ -55,6 +55,10 @@ class Case:
     service: str | None = None  # … or a fixture with the real server
     by_meaning: bool = False  # always finds something, however far
 
+    @property
+    def real(self) -> bool:
+        return self.service not in (None, "folder", "nothing")
+
 
 CASES = {
     "newsapi": Case("newsapi?base={base}&page_size=10&max_pages=7", searches.newsapi),
@@ -67,11 +71,14 @@ CASES = {
     "mediawiki-bare": Case("mediawiki:{base}", service="bare_mediawiki"),
     "searxng": Case("searxng:{base}", service="searx"),
     "datasette": Case("datasette:{base}", service="datasette_blog"),
+    "files": Case("files:{base}?meaning=no", service="folder"),
+    "files-meaning": Case("files:{base}", service="folder", by_meaning=True),
+    "urls": Case("urls:https://example.org/penicillin,https://example.com/caf%C3%A9?meaning=no", service="nothing"),
 }
 FAKES = {name: case for name, case in CASES.items() if case.fake}
 
 
-@pytest.fixture(params=[pytest.param(name, marks=pytest.mark.service if CASES[name].service else ()) for name in CASES])
+@pytest.fixture(params=[pytest.param(name, marks=pytest.mark.service if CASES[name].real else ()) for name in CASES])
 def case(request: pytest.FixtureRequest) -> Iterator[tuple[Case, str]]:
     chosen = CASES[request.param]
     if chosen.fake is None:
@@ -81,14 +88,34 @@ def case(request: pytest.FixtureRequest) -> Iterator[tuple[Case, str]]:
         yield chosen, server.url
 
 
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Documents as files: Markdown and plain text."""
+    place = tmp_path_factory.mktemp("documents")
+    for n, doc in enumerate(searches.DOCS):
+        text = re.sub("<[^<>]+>|&amp;", "", doc.text)
+        name, content = (f"{n}.md", f"# {doc.title}\n\n{text}\n") if n % 2 else (f"{n}.txt", f"{doc.title}\n\n{text}\n")
+        (place / name).write_text(content, encoding="utf-8")
+    return str(place)
+
+
+@pytest.fixture(scope="session")
+def nothing() -> str:
+    return ""
+
+
+SHELF = Shelf({doc.url: Page(doc.url, doc.title, (re.sub("<[^<>]+>|&amp;", "", doc.text),)) for doc in searches.DOCS[:3]})
+
+
 @asynccontextmanager
 async def opened(case: Case, base: str, **kit: Any) -> AsyncIterator[Source]:
     spec = plugins.parse_spec(case.spec.format(base=base))
-    source = plugins.load("sources", spec.name)(spec, TestKit(KEYS, **kit))
+    source = plugins.load("sources", spec.name)(spec, TestKit(KEYS, reader=SHELF, **kit))
     try:
         yield source
     finally:
-        await source.aclose()
+        if isinstance(source, Closing):
+            await source.aclose()
 
 
 def check(hits: list[Hit], source: Source, limit: int) -> None:
@@ -99,7 +126,7 @@ def check(hits: list[Hit], source: Source, limit: int) -> None:
         assert hit.source == source.name
         assert hit.title
         assert hit.text is None or hit.text.strip()
-        assert hit.url is None or hit.url.startswith(("http://", "https://"))
+        assert hit.url is None or hit.url.startswith(("http://", "https://", "file:///"))
         assert hit.published is None or re.match(r"\d{4}-\d\d-\d\d", hit.published)
         for words in (hit.title, hit.snippet, hit.text or ""):
             assert not re.search(r"<(b|script|li|ul|span)\b|&amp;|\x00", words, re.I), words
@@ -164,13 +191,14 @@ async def test_many_at_once_are_as_good_as_one(case: tuple[Case, str]) -> None:
 def test_it_works_in_a_second_event_loop(case: tuple[Case, str]) -> None:
     chosen, base = case
     spec = plugins.parse_spec(chosen.spec.format(base=base))
-    source = plugins.load("sources", spec.name)(spec, TestKit(KEYS))
+    source = plugins.load("sources", spec.name)(spec, TestKit(KEYS, reader=SHELF))
 
     async def once() -> int:
         try:
             return len(await source.search(Query("penicillin")))
         finally:
-            await source.aclose()
+            if isinstance(source, Closing):
+                await source.aclose()
 
     assert asyncio.run(once()) == asyncio.run(once()) > 0
 

@@ -125,3 +125,9 @@ def tokens(text: str) -> list[str]:
         elif (form := fold(word)) not in STOPWORDS:
             found.append(stem(form))
     return found
+
+
+def few(failures: Sequence[str], most: int = 3) -> str:
+    """The first failures in words, and how many more there are."""
+    more = f" and {len(failures) - most} more" if len(failures) > most else ""
+    return "; ".join(failures[:most]) + more

@@ -1,0 +1,122 @@
+"""`files:PATH`: a folder (or one file) of your own, read and searched in memory. No index is needed.
+
+Files are read at the first search, and again when they have changed. For more than some thousand
+passages build an index (`wellread index build`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+
+from wellread.errors import ReadError, SourceError, UsageError
+from wellread.parameters import fill, param
+from wellread.protocols import Kit
+from wellread.sources.memory import Memory, few
+from wellread.sources.pieces import passages
+from wellread.types import Hit, Hits, Passage, Query, Spec
+
+_SUFFIXES = "txt text md markdown rst org adoc html htm xhtml pdf docx epub csv tsv json log tex"
+_KNOWN = frozenset(f".{suffix}" for suffix in _SUFFIXES.split())
+Stamp = tuple[tuple[str, int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    pattern: str | None = param(None, "only files whose name fits, with * and ?: *.md")
+    meaning: bool = param(True, "search by meaning too, not by words alone")
+    max_files: int = param(2000, "files read at most")
+    max_megabytes: float = param(50.0, "larger files are left out")
+
+
+def from_spec(spec: Spec, kit: Kit) -> Files:
+    """A folder of documents, searched in memory."""
+    options = fill(Options, spec.options, "source files")
+    path = Path(spec.argument).expanduser()
+    if not spec.argument or not path.exists():
+        raise UsageError(f"files needs a folder or a file that is there: files:PATH ({spec.argument or 'none given'})")
+    return Files(f"files:{spec.argument}", path, options, kit)
+
+
+class Files:
+    """Passages of files as hits; what could not be read is said with every search."""
+
+    hint = "A few documents of the user's own. Ask with the words they are likely to use; a whole question works too."
+
+    def __init__(self, name: str, path: Path, options: Options, kit: Kit) -> None:
+        self.name = name
+        self._path = path
+        self._options = options
+        self._kit = kit
+        self._stamp: Stamp | None = None
+        self._memory: Memory | None = None
+        self._failures: tuple[str, ...] = ()
+        self._reading = asyncio.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def search(self, query: Query) -> Sequence[Hit]:
+        if not query.text.strip() or query.limit < 1:
+            return []
+        memory = await self._ready()
+        return Hits.with_failures(await memory.search(query.text, query.limit), self._failures)
+
+    async def _ready(self) -> Memory:
+        loop = asyncio.get_running_loop()
+        if self._loop is not loop:  # locks belong to a loop
+            self._loop, self._reading, self._memory = loop, asyncio.Lock(), None
+        async with self._reading:  # searches at once must not read everything twice
+            stamp = await asyncio.to_thread(self._look)
+            if self._memory is None or stamp != self._stamp:
+                self._memory = await self._remember(stamp)
+                self._stamp = stamp
+            return self._memory
+
+    async def _remember(self, stamp: Stamp) -> Memory:
+        found, failures = await asyncio.to_thread(self._read, stamp)
+        if not found:
+            raise SourceError(self.name, few(failures) or "there is no file to read")
+        self._failures = (f"{self.name}: {few(failures)}",) if failures else ()
+        return Memory(found, self.name, self._kit.embedder() if self._options.meaning else None)
+
+    def _look(self) -> Stamp:
+        """What there is to read, with size and time, so that a change is noticed."""
+        found: list[tuple[str, int, int]] = []
+        for path in self._candidates():
+            try:
+                about = path.stat()
+            except OSError:
+                continue
+            if about.st_size <= self._options.max_megabytes * 1024 * 1024:
+                found.append((str(path), about.st_size, about.st_mtime_ns))
+            if len(found) >= self._options.max_files:
+                break
+        return tuple(found)
+
+    def _candidates(self) -> Iterator[Path]:
+        if self._path.is_file():
+            yield self._path
+            return
+        for folder, folders, names in os.walk(self._path):
+            folders[:] = sorted(name for name in folders if not name.startswith("."))
+            for name in sorted(names):
+                fits = fnmatch(name, self._options.pattern) if self._options.pattern else Path(name).suffix.lower() in _KNOWN
+                if fits and not name.startswith("."):
+                    yield Path(folder) / name
+
+    def _read(self, stamp: Stamp) -> tuple[list[Passage], list[str]]:
+        from wellread.reading.documents import read_file
+
+        found: list[Passage] = []
+        failures: list[str] = []
+        root = self._path if self._path.is_dir() else self._path.parent
+        for path, _, _ in stamp:
+            name = os.path.relpath(path, root)
+            try:
+                found.extend(passages(read_file(path), name))
+            except ReadError as problem:
+                failures.append(f"{name}: {problem.reason}")
+        return found, failures
