@@ -30,6 +30,7 @@ class Shelf:
     name: str = "shelf"
     hint: str = "Ask with a few words."
     delay: float = 0.0
+    everything: bool = False  # like a vector index, which always has a nearest passage
     failing: Callable[[str], bool] = lambda text: False
     asked: list[Query] = field(default_factory=list)
     running: int = 0
@@ -45,7 +46,7 @@ class Shelf:
             raise SourceError(self.name, "the service is down")
         wanted = content(query.text)
         scored = [(len(wanted & content(f"{hit.title} {hit.text or hit.snippet}")), hit) for hit in self.hits]
-        return [hit for score, hit in sorted(scored, key=lambda pair: -pair[0]) if score][: query.limit]
+        return [hit for score, hit in sorted(scored, key=lambda pair: -pair[0]) if score or self.everything][: query.limit]
 
 
 class Bags:

@@ -25,7 +25,7 @@ class Roles:
             if isinstance(value, int) and not isinstance(value, bool) and value < 0:
                 raise ValueError(f"{name} must not be negative")
 
-    def grader(self, run: Run) -> Model:
+    def judge(self, run: Run) -> Model:
         return run.kit.model(self.grader_model)
 
     def writer(self, run: Run) -> Model:

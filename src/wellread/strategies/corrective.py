@@ -1,0 +1,217 @@
+"""`corrective`: corrective RAG. Retrieve, grade, correct, refine, generate.
+
+Recipe: the graph of the document, with the scores, three outcomes and refinement of the paper it names.
+
+    retrieve the best passages from the index
+    grade each of them, all at once
+    decide: correct (one is surely relevant), incorrect (none can be), ambiguous (between)
+    if not correct: rewrite the question as a query, search the fallback;
+        its results join (ambiguous) or replace (incorrect) the passages
+    refine: split into strips, drop those that do not help
+    generate the answer to the original question from what is left
+
+Departures from the original. The graph is these lines; each node reports what it did. Scores decide where
+the grader has them (`when=scores`), else one irrelevant passage is enough (`when=any`, the document's rule). Results of the
+fallback are not graded as a whole, their strips are. Nothing left means no answer, never an invention.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+from wellread.errors import BudgetExhausted, ModelError, WellreadError
+from wellread.events import Answered, Decided, Event, Exhausted, Graded, Notice, Rewritten
+from wellread.parameters import param
+from wellread.prompts.render import render
+from wellread.protocols import Source
+from wellread.run import Run
+from wellread.strategies import calls, context, lookup
+from wellread.strategies.compose import Brief, compose
+from wellread.strategies.followup import one_line, stand_alone
+from wellread.strategies.grading import CountedGrader, ModelGrader, grader
+from wellread.strategies.refine import Refined, refine
+from wellread.strategies.roles import Roles
+from wellread.types import Grade, Passage
+
+Verdict = Literal["correct", "incorrect", "ambiguous"]
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectiveParams(Roles):
+    top_k: int = param(4, "passages retrieved from the index")
+    grader: Literal["evaluator", "llm"] = param(
+        "evaluator", "who grades: the small local model with scores, or yes/no of the model"
+    )
+    when: Literal["scores", "any"] = param(
+        "scores", "what decides: scores, or any irrelevant passage (always with yes/no grades)"
+    )
+    upper: float = param(0.6, "a passage above it makes the retrieval correct")
+    lower: float = param(0.1, "with all passages below it the retrieval is incorrect")
+    refine: bool = param(True, "drop the strips of passages that do not help")
+    fallback_results: int = param(5, "results taken from the fallback search")
+    detail: Literal["brief", "full"] = param("brief", "how much the answer says")
+    answer_tokens: int = param(1000, "tokens for the answer")
+
+    def __post_init__(self) -> None:
+        Roles.__post_init__(self)
+        if self.lower > self.upper:
+            raise ValueError("lower must not be above upper")
+
+
+@dataclass(slots=True)
+class _State:
+    """What travels along the graph. Mutable and private to one run."""
+
+    question: str
+    query: str = ""
+    retrieved: list[Passage] = field(default_factory=list[Passage])
+    grades: Sequence[Grade] = ()
+    verdict: Verdict = "ambiguous"
+    kept: list[Passage] = field(default_factory=list[Passage])
+    added: list[Passage] = field(default_factory=list[Passage])
+    material: list[Refined] = field(default_factory=list[Refined])
+    tried: list[str] = field(default_factory=list[str])
+    graded: bool = False
+    refined: bool = False
+
+    @property
+    def left(self) -> list[Passage]:
+        """What there is to answer from before refinement, also when a budget ended the run early."""
+        return [*self.kept, *self.added] if self.graded else self.retrieved
+
+
+class Corrective:
+    """Grade what the index gives; look elsewhere when it is not good enough."""
+
+    name: ClassVar[str] = "corrective"
+    summary: ClassVar[str] = "Grade what the index gives, look elsewhere when it is not enough, keep only what helps, answer."
+    needs_model: ClassVar[bool] = True
+    Params: ClassVar = CorrectiveParams
+
+    def __init__(self, params: CorrectiveParams) -> None:
+        self.params = params
+
+    async def stream(self, run: Run) -> AsyncIterator[Event]:
+        state = _State(run.question)
+        spent: BudgetExhausted | None = None
+        try:
+            state.question = await stand_alone(run, self.params)
+            judge = grader(run, self.params.grader, self.params.judge(run), self.params.temperature)
+            await self._retrieve(run, state)
+            async for event in self._grade(state, judge):
+                yield event
+            if state.verdict != "correct":
+                await self._rewrite(run, state)
+                await self._search_elsewhere(run, state)
+            if self.params.refine:
+                yield await self._refine(run, state, judge)
+        except BudgetExhausted as problem:
+            spent = problem
+            yield Exhausted(problem.limit)
+        brief = self._brief(run, state)
+        yield Decided("generate", f"from {len(brief.material)} passages")
+        yield Answered(await compose(run, brief, spent))
+
+    async def _retrieve(self, run: Run, state: _State) -> None:
+        state.tried.append(state.question)
+        hits = await run.search(state.question, limit=self.params.top_k)
+        state.retrieved = [p for hit in lookup.unique(hits)[: self.params.top_k] if (p := Passage.of(hit)).text.strip()]
+
+    async def _grade(self, state: _State, judge: ModelGrader | CountedGrader) -> AsyncIterator[Event]:
+        state.grades = await judge.grade(state.question, state.retrieved) if state.retrieved else ()
+        for passage, grade in zip(state.retrieved, state.grades, strict=True):
+            yield Graded(passage.id, passage.title, self._helps(grade), grade.score)
+        state.graded = True
+        state.verdict, why = self.decide(state.grades)
+        if state.verdict != "incorrect":
+            state.kept = [p for p, grade in zip(state.retrieved, state.grades, strict=True) if self._helps(grade)]
+        yield Decided(state.verdict, why)
+
+    def decide(self, grades: Sequence[Grade]) -> tuple[Verdict, str]:
+        """The fork of the graph, and why this way."""
+        if not grades:
+            return "incorrect", "the index has nothing on it"
+        scores = [grade.score for grade in grades if grade.score is not None]
+        if self.params.when == "scores" and len(scores) == len(grades):
+            return self._by_scores(max(scores))
+        relevant = sum(grade.relevant for grade in grades)
+        if relevant == len(grades):
+            return "correct", f"all {len(grades)} passages are relevant"
+        if relevant == 0:
+            return "incorrect", f"none of {len(grades)} passages is relevant"
+        return "ambiguous", f"{len(grades) - relevant} of {len(grades)} passages are not relevant"
+
+    def _by_scores(self, best: float) -> tuple[Verdict, str]:
+        if best >= self.params.upper:
+            return "correct", f"the best passage scores {best:.2f}, at or above {self.params.upper:g}"
+        if best < self.params.lower:
+            return "incorrect", f"the best passage scores {best:.2f}, below {self.params.lower:g}"
+        return "ambiguous", f"the best passage scores {best:.2f}, between {self.params.lower:g} and {self.params.upper:g}"
+
+    def _helps(self, grade: Grade) -> bool:
+        if grade.score is None or self.params.when == "any":
+            return grade.relevant
+        return grade.score >= self.params.lower
+
+    async def _rewrite(self, run: Run, state: _State) -> None:
+        """The question as a query. A model that fails at it leaves the question."""
+        state.query = state.question
+        text = render("rewrite", today=run.today, question=state.question)
+        try:
+            reply = await calls.words(
+                run, text, role="rewrite", model=self.params.writer(run), temperature=self.params.temperature, max_tokens=100
+            )
+            state.query = one_line(reply) or state.question
+        except BudgetExhausted:
+            raise
+        except ModelError as problem:
+            run.emit(Notice(f"searching with the question as it is: {problem}"))
+        run.emit(Rewritten(state.question, state.query))
+
+    async def _search_elsewhere(self, run: Run, state: _State) -> None:
+        source = self._fallback(run)
+        if source is None:
+            return
+        state.tried.append(state.query)
+        hits = await run.search(state.query, limit=self.params.fallback_results, source=source)
+        known = {passage.id for passage in state.kept}
+        found = [Passage.of(hit) for hit in lookup.unique(hits) if hit.id not in known]
+        state.added = [passage for passage in found if passage.text.strip()][: self.params.fallback_results]
+        run.emit(Decided("replace" if state.verdict == "incorrect" else "add", f"{len(state.added)} results of {source.name}"))
+
+    def _fallback(self, run: Run) -> Source | None:
+        if run.fallback is not None:
+            return run.fallback
+        try:
+            return run.kit.source("wikipedia")
+        except (WellreadError, ImportError) as problem:
+            run.emit(Notice(f"nowhere else to look: {problem}"))
+            return None
+
+    async def _refine(self, run: Run, state: _State, judge: ModelGrader | CountedGrader) -> Decided:
+        passages = state.left
+        sure = [True] * len(state.kept) + [False] * len(state.added)
+        state.material = await refine(run, judge, state.question, passages, self.params.lower, sure=sure)
+        state.refined = True
+        total, kept = sum(item.strips for item in state.material), sum(item.kept for item in state.material)
+        return Decided("refine", f"kept {kept} of {total} strips in {len(state.material)} of {len(passages)} passages")
+
+    def _brief(self, run: Run, state: _State) -> Brief:
+        shown = state.material if state.refined else [Refined(passage, passage.text, 0, 0) for passage in state.left]
+        return Brief(
+            state.question,
+            [context.numbered(run, run.number(item.passage), item.passage, item.text) for item in shown],
+            self.params.answerer(run),
+            temperature=self.params.temperature,
+            max_tokens=self.params.answer_tokens,
+            detail=self.params.detail,
+            missing=self._missing(state),
+            tried=state.tried,
+        )
+
+    def _missing(self, state: _State) -> str:
+        if not state.retrieved and not state.added:
+            return "nothing was found"
+        return f"{len(state.retrieved) + len(state.added)} passages were found and none of them is relevant"

@@ -1,0 +1,98 @@
+"""Whether passages can help: by a language model's yes or no, or by the evaluator's scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+from wellread.errors import BadOutput, BudgetExhausted, WellreadError
+from wellread.events import Notice
+from wellread.prompts.render import render
+from wellread.protocols import Grader, Model
+from wellread.run import Run
+from wellread.strategies import calls, context
+from wellread.types import Grade, Passage
+
+_GRADE = {
+    "type": "object",
+    "properties": {"relevant": {"type": "string", "enum": ["yes", "no"]}},
+    "required": ["relevant"],
+}
+_KEEP = {
+    "type": "object",
+    "properties": {"keep": {"type": "array", "items": {"type": "integer"}}},
+    "required": ["keep"],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ModelGrader:
+    """Grades with a language model: yes or no for each passage, all at once."""
+
+    run: Run
+    model: Model
+    temperature: float = 0.0
+
+    async def grade(self, question: str, passages: Sequence[Passage]) -> Sequence[Grade]:
+        return await self.run.gather([self._one(question, passage) for passage in passages])
+
+    async def strips(self, question: str, strips: Sequence[str]) -> set[int]:
+        """Which of a passage's strips help, by index. A reply that cannot be read keeps them all."""
+        shown = context.fence(self.run, "\n".join(f"{number}. {strip}" for number, strip in enumerate(strips, 1)))
+        text = self._prompt("strips", question, strips=shown)
+        try:
+            kept = cast("list[object]", (await self._ask(text, _KEEP, 20 + 8 * len(strips)))["keep"])
+        except BadOutput:
+            return set(range(len(strips)))
+        return {number - 1 for number in kept if isinstance(number, int) and 0 < number <= len(strips)}
+
+    async def _one(self, question: str, passage: Passage) -> Grade:
+        """A grader that cannot be understood lets the passage through: losing evidence is worse."""
+        shown = context.fence(self.run, f"{passage.title}\n{passage.text}")
+        try:
+            reply = await self._ask(self._prompt("grade", question, passage=shown), _GRADE, 40)
+        except BadOutput as problem:
+            self.run.emit(Notice(f"the grade of “{passage.title}” could not be read; it is kept: {problem}"))
+            return Grade(True)
+        return Grade(reply["relevant"] == "yes")
+
+    def _prompt(self, name: str, question: str, **shown: str) -> str:
+        frame = {"today": self.run.today, "foreign": context.foreign(self.run), "question": question}
+        (variable, text), *_ = shown.items()
+        bare = context.room(self.model, [], 300)
+        limit = None if bare is None else max(0, bare - self.model.count_tokens(render(name, **frame, **{variable: ""})))
+        return render(name, **frame, **{variable: "\n".join(context.fitting(self.run, self.model, [text], limit))})
+
+    async def _ask(self, text: str, schema: dict[str, Any], tokens: int) -> dict[str, Any]:
+        return await calls.data(
+            self.run, text, schema, role="grade", model=self.model, temperature=self.temperature, max_tokens=tokens
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CountedGrader:
+    """The evaluator, with its pairs counted and its time bounded."""
+
+    run: Run
+    inner: Grader
+
+    async def grade(self, question: str, passages: Sequence[Passage]) -> Sequence[Grade]:
+        grades = await self.run.timed(self.inner.grade(question, passages))
+        self.run.budget.pairs(len(passages))
+        return grades
+
+
+def grader(run: Run, kind: Literal["evaluator", "llm"], model: Model, temperature: float) -> ModelGrader | CountedGrader:
+    """The grader that was asked for; the language model where the evaluator is not there."""
+    if kind == "evaluator":
+        try:
+            found = run.kit.grader()
+        except BudgetExhausted:
+            raise
+        except (WellreadError, ImportError) as problem:
+            run.emit(Notice(f"grading with the language model, because the evaluator is not there: {problem}"))
+            found = None
+        if found is not None:
+            return CountedGrader(run, found)
+    return ModelGrader(run, model, temperature)

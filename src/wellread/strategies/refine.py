@@ -1,0 +1,117 @@
+"""Knowledge refinement: passages are split into strips, strips that do not help go, the rest stays in order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from wellread.run import Run
+from wellread.sentences import paragraphs
+from wellread.strategies.grading import CountedGrader, ModelGrader
+from wellread.strategies.relevance import by_words
+from wellread.types import Passage
+
+_SHORT = 50  # characters; two sentences this short make one strip
+_MOST = 40  # strips of one passage that a model is shown
+_PAIRS = {"low": 24, "normal": 48, "high": 96}  # strips that the evaluator reads, which takes it 40 ms each
+
+
+@dataclass(frozen=True, slots=True)
+class Refined:
+    """A passage with what is left of its text, and how many strips that is."""
+
+    passage: Passage
+    text: str
+    kept: int
+    strips: int
+
+
+def strips(text: str) -> list[str]:
+    """One or two sentences each, never across paragraphs; each is a verbatim part of the text."""
+    found: list[str] = []
+    for block in paragraphs(text):
+        start: int | None = None
+        for first, end in block:
+            begun = first if start is None else start
+            if end - begun < _SHORT and start is None and (first, end) != block[-1]:
+                start = first  # short: goes together with the next sentence
+                continue
+            found.append(text[begun:end])
+            start = None
+    return found
+
+
+async def refine(
+    run: Run,
+    grader: ModelGrader | CountedGrader,
+    question: str,
+    passages: Sequence[Passage],
+    lower: float,
+    *,
+    sure: Sequence[bool],
+) -> list[Refined]:
+    """Each passage with the strips that help. One that was graded relevant is never left without any."""
+    cut = [strips(passage.text) for passage in passages]
+    if isinstance(grader, ModelGrader):
+        kept = await run.gather([_chosen(grader, question, parts) for parts in cut])
+    else:
+        kept = await _scored(grader, question, passages, cut, lower, sure)
+    refined: list[Refined] = []
+    for passage, parts, chosen, certain in zip(passages, cut, kept, sure, strict=True):
+        if not chosen and certain:
+            chosen = set(range(len(parts)))
+        if chosen:
+            text = " … ".join(_runs(parts, chosen)) if len(chosen) < len(parts) else passage.text
+            refined.append(Refined(passage, text, len(chosen), len(parts)))
+    return refined
+
+
+def _likeliest(question: str, parts: Sequence[str], most: int) -> list[int]:
+    """Where there are too many strips to read, those that share most with the question, in order."""
+    if len(parts) <= most:
+        return list(range(len(parts)))
+    scores = by_words(question, parts)
+    return sorted(sorted(range(len(parts)), key=lambda index: -scores[index])[:most])
+
+
+async def _chosen(grader: ModelGrader, question: str, parts: list[str]) -> set[int]:
+    shown = _likeliest(question, parts, _MOST)
+    if len(shown) < 2:
+        return set(shown)
+    kept = await grader.strips(question, [parts[index] for index in shown])
+    return {shown[index] for index in kept}
+
+
+async def _scored(
+    grader: CountedGrader, question: str, passages: Sequence[Passage], cut: list[list[str]], lower: float, sure: Sequence[bool]
+) -> list[set[int]]:
+    """All strips of all passages in one batch; the best strip of a relevant passage stays in any case."""
+    places = [(row, index) for row, parts in enumerate(cut) for index in range(len(parts))]
+    most = _PAIRS[grader.run.kit.effort]
+    read = [places[i] for i in _likeliest(question, [cut[row][index] for row, index in places], most)]
+    pieces = [replace(passages[row], text=cut[row][index]) for row, index in read]
+    grades = await grader.grade(question, pieces) if pieces else ()
+    kept: list[set[int]] = [set() for _ in cut]
+    best: dict[int, tuple[float, int]] = {}
+    for (row, index), grade in zip(read, grades, strict=True):
+        score = float(grade.relevant) if grade.score is None else grade.score
+        best[row] = max(best.get(row, (score, index)), (score, index))
+        if grade.relevant if grade.score is None else score >= lower:
+            kept[row].add(index)
+    for row, (_, index) in best.items():
+        if sure[row] and not kept[row]:
+            kept[row].add(index)
+    return kept
+
+
+def _runs(parts: list[str], chosen: set[int]) -> list[str]:
+    """Neighbouring strips go together; a gap is shown."""
+    runs: list[list[str]] = []
+    last = -2
+    for index in sorted(chosen):
+        if index == last + 1:
+            runs[-1].append(parts[index])
+        else:
+            runs.append([parts[index]])
+        last = index
+    return [" ".join(run) for run in runs]
