@@ -19,11 +19,9 @@ from wellread.types import Passage
 from wellread.words import Words, read
 
 Wanted = Literal["name", "number", "any"]
-_NUMBER = re.compile(
-    r"\b(when|what year|which year|how (many|much|long|far|old|tall|high|big|large|deep|wide|fast|heavy|hot|often)|what (date|percentage|number))\b",
-    re.IGNORECASE,
-)
-_NAME = re.compile(r"\b(who|whom|whose|where|which|what (country|city|town|river|sea|ocean|island|language|composer|painter))\b", re.IGNORECASE)
+_MEASURES = "many|much|long|far|old|tall|high|big|large|deep|wide|fast|heavy|hot|often"
+_NUMBER = re.compile(rf"\b(when|(what|which) year|how ({_MEASURES})|what (date|percentage|number))\b", re.IGNORECASE)
+_NAME = re.compile(r"\b(who|whom|whose|where|which|what (country|city|town|river|sea|ocean|island|language))\b", re.IGNORECASE)
 _PARENTHESIS = re.compile(r"\s*\([^)]*\)\s*$")
 
 
@@ -80,7 +78,9 @@ def holds_wanted(question: Asked, candidate: Candidate) -> bool:
     if question.wanted == "number":
         return bool(set(candidate.words.numbers) - set(question.words.numbers))
     if question.wanted == "name":
-        return bool((set(candidate.words.names) | title_keys(candidate.passage)) - set(question.words.content) - set(question.words.names))
+        return bool(
+            (set(candidate.words.names) | title_keys(candidate.passage)) - set(question.words.content) - set(question.words.names)
+        )
     return True
 
 
