@@ -86,6 +86,12 @@ class IndexSource:
         except OSError as problem:
             raise SourceError(self._name, f"the index cannot be read: {problem.strerror or problem}") from problem
 
+    def tuned(self, **options: int) -> IndexSource:
+        """The same open index, searched with other options; closing it stays with this one."""
+        other = IndexSource(self._name, self._path, replace(self._options, **options), self._kit, self._hint)
+        other._index = self.index
+        return other
+
     async def passages(self, document: str) -> Sequence[Hit]:
         """All passages of a document, in order."""
         return self._named(self.index.passages(document))

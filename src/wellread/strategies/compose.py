@@ -193,7 +193,9 @@ def _prompt(run: Run, brief: Brief) -> Prompt:
     bare = Message("user", render("answer-question", material="", question=brief.question))
     reply = context.reserve(brief.model, brief.max_tokens)
     space = _space(run, brief, (system, bare), reply)
-    material = context.fitting(run, brief.model, brief.material, space)
+    # Notes of a model are fenced as well: what they are made of came from outside.
+    blocks = [block if run.marker in block else context.fence(run, block) for block in brief.material]
+    material = context.fitting(run, brief.model, blocks, space)
     question = render("answer-question", material="\n\n".join(material), question=brief.question)
     return Prompt((system, Message("user", question)), max_tokens=reply, temperature=brief.temperature)
 

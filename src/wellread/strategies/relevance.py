@@ -11,10 +11,12 @@ from math import log
 from wellread.errors import BudgetExhausted, WellreadError
 from wellread.events import Notice
 from wellread.lexicon import STOPWORDS
+from wellread.protocols import Reranker
 from wellread.run import Run
 from wellread.types import Passage
 from wellread.words import fold, stem
 
+_READ = {"low": 16, "normal": 40, "high": 1000}  # passages that the re-ranker reads at most, by effort
 _WORD = re.compile(r"[^\W_]+")
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2,}")
 
@@ -57,17 +59,35 @@ async def by_meaning(run: Run, question: str, texts: Sequence[str], *, kind: str
 
 
 async def rerank(run: Run, question: str, passages: Sequence[Passage]) -> tuple[str, list[float]]:
-    """One score for each passage, and what gave it: the re-ranker, else meaning, else words."""
-    if not passages:
-        return "evaluator", []
+    """One score for each passage, and what gave it: the re-ranker, else meaning, else words.
+
+    The re-ranker reads slowly. Of many passages it reads those that are nearest in meaning, how many by
+    the effort asked for; the others keep their order behind these.
+    """
+    texts = [f"{passage.title}. {passage.text}" for passage in passages]
+    reranker = _reranker(run) if passages else None
+    if reranker is None:
+        return await by_meaning(run, question, texts)
+    most = _READ[run.kit.effort]
+    first = (await by_meaning(run, question, texts))[1] if len(passages) > most else [0.0] * len(passages)
+    chosen = sorted(range(len(passages)), key=lambda index: -first[index])[:most]
+    read = await run.timed(reranker.rerank(question, [passages[index] for index in chosen]))
+    run.budget.pairs(len(chosen))
+    behind = min(read) - 2.0  # below everything that was read: similarities are between -1 and 1
+    scores = [behind + score for score in first]
+    for index, score in zip(chosen, read, strict=True):
+        scores[index] = float(score)
+    return "evaluator", scores
+
+
+def _reranker(run: Run) -> Reranker | None:
     try:
-        reranker = run.kit.reranker()
-        if reranker is not None:
-            scores = await run.timed(reranker.rerank(question, passages))
-            run.budget.pairs(len(passages))
-            return "evaluator", [float(score) for score in scores]
-    except BudgetExhausted:
-        raise
+        return run.kit.reranker()
     except (WellreadError, ImportError) as problem:
         run.emit(Notice(f"ranking by meaning, because the re-ranker is not there: {problem}"))
-    return await by_meaning(run, question, [f"{passage.title}. {passage.text}" for passage in passages])
+        return None
+
+
+def best(scores: Sequence[float], count: int) -> list[int]:
+    """The places of the highest scores, best first."""
+    return sorted(range(len(scores)), key=lambda index: -scores[index])[:count]

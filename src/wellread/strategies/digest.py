@@ -1,0 +1,180 @@
+"""`digest`: read pages, rank passages, summarise each document, answer.
+
+Recipe: two tools in one. Hits with address and snippet go the internet way, passages of a local index
+the Wikipedia way; with both kinds of source, both.
+
+    internet: search; read the best pages; re-rank the first passages of each and keep the best;
+        further results may join with their snippet alone
+    local index: search many passages; re-rank and keep the best, grouped by document;
+        the best documents bring further passages of theirs
+    summarise each document, all at once: what matters for the question, in its own words, numbered
+    answer from the summaries
+
+Departures from the original. Passages keep their numbers through the summaries, so that the answer cites
+words of a page and not a summary. A page that cannot be read is replaced by the next. The re-ranker reads
+the passages nearest in meaning, how many by the effort asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal, cast
+
+from wellread.citations import markers
+from wellread.errors import BudgetExhausted
+from wellread.events import Answered, Event, Exhausted, Thought
+from wellread.parameters import param
+from wellread.prompts.render import render
+from wellread.protocols import Source
+from wellread.run import Run
+from wellread.strategies import calls, context, lookup
+from wellread.strategies.attribution import attributed
+from wellread.strategies.compose import Brief, compose
+from wellread.strategies.documents import Document, Library, from_internet, from_library, with_related
+from wellread.strategies.followup import stand_alone
+from wellread.strategies.roles import Roles
+from wellread.types import Hit
+
+_SPARE = 3  # hits beyond those read, in case pages fail to load
+
+
+@dataclass(frozen=True, slots=True)
+class DigestParams(Roles):
+    top_k_documents: int = param(3, "pages read")
+    num_nodes_rerank_per_document: int = param(100, "passages of a page that are re-ranked, from its beginning")
+    top_k_nodes_per_document: int = param(5, "passages of a page that are kept")
+    top_k_snippets_per_document: int | None = param(None, "further results that join with their snippet alone")
+    similarity_search_top_k_nodes: int = param(100, "passages asked of a local index")
+    similarity_search_rescore_multiplier: int = param(4, "times as many candidates are re-scored there")
+    top_k_nodes: int = param(10, "passages of a local index that are kept")
+    top_k_related_documents: int = param(1, "best documents that bring further passages")
+    top_k_related_nodes: int = param(3, "further passages of each of these")
+    summary_tokens: int = param(400, "tokens for each summary")
+    answer_tokens: int = param(1000, "tokens for the answer")
+    detail: Literal["brief", "full"] = param("brief", "how much the answer says")
+
+
+@dataclass(slots=True)
+class _Desk:
+    """What lies there so far. Mutable and private to one run."""
+
+    question: str
+    documents: list[Document] = field(default_factory=list[Document])
+    summaries: dict[int, str] = field(default_factory=dict[int, str])
+    snippets: list[Hit] = field(default_factory=list[Hit])
+    found: int = 0
+
+
+class Digest:
+    """Read, keep the best passages, summarise each document, answer from the summaries."""
+
+    name: ClassVar[str] = "digest"
+    summary: ClassVar[str] = "Read the best pages or index passages, summarise each document, answer from the summaries."
+    needs_model: ClassVar[bool] = True
+    Params: ClassVar = DigestParams
+
+    def __init__(self, params: DigestParams) -> None:
+        self.params = params
+
+    async def stream(self, run: Run) -> AsyncIterator[Event]:
+        desk = _Desk(run.question)
+        spent: BudgetExhausted | None = None
+        try:
+            desk.question = await stand_alone(run, self.params)
+            sources = cast("Sequence[Source]", getattr(run.source, "sources", None) or (run.source,))
+            await run.gather([self._collect(run, desk, source) for source in sources])
+            await run.gather([self._summarise(run, desk, place) for place in range(len(desk.documents))])
+            for place in sorted(desk.summaries):
+                yield Thought("summary", f"{desk.documents[place].title}: {desk.summaries[place] or 'nothing on the question'}")
+        except BudgetExhausted as problem:
+            spent = problem
+            yield Exhausted(problem.limit)
+        yield Answered(await compose(run, self._brief(run, desk), spent))
+
+    async def _collect(self, run: Run, desk: _Desk, source: Source) -> None:
+        """Documents from one source, by the way that fits its hits."""
+        p = self.params
+        hits = await self._search(run, desk.question, source)
+        desk.found += len(hits)
+        local = [hit for hit in hits if hit.document is not None and hit.text]
+        if local:
+            found = await from_library(run, desk.question, local, p.top_k_nodes)
+            count, keep = p.top_k_related_documents, p.top_k_related_nodes
+            desk.documents += await with_related(run, desk.question, source, found, count, keep)
+        remote = [hit for hit in hits if hit.document is None]
+        nodes, keep = p.num_nodes_rerank_per_document, p.top_k_nodes_per_document
+        pages = await from_internet(run, desk.question, remote, p.top_k_documents, nodes, keep)
+        desk.documents += [page for page in pages if page.passages]
+        read = {page.url for page in pages}
+        unread = [hit for hit in remote if hit.url not in read and lookup.description(hit)]
+        desk.snippets += unread[: p.top_k_snippets_per_document or 0]
+
+    async def _search(self, run: Run, question: str, source: Source) -> tuple[Hit, ...]:
+        p = self.params
+        if not isinstance(source, Library):
+            limit = p.top_k_documents + (p.top_k_snippets_per_document or 0) + _SPARE
+            return await run.search(question, limit=limit, source=source)
+        tuned = getattr(source, "tuned", None)
+        if tuned is not None:
+            source = tuned(
+                similarity_search_top_k_nodes=p.similarity_search_top_k_nodes,
+                similarity_search_rescore_multiplier=p.similarity_search_rescore_multiplier,
+            )
+        return await run.search(question, limit=p.similarity_search_top_k_nodes, source=source)
+
+    async def _summarise(self, run: Run, desk: _Desk, place: int) -> None:
+        """What a document says on the question; "" when it says nothing."""
+        document = desk.documents[place]
+        model = self.params.judge(run)
+        frame = {"today": run.today, "foreign": context.foreign(run), "title": document.title, "question": desk.question}
+        blocks = [context.numbered(run, run.number(passage), passage) for passage in document.passages]
+        reply = context.reserve(model, self.params.summary_tokens)
+        bare = context.room(model, [], reply)
+        limit = None if bare is None else max(0, bare - model.count_tokens(render("summary", **frame, passages="")))
+        shown = "\n\n".join(context.fitting(run, model, blocks, limit))
+        text = await calls.words(
+            run,
+            render("summary", **frame, passages=shown),
+            role="summary",
+            model=model,
+            temperature=self.params.temperature,
+            max_tokens=self.params.summary_tokens,
+        )
+        desk.summaries[place] = self._usable(run, text, blocks)
+
+    def _usable(self, run: Run, text: str, blocks: list[str]) -> str:
+        """A summary that can be cited; the passages themselves where the model gave none."""
+        if text.strip(" .*\n").upper() == "NOTHING":
+            return ""
+        if text and not markers(text):
+            text = attributed(text, run.passages)
+        return text if markers(text) else "\n\n".join(blocks)
+
+    def _brief(self, run: Run, desk: _Desk) -> Brief:
+        material: list[str] = []
+        for place, document in enumerate(desk.documents):
+            if place in desk.summaries:
+                material.append(desk.summaries[place])
+            else:  # a budget ended the run before this one was summarised
+                material += [context.numbered(run, run.number(passage), passage) for passage in document.passages]
+        for hit in desk.snippets:
+            passage = lookup.excerpt(hit, lookup.description(hit))
+            material.append(context.numbered(run, run.number(passage), passage))
+        return Brief(
+            desk.question,
+            [block for block in material if block],
+            self.params.answerer(run),
+            temperature=self.params.temperature,
+            max_tokens=self.params.answer_tokens,
+            detail=self.params.detail,
+            missing=self._missing(desk),
+            tried=(desk.question,),
+        )
+
+    def _missing(self, desk: _Desk) -> str:
+        if not desk.found:
+            return "nothing was found"
+        if not desk.documents:
+            return f"{desk.found} results were found and none of their pages could be read"
+        return f"{len(desk.documents)} documents were read and say nothing about it"
