@@ -190,7 +190,11 @@ class Evidence:
         have other numbers, and where this one stands, nothing of the claim is said that is not said there."""
         if not asked.words.numbers:
             return False
-        near = [(self.sources[number].words[place], bits) for number, places in held.items() for place, bits in places.items()]
+        near = [
+            (self.sources[number].words[place], bits | self.sources[number].beside(asked))
+            for number, places in held.items()
+            for place, bits in places.items()
+        ]
         facts = ~asked.numbers
         whole = asked.share(union(bits & facts for _, bits in near))  # words found nowhere tell nothing
         top = max((asked.share(bits & facts) for _, bits in near), default=0.0)
@@ -200,8 +204,7 @@ class Evidence:
         said = union(bits & facts for _, bits in alike)
         for key in asked.words.numbers:
             holders = [(other, bits) for other, bits in near if _has_number(other.counts, key)]
-            there = any(pair in alike for pair in holders)
-            if holders and not there and not any(bits & facts & ~said for _, bits in holders):
+            if holders and not any(asked.share(bits & facts) >= top - 1e-9 or bits & facts & ~said for _, bits in holders):
                 return True
         return False
 

@@ -35,7 +35,7 @@ NO_NAMES = _set("""
     overall indeed first second third next last later earlier meanwhile moreover furthermore besides despite unlike like
     based given together perhaps maybe yes people women men children research evidence data work life nothing everything
     something everyone someone anyone nobody little few several half part information answer summary once twice again
-    hence otherwise nevertheless nonetheless please note well now
+    hence otherwise nevertheless nonetheless please note well now soon often elsewhere abroad somehow alas
 """)
 TITLES = _set("dr mr mrs ms prof sir dame lord lady st saint")
 # What may follow a bare name at the start of a sentence; "-ed" is seen by its ending.
@@ -73,7 +73,7 @@ NEGATORS = _set("""
     not never no cannot without neither nor none nobody nothing nowhere
     nicht kein keine keiner nie pas jamais aucun aucune nunca
 """)
-NOT_NEGATING = _set("only just merely until least less fewer more doubt matter")  # "not only", "no doubt"
+NOT_NEGATING = _set("only just merely until least doubt matter")  # "not only", "no doubt"
 SKIPPED_BY_NEGATION = _set("longer yet ever really actually fully entirely completely always simply directly even")
 LIMITING = _set("until till unless except")  # "did not recover until 1700" says that it did
 # What a sentence with one of these reports, it does not say.

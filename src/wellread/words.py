@@ -33,6 +33,7 @@ _ISO_DATE = re.compile(r"(?<!\d)\d{4}-(\d\d)-\d\d(?!\d)")
 _KATAKANA = re.compile(r"[\u30a1-\u30fa\u30fc]{3,}")
 _SMALL_DIGITS = str.maketrans({c: f" {d} " for row in ("⁰¹²³⁴⁵⁶⁷⁸⁹", "₀₁₂₃₄₅₆₇₈₉") for d, c in enumerate(row)})
 _OPENING = frozenset(":!?|\n")  # a capital letter after these proves nothing
+_LIGHT = frozenset(',"“”„«»[]')  # a "not" reaches across these
 _QUOTES = frozenset('"“„«')  # nor after these, where they follow another stop
 
 
@@ -169,12 +170,13 @@ def _is_name(tokens: list[_Token], index: int, opening: bool) -> bool:
     shouted = len(token.form) > 1 and token.raw.isupper()
     if token.form in lexicon.STOPWORDS:
         return (shouted or token.raw == "May") and not opening
-    if not opening:
+    following, after = (*tokens[index + 1 : index + 3], _END, _END)[:2]
+    if not opening or (shouted and not following.raw.isupper()):
         return True
-    return _opens_with_name(token, tokens[index + 1] if index + 1 < len(tokens) else _END, tokens[index + 2 : index + 3])
+    return _opens_with_name(token, following, after)
 
 
-def _opens_with_name(token: _Token, following: _Token, after: list[_Token]) -> bool:
+def _opens_with_name(token: _Token, following: _Token, after: _Token) -> bool:
     """Whether the capitalised first word of a sentence names something: what follows it tells."""
     form = token.form
     if form in lexicon.NO_NAMES or form.endswith(("ly", "ing", "ed")):
@@ -182,7 +184,7 @@ def _opens_with_name(token: _Token, following: _Token, after: list[_Token]) -> b
     if following.capital or token.raw.casefold().endswith(("'s", "’s")):
         return following.form not in lexicon.STOPWORDS or following.kind != "word"
     if following.raw == ",":
-        return bool(after) and after[0].form in ("a", "an", "who", "born")
+        return after.form in ("a", "an", "the", "who", "born") and not form.endswith("s")
     if form.endswith("s") and not form.endswith(("ss", "us")):  # "Scientists found" but "Paris is"
         return following.form in lexicon.SINGULAR_VERBS
     return following.form in lexicon.VERBS or (following.form.endswith("ed") and len(following.form) > 4)
@@ -201,7 +203,7 @@ def _read_content(tokens: list[_Token], words: Words) -> None:
             continue
         keys, index = _keys(tokens, index, words)
         words.content.update(dict.fromkeys(keys))
-        if token.kind == "stop" and token.raw != ",":
+        if token.kind == "stop" and token.raw not in _LIGHT:
             denied = False
         elif denied and keys and token.form not in lexicon.SKIPPED_BY_NEGATION:
             words.negated.add(keys[0])
@@ -211,8 +213,10 @@ def _read_content(tokens: list[_Token], words: Words) -> None:
 
 def _denies(tokens: list[_Token], index: int) -> bool:
     """Whether the negator there negates what follows it: "No. 5", "not only" and "not until" do not."""
-    following = tokens[index + 1] if index + 1 < len(tokens) else _END
+    following, after = (*tokens[index + 1 : index + 3], _END, _END)[:2]
     if following.raw == "." or following.form in lexicon.NOT_NEGATING:
+        return False
+    if following.form in ("more", "less", "fewer") and after.form == "than":
         return False
     clause = takewhile(lambda token: token.kind != "stop", tokens[index + 1 : index + 25])
     return not any(token.form in lexicon.LIMITING for token in clause)
