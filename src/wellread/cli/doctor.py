@@ -1,0 +1,162 @@
+"""`wellread doctor`: is everything in place, and what to do where it is not."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import urlsplit
+
+import typer
+
+from wellread import settings as settings_module
+from wellread.cli import options, show
+from wellread.errors import WellreadError
+from wellread.plugins import parse_spec
+
+KEYS = {
+    "ANTHROPIC_API_KEY": "models of Anthropic",
+    "OPENAI_API_KEY": "models of OpenAI",
+    "NEWSAPI_KEY": "source newsapi",
+    "TAVILY_API_KEY": "source tavily",
+    "BRAVE_API_KEY": "source brave",
+    "SLACK_TOKEN": "source slack",
+}
+EXTRAS = {"local": "xllamacpp", "zim": "libzim", "hub": "huggingface_hub", "report": "matplotlib", "otel": "opentelemetry.sdk"}
+SIGNS = {"ok": "✓", "note": "·", "problem": "✗"}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at."""
+
+    state: Literal["ok", "note", "problem"]
+    what: str
+    advice: str = ""
+
+
+def doctor(as_json: options.AsJson = False) -> None:
+    """Check Python, weights, library, keys, servers and settings. Exit status 1 when something is broken.
+
+    Keys are only looked for, never printed.
+    """
+    findings = [finding for check in CHECKS for finding in check()]
+    if as_json:
+        from wellread.events import to_json
+
+        typer.echo(json.dumps(to_json(findings), ensure_ascii=False))
+    else:
+        for finding in findings:
+            show.typed(f"{SIGNS[finding.state]} {finding.what}")
+            if finding.advice:
+                show.typed(f"    {finding.advice}")
+    raise typer.Exit(1 if any(finding.state == "problem" for finding in findings) else 0)
+
+
+def _python() -> Iterator[Finding]:
+    version = ".".join(map(str, sys.version_info[:3]))
+    good = sys.version_info >= (3, 11)
+    yield Finding("ok" if good else "problem", f"Python {version}", "" if good else "wellread needs Python 3.11 or newer")
+
+
+def _settings() -> Iterator[Finding]:
+    path = settings_module.config_path()
+    try:
+        settings_module.load()
+    except WellreadError as problem:
+        yield Finding("problem", f"settings: {problem}", f"correct {path} or the WELLREAD_* variable")
+        return
+    yield Finding("ok", f"settings: {path if path.exists() else 'defaults (no ' + str(path) + ')'}")
+
+
+def _weights() -> Iterator[Finding]:
+    from wellread.embedding import onnx
+    from wellread.ranking import evaluator
+
+    for name, verify in (("embedder", onnx.verify), ("evaluator", evaluator.verify)):
+        yield _attempt(f"weights of the {name}", verify, "install wellread again: pip install --force-reinstall wellread")
+
+
+def _library() -> Iterator[Finding]:
+    from wellread.index.verify import verify
+    from wellread.sources.index import library_path
+
+    yield _attempt(
+        "library in the package", lambda: verify(library_path()), "install wellread again, or run scripts/build_library.py"
+    )
+
+
+def _keys() -> Iterator[Finding]:
+    for variable, purpose in KEYS.items():
+        if os.environ.get(variable):
+            yield Finding("ok", f"{variable} is set ({purpose})")
+        else:
+            yield Finding("note", f"{variable} is not set ({purpose})")
+
+
+def _model() -> Iterator[Finding]:
+    from wellread.models.default import default_spec
+
+    try:
+        named = settings_module.load().model or default_spec(os.environ)
+    except WellreadError:
+        return
+    if named is None:
+        yield Finding(
+            "note", "no language model: quote answers without one", "set a provider's key, start Ollama, or use --model local"
+        )
+        return
+    yield Finding("ok", f"language model: {named}")
+    if "@" in named:
+        yield _server("model server", named.partition("@")[2])
+
+
+def _sources() -> Iterator[Finding]:
+    try:
+        configured = settings_module.load()
+    except WellreadError:
+        return
+    for text in (*configured.sources, *([configured.fallback] if configured.fallback else [])):
+        argument = parse_spec(text).argument
+        if argument.startswith(("http://", "https://")):
+            yield _server(f"source {text}", argument)
+
+
+def _extras() -> Iterator[Finding]:
+    for extra, module in EXTRAS.items():
+        try:
+            there = importlib.util.find_spec(module) is not None
+        except ModuleNotFoundError:
+            there = False
+        advice = "" if there else f'pip install "wellread[{extra}]"'
+        yield Finding("ok" if there else "note", f"extra {extra}{'' if there else ' is not installed'}", advice)
+
+
+def _attempt(what: str, job: Callable[[], object], advice: str) -> Finding:
+    try:
+        job()
+    except (WellreadError, OSError) as problem:
+        return Finding("problem", f"{what}: {problem}", advice)
+    return Finding("ok", what)
+
+
+def _server(what: str, address: str) -> Finding:
+    parts = urlsplit(address)
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    try:
+        socket.create_connection((parts.hostname or "", port), timeout=3).close()
+    except OSError as problem:
+        return Finding(
+            "problem",
+            f"{what}: cannot be reached ({problem})",
+            f"start the server at {parts.hostname}:{port} or change the setting",
+        )
+    return Finding("ok", f"{what} answers")
+
+
+CHECKS = (_python, _settings, _weights, _library, _keys, _model, _sources, _extras)
