@@ -41,6 +41,11 @@ class Reply:
 Answer = Callable[[Asked], Reply]
 
 
+class _Server(ThreadingHTTPServer):
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A handler that dies closes its connection; that is all a client can see."""
+
+
 class Loopback:
     """`answer` may be changed while the server runs."""
 
@@ -51,7 +56,7 @@ class Loopback:
         self.running = 0
         self.most_at_once = 0
         self._lock = threading.Lock()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._server = _Server(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
 
