@@ -267,3 +267,10 @@ def test_dimensions_other_than_promised(copy: Path) -> None:
     (copy / "config.json").write_text(json.dumps(config | {"dimensions": 256}))
     with pytest.raises(EmbedderError, match=r"shape \(1, 384\), not 256 long"):
         OnnxEmbedder(copy).embed_now(["text"], kind="query")
+
+
+def test_a_model_that_fails_while_it_runs(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.embedding.tiny.TABLE", TABLE[:3])  # fewer vectors than words
+    with pytest.raises(EmbedderError, match=r"model.onnx failed: .*indices element out of data bounds") as caught:
+        embedded(folder())
+    assert "\n" not in str(caught.value)
