@@ -12,16 +12,29 @@ from typing import TYPE_CHECKING
 from wellread.types import Answer, Citation, Hit, Passage, Query, Sentence, Usage
 
 if TYPE_CHECKING:
-    from wellread.engine import Engine, ask
+    from wellread.engine import Engine, ask, retrieve
     from wellread.settings import Settings
 
-__all__ = ["Answer", "Citation", "Engine", "Hit", "Passage", "Query", "Sentence", "Settings", "Usage", "__version__", "ask"]
+__all__ = [
+    "Answer",
+    "Citation",
+    "Engine",
+    "Hit",
+    "Passage",
+    "Query",
+    "Sentence",
+    "Settings",
+    "Usage",
+    "__version__",
+    "ask",
+    "retrieve",
+]
 __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> object:
     """Load the engine when it is asked for, so that `import wellread` stays quick."""
-    if name in ("Engine", "ask"):
+    if name in ("Engine", "ask", "retrieve"):
         from wellread import engine
 
         return getattr(engine, name)

@@ -15,7 +15,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, 
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from wellread import events, plugins
 from wellread import settings as settings_module
@@ -27,6 +27,9 @@ from wellread.run import Run, as_values
 from wellread.settings import Settings
 from wellread.types import Answer, Hit
 from wellread.workshop import NO_MODEL, Workshop
+
+if TYPE_CHECKING:
+    from wellread.strategies.iterative import Iterative, Retrieval
 
 T = TypeVar("T")
 MAX_QUESTION = 20_000  # characters; more is not a question but a document
@@ -111,6 +114,13 @@ class Engine:
                 if isinstance(event, events.Answered):
                     return event.answer
         raise AssertionError("a stream ends with Answered")
+
+    async def retrieve(self, question: str, *, params: Mapping[str, object] | None = None) -> Retrieval:
+        """The retrieval half of `iterative` by itself: raw results, notes and transcript, no answer."""
+        from wellread.strategies.iterative import Iterative
+
+        chosen, run, _ = self._prepare(clean_question(question), Iterative.name, params or {}, ())
+        return await cast("Iterative", chosen).retrieve(run)
 
     async def search(self, query: str, *, limit: int = 10) -> tuple[Hit, ...]:
         """Search the configured sources, nothing more."""
@@ -204,6 +214,16 @@ def ask(question: str, *, strategy: str | None = None, params: Mapping[str, obje
     async def go() -> Answer:
         async with Engine(settings_module.load(flags)) as engine:
             return await engine.ask(question, strategy=strategy, params=params)
+
+    return run_sync(go())
+
+
+def retrieve(question: str, *, params: Mapping[str, object] | None = None, **flags: object) -> Retrieval:
+    """What `iterative` finds, without the answer; from a script, a notebook or a thread."""
+
+    async def go() -> Retrieval:
+        async with Engine(settings_module.load(flags)) as engine:
+            return await engine.retrieve(question, params=params)
 
     return run_sync(go())
 
