@@ -1,0 +1,161 @@
+"""`wellread ask`, `search`, `plugins`: the contract a script relies on."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from wellread.cli.main import app
+
+SATURN = "Which planet has the most moons, and who discovered its largest one?"
+
+
+def wellread(*arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+    """The command as a user types it, in a process of its own."""
+    command = [str(Path(sys.executable).parent / "wellread"), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, input=stdin, timeout=120, check=False)
+
+
+def invoke(*arguments: str) -> Result:
+    return CliRunner().invoke(app, list(arguments))
+
+
+def test_json_is_one_object_and_nothing_else() -> None:
+    done = wellread("ask", SATURN, "--json")
+    assert done.returncode == 0
+    assert done.stderr == ""
+    answer = json.loads(done.stdout)
+    assert answer["outcome"] == "answered"
+    assert answer["strategy"] == "quote"
+    assert "Huygens" in answer["answer"]
+    numbers = {citation["number"] for citation in answer["citations"]}
+    assert {n for sentence in answer["sentences"] for n in sentence["citations"]} == numbers
+    assert all(sentence["supported"] for sentence in answer["sentences"])
+    assert answer["usage"]["searches"] >= 1
+
+
+def test_on_a_pipe_it_is_plain_text_with_sources() -> None:
+    done = wellread("ask", "-", stdin="When was the Eiffel Tower opened?\n")
+    assert done.returncode == 0
+    assert "\x1b" not in done.stdout
+    assert "\nSources\n[1] " in done.stdout
+    assert "“" in done.stdout
+
+
+def test_no_answer_is_said_and_is_exit_status_3() -> None:
+    done = wellread("ask", "What is the capital of Mongolia?")
+    assert done.returncode == 3
+    assert done.stdout.startswith("No answer found: ")
+
+
+def test_events_are_json_lines_that_end_with_answered() -> None:
+    done = wellread("ask", "Who wrote Hamlet?", "--events", "--effort", "low")
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert lines[0]["event"] == "started"
+    assert lines[-1]["event"] == "answered"
+    assert {"searching", "searched"} <= {line["event"] for line in lines}
+
+
+def test_a_trace_holds_the_events(tmp_path: Path) -> None:
+    path = tmp_path / "trace.jsonl"
+    assert invoke("ask", "Who wrote Hamlet?", "--trace", str(path), "--effort", "low").exit_code == 0
+    assert json.loads(path.read_text(encoding="utf-8").splitlines()[-1])["event"] == "answered"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("ask", ""), "the question is empty"),
+        (("ask", "\x07\x1b"), "the question is empty"),
+        (("ask", "x" * 100_000), "100,000 characters"),
+        (("ask", "q", "--strategy", "quot"), "did you mean quote"),
+        (("ask", "q", "--strategy", "iterative"), "needs a language model"),
+        (("ask", "q", "--source", "wikipeda"), "did you mean wikipedia"),
+        (("ask", "q", "--source", "index:"), "index needs the folder"),
+        (("ask", "q", "--param", "results"), "write name=value"),
+        (("ask", "q", "--param", "result=3"), "did you mean results"),
+        (("ask", "q", "--param", "results=many"), "whole number"),
+        (("ask", "q", "--effort", "huge"), "one of low, normal, high"),
+        (("ask", "q", "--no-such-flag"), "No such option"),
+        (("search", ""), "the question is empty"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_exit_status_2(arguments: tuple[str, ...], words: str) -> None:
+    done = wellread(*arguments)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_broken_settings_file_is_wrong_usage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text("strategy = ", encoding="utf-8")
+    monkeypatch.setenv("WELLREAD_CONFIG", str(path))
+    done = wellread("ask", "q")
+    assert done.returncode == 2
+    assert str(path) in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_index_that_is_not_there_has_failed(tmp_path: Path) -> None:
+    done = wellread("ask", "q", "--source", f"index:{tmp_path / 'nowhere'}")
+    assert done.returncode in (1, 2)
+    assert "nowhere" in done.stderr + done.stdout
+    assert "Traceback" not in done.stderr
+
+
+def test_search_lists_and_prints_json() -> None:
+    plain = wellread("search", "largest moon of Saturn", "--limit", "2")
+    assert plain.returncode == 0
+    assert plain.stdout.startswith("1. ")
+    assert max(map(len, plain.stdout.splitlines())) <= 80
+    found = json.loads(wellread("search", "largest moon of Saturn", "--json", "--limit", "3").stdout)
+    assert found["query"] == "largest moon of Saturn"
+    assert len(found["hits"]) == 3
+    assert set(found["hits"][0]) == {"id", "title", "url", "text", "snippet", "published", "score", "source"}
+
+
+def test_plugins_fit_the_terminal_and_show_parameters() -> None:
+    done = invoke("plugins")
+    assert done.exit_code == 0
+    assert "max_searches=5 (int)" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert invoke("plugins", "no-such").exit_code == 3
+    rows = json.loads(invoke("plugins", "quote", "--json").stdout)
+    assert rows[0]["name"] == "quote"
+
+
+def test_help_loads_nothing_heavy() -> None:
+    program = (
+        "import sys, contextlib, io\n"
+        "from wellread.cli.main import app\n"
+        "sys.argv = ['wellread', '--help']\n"
+        "with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()): app()\n"
+        "print([m for m in ('faiss', 'onnxruntime', 'tantivy', 'pydantic_ai', 'fastapi', 'numpy', 'pyarrow', 'mcp', 'trafilatura')"
+        " if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_quote_loads_no_model_library() -> None:
+    program = (
+        "import sys, wellread\n"
+        "wellread.ask('Who wrote Hamlet?', effort='low')\n"
+        "print([m for m in ('pydantic_ai', 'fastapi', 'faiss', 'pyarrow', 'trafilatura', 'httpx2') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_every_command_explains_itself() -> None:
+    for command in app.registered_commands:
+        done = invoke(command.name or "", "--help")
+        assert done.exit_code == 0, command.name
+        assert "Usage" in done.stdout
