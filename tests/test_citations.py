@@ -35,7 +35,8 @@ AGENCY = Passage(
 CHINESE = Passage("chinese", "伽利略于1610年发现了木星的四颗卫星。木星是太阳系最大的行星。", title="伽利略")
 JAPANESE = Passage("japanese", "ガリレオは木星の衛星ガニメデを発見した。土星には多くの衛星がある。")
 GERMAN = Passage("german", "Die Donau fließt durch Wien. Sie ist nicht der längste Fluss Europas.")
-PASSAGES = {1: GALILEO, 2: PLANETS, 3: AGENCY, 4: CHINESE, 5: JAPANESE, 6: GERMAN}
+HINDI = Passage("hindi", "गैलीलियो ने 1610 में बृहस्पति के चार चंद्रमा देखे। वे एक खगोलशास्त्री थे।")
+PASSAGES = {1: GALILEO, 2: PLANETS, 3: AGENCY, 4: CHINESE, 5: JAPANESE, 6: GERMAN, 7: HINDI}
 
 CARRIED = [
     "Galileo discovered four moons of Jupiter in 1610 [1].",
@@ -65,6 +66,8 @@ CARRIED = [
     "In short, Galileo died near Florence in 1642 [1].",
     "Galileo's four moons, Io among them, were not only discovered in 1610 but discovered with a telescope [1].",
     "Ganymède est le largest moon de Jupiter [2].",
+    "Ganyme\u0300de is the largest moon of Jupiter [2].",
+    "गैलीलियो ने 1610 में बृहस्पति के चंद्रमा देखे [7]।",
     "Jupiter has 95 known moons, published in June 2023 [2].",
     "According to [Wikipedia](https://en.wikipedia.org/wiki/Galileo_(astronomer)), Galileo was born in Pisa.",
     "[Galileo](https://en.wikipedia.org/wiki/Galileo_(astronomer)) was born in Pisa in 1564.",
@@ -109,6 +112,7 @@ NOT_CARRIED = [
     "伽利略于1611年发现了木星的四颗卫星。[4]",
     "木星の衛星カリストを発見した[5]。",
     "Die Donau fließt durch Graz [6].",
+    "गैलीलियो ने 1611 में बृहस्पति के चंद्रमा देखे [7]।",
     "Sie ist der längste Fluss Europas [6].",
     "[Marius](https://en.wikipedia.org/wiki/Galileo_(astronomer)) was born in Pisa in 1564.",
     "[Galileo](https://example.org/other) was born in Pisa.",

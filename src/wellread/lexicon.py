@@ -13,6 +13,15 @@ def _counted(words: str, first: int, step: int = 1) -> dict[str, int]:
     return {word: first + step * index for index, word in enumerate(words.split())}
 
 
+def _ranges(codes: str) -> tuple[tuple[str, str], ...]:
+    return tuple((chr(int(first, 16)), chr(int(last, 16))) for first, last in (pair.split("-") for pair in codes.split()))
+
+
+# Scripts that put no blanks between words; Hangul does, but inflects by suffixes, which pairs get over.
+UNSPACED = _ranges("""
+    0e00-0eff 1000-109f 1780-17ff 3005-3007 3040-30ff 31f0-31ff 3400-4dbf 4e00-9fff ac00-d7af f900-faff 20000-3ffff
+""")
+
 # Words that carry no content of their own.
 STOPWORDS = _set("""
     a an the and or but nor so yet if then than that this these those there here it its he him his she her hers they

@@ -10,28 +10,34 @@ import re
 import unicodedata
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import takewhile
+from itertools import groupby, takewhile
 from typing import NamedTuple
 
 from wellread import lexicon
 
-# Scripts that put no blanks between words; Hangul does, but inflects by suffixes, which pairs get over.
-_UNSPACED = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
-    "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
-)
 _TOKEN = re.compile(
     r"(?P<number>\d{1,3}(?:[,.\u00a0\u202f\u2009'’]\d{3})+(?!\d)(?:[.,]\d{1,2}(?!\d))?|\d+(?:\.\d+|,\d{1,2}(?!\d))?)"
     r"(?:(?P<tail>st|nd|rd|th|s)(?![^\W_]))?"
-    rf"|(?P<wide>[{_UNSPACED}]+)"
     r"|(?P<dotted>(?:[^\W\d_]\.){2,})"
-    rf"|(?P<word>[^\W\d_{_UNSPACED}](?:[^\W_{_UNSPACED}]|[’'](?=[^\W\d_]))*)"
+    r"|(?P<word>[^\W\d_](?:[^\W_]|[’'](?=[^\W\d_]))*)"
     r"|(?P<stop>[,;:.!?()\[\]|—–\"“”„«»\n])"
 )
 _URL = re.compile(r"https?://\S+")
 _ISO_DATE = re.compile(r"(?<!\d)\d{4}-(\d\d)-\d\d(?!\d)")
 _KATAKANA = re.compile(r"[\u30a1-\u30fa\u30fc]{3,}")
-_SMALL_DIGITS = str.maketrans({c: f" {d} " for row in ("⁰¹²³⁴⁵⁶⁷⁸⁹", "₀₁₂₃₄₅₆₇₈₉") for d, c in enumerate(row)})
+
+
+class _Plain(dict[int, int | str | None]):
+    """For `str.translate`: small digits become digits, marks on letters go, the rest stays."""
+
+    def __missing__(self, code: int) -> int | str | None:
+        kept = None if unicodedata.category(chr(code)).startswith("M") else code
+        if code < 0x10000:  # so few that all may be remembered
+            self[code] = kept
+        return kept
+
+
+_PLAIN = _Plain({ord(c): f" {d} " for row in ("⁰¹²³⁴⁵⁶⁷⁸⁹", "₀₁₂₃₄₅₆₇₈₉") for d, c in enumerate(row)})
 _OPENING = frozenset(":!?|\n")  # a capital letter after these proves nothing
 _LIGHT = frozenset(',"“”„«»[]')  # a "not" reaches across these
 _QUOTES = frozenset('"“„«')  # nor after these, where they follow another stop
@@ -64,7 +70,7 @@ _END = _Token("stop", "")
 
 def read(text: str) -> Words:
     """The words of one sentence."""
-    tokens = _tokens(_URL.sub(" ", text).translate(_SMALL_DIGITS))
+    tokens = _tokens(_URL.sub(" ", text if text.isascii() else text.translate(_PLAIN)))
     words = Words()
     _read_names(tokens, words)
     _read_content(tokens, words)
@@ -119,13 +125,19 @@ def _tokens(text: str) -> list[_Token]:
     for match in _TOKEN.finditer(text):
         if match["number"]:
             tokens.append(_Token("number", match["number"], _plain(match["number"]), match["tail"] or ""))
-        elif match["wide"]:
-            tokens.append(_Token("wide", match["wide"]))
-        elif word := match["dotted"] or match["word"]:
+        elif (word := match["dotted"] or match["word"]) and max(word) >= "\u0e00" and any(map(_is_unspaced, word)):
+            for wide, run in groupby(word, _is_unspaced):
+                piece = "".join(run)
+                tokens.extend([_Token("wide", piece)] if wide else _tokens(piece))
+        elif word:
             tokens.append(_Token("word", word, fold(word), "", word[0].isupper()))
         else:
             tokens.append(_Token("stop", match[0]))
     return tokens
+
+
+def _is_unspaced(character: str) -> bool:
+    return any(first <= character <= last for first, last in lexicon.UNSPACED)
 
 
 def _plain(number: str) -> str:
