@@ -61,7 +61,14 @@ async def test_words_arrive_while_the_model_is_still_writing() -> None:
 
 
 @pytest.mark.parametrize(
-    "reply", ["NO ANSWER: who made it", "**No answer:** who made it.", "no answer - who made it", "NO ANSWER:\nwho made it"]
+    "reply",
+    [
+        "NO ANSWER: who made it",
+        "**No answer:** who made it.",
+        "no answer - who made it",
+        "NO ANSWER:\nwho made it",
+        "**Answer:** NO ANSWER: who made it",
+    ],
 )
 async def test_a_model_that_finds_no_answer_says_so_in_one_way(reply: str) -> None:
     bench = Bench([reply])
@@ -75,6 +82,7 @@ async def test_an_answer_that_merely_begins_like_that_is_an_answer() -> None:
     answer = await written(Bench(["No answers were given by Hans Lipperhey."]))
     assert answer.outcome == "answered"
     assert (await written(Bench(["No"]))).text == "No"
+    assert (await written(Bench(["Answer: No, Hans Lipperhey did."]))).text == "No, Hans Lipperhey did."
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from wellread.citations import strip_markers
 from wellread.errors import BudgetExhausted, ContextTooLong
 from wellread.events import AnswerDelta, Cut, Event, Exhausted
 from wellread.prompts.render import render
@@ -25,6 +26,7 @@ __all__ = ["Brief", "Detail", "Draft", "compose", "cut_short", "extractive", "fi
 
 Detail = Literal["brief", "full"]
 _DECLINED = re.compile(r"[*_#>\s]*no answer\b[*_\s]*(?:[:.–—-]+|\n|\Z)[*_\s]*", re.IGNORECASE)
+_LABEL = re.compile(r"\A[*_#\s]*(?:final )?answer[*_]*:[*_\s]*", re.IGNORECASE)
 _DECIDED_AT = 16  # characters after which it is clear whether a reply opens with NO ANSWER
 _LEAST_REPLY = 48  # tokens; with fewer left a model cannot say anything useful
 _TRIES = 3
@@ -59,7 +61,7 @@ class Draft:
     def feed(self, piece: str) -> None:
         self._held += piece
         if not self._decided:
-            self._held = self._held.lstrip()
+            self._held = _LABEL.sub("", self._held.lstrip(), count=1)
             if len(self._held) >= _DECIDED_AT:
                 self._decide()
         if self._decided and self.declined is None:
@@ -118,7 +120,11 @@ def finished(
         return unsure(run, f"what was found does not answer it: {missing}", tried)
     if not draft.text and spent is None:
         return unsure(run, "the model gave no usable answer", tried)
-    return cut_short(run, draft, spent) if spent else run.answer(draft.text)
+    if spent is not None:
+        return cut_short(run, draft, spent)
+    if not re.search(r"\w", strip_markers(draft.text)):  # numbers alone say nothing
+        return run.answer(draft.text, outcome="unsure", reason=_reason("the model gave no usable answer", tried))
+    return run.answer(draft.text)
 
 
 def unsure(run: Run, why: str, tried: Sequence[str] = ()) -> Answer:

@@ -1,0 +1,226 @@
+"""What every recipe keeps to: budgets, cancelling, roles, dates, languages, and the engine's door."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+from contextlib import aclosing
+from typing import Any
+
+import pytest
+from tests.strategies.bench import Bench, Pages, Shelf, entry, supported
+
+import wellread
+from wellread import events, plugins
+from wellread.budget import Limits
+from wellread.engine import Engine
+from wellread.errors import WrongKey
+from wellread.models.scripted import ScriptedModel
+from wellread.parameters import describe, fill
+from wellread.settings import Settings
+from wellread.strategies.corrective import Corrective
+from wellread.strategies.digest import Digest
+from wellread.strategies.fanout import Fanout
+from wellread.strategies.iterative import Iterative
+from wellread.strategies.react import React
+from wellread.types import Capabilities, Completion, Prompt
+
+pytestmark = pytest.mark.anyio
+
+RECIPES: tuple[Any, ...] = (Iterative, Fanout, React, Corrective, Digest)
+QUESTION = "When was Oppenheimer released?"
+FACT = "Oppenheimer was released in the United States on July 21, 2023."
+HITS = [
+    entry(f"Oppenheimer {n}", f"{FACT} This is page {n} on Oppenheimer.", url=f"https://x/{n}", snippet=f"{FACT} Page {n}.")
+    for n in range(4)
+]
+PARAMS: dict[str, dict[str, object]] = {
+    "iterative": {"protocol": "text"},
+    "react": {"wikipedia": "none"},
+    "corrective": {"grader": "llm"},
+}
+
+
+def say(prompt: Prompt) -> str:
+    """A model that does what each recipe asks of it."""
+    text = "\n".join(message.text for message in prompt.messages)
+    last = prompt.messages[-1].text
+    if "You are a researcher" in text:
+        return f"<information>{FACT} [1]</information>" if "<item index" in text else "<search_query>Oppenheimer</search_query>"
+    if "queries for a search service" in text:
+        return json.dumps({"queries": ["Oppenheimer", "released"]})
+    if "Thought, Action, PAUSE" in text:
+        return f"Answer: {FACT} [1]" if "Observation: [1]" in last else "Action: shelf: Oppenheimer\nPAUSE"
+    if "You judge" in text:
+        return '{"relevant": "yes"}'
+    if "numbered strips" in text:
+        return '{"keep": [1]}'
+    return f"{FACT} [1]"
+
+
+def world(*, recipe: Any, limits: Limits | None = None, **options: Any) -> Bench:
+    pages = Pages({hit.url or "": [hit.text or ""] for hit in HITS})
+    return Bench(say, source=Shelf(HITS), limits=limits or Limits(), page_reader=pages, **options)
+
+
+async def ask(bench: Bench, recipe: Any, question: str = QUESTION, **params: object) -> wellread.Answer:
+    return await bench.ask(recipe, question, **{**PARAMS.get(recipe.name, {}), **params})
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+async def test_a_run_from_question_to_checked_answer(recipe: Any) -> None:
+    bench = world(recipe=recipe)
+    answer = await ask(bench, recipe)
+    assert (answer.outcome, answer.text) == ("answered", f"{FACT} [1]")
+    assert supported(answer) == [True]
+    assert answer.citations[0].quote in answer.citations[0].passage.text
+    assert answer.usage.searches >= 1
+    assert any("2026-11-15" in message.text for prompt in bench.scripted.prompts for message in prompt.messages)
+    fenced = [p for p in bench.scripted.prompts if any(f"This is page {n}" in m.text for n in range(4) for m in p.messages)]
+    assert all(any("<data-f00dcafe>" in message.text for message in prompt.messages) for prompt in fenced)
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize(
+    ("limits", "limit"),
+    [
+        (Limits(searches=0), "searches"),
+        (Limits(tokens=0), "tokens"),
+        (Limits(tokens=60), "tokens"),
+        (Limits(tokens=900), "tokens"),
+        (Limits(cost=0.0), "cost"),
+        (Limits(cost=0.015), "cost"),
+        (Limits(seconds=0.0), "seconds"),
+    ],
+)
+async def test_every_budget_ends_in_an_answer(recipe: Any, limits: Limits, limit: str) -> None:
+    bench = world(recipe=recipe, limits=limits, model_options={"cost": 0.01})
+    answer = await ask(bench, recipe)
+    assert answer.outcome in ("exhausted", "answered")
+    if answer.outcome == "answered":
+        assert limit == "tokens" or recipe is React, "enough for all its calls"
+        return
+    assert bench.of(events.Exhausted) == [events.Exhausted(limit)]
+    assert answer.reason is not None
+    assert f"the limit on {limit} is reached" in answer.reason
+    if answer.passages:
+        assert answer.text
+        assert any(supported(answer))
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+async def test_time_that_runs_out_in_the_middle(recipe: Any) -> None:
+    bench = world(recipe=recipe, limits=Limits(seconds=0.3), model_options={"delay": 0.12, "piece": 40})
+    answer = await asyncio.wait_for(ask(bench, recipe), 5)
+    assert answer.outcome == "exhausted"
+    assert answer.seconds < 1.5
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("after", [1, 3, 6, 10, 16])
+async def test_leaving_a_run_leaves_nothing_running(recipe: Any, after: int) -> None:
+    shelf = Shelf(HITS, delay=0.01)
+    model = ScriptedModel(say, delay=0.005, piece=20)
+    before = asyncio.all_tasks()
+    async with Engine(Settings(), model=model, source=shelf, fallback=shelf) as engine:
+        params = PARAMS.get(recipe.name, {})
+        async with aclosing(engine.stream(QUESTION, strategy=recipe.name, params=params)) as stream:
+            count = 0
+            async for _ in stream:
+                count += 1
+                if count == after:
+                    break
+    assert asyncio.all_tasks() == before
+    assert shelf.running == 0
+    gc.collect()  # a generator that was left open would be reported here, as an error
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+async def test_a_wrong_key_is_a_failure_with_its_reason(recipe: Any) -> None:
+    model = ScriptedModel(lambda prompt: WrongKey("scripted", "the key is refused"))
+    async with Engine(Settings(), model=model, source=Shelf(HITS)) as engine:
+        answer = await engine.ask(QUESTION, strategy=recipe.name, params=PARAMS.get(recipe.name, {}))
+    assert (answer.outcome, answer.text) == ("failed", "")
+    assert answer.reason == "scripted: the key is refused"
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+async def test_a_model_that_refuses_everything_ends_unsure(recipe: Any) -> None:
+    bench = world(recipe=recipe)
+    bench.scripted.script = lambda prompt: Completion("I cannot help with that.", finish="refusal")
+    answer = await ask(bench, recipe)
+    assert answer.outcome == "unsure"
+    assert answer.reason is not None
+    assert "declined" in answer.reason
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize(
+    "noise", ["", "blah", "<search_query>", "Action:", "[[[", "{}", "<information>", "Answer:", "[1] [2] [99]"]
+)
+async def test_noise_comes_to_an_end(recipe: Any, noise: str) -> None:
+    bench = world(recipe=recipe, model_options={"capabilities": Capabilities(4000, continues=True)})
+    bench.scripted.script = lambda prompt: noise
+    answer = await asyncio.wait_for(ask(bench, recipe), 10)
+    assert answer.outcome in ("answered", "unsure")
+    assert answer.outcome == "answered" or answer.reason
+    assert len(bench.scripted.prompts) < 30
+    if noise in ("", "[[[", "{}", "Answer:", "[1] [2] [99]"):
+        assert answer.outcome == "unsure", "no words, no answer"
+    assert not any(sentence.supported and sentence.citations for sentence in answer.sentences) or answer.outcome == "unsure"
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+async def test_a_follow_up_searches_with_the_rewritten_question(recipe: Any) -> None:
+    bench = world(recipe=recipe, history=(("Who made Oppenheimer?", "Nolan."),))
+    bench.scripted.script = lambda prompt: QUESTION if "Follow-up:" in prompt.messages[-1].text else say(prompt)
+    answer = await ask(bench, recipe, "And when was it released?")
+    assert bench.of(events.Rewritten)[0].query == QUESTION
+    assert any(QUESTION in bench.prompt(index) for index in range(1, len(bench.scripted.prompts)))
+    assert answer.question == "And when was it released?"
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_parameters_have_help_and_the_shared_ones_are_there(recipe: Any) -> None:
+    described = {parameter.name: parameter for parameter in describe(recipe.Params)}
+    assert all(parameter.help for parameter in described.values())
+    assert {"temperature", "grader_model", "rewrite_model", "answer_model"} <= described.keys()
+    assert described["temperature"].default == (0.5 if recipe is Fanout else 0.0)
+    assert plugins.load("strategies", recipe.name) is recipe
+    for wrong in ({"temperature": 3}, {"max_searches": -1} if recipe is Iterative else {"answer_tokens": -1}):
+        with pytest.raises(wellread.errors.UsageError):  # pyright: ignore[reportAttributeAccessIssue]
+            fill(recipe.Params, wrong, recipe.name)
+
+
+DEFAULTS = {
+    Iterative: {"max_searches": 5, "results_per_search": 3, "max_page_tokens": 5000, "max_tokens": 1000, "answer_tokens": 1000},
+    Fanout: {"top_k": 5, "min_score": None, "detail": "full"},
+    React: {"max_turns": 5, "hits": 1},
+    Corrective: {"top_k": 4, "when": "scores", "refine": True},
+    Digest: {
+        "top_k_documents": 3,
+        "num_nodes_rerank_per_document": 100,
+        "top_k_nodes_per_document": 5,
+        "top_k_snippets_per_document": None,
+        "similarity_search_top_k_nodes": 100,
+        "similarity_search_rescore_multiplier": 4,
+        "top_k_nodes": 10,
+        "top_k_related_documents": 1,
+        "top_k_related_nodes": 3,
+    },
+}
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_defaults_are_those_of_the_recipe(recipe: Any) -> None:
+    described = {parameter.name: parameter.default for parameter in describe(recipe.Params)}
+    assert {name: described[name] for name in DEFAULTS[recipe]} == DEFAULTS[recipe]
+
+
+async def test_retrieval_alone_through_the_engine() -> None:
+    async with Engine(Settings(), model=ScriptedModel(say), source=Shelf(HITS)) as engine:
+        found = await engine.retrieve(QUESTION, params={"protocol": "text"})
+    assert found.queries == ("Oppenheimer",)
+    assert FACT in found.information
+    assert len(found.hits) == 3
