@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 from tests.models.bench import KEY, Bench, anthropic_at, asking, heard
 from tests.wire import anthropic as wire
-from tests.wire.server import Response, WireServer
+from tests.wire.server import Response, WireServer, left_over
 
 from wellread.errors import BrokenStream, ContextTooLong, ModelBusy, ModelError, UnknownModel, UsageError, WrongKey
 from wellread.models import anthropic
@@ -195,7 +195,7 @@ async def test_leaving_the_stream_closes_the_connection_at_once() -> None:
         await cast("Any", stream).aclose()
         await server.idle(1)
         assert server.left == 1
-        assert {task for task in asyncio.all_tasks() - before if "_serve" not in repr(task)} == set()
+        assert left_over(before) == set()
 
 
 async def test_a_slow_reply_can_be_cancelled() -> None:

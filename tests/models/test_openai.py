@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 from tests.models.bench import KEY, Bench, asking, heard, official_at, ollama_at, openai_at
 from tests.wire import openai as wire
-from tests.wire.server import Response, WireServer
+from tests.wire.server import Response, WireServer, left_over
 
 from wellread.errors import (
     BrokenStream,
@@ -387,7 +387,7 @@ async def test_leaving_the_stream_closes_the_connection_at_once() -> None:
         await stream.aclose()  # pyright: ignore[reportAttributeAccessIssue]
         await server.idle(1)
         assert server.left == 1
-        assert {task for task in asyncio.all_tasks() - before if "_serve" not in repr(task)} == set()
+        assert left_over(before) == set()
 
 
 @pytest.mark.parametrize("pause", ["before the first word", "between words", "between tries"])
@@ -406,7 +406,7 @@ async def test_cancelling_leaves_nothing_behind(pause: str) -> None:
         with pytest.raises(asyncio.CancelledError):
             await task
         await server.idle(1)
-        assert {left for left in asyncio.all_tasks() - before if "_serve" not in repr(left)} == set()
+        assert left_over(before) == set()
 
 
 def test_one_model_serves_one_event_loop_after_another() -> None:

@@ -93,7 +93,7 @@ class WireServer:
         headers = {"Content-Type": "application/json", **response.headers}
         headers |= {"Transfer-Encoding": "chunked", "Connection": "close"}
         writer.write((head + "".join(f"{k}: {v}\r\n" for k, v in headers.items()) + "\r\n").encode())
-        gone = asyncio.ensure_future(reader.read(1))
+        gone = asyncio.create_task(reader.read(1), name="wire")
         try:
             for part in response.parts:
                 if isinstance(part, float | int):
@@ -112,6 +112,13 @@ class WireServer:
                 await writer.drain()
         finally:
             gone.cancel()
+            await asyncio.gather(gone, return_exceptions=True)
+
+
+def left_over(before: set[asyncio.Task[Any]]) -> set[asyncio.Task[Any]]:
+    """Tasks that were not there before, the servers' own aside: none should be left by a cancelled call."""
+    now = asyncio.all_tasks() - before
+    return {task for task in now if task.get_name() != "wire" and "WireServer._serve" not in repr(task)}
 
 
 async def _until(condition: Callable[[], bool], seconds: float) -> None:
