@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from wellread import __version__
-from wellread.cli import ask, doctor, plugins, search
+from wellread.cli import ask, chat, compare, doctor, plugins, search
 from wellread.errors import UsageError, WellreadError
 
 app = typer.Typer(
@@ -24,6 +24,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("ask")(ask.ask)
+app.command("compare")(compare.compare)
+app.command("chat")(chat.chat)
 app.command("search")(search.search)
 app.command("plugins")(plugins.plugins)
 app.command("doctor")(doctor.doctor)

@@ -1,0 +1,169 @@
+"""`wellread chat`: questions and follow-up questions."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from contextlib import aclosing, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from wellread.cli import options, show
+from wellread.types import Answer
+
+if TYPE_CHECKING:
+    from wellread.protocols import Source
+    from wellread.strategies.earlier import Earlier
+    from wellread.workshop import Workshop
+
+_HELP = "Ask a question, or: /sources  what the last answer rests on · /clear  start anew · /quit"
+
+
+def chat(
+    strategy: options.Strategy = None,
+    source: options.Sources = None,
+    fallback: options.Fallback = None,
+    model: options.Model = None,
+    effort: options.Effort = None,
+    param: options.Params = None,
+    no_cache: options.NoCache = False,
+    max_searches: options.MaxSearches = None,
+    max_tokens: options.MaxTokens = None,
+    max_seconds: options.MaxSeconds = None,
+    max_cost: options.MaxCost = None,
+    history: Annotated[
+        Path | None, typer.Option("--history", help="Keep the conversation in this file, and go on with it.")
+    ] = None,
+) -> None:
+    """Ask one question after another. A follow-up is made to stand alone before it is searched.
+
+    Sources of earlier answers stay within reach. Limits hold for each question. End with /quit or Ctrl-D.
+
+    \b
+    wellread chat
+    wellread chat --model ollama:qwen3 --source wikipedia --history notes.jsonl
+    """
+    settings = options.load(
+        sources=source,
+        no_cache=no_cache,
+        strategy=strategy,
+        fallback=fallback,
+        model=model,
+        effort=effort,
+        max_searches=max_searches,
+        max_tokens=max_tokens,
+        max_seconds=max_seconds,
+        max_cost=max_cost,
+    )
+    asyncio.run(_chat(Conversation(settings, options.parameters(param), history)))
+
+
+class Conversation:
+    """What was asked and answered so far, and the passages it rests on."""
+
+    def __init__(self, settings: options.Settings, params: dict[str, object], file: Path | None = None) -> None:
+        from wellread.strategies.earlier import Earlier
+        from wellread.workshop import Workshop
+
+        self.settings = settings
+        self.params = params
+        self.file = file
+        self.turns: list[tuple[str, str]] = _read(file)
+        self.earlier: Earlier = Earlier()
+        self.last: Answer | None = None
+        self.workshop: Workshop = Workshop(settings)
+
+    async def ask(self, question: str, display: show.Display) -> Answer:
+        """Answer a question in the light of the earlier ones."""
+        from wellread import events
+        from wellread.engine import Engine
+
+        engine = Engine(self.settings, workshop=self.workshop, source=self._source())
+        with display:
+            async with aclosing(engine.stream(question, params=self.params, history=self.turns)) as stream:
+                async for event in stream:
+                    display.event(event)
+                    if isinstance(event, events.Answered):
+                        self._keep(event.answer)
+        assert self.last is not None
+        return self.last
+
+    def clear(self) -> None:
+        self.turns.clear()
+        self.earlier.passages.clear()
+        self.last = None
+        if self.file is not None:
+            self.file.unlink(missing_ok=True)
+
+    def _source(self) -> Source:
+        from wellread.sources.several import Several
+
+        base = self.workshop.several(self.settings.sources or ("library",))
+        members = base.sources if isinstance(base, Several) else (base,)
+        return Several([*members, self.earlier]) if self.earlier.passages else base
+
+    def _keep(self, answer: Answer) -> None:
+        self.last = answer
+        self.earlier.remember(answer)
+        if not answer.text:
+            return
+        self.turns.append((answer.question, answer.text))
+        if self.file is not None:
+            with self.file.open("a", encoding="utf-8") as out:
+                out.write(json.dumps({"question": answer.question, "answer": answer.text}, ensure_ascii=False) + "\n")
+
+
+async def _chat(talk: Conversation) -> None:
+    interactive = sys.stdin.isatty()
+    if interactive:
+        with suppress(ImportError):
+            import readline  # noqa: F401  # line editing in input()
+        typer.echo(_HELP, err=True)
+    try:
+        while (line := await asyncio.to_thread(_line, "? " if interactive else "")) is not None:
+            if line == "/quit":
+                break
+            if line:
+                await _turn(talk, line)
+    finally:
+        await talk.workshop.aclose()
+
+
+async def _turn(talk: Conversation, line: str) -> None:
+    from wellread.errors import WellreadError
+
+    if line == "/clear":
+        talk.clear()
+    elif line == "/sources":
+        for number, passage in (talk.last.passages if talk.last else {}).items():
+            show.typed(f"[{number}] {passage.title} ({passage.url or passage.source})")
+    elif line.startswith("/"):
+        typer.echo(_HELP, err=True)
+    else:
+        try:
+            await talk.ask(line, show.display())
+        except WellreadError as problem:  # one question that fails does not end the conversation
+            typer.echo(f"wellread: {problem}", err=True)
+        show.typed("")
+
+
+def _line(prompt: str) -> str | None:
+    try:
+        return input(prompt).strip()
+    except EOFError:
+        return None
+
+
+def _read(file: Path | None) -> list[tuple[str, str]]:
+    from wellread.errors import UsageError
+
+    if file is None or not file.exists():
+        return []
+    try:
+        rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
+        return [(str(row["question"]), str(row["answer"])) for row in rows]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise UsageError(f"{file} is no conversation that wellread has written") from None

@@ -1,0 +1,146 @@
+"""`wellread compare`: every recipe on one question, side by side."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Mapping
+from typing import Annotated
+
+import typer
+
+from wellread.cli import options, show
+from wellread.cli.ask import EXIT
+from wellread.errors import UsageError
+from wellread.types import Answer
+
+Strategies = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--strategy", "-s", help="A strategy to compare; may be repeated. All that can run unless given.", show_default=False
+    ),
+]
+
+
+def compare(
+    question: Annotated[str, typer.Argument(help="What you want to know; - reads it from standard input.")],
+    strategy: Strategies = None,
+    source: options.Sources = None,
+    fallback: options.Fallback = None,
+    model: options.Model = None,
+    effort: options.Effort = None,
+    param: options.Params = None,
+    no_cache: options.NoCache = False,
+    max_searches: options.MaxSearches = None,
+    max_tokens: options.MaxTokens = None,
+    max_seconds: options.MaxSeconds = None,
+    max_cost: options.MaxCost = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Answer one question with several strategies, one after the other, and show the results in one table.
+
+    A --param goes to every strategy that has it. Limits hold for each run.
+
+    \b
+    wellread compare "Who discovered Titan?"
+    wellread compare "Who discovered Titan?" -s quote -s iterative --model ollama:qwen3 --json
+    """
+    settings = options.load(
+        sources=source,
+        no_cache=no_cache,
+        fallback=fallback,
+        model=model,
+        effort=effort,
+        max_searches=max_searches,
+        max_tokens=max_tokens,
+        max_seconds=max_seconds,
+        max_cost=max_cost,
+    )
+    text = sys.stdin.read() if question == "-" else question
+    answers = asyncio.run(_compare(text, settings, strategy, options.parameters(param)))
+    if as_json:
+        from wellread.events import answer_json
+
+        typer.echo(json.dumps({"question": answers[0].question, "runs": [answer_json(a) for a in answers]}, ensure_ascii=False))
+    else:
+        _print(answers)
+    raise typer.Exit(_status(answers))
+
+
+async def _compare(
+    question: str, settings: options.Settings, wanted: list[str] | None, params: Mapping[str, object]
+) -> list[Answer]:
+    from wellread.engine import Engine
+
+    answers: list[Answer] = []
+    async with Engine(settings) as engine:
+        chosen = list(dict.fromkeys(wanted)) if wanted else _able(engine.workshop.model_spec() is not None)
+        given = {name: _known(name, params) for name in chosen}
+        for name in params:
+            if not any(name in known for known in given.values()):
+                raise UsageError(f"none of {', '.join(chosen)} has a parameter {name!r}")
+        for name in chosen:
+            typer.echo(f"{name} …", err=True)
+            answers.append(await engine.ask(question, strategy=name, params=given[name]))
+    return answers
+
+
+def _able(model: bool) -> list[str]:
+    """The strategies that can run here; without a model, those that need none."""
+    from wellread import plugins
+
+    names = [
+        name
+        for name in plugins.names("strategies")
+        if model or not getattr(plugins.load("strategies", name), "needs_model", True)
+    ]
+    if not model:
+        typer.echo("there is no language model: only strategies without one are compared", err=True)
+    return names
+
+
+def _known(name: str, params: Mapping[str, object]) -> dict[str, object]:
+    from wellread import plugins
+
+    fields = getattr(getattr(plugins.load("strategies", name), "Params", None), "__dataclass_fields__", {})
+    return {key: value for key, value in params.items() if key in fields}
+
+
+def _status(answers: list[Answer]) -> int:
+    """The best of them: an answer, else no answer found, else a failure."""
+    found = {EXIT[answer.outcome] for answer in answers}
+    return next(status for status in (0, 3, 1) if status in found)
+
+
+def _print(answers: list[Answer]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(show_lines=True)
+    for heading in ("strategy", "answer"):
+        table.add_column(heading, overflow="fold", ratio=6 if heading == "answer" else None)
+    for heading in ("cited", "supported", "searches", "tokens", "seconds"):
+        table.add_column(heading, justify="right")
+    for answer in answers:
+        table.add_row(*_row(answer))
+    Console(width=None if sys.stdout.isatty() else 140).print(table)
+
+
+def _row(answer: Answer) -> list[str]:
+    from rich.markup import escape
+
+    words = show.marked(answer)
+    if answer.outcome != "answered":
+        words = "\n".join(filter(None, (words, f"{answer.outcome}: {answer.reason}")))
+    sentences = answer.sentences
+    tokens = answer.usage.input_tokens + answer.usage.output_tokens
+    return [
+        answer.strategy,
+        escape(words),
+        str(len({citation.number for citation in answer.citations})),
+        f"{sum(sentence.supported for sentence in sentences)}/{len(sentences)}",
+        str(answer.usage.searches),
+        f"{tokens:,}",
+        f"{answer.seconds:.1f}",
+    ]
