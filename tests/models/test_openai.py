@@ -111,6 +111,21 @@ async def test_other_refused_parameters_are_left_out(message: str, field: str) -
         assert model.capabilities.tools == (field != "tools")
 
 
+async def test_a_server_that_does_not_know_stream_options_or_how_to_be_told_to_go_on() -> None:
+    def make(url: str) -> ChatModel:
+        return openai_at(url, {"continues": "true"})
+
+    refusals = [wire.failed(400, "unknown field stream_options"), wire.failed(422, "continue_final_message: extra inputs")]
+    prompt = Prompt((Message("user", "Count."), Message("assistant", "one,")))
+    async with talking(*refusals, wire.said("two", counts=None), make=make) as (model, server):
+        _, done = await heard(model, prompt)
+        assert done.text == "two"
+        asked = server.requests[-1].json
+        assert asked["stream_options"] is None
+        assert "continue_final_message" not in asked
+        assert asked["messages"][-1]["role"] == "assistant"
+
+
 async def test_more_stop_sequences_than_the_server_takes_are_cut_here() -> None:
     stops = ("A1", "B2", "C3", "D4", "E5", "\n\n")
     async with talking(wire.said("text E", "5 more")) as (model, server):

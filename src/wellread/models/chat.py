@@ -47,7 +47,7 @@ class Traits:
     capabilities: Capabilities
     tariff: Tariff
     stop_limit: int | None = None
-    says_continue: bool = False
+    compatible: bool = False  # speaks OpenAI's protocol in its own way
     says_end: bool = True  # a reply without a finish reason was cut off
     thinks: bool = False  # its replies begin inside the thinking, see `Thinking`
     thinking: str | None = None
@@ -194,7 +194,7 @@ class ChatModel:
             thinks_anyway=bool(profile.get("thinking_always_enabled")),
             thinking=self.traits.thinking,
             temperature=not profile.get("anthropic_disallows_sampling_settings"),
-            says_continue=self.traits.says_continue,
+            compatible=self.traits.compatible,
             without=self._learned.without,
         )
 

@@ -42,7 +42,8 @@ _WINDOW = re.compile(
 )
 # How a refusal names each thing that can be left out; the surest words first.
 _NAMED = {
-    "extra_body": r"continue_final_message|add_generation_prompt",
+    "continue_final_message": r"continue_final_message|add_generation_prompt",
+    "stream_options": r"stream_options|include_usage",
     "prefill": r"prefill|assistant message|(?:last|final) (?:message|role)|end with a user",
     "schema": r"response_format|json_schema|output_config|output_format|structured output|grammar",
     "tools": r"\btools?\b|tool_choice|function call",

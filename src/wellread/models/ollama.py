@@ -50,7 +50,7 @@ def from_spec(spec: Spec, kit: Kit) -> Model:
     )
     where = Where(f"ollama:{name}", shown, is_loopback(address), secrets)
     # One's own machine costs nothing by the token; what somebody else's server costs is not known.
-    traits = Traits(where, able, FREE if own else Tariff(name), says_continue=True)
+    traits = Traits(where, able, FREE if own else Tariff(name), compatible=True)
 
     async def connect() -> Connection:
         from wellread.models.openai import connection

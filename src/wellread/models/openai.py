@@ -106,7 +106,7 @@ def _custom(name: str, address: str, options: Options, key: str | None) -> Model
         able,
         tariff,
         stop_limit=4,
-        says_continue=True,
+        compatible=True,
         thinks=bool(_THINKS.search(name)),
         thinking=options.thinking,
     )

@@ -39,7 +39,7 @@ class Manner:
     thinks_anyway: bool = False  # thinking cannot be turned off, and counts as output
     thinking: str | None = None
     temperature: bool = True
-    says_continue: bool = False  # vLLM must be told to go on; servers that don't know the words skip them
+    compatible: bool = False  # a server that speaks OpenAI's protocol in its own way
     without: frozenset[str] = frozenset()
 
 
@@ -68,12 +68,25 @@ def build(prompt: Prompt, manner: Manner) -> Request:
         sent.add("schema")
     if parameters.function_tools:
         sent.add("tools")
-    if turns and turns[-1].role == "assistant":
+    prefilled = bool(turns) and turns[-1].role == "assistant"
+    if prefilled:
         sent.add("prefill")
-        if manner.says_continue and "extra_body" not in manner.without:
-            sent.add("extra_body")
-            settings["extra_body"] = {"continue_final_message": True, "add_generation_prompt": False}
+    if manner.compatible and (extra := _extra(manner, prefilled=prefilled)):
+        settings["extra_body"] = extra
+        sent |= set(extra)
+    if manner.compatible and "stream_options" not in manner.without:
+        sent.add("stream_options")
     return Request(_messages(turns), settings, parameters, frozenset(sent), after_space)
+
+
+def _extra(manner: Manner, *, prefilled: bool) -> dict[str, object]:
+    """Fields beyond OpenAI's own. Servers that don't know them skip them, or say so and get none."""
+    extra: dict[str, object] = {}
+    if prefilled and "continue_final_message" not in manner.without:  # vLLM must be told
+        extra = {"continue_final_message": True, "add_generation_prompt": False}
+    if "stream_options" in manner.without:
+        extra["stream_options"] = None
+    return extra
 
 
 def _settings(prompt: Prompt, manner: Manner) -> ModelSettings:
