@@ -10,7 +10,7 @@ DOCUMENTS = [
     ),
     (
         "How antibiotics work",
-        "https://example.net/antibiotics?utm_source=feed",
+        "https://example.net/antibiotics",
         "Penicillin keeps bacteria from building walls.",
     ),
     ("Café Zürich", "https://example.com/caf%C3%A9", "Crème brûlée in 東京."),

@@ -98,9 +98,9 @@ valuable player of the [[2023 NBA Finals]].
 The '''Miami Heat''' are a basketball team in Miami, Florida. They lost the [[2023 NBA Finals]] to Denver.
 """,
     "England": """
-'''England''' is a country that is part of the [[United Kingdom]]. It shares land borders with [[Wales]] to its west and
-[[Scotland]] to its north. The Irish Sea lies to its north-west, the Celtic Sea to its south-west, the North Sea to its east,
-and the English Channel parts it from the continent.
+'''England''' shares land borders with [[Wales]] to its west and [[Scotland]] to its north.
+It is a country that is part of the [[United Kingdom]]. The Irish Sea lies to its north-west, the Celtic Sea to its
+south-west, the North Sea to its east, and the English Channel parts it from the continent.
 
 == Geography ==
 The capital of England is London. Its highest mountain is Scafell Pike.

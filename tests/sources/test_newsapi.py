@@ -56,7 +56,7 @@ async def test_content_joins_a_description_that_lacks_it(build: Build, serve: Se
     }
     server = serve(lambda asked: Reply({"status": "ok", "totalResults": 1, "articles": [article]}))
     hits = await build(f"newsapi?base={server.url}").search(Query("x"))
-    assert hits[0].snippet == "Short. The beginning of the arti"
+    assert hits[0].snippet == "Short. The long beginning of the arti"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import httpx2
@@ -130,7 +131,7 @@ class Http:
         )
         try:
             async for attempt in retries:
-                with attempt:
+                with attempt, self._heeding(url.host):
                     raw, headers = await self._once(method, url, body)
                     if parse is not None:
                         parse(raw, headers)
@@ -138,6 +139,16 @@ class Http:
         except _Flaky as problem:
             raise self.error(str(problem)) from None
         raise AssertionError("the last attempt returns or raises")
+
+    @contextmanager
+    def _heeding(self, host: str) -> Generator[None]:
+        """What one request is told about waiting holds for all others to that host."""
+        try:
+            yield
+        except SourceBusy as problem:
+            if problem.retry_after is not None:
+                self._pace(host).hold(min(problem.retry_after, self.manners.patience))
+            raise
 
     def _try_again(self, problem: Exception) -> bool | float:
         if isinstance(problem, SourceBusy):
@@ -192,10 +203,7 @@ class Http:
             said = ""
         message = f"{said} (HTTP {status})" if said else f"{url.host} answered with HTTP {status}"
         if status in _BUSY:
-            wait = retry_after(headers)
-            if wait is not None:
-                self._pace(url.host).hold(min(wait, self.manners.patience))
-            raise self.busy(message, wait)
+            raise self.busy(message, retry_after(headers))
         if status in (401, 403) and self.key_name:
             message += f"; is {self.key_name} right?"
         raise Refused(self.owner, self._clean(message), status)

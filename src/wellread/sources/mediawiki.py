@@ -10,6 +10,7 @@ import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 from wellread.errors import SourceError, UsageError
@@ -19,15 +20,13 @@ from wellread.sources import wikipage
 from wellread.sources.address import address
 from wellread.sources.hits import best_first, hit
 from wellread.sources.http import Http, Manners
-from wellread.sources.keywords import keywords
-from wellread.sources.markup import plain, without_wikitext
 from wellread.sources.pace import retry_after
 from wellread.sources.payload import Payload
+from wellread.sources.wikisearch import DETAILS, MOST, Site, WikiPage, discover, find, page_of
 from wellread.types import Hit, Query, Spec
 
 _COMMON: Mapping[str, str | int] = {"action": "query", "format": "json", "formatversion": 2, "maxlag": 5}
 _LONGEST_QUERY = 300  # characters; Wikipedia refuses more
-_MOST = 50  # results and titles in one request
 _BATCH = 20  # introductions in one request
 _BUSY_CODES = ("maxlag", "ratelimited", "readonly")
 
@@ -42,26 +41,6 @@ class Options:
     def __post_init__(self) -> None:
         if self.language is not None and not re.fullmatch(r"[a-z]{2,3}(-[a-z]{2,12})*|simple", self.language):
             raise ValueError(f"language must be a code such as de, not {self.language!r}")
-
-
-@dataclass(frozen=True, slots=True)
-class Site:
-    """One wiki: its API and which extensions we can use there."""
-
-    api: str
-    extracts: bool = True
-    cirrus: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class _Page:
-    id: str
-    title: str
-    url: str
-    snippet: str = ""
-    changed: str = ""
-    ambiguous: bool = False
-    text: str = ""
 
 
 def wikipedia(spec: Spec, kit: Kit) -> MediaWiki:
@@ -102,7 +81,7 @@ class MediaWiki:
         if not text or query.limit < 1:
             return []
         site = await self._where(query.language)
-        pages = await self._found(site, text, min(query.limit, _MOST))
+        pages = await find(partial(self._query, site), site, text, min(query.limit, MOST))
         pages = await self._with_texts(site, pages)
         pages = await self._plain_meanings(site, pages, query.limit)
         hits = (self._hit(page, rank) for rank, page in enumerate(pages[: query.limit]))
@@ -119,49 +98,7 @@ class MediaWiki:
             self._site = await discover(self._http, self._base)
         return self._site
 
-    async def _found(self, site: Site, text: str, limit: int) -> list[_Page]:
-        """Pages for the words; fewer words, then any of them, when all together find nothing."""
-        if pages := await self._page_list(site, text, limit):
-            return pages
-        words = keywords(text)
-        shorter = " ".join(words)
-        if shorter and shorter != text.lower() and (pages := await self._page_list(site, shorter, limit)):
-            return pages
-        if len(words) < 2:
-            return []
-        if site.cirrus:
-            return await self._page_list(site, " OR ".join(words), limit)
-        return await self._any_of(site, sorted(words, key=len, reverse=True)[:6], limit)
-
-    async def _any_of(self, site: Site, words: list[str], limit: int) -> list[_Page]:
-        """Simple search engines know no OR: pages by how many of the words they are found with."""
-        lists = await asyncio.gather(*(self._page_list(site, word, limit) for word in words))
-        points: dict[str, float] = {}
-        pages: dict[str, _Page] = {}
-        for found in lists:
-            for rank, page in enumerate(found):
-                # A word that finds few pages says more than one that finds many.
-                points[page.id] = points.get(page.id, 0.0) + 1 / len(found) + 1 / (60 + rank)
-                pages.setdefault(page.id, page)
-        return sorted(pages.values(), key=lambda page: -points[page.id])[:limit]
-
-    async def _page_list(self, site: Site, text: str, limit: int) -> list[_Page]:
-        search = {"list": "search", "srsearch": text, "srlimit": limit, "srprop": "snippet|timestamp"}
-        resolve = {"generator": "search", "gsrsearch": text, "gsrlimit": limit, "redirects": 1}
-        details = {"prop": "info|pageprops", "inprop": "url", "ppprop": "disambiguation"}
-        answer = (await self._query(site, {**search, **resolve, **details})).at("query")
-        targets = {item.text("from"): item.text("to") for item in answer.items("redirects")}
-        known = {page.title: page for page in map(_page, answer.items("pages"))}
-        found: dict[str, _Page] = {}
-        for item in answer.items("search"):
-            title = item.text("title")
-            page = known.get(targets.get(title, title))
-            if page is not None and page.id not in found:
-                snippet = without_wikitext(plain(item.text("snippet")))
-                found[page.id] = replace(page, snippet=snippet, changed=item.text("timestamp"))
-        return list(found.values())
-
-    async def _with_texts(self, site: Site, pages: list[_Page]) -> list[_Page]:
+    async def _with_texts(self, site: Site, pages: list[WikiPage]) -> list[WikiPage]:
         wanted = pages[: self._options.max_texts]
         if self._options.text == "none" or not wanted:
             return pages
@@ -175,13 +112,13 @@ class MediaWiki:
                 texts.update(one)
         return [replace(page, text=texts.get(page.id, "")) for page in pages]
 
-    async def _introductions(self, site: Site, pages: list[_Page]) -> dict[str, str]:
+    async def _introductions(self, site: Site, pages: list[WikiPage]) -> dict[str, str]:
         ids = "|".join(page.id for page in pages)
         asked = {"prop": "extracts", "explaintext": 1, "exintro": 1, "exlimit": len(pages), "pageids": ids}
         answer = await self._query(site, asked)
         return {item.text("pageid"): wikipage.from_extract(item.text("extract")) for item in answer.items("query", "pages")}
 
-    async def _whole(self, site: Site, page: _Page) -> dict[str, str]:
+    async def _whole(self, site: Site, page: WikiPage) -> dict[str, str]:
         """The API gives one whole page at a time. One that fails is left with its snippet."""
         try:
             if site.extracts:
@@ -194,18 +131,17 @@ class MediaWiki:
         except SourceError:
             return {}
 
-    async def _plain_meanings(self, site: Site, pages: list[_Page], limit: int) -> list[_Page]:
+    async def _plain_meanings(self, site: Site, pages: list[WikiPage], limit: int) -> list[WikiPage]:
         """Pages that only list meanings go last; where there is room, the articles they name come in."""
         lists = [page for page in pages if page.ambiguous or wikipage.is_disambiguation(page.title, page.text)]
         articles = [page for page in pages if page not in lists]
         room = limit - len(pages)
         if not lists or room < 1:
             return articles + lists
-        asked = {"generator": "links", "gplnamespace": 0, "gpllimit": _MOST, "titles": lists[0].title, "redirects": 1}
-        details = {"prop": "info|pageprops", "inprop": "url", "ppprop": "disambiguation"}
-        answer = await self._query(site, {**asked, **details})
+        asked = {"generator": "links", "gplnamespace": 0, "gpllimit": MOST, "titles": lists[0].title, "redirects": 1}
+        answer = await self._query(site, {**asked, **DETAILS})
         known = {page.id for page in pages}
-        named = [page for page in map(_page, answer.items("query", "pages")) if page.id not in known and page.url]
+        named = [page for page in map(page_of, answer.items("query", "pages")) if page.id not in known and page.url]
         named = [page for page in named if not page.ambiguous and page.id not in ("", "0")][:room]
         return articles + await self._with_texts(site, named) + lists
 
@@ -220,43 +156,11 @@ class MediaWiki:
         message = f"{info or code} ({code})"
         raise self._http.busy(message, retry_after(headers)) if code in _BUSY_CODES else self._http.error(message)
 
-    def _hit(self, page: _Page, rank: int) -> Hit | None:
+    def _hit(self, page: WikiPage, rank: int) -> Hit | None:
         snippet = page.snippet or page.text[:300]
         return hit(self.name, rank, title=page.title, url=page.url, snippet=snippet, text=page.text, published=page.changed)
-
-
-def _page(item: Payload) -> _Page:
-    ambiguous = "disambiguation" in item.names("pageprops")
-    url = item.text("canonicalurl") or item.text("fullurl")
-    return _Page(item.text("pageid"), item.text("title"), url, ambiguous=ambiguous, changed=item.text("touched"))
 
 
 def _shortened(text: str) -> str:
     text = " ".join(text.split())
     return text if len(text) <= _LONGEST_QUERY else text[:_LONGEST_QUERY].rpartition(" ")[0] or text[:_LONGEST_QUERY]
-
-
-async def discover(http: Http, base: str) -> Site:
-    """Find the API from the address of it, of the wiki or of any page in it."""
-    asked = {"action": "query", "meta": "siteinfo", "siprop": "general|extensions", "format": "json", "formatversion": 2}
-    candidates = [base] if base.endswith("api.php") else [f"{base}/api.php", f"{base}/w/api.php", ""]
-    problem: SourceError | None = None
-    for candidate in candidates:
-        try:
-            api = candidate or await _advertised(http, base)
-            answer = await http.get(api, asked)
-        except SourceError as failed:
-            problem = problem or failed
-            continue
-        if answer.at("query", "general"):
-            extensions = {item.text("name") for item in answer.items("query", "extensions")}
-            return Site(api, extracts="TextExtracts" in extensions, cirrus="CirrusSearch" in extensions)
-    raise http.error(f"no MediaWiki API found there ({problem.message if problem else 'it answers with other things'})")
-
-
-async def _advertised(http: Http, base: str) -> str:
-    """Every page of a wiki names its API in a link element; only the configured host counts."""
-    found = re.search(r'<link[^>]+rel="EditURI"[^>]+href="([^"?]+api\.php)', await http.text(base))
-    if not found:
-        raise http.error("its pages name no API")
-    return http.same_host(base, found[1])

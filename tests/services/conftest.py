@@ -1,0 +1,5 @@
+"""The sources' fixtures, for tests against real servers."""
+
+from tests.sources.conftest import build, serve
+
+__all__ = ["build", "serve"]
