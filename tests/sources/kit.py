@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from wellread.errors import ReadError
 from wellread.protocols import Embedder, PageReader
 from wellread.types import Page
 
@@ -53,10 +54,10 @@ class Shelf:
     """A page reader that has its pages already."""
 
     texts: Mapping[str, Page]
+    asked: list[str] = field(default_factory=list[str])
 
     async def read(self, url: str) -> Page:
-        from wellread.errors import ReadError
-
+        self.asked.append(url)
         if url not in self.texts:
             raise ReadError(url, "not on the shelf")
         return self.texts[url]

@@ -62,7 +62,7 @@ def best_first(hits: Iterable[Hit | None]) -> list[Hit]:
 def web_address(url: str) -> str | None:
     """The address if it is one that a browser may be sent to, else None."""
     url = url.strip()
-    return url if re.match(r"https?://[^\s/]", url, re.IGNORECASE) and url.isprintable() and len(url) <= 4_000 else None
+    return url if re.fullmatch(r"https?://[^\s/]\S*", url, re.IGNORECASE) and url.isprintable() and len(url) <= 4_000 else None
 
 
 def iso_date(value: str) -> str | None:
