@@ -24,11 +24,12 @@ __all__ = ["check", "markers", "sentences", "strip_markers"]
 THRESHOLD = 0.5  # share of a sentence's weight that its passages must hold
 
 _HEADING = re.compile(r"#{1,6}[ \t]|\*\*[^*\n]+\*\*:?\Z|__[^_\n]+__:?\Z")
-_TABLE_RULE = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)*\Z")
+_TABLE_RULE = re.compile(r"\|[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)*\Z")
 _LIST_ITEM = re.compile(r"[ \t]*(?:[-*+•‣◦·–]|\d{1,3}[.)])[ \t]")
 T = TypeVar("T", Marker, Link)
 
 _STOPS = (".", "!", "?", "…", "。", "！", "？", "؟", "।")
+_REMARK_LENGTH = 300  # the pattern looks back and forth; remarks are short
 _ASKS = ("?", "？", "؟")
 
 
@@ -52,22 +53,17 @@ def check(text: str, passages: Mapping[int, Passage]) -> list[Sentence]:
     blocks = _claims(text, passages)
     evidence = Evidence(passages, (number for block in blocks for claim in block for number in claim.cited))
     judged: list[Sentence] = []
-    for index, block in enumerate(blocks):
-        header = (
-            index + 1 < len(blocks) and block[0].raw.startswith("|") and _TABLE_RULE.match(blocks[index + 1][0].raw) is not None
-        )
-        for place, claim in enumerate(block):
-            lent = () if claim.marked else _lent(blocks, index, place)
-            judged.append(_judge(claim, lent, header, evidence))
+    for index, (block, lent) in enumerate(zip(blocks, _lent(blocks), strict=True)):
+        after = blocks[index + 1][0].raw if index + 1 < len(blocks) else ""
+        header = block[0].raw.startswith("|") and _TABLE_RULE.match(after) is not None
+        judged.extend(_judge(claim, borrowed, header, evidence) for claim, borrowed in zip(block, lent, strict=True))
     return judged
 
 
 def _judge(claim: _Claim, lent: tuple[int, ...], header: bool, evidence: Evidence) -> Sentence:
-    citations, supported = _weigh(claim, claim.cited or lent, evidence)
-    if not supported and not claim.cited:
-        citations = ()  # borrowed citations are only shown when they carry the sentence
-        supported = _states_nothing(claim, header, evidence)
-    elif not supported:
+    citations, supported = _weigh(claim, claim.cited if claim.marked else lent, evidence)
+    if not supported:
+        citations = citations if claim.cited else ()  # borrowed ones are only shown when they carry the sentence
         supported = _states_nothing(claim, header, evidence)
     return Sentence(claim.raw, claim.start, claim.end, supported, citations)
 
@@ -102,9 +98,8 @@ def _weigh(claim: _Claim, cited: tuple[int, ...], evidence: Evidence) -> tuple[t
 def _best_of_each(citations: list[Citation], groups: tuple[tuple[int, ...], ...]) -> list[Citation]:
     """A link leads to a page; of the passages that are pieces of it, show the one that carries the sentence."""
     for group in groups:
-        ofpage = [citation for citation in citations if citation.number in group]
-        best = max(ofpage, key=lambda citation: citation.support)
-        citations = [citation for citation in citations if citation is best or citation not in ofpage]
+        best = max((citation for citation in citations if citation.number in group), key=lambda citation: citation.support)
+        citations = [citation for citation in citations if citation is best or citation.number not in group]
     return citations
 
 
@@ -165,26 +160,31 @@ def _unmarked_end(text: str, start: int, end: int, inside: list[Marker]) -> str:
     return text[start:end].strip() + stop
 
 
-def _lent(blocks: list[list[_Claim]], index: int, place: int) -> tuple[int, ...]:
-    """Citations that a sentence without its own may borrow: those at the end of its paragraph, those of
-    the list it introduces, or those of the line that introduces its list."""
-    block = blocks[index]
-    later = block[place + 1 :]
-    if later:
-        return later[-1].cited if not any(claim.marked for claim in later[:-1]) else ()
-    if _introduces(block[place]):
-        items = [claim for block in _items(blocks, index + 1) for claim in block]
-        return tuple(dict.fromkeys(number for claim in items for number in claim.cited))
-    while index > 0 and _LIST_ITEM.match(blocks[index][0].raw):
-        index -= 1
-    head = blocks[index][-1]
-    return head.cited if _introduces(head) else ()
-
-
-def _items(blocks: list[list[_Claim]], index: int) -> Iterable[list[_Claim]]:
-    while index < len(blocks) and _LIST_ITEM.match(blocks[index][0].raw):
-        yield blocks[index]
-        index += 1
+def _lent(blocks: list[list[_Claim]]) -> list[list[tuple[int, ...]]]:
+    """For each sentence the citations it may borrow when it has none: those at the end of its paragraph,
+    those of the line that introduces its list, or those of the list it introduces."""
+    lent: list[list[tuple[int, ...]]] = []
+    head: tuple[int, ...] = ()
+    for block in blocks:
+        item = _LIST_ITEM.match(block[0].raw) is not None
+        head = head if item else ()
+        row = [head]
+        ending = block[-1].cited
+        for claim in reversed(block[:-1]):
+            row.append(ending or head)
+            ending = () if claim.marked else ending
+        lent.append(row[::-1])
+        if not item and _introduces(block[-1]):
+            head = block[-1].cited
+    listed: dict[int, None] = {}
+    for block, row in zip(reversed(blocks), reversed(lent), strict=True):
+        if _introduces(block[-1]):
+            row[-1] = tuple(listed) or row[-1]
+        if _LIST_ITEM.match(block[0].raw):
+            listed.update(dict.fromkeys(number for claim in block for number in claim.cited))
+        else:
+            listed.clear()
+    return lent
 
 
 def _introduces(claim: _Claim) -> bool:
@@ -204,7 +204,7 @@ def _states_nothing(claim: _Claim, header: bool, evidence: Evidence) -> bool:
     if _introduces(claim) and not claim.words.numbers:
         opens = re.findall(r"\w+", claim.body.casefold())
         return opens[0] in lexicon.LEAD_INS or (len(opens) <= 6 and not claim.words.names)
-    return not claim.marked and lexicon.REMARK.match(claim.body) is not None
+    return not claim.marked and lexicon.REMARK.match(claim.body[:_REMARK_LENGTH]) is not None
 
 
 def _is_reference(claim: _Claim, evidence: Evidence) -> bool:

@@ -191,8 +191,9 @@ class Evidence:
         if not asked.words.numbers:
             return False
         near = [
-            (self.sources[number].words[place], bits | self.sources[number].beside(asked))
+            (self.sources[number].words[place], bits | beside)
             for number, places in held.items()
+            for beside in [self.sources[number].beside(asked)]
             for place, bits in places.items()
         ]
         facts = ~asked.numbers
