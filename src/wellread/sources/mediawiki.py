@@ -22,11 +22,10 @@ from wellread.sources.hits import best_first, hit
 from wellread.sources.http import Http, Manners
 from wellread.sources.pace import retry_after
 from wellread.sources.payload import Payload
-from wellread.sources.wikisearch import DETAILS, MOST, Site, WikiPage, discover, find, page_of
+from wellread.sources.wikisearch import DETAILS, LONGEST_QUERY, MOST, Site, WikiPage, discover, find, page_of
 from wellread.types import Hit, Query, Spec
 
 _COMMON: Mapping[str, str | int] = {"action": "query", "format": "json", "formatversion": 2, "maxlag": 5}
-_LONGEST_QUERY = 300  # characters; Wikipedia refuses more
 _BATCH = 20  # introductions in one request
 _BUSY_CODES = ("maxlag", "ratelimited", "readonly")
 
@@ -80,7 +79,7 @@ class MediaWiki:
         text = _shortened(query.text)
         if not text or query.limit < 1:
             return []
-        site = await self._where(query.language)
+        site = await self.site(query.language)
         pages = await find(partial(self._query, site), site, text, min(query.limit, MOST))
         pages = await self._with_texts(site, pages)
         pages = await self._plain_meanings(site, pages, query.limit)
@@ -90,7 +89,8 @@ class MediaWiki:
     async def aclose(self) -> None:
         await self._http.aclose()
 
-    async def _where(self, language: str | None) -> Site:
+    async def site(self, language: str | None) -> Site:
+        """Which wiki is asked: the configured one, or the edition of Wikipedia that fits the query."""
         if self._base is None:
             code = self._options.language or (language or "en").lower().partition("-")[0]
             return Site(f"https://{code if re.fullmatch('[a-z]{2,3}', code) else 'en'}.wikipedia.org/w/api.php")
@@ -163,4 +163,4 @@ class MediaWiki:
 
 def _shortened(text: str) -> str:
     text = " ".join(text.split())
-    return text if len(text) <= _LONGEST_QUERY else text[:_LONGEST_QUERY].rpartition(" ")[0] or text[:_LONGEST_QUERY]
+    return text if len(text) <= LONGEST_QUERY else text[:LONGEST_QUERY].rpartition(" ")[0] or text[:LONGEST_QUERY]

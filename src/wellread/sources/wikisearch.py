@@ -18,6 +18,7 @@ from wellread.sources.markup import plain, without_wikitext
 from wellread.sources.memory import tokens
 from wellread.sources.payload import Payload
 
+LONGEST_QUERY = 300  # characters; Wikipedia refuses more
 MOST = 50  # results and titles in one request
 DETAILS: Mapping[str, str | int] = {"prop": "info|pageprops", "inprop": "url", "ppprop": "disambiguation"}
 _MOST_WORDS = 6
@@ -56,8 +57,17 @@ async def find(ask: Ask, site: Site, text: str, limit: int) -> list[WikiPage]:
     if len(words) < 2:
         return []
     if site.cirrus:
-        return await _search(ask, " OR ".join(words), limit)
+        return await _search(ask, _any_word(words), limit)
     return await _any_of(ask, sorted(words, key=len, reverse=True)[:_MOST_WORDS], limit)
+
+
+def _any_word(words: Sequence[str]) -> str:
+    """As many words as the API takes, any of which may match."""
+    query = words[0]
+    for word in words[1:]:
+        if len(query) + len(word) + 4 <= LONGEST_QUERY:
+            query += f" OR {word}"
+    return query
 
 
 async def _search(ask: Ask, text: str, limit: int, what: str = "text") -> list[WikiPage]:
