@@ -21,7 +21,7 @@ from wellread.models.chat import ChatModel
 from wellread.models.tokens import estimate
 from wellread.types import Message, Prompt, Spec
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 
 def make(options: dict[str, str] | None = None, path: str = "") -> ChatModel:

@@ -8,11 +8,12 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from typing import Any, cast
 
 import pytest
 from tests.models.bench import KEY, Bench, asking, heard, official_at, ollama_at, openai_at
 from tests.wire import openai as wire
-from tests.wire.server import Response, WireServer, left_over
+from tests.wire.server import Response, WireServer, as_json, left_over
 
 from wellread.errors import (
     BrokenStream,
@@ -490,6 +491,40 @@ def test_a_password_in_an_address_is_not_shown() -> None:
     model = openai.from_spec(spec, Bench())  # pyright: ignore[reportArgumentType]
     assert model.name == "openai:m@http://127.0.0.1:1/v1"
     assert "hush" not in repr(model)
+
+
+async def test_another_address_from_the_environment_gets_the_key() -> None:
+    def make(url: str) -> ChatModel:
+        environ = {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": f"{url}/v1/"}
+        return cast("ChatModel", openai.from_spec(Spec("openai", "m"), cast("Any", Bench(environ))))
+
+    async with talking(wire.said("ok"), make=make) as (model, server):
+        await heard(model, asking())
+        assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
+        assert model.name == f"openai:m@{server.url}/v1"
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({"detail": [{"loc": ["body"], "msg": "messages is missing", "type": "missing"}]}, "messages is missing"),
+        ({"detail": "no such thing"}, "no such thing"),
+        ({"error": "flat words"}, "flat words"),
+        ({"object": "error", "message": "vLLM's words"}, "vLLM's words"),
+        ({"strange": 1}, "422"),
+    ],
+)
+async def test_the_servers_own_words_are_found(body: object, words: str) -> None:
+    async with talking(as_json(body, 422)) as (model, _):
+        with pytest.raises(ModelError, match=words):
+            await heard(model, asking())
+
+
+async def test_a_context_error_in_the_stream() -> None:
+    error = {"error": {"message": "too much", "type": "invalid_request_error", "code": "context_length_exceeded"}}
+    async with talking(Response([wire.event(error)], headers=wire.SSE)) as (model, _):
+        with pytest.raises(ContextTooLong, match="too much"):
+            await heard(model, asking())
 
 
 @pytest.mark.parametrize(

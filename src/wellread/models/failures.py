@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -174,14 +173,12 @@ def _said(body: object) -> str | None:
     if not isinstance(body, dict):
         return None
     fields = cast("dict[str, Any]", body)
-    for key in ("error", "message", "detail"):
+    for key in ("error", "message", "detail", "msg"):
         value: object = fields.get(key)
-        if isinstance(value, str) and value.strip():
-            return value
-        if isinstance(value, dict) and (said := _said(cast("object", value))):
+        if isinstance(value, list) and value:  # FastAPI's list of what is wrong
+            value = cast("list[object]", value)[0]
+        if said := _said(cast("object", value)):
             return said
-        if isinstance(value, Sequence) and value and key == "detail":
-            return str(cast("Sequence[object]", value)[0])
     return None
 
 
