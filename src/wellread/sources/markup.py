@@ -32,6 +32,11 @@ def lines(text: str) -> str:
     return re.sub(r"\n{3,}", "\n\n", "\n".join(rows)).strip()
 
 
+def without_headings(text: str) -> str:
+    """One line of words, the signs of Markdown headings gone."""
+    return plain(re.sub(r"^#{1,6} ", "", text, flags=re.M))
+
+
 def without_wikitext(text: str) -> str:
     """A search snippet of a wiki: quotes, brackets and templates of its source gone."""
     return " ".join(_WIKI_NOISE.sub(" ", _WIKI_LINK.sub(r"\1", text)).split())

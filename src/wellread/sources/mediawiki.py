@@ -20,6 +20,7 @@ from wellread.sources import wikipage
 from wellread.sources.address import address
 from wellread.sources.hits import best_first, hit
 from wellread.sources.http import Http, Manners
+from wellread.sources.markup import without_headings
 from wellread.sources.pace import retry_after
 from wellread.sources.payload import Payload
 from wellread.sources.wikisearch import DETAILS, LONGEST_QUERY, MOST, Site, WikiPage, discover, find, page_of
@@ -157,7 +158,7 @@ class MediaWiki:
         raise self._http.busy(message, retry_after(headers)) if code in _BUSY_CODES else self._http.error(message)
 
     def _hit(self, page: WikiPage, rank: int) -> Hit | None:
-        snippet = page.snippet or page.text[:300]
+        snippet = page.snippet or without_headings(page.text)[:300]
         return hit(self.name, rank, title=page.title, url=page.url, snippet=snippet, text=page.text, published=page.changed)
 
 

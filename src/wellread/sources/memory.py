@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from wellread.lexicon import STOPWORDS
 from wellread.protocols import Embedder
 from wellread.ranking.fusion import reciprocal_ranks
-from wellread.sources.markup import plain
+from wellread.sources.markup import without_headings
 from wellread.types import Hit, Passage
 from wellread.words import fold, stem
 
@@ -74,7 +74,7 @@ class Memory:
             title=passage.title,
             url=passage.url,
             text=passage.text,
-            snippet=plain(passage.text)[:300],
+            snippet=without_headings(passage.text)[:300],
             published=passage.published,
             score=score,
             source=self._source,
