@@ -59,7 +59,7 @@ async def from_library(run: Run, question: str, hits: Sequence[Hit], keep: int) 
     """The best passages, grouped by the document they are from; documents by their best passage."""
     passages = [Passage.of(hit) for hit in lookup.unique(hits)]
     grouped: dict[str, list[Passage]] = {}
-    for index in await _best(run, question, passages, keep):
+    for index in await _best(run, question, passages, keep, ordered=True):
         grouped.setdefault(passages[index].document or passages[index].id, []).append(passages[index])
     return [Document(group[0].title, tuple(group), group[0].url) for group in grouped.values()]
 
@@ -84,9 +84,9 @@ async def _extended(run: Run, question: str, library: Library, document: Documen
     return replace(document, passages=tuple(together))
 
 
-async def _best(run: Run, question: str, passages: list[Passage], keep: int) -> list[int]:
+async def _best(run: Run, question: str, passages: list[Passage], keep: int, *, ordered: bool = False) -> list[int]:
     """The places of the best passages, best first, reported."""
-    by, scores = await relevance.rerank(run, question, passages)
+    by, scores = await relevance.rerank(run, question, passages, ordered=ordered)
     places = relevance.best(scores, keep)
     if passages:
         ids = tuple(passages[index].id for index in places)

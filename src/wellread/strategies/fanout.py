@@ -38,6 +38,7 @@ _SCHEMA = {
     "properties": {"queries": {"type": "array", "items": {"type": "string", "description": "a query"}}},
     "required": ["queries"],
 }
+_DESCRIPTION = 300  # characters that stand for a description where there is none
 _CONTENT = 100  # characters of the content that are embedded with title and description
 
 
@@ -196,6 +197,8 @@ class Fanout:
 
 def embedding_text(hit: Hit) -> str:
     """What of a result is compared: title, description, and how its content begins."""
-    described = lookup.description(hit)
-    content = plain(hit.text or "")[:_CONTENT]
-    return " ".join(filter(None, (plain(hit.title), described, "" if described.startswith(content) else content)))
+    described, content = plain(hit.snippet), plain(hit.text or "")
+    if not described:  # a passage of a local index: its beginning stands for a description
+        described, content = content[:_DESCRIPTION], ""
+    begins = content[:_CONTENT]
+    return " ".join(filter(None, (plain(hit.title), described, "" if described.startswith(begins) else begins)))

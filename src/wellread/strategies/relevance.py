@@ -58,26 +58,35 @@ async def by_meaning(run: Run, question: str, texts: Sequence[str], *, kind: str
     return "meaning", [float(score) for score in given @ asked[0]]
 
 
-async def rerank(run: Run, question: str, passages: Sequence[Passage]) -> tuple[str, list[float]]:
+async def rerank(run: Run, question: str, passages: Sequence[Passage], *, ordered: bool = False) -> tuple[str, list[float]]:
     """One score for each passage, and what gave it: the re-ranker, else meaning, else words.
 
-    The re-ranker reads slowly. Of many passages it reads those that are nearest in meaning, how many by
-    the effort asked for; the others keep their order behind these.
+    Reading is slow. Of many passages only the likeliest are read, how many by the effort asked for: the
+    first ones where they come `ordered` from an index, else those that share most words with the
+    question. The others keep their order behind these.
     """
+    most = _READ[run.kit.effort]
     texts = [f"{passage.title}. {passage.text}" for passage in passages]
+    if len(passages) <= most:
+        first = [0.0] * len(passages)
+    else:
+        first = [-index / len(passages) for index in range(len(passages))] if ordered else by_words(question, texts)
+    chosen = best(first, most)
+    by, read = await _read(run, question, [passages[index] for index in chosen], [texts[index] for index in chosen])
+    behind = min(read, default=0.0) - 2.0  # below everything that was read
+    scores = [behind + score for score in first]
+    for index, score in zip(chosen, read, strict=True):
+        scores[index] = score
+    return by, scores
+
+
+async def _read(run: Run, question: str, passages: Sequence[Passage], texts: Sequence[str]) -> tuple[str, list[float]]:
     reranker = _reranker(run) if passages else None
     if reranker is None:
         return await by_meaning(run, question, texts)
-    most = _READ[run.kit.effort]
-    first = (await by_meaning(run, question, texts))[1] if len(passages) > most else [0.0] * len(passages)
-    chosen = sorted(range(len(passages)), key=lambda index: -first[index])[:most]
-    read = await run.timed(reranker.rerank(question, [passages[index] for index in chosen]))
-    run.budget.pairs(len(chosen))
-    behind = min(read) - 2.0  # below everything that was read: similarities are between -1 and 1
-    scores = [behind + score for score in first]
-    for index, score in zip(chosen, read, strict=True):
-        scores[index] = float(score)
-    return "evaluator", scores
+    scores = await run.timed(reranker.rerank(question, passages))
+    run.budget.pairs(len(passages))
+    return "evaluator", [float(score) for score in scores]
 
 
 def _reranker(run: Run) -> Reranker | None:

@@ -1,0 +1,171 @@
+"""`wellread compare` and `wellread chat`, with a language model that speaks OpenAI's protocol."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.wire import openai
+from tests.wire.server import WireServer, serving
+from typer.testing import CliRunner, Result
+
+from wellread.cli.main import app
+
+TITAN = "Titan was discovered by Christiaan Huygens on 25 March 1655. [1]"
+QUESTION = "Who discovered Titan?"
+
+
+def say(asked: dict[str, Any]) -> str:
+    """A model that answers each recipe's prompts about Titan."""
+    text = "\n".join(str(message.get("content")) for message in asked["messages"])
+    if "Follow-up:" in text:
+        return "When was Titan discovered?"
+    if "You are a researcher" in text:
+        return (
+            f"<information>{TITAN}</information>"
+            if "<item index" in text
+            else "<search_query>Titan moon discovery</search_query>"
+        )
+    if "queries for a search service" in text:
+        return '{"queries": ["Titan discovery", "Huygens"]}'
+    if "Thought, Action, PAUSE" in text:
+        return (
+            f"Answer: {TITAN}"
+            if "Observation: [1]" in text.partition("An example:")[2].partition("Danube")[2].partition("Question: Who")[2]
+            else "Action: library: Titan discovery\nPAUSE"
+        )
+    if "You judge" in text:
+        return '{"relevant": "yes"}'
+    return '{"keep": [1, 2, 3]}' if "numbered strips" in text else TITAN
+
+
+@pytest.fixture
+def server() -> Iterator[WireServer]:
+    with serving(openai.chat(say)) as running:
+        yield running
+
+
+def invoke(*arguments: str, stdin: str | None = None) -> Result:
+    return CliRunner().invoke(app, list(arguments), input=stdin)
+
+
+def spec(server: WireServer) -> str:
+    return f"openai:m@{server.url}/v1"
+
+
+def test_compare_runs_every_strategy_and_shows_one_table(server: WireServer) -> None:
+    small = (
+        "protocol=text",
+        "wikipedia=none",
+        "grader=llm",
+        "results_per_query=4",
+        "similarity_search_top_k_nodes=4",
+        "top_k_nodes=2",
+    )
+    flags = [flag for pair in small for flag in ("--param", pair)]
+    done = invoke("compare", QUESTION, "--model", spec(server), "--effort", "low", *flags)
+    assert done.exit_code == 0, done.output
+    for strategy in ("corrective", "digest", "fanout", "iterative", "quote", "react"):
+        assert f"│ {strategy}" in done.stdout
+    for heading in ("answer", "cited", "supported", "searches", "tokens", "seconds"):
+        assert heading in done.stdout
+    assert done.stdout.count("Huygens") >= 6
+
+
+def test_compare_as_json_with_chosen_strategies(server: WireServer) -> None:
+    done = invoke("compare", QUESTION, "-s", "quote", "-s", "iterative", "--model", spec(server), "-p", "protocol=text", "--json")
+    assert done.exit_code == 0
+    result = json.loads(done.stdout)
+    assert result["question"] == QUESTION
+    assert [run["strategy"] for run in result["runs"]] == ["quote", "iterative"]
+    assert all(run["outcome"] == "answered" for run in result["runs"])
+    assert result["runs"][1]["usage"]["input_tokens"] > 0
+
+
+def test_compare_without_a_model_and_without_an_answer() -> None:
+    done = invoke("compare", QUESTION, "--json")
+    assert [run["strategy"] for run in json.loads(done.stdout)["runs"]] == ["quote"]
+    assert "no language model" in done.stderr
+    assert invoke("compare", "What is the capital of Mongolia?").exit_code == 3
+
+
+def test_compare_names_parameters_that_nobody_has() -> None:
+    from wellread.errors import UsageError
+
+    done = invoke("compare", QUESTION, "-s", "quote", "-p", "nonsense=1")
+    assert isinstance(done.exception, UsageError)
+    assert "none of quote has a parameter 'nonsense'" in str(done.exception)
+
+
+def test_chat_rewrites_follow_ups_and_reuses_sources(server: WireServer, tmp_path: Path) -> None:
+    file = tmp_path / "talk.jsonl"
+    lines = f"{QUESTION}\nAnd when?\n/sources\n/what\n\n/quit\nnever asked\n"
+    done = invoke("chat", "--model", spec(server), "-p", "protocol=text", "--history", str(file), stdin=lines)
+    assert done.exit_code == 0, done.output
+    assert done.stdout.count("Christiaan Huygens on 25 March 1655") >= 2
+    asked = [str(request.json["messages"]) for request in server.requests if request.method == "POST"]
+    follow_up = next(text for text in asked if "Follow-up: And when?" in text)
+    assert f"Question: {QUESTION}" in follow_up
+    assert any("When was Titan discovered?" in text for text in asked)
+    assert any("You can search: library + earlier" in text for text in asked)
+    assert "/sources" in done.stderr
+    assert "[1] Titan" in done.stdout
+    assert [json.loads(line)["question"] for line in file.read_text().splitlines()] == [QUESTION, "And when?"]
+
+    done = invoke("chat", "--model", spec(server), "--history", str(file), "-p", "protocol=text", stdin="And where?\n/clear\n")
+    asked = [str(request.json["messages"]) for request in server.requests if request.method == "POST"]
+    assert "Question: And when?" in next(text for text in asked if "Follow-up: And where?" in text)
+    assert not file.exists()
+
+
+def test_chat_goes_on_after_a_question_that_fails(tmp_path: Path) -> None:
+    done = invoke("chat", "--strategy", "iterative", "--model", "none", stdin=f"{QUESTION}\n{QUESTION}\n")
+    assert done.exit_code == 0
+    assert done.stderr.count("this needs a language model") == 2
+    broken = tmp_path / "broken.jsonl"
+    broken.write_text("no json\n")
+    assert "no conversation" in str(invoke("chat", "--history", str(broken)).exception)
+
+
+def test_the_first_words_reach_the_terminal_while_the_model_is_still_writing(tmp_path: Path) -> None:
+    """A pseudo-terminal, because only there the answer is shown as it is written."""
+    pty = pytest.importorskip("pty")
+    slow = openai.said(*[piece for n in range(8) for piece in (f"Titan was discovered by Huygens {n} ", 0.25)])
+
+    def answer(asked: dict[str, Any]) -> Any:
+        text = str(asked["messages"])
+        return slow if "from numbered material" in text else say(asked)
+
+    with serving(openai.chat(answer)) as server:
+        main, terminal = pty.openpty()
+        command = [str(Path(sys.executable).parent / "wellread"), "ask", QUESTION, "-s", "iterative", "-p", "protocol=text"]
+        environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
+        process = subprocess.Popen(
+            [*command, "--model", spec(server)], stdout=terminal, stderr=subprocess.DEVNULL, env=environment
+        )
+        os.close(terminal)
+        seen, first = b"", 0.0
+        try:
+            while True:
+                try:
+                    piece = os.read(main, 4096)
+                except OSError:
+                    break
+                if not piece:
+                    break
+                seen += piece
+                if b"by Huygens 0" in seen and not first:
+                    first = time.monotonic()
+            process.wait(30)
+        finally:
+            process.kill()
+            os.close(main)
+    assert first
+    assert time.monotonic() - first > 1.2, "the last words came long after the first"
