@@ -8,13 +8,10 @@ answer = await engine.ask("Who invented the telescope?")
 from __future__ import annotations
 
 import asyncio
-import secrets
 import threading
-import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Mapping, Sequence
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, replace
-from datetime import date
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from wellread import events, plugins
@@ -23,7 +20,7 @@ from wellread.budget import Budget
 from wellread.errors import BudgetExhausted, UsageError, WellreadError
 from wellread.parameters import fill
 from wellread.protocols import Model, Source
-from wellread.run import Run, as_values
+from wellread.run import Run, World, as_values
 from wellread.settings import Settings
 from wellread.types import Answer, Hit
 from wellread.workshop import NO_MODEL, Workshop
@@ -33,15 +30,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 MAX_QUESTION = 20_000  # characters; more is not a question but a document
-
-
-@dataclass(frozen=True, slots=True)
-class World:
-    """What a run takes from outside besides its parts; recording and replay bring their own."""
-
-    clock: Callable[[], float] = time.monotonic
-    today: Callable[[], str] = lambda: date.today().isoformat()
-    marker: Callable[[], str] = lambda: secrets.token_hex(4)
 
 
 class Engine:
@@ -55,14 +43,13 @@ class Engine:
         source: Source | None = None,
         fallback: Source | None = None,
         world: World | None = None,
-        wrap: Callable[[str, Any], Any] | None = None,
         workshop: Workshop | None = None,
     ) -> None:
         self.settings = settings if settings is not None else settings_module.load()
-        self.workshop = workshop or Workshop(self.settings, model=model, wrap=wrap)
+        self.workshop = workshop or Workshop(self.settings, model=model)
         self._source = source
         self._fallback = fallback
-        self._world = world or World()
+        self.world = world or World()
 
     async def __aenter__(self) -> Engine:
         return self
@@ -81,18 +68,20 @@ class Engine:
         strategy: str | None = None,
         params: Mapping[str, object] | None = None,
         history: Sequence[tuple[str, str]] = (),
+        world: World | None = None,
     ) -> AsyncGenerator[events.Event, None]:
         """The events of one run; the last is `Answered`. Closing the generator stops the work.
 
-        Wrong usage (an empty question, an unknown parameter) raises before the first event.
+        Wrong usage (an empty question, an unknown parameter) raises before the first event. A `world`
+        takes the place of the engine's own for this run.
         """
-        chosen, run, queue = self._prepare(clean_question(question), strategy, params or {}, tuple(history))
+        chosen, run, queue = self._prepare(clean_question(question), strategy, params or {}, tuple(history), world)
         run.emit(self._started(run, chosen))
-        worker = asyncio.create_task(_work(chosen, run, queue))
+        worker = asyncio.create_task(_work(chosen, run))
         worker.add_done_callback(lambda _: queue.put_nowait(None))  # a worker that dies must not leave us waiting
         try:
             while (event := await queue.get()) is not None:
-                yield replace(event, at=round(run.budget.seconds, 4))
+                yield event
                 if isinstance(event, events.Answered):
                     break
         finally:
@@ -119,7 +108,7 @@ class Engine:
         """The retrieval half of `iterative` by itself: raw results, notes and transcript, no answer."""
         from wellread.strategies.iterative import Iterative
 
-        chosen, run, _ = self._prepare(clean_question(question), Iterative.name, params or {}, ())
+        chosen, run, _ = self._prepare(clean_question(question), Iterative.name, params or {})
         return await cast("Iterative", chosen).retrieve(run)
 
     async def search(self, query: str, *, limit: int = 10) -> tuple[Hit, ...]:
@@ -133,27 +122,41 @@ class Engine:
         return self.settings.strategy or ("iterative" if self.workshop.model_spec() else "quote")
 
     def _prepare(
-        self, question: str, strategy: str | None, params: Mapping[str, object], history: tuple[tuple[str, str], ...]
+        self,
+        question: str,
+        strategy: str | None,
+        params: Mapping[str, object],
+        history: tuple[tuple[str, str], ...] = (),
+        world: World | None = None,
     ) -> tuple[_Strategy, Run, asyncio.Queue[events.Event | None]]:
+        world = world or self.world
         name = strategy or self.default_strategy()
         chosen = self._strategy(name, params)
         model = self.workshop.model_spec() if type(chosen).needs_model else None
         if type(chosen).needs_model and model is None:
             raise UsageError(NO_MODEL)
         queue: asyncio.Queue[events.Event | None] = asyncio.Queue()
+        budget = Budget(self.settings.limits, world.clock)
+
+        def emit(event: events.Event) -> None:
+            world.tick()
+            queue.put_nowait(replace(event, at=round(budget.seconds, 4)))
+
+        fallback = self._fallback or (self.workshop.source(self.settings.fallback) if self.settings.fallback else None)
         run = Run(
             question=question,
             strategy=name,
-            source=self._main_source(),
-            kit=self.workshop,
-            budget=Budget(self.settings.limits, self._world.clock),
-            emit=queue.put_nowait,
-            clock=self._world.clock,
-            today=self._world.today(),
-            marker=self._world.marker(),
-            fallback=self._fallback or (self.workshop.source(self.settings.fallback) if self.settings.fallback else None),
+            source=world.source("main", self._main_source()),
+            kit=world.kit(self.workshop),
+            budget=budget,
+            emit=emit,
+            clock=world.clock,
+            today=world.today(),
+            marker=world.marker(),
+            fallback=world.source("fallback", fallback) if fallback else None,
             history=history,
             model_name=model,
+            timeout=world.timeout,
         )
         return chosen, run, queue
 
@@ -178,11 +181,11 @@ class _Strategy:
     def stream(self, run: Run) -> AsyncIterator[events.Event]: ...
 
 
-async def _work(strategy: _Strategy, run: Run, queue: asyncio.Queue[events.Event | None]) -> None:
+async def _work(strategy: _Strategy, run: Run) -> None:
     """Run the strategy to its end; whatever happens, the last event is `Answered`."""
     try:
         async for event in strategy.stream(run):
-            queue.put_nowait(event)
+            run.emit(event)
             if isinstance(event, events.Answered):
                 return
         raise WellreadError(f"strategy {run.strategy} ended without an answer")

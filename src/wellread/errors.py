@@ -135,4 +135,8 @@ class BadOutput(ModelError):
 
 
 class ReplayMismatch(WellreadError):
-    """The replayed run departs from its recording."""
+    """The replayed run departs from its recording; `diff` shows what was recorded and what was asked now."""
+
+    def __init__(self, message: str, diff: str = "") -> None:
+        super().__init__(message)
+        self.diff = diff

@@ -8,8 +8,11 @@ happen, also from parallel work.
 from __future__ import annotations
 
 import asyncio
+import secrets
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from typing import TypeVar
 
 from wellread import events
@@ -20,6 +23,27 @@ from wellread.protocols import Closing, Kit, Model, Source
 from wellread.types import Answer, Completion, Hit, Hits, Outcome, Page, Passage, Prompt, Query
 
 T = TypeVar("T")
+
+
+def _kit_as_it_is(kit: Kit) -> Kit:
+    return kit
+
+
+def _source_as_it_is(role: str, source: Source) -> Source:
+    return source
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What a run takes from outside; recording and replay bring their own and put themselves before the parts."""
+
+    clock: Callable[[], float] = time.monotonic
+    today: Callable[[], str] = lambda: date.today().isoformat()
+    marker: Callable[[], str] = lambda: secrets.token_hex(4)
+    timeout: Callable[[float | None], asyncio.Timeout] = asyncio.timeout
+    tick: Callable[[], None] = lambda: None  # called before each event is stamped
+    kit: Callable[[Kit], Kit] = _kit_as_it_is
+    source: Callable[[str, Source], Source] = _source_as_it_is  # the role is "main" or "fallback"
 
 
 @dataclass(slots=True)
@@ -38,6 +62,7 @@ class Run:
     fallback: Source | None = None
     history: tuple[tuple[str, str], ...] = ()  # earlier questions and answers of a chat
     model_name: str | None = None
+    timeout: Callable[[float | None], asyncio.Timeout] = asyncio.timeout
     passages: dict[int, Passage] = field(default_factory=dict[int, Passage])
     failures: list[str] = field(default_factory=list[str])  # of sources; part of the reason when nothing is found
     _numbers: dict[str, int] = field(default_factory=dict[str, int])
@@ -123,7 +148,7 @@ class Run:
 
     async def timed(self, job: Awaitable[T]) -> T:
         """Wait for a job no longer than the run may still take."""
-        limit = asyncio.timeout(self.budget.seconds_left())
+        limit = self.timeout(self.budget.seconds_left())
         try:
             async with limit:
                 return await job

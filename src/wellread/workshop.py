@@ -20,24 +20,19 @@ NO_MODEL = (
 
 
 class Workshop:
-    """One per engine. Parts are shared by all its runs and closed with it.
-
-    `wrap` sees every part as it is built, with its kind: recording and replay put themselves between.
-    """
+    """One per engine. Parts are shared by all its runs and closed with it."""
 
     def __init__(
         self,
         settings: Settings,
         environ: Mapping[str, str] = os.environ,
         model: Model | None = None,
-        wrap: Callable[[str, Any], Any] | None = None,
     ) -> None:
         self.settings = settings
         self._environ = environ
-        self._wrap = wrap
         self._parts: dict[tuple[str, str], Any] = {}
         if model is not None:
-            self._parts["model", ""] = wrap("model", model) if wrap else model
+            self._parts["model", ""] = model
 
     @property
     def effort(self) -> Effort:
@@ -97,12 +92,11 @@ class Workshop:
         from wellread.reading.reader import WebReader
 
         def build() -> PageReader:
-            reader = WebReader(
+            return WebReader(
                 cache=self.settings.cache,
                 allow_hosts=self.settings.allow_hosts,
                 ignore_robots=self.settings.ignore_robots,
             )
-            return self._wrapped("pages", reader)
 
         return self._kept("pages", "", build)
 
@@ -116,15 +110,12 @@ class Workshop:
     def _plugin(self, kind: plugins.Kind, text: str) -> Any:
         def build() -> Any:
             spec = plugins.parse_spec(text)
-            return self._wrapped(kind, plugins.load(kind, spec.name)(spec, self))
+            return plugins.load(kind, spec.name)(spec, self)
 
         return self._kept(kind, text, build)
 
     def _optional(self, kind: plugins.Kind, text: str) -> Any:
         return None if text == "none" else self._plugin(kind, text)
-
-    def _wrapped(self, kind: str, part: T) -> T:
-        return self._wrap(kind, part) if self._wrap else part
 
     def _kept(self, kind: str, name: str, build: Callable[[], T]) -> T:
         key = (kind, name)
