@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
+from functools import cache
 from typing import Literal
 
 import numpy as np
@@ -26,6 +27,11 @@ class WordEmbedder:
     def _vector(self, text: str) -> NDArray[np.float32]:
         total = np.full(self.dimensions, 1e-6, np.float32)
         for word in re.findall(r"\w+", text.lower()):
-            seed = int.from_bytes(hashlib.sha256(word.encode()).digest()[:4], "big")
-            total += np.random.default_rng(seed).standard_normal(self.dimensions).astype(np.float32)
+            total += _direction(word, self.dimensions)
         return np.asarray(total / np.linalg.norm(total), np.float32)
+
+
+@cache
+def _direction(word: str, dimensions: int) -> NDArray[np.float32]:
+    seed = int.from_bytes(hashlib.sha256(word.encode()).digest()[:4], "big")
+    return np.random.default_rng(seed).standard_normal(dimensions).astype(np.float32)

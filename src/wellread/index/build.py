@@ -86,7 +86,7 @@ async def fill_segment(
         async for batch in feed.batches(writer.rows, known):
             if known is None and feed.scale is not None:
                 known = feed.scale
-                _settle(work, known)
+                _settle(work / _PLAN, known)
             await asyncio.to_thread(writer.append, batch.passages, batch.rows, batch.codes)
             progress("passages", writer.rows, None)
             if time.monotonic() - saved >= options.checkpoint_seconds:
@@ -96,7 +96,7 @@ async def fill_segment(
             raise IndexFault(f"{feed.origin}: there is no passage in it")
         final = known if known is not None else feed.scale
         assert final is not None
-        segment = await asyncio.to_thread(writer.finish, words=options.words, threads=options.threads, progress=progress)
+        segment = await asyncio.to_thread(writer.finish, final, words=options.words, threads=options.threads, progress=progress)
         return segment, final
     finally:
         writer.close()
@@ -109,6 +109,8 @@ def place(folder: Path, made: Path, segment: Segment, generation: int) -> Segmen
     target.parent.mkdir(exist_ok=True)
     shutil.rmtree(target, ignore_errors=True)  # left by a build that was killed between this and the manifest
     made.rename(target)
+    for notes in target.glob("*.tmp"):  # kept until here, so that a build killed in its last step can go on
+        notes.unlink()
     sync_folder(target.parent)
     return Segment(target.name, segment.rows, segment.lists, segment.files)
 
@@ -150,12 +152,17 @@ def disk_errors(folder: Path) -> Generator[None]:
         raise IndexFault(f"{folder} cannot be written: {reason}; what was there before is unchanged") from problem
 
 
+def start_over(work: Path) -> Path:
+    """An empty place to work in."""
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir(parents=True)
+    return work
+
+
 def _begin(work: Path, plan: _Plan, resume: bool) -> _Plan:
     path = work / _PLAN
     if not resume or not path.exists():
-        shutil.rmtree(work, ignore_errors=True)
-        work.mkdir(parents=True)
-        _write_plan(path, plan)
+        _write_plan(start_over(work) / _PLAN, plan)
         return plan
     try:
         found = cast("dict[str, Any]", json.loads(path.read_bytes()))
@@ -174,8 +181,7 @@ def _begin(work: Path, plan: _Plan, resume: bool) -> _Plan:
     return _Plan(plan.embedder, plan.dimensions, plan.origin, plan.words, tuple(scale) if scale else None)
 
 
-def _settle(work: Path, scale: Floats) -> None:
-    path = work / _PLAN
+def _settle(path: Path, scale: Floats) -> None:
     found = cast("dict[str, Any]", json.loads(path.read_bytes()))
     found["scale"] = [float(x) for x in scale]
     replace_file(path, json.dumps(found).encode())

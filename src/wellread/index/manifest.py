@@ -95,6 +95,8 @@ def load(folder: Path) -> Manifest:
         raise DamagedFile(f"{path} is damaged: it is not the manifest of an index") from None
     if found > FORMAT:
         raise IndexFault(f"{folder} has index format {found}, this wellread reads up to {FORMAT}: upgrade wellread")
+    if data.pop("sha256", None) != _own_sum(data):
+        raise DamagedFile(f"{path} is damaged: its checksum differs")
     try:
         return _parse(data)
     except (KeyError, TypeError, ValueError, AttributeError):
@@ -103,7 +105,8 @@ def load(folder: Path) -> Manifest:
 
 def save(folder: Path, manifest: Manifest) -> None:
     """Replace the manifest, durably: this is the moment at which a change happens."""
-    replace_file(folder / NAME, json.dumps(asdict(manifest), indent=1, ensure_ascii=False).encode() + b"\n")
+    data = asdict(manifest)
+    replace_file(folder / NAME, json.dumps({"sha256": _own_sum(data), **data}, indent=1, ensure_ascii=False).encode() + b"\n")
 
 
 def replace_file(path: Path, data: bytes) -> None:
@@ -138,9 +141,13 @@ def checksum(path: Path) -> FileSum:
 
 
 def checksums(folder: Path) -> dict[str, FileSum]:
-    """Of every file under a folder that belongs to the index (lock files come and go)."""
-    found = (path for path in sorted(folder.rglob("*")) if path.is_file() and path.suffix != ".lock")
+    """Of every file under a folder that belongs to the index, not of locks and a writer's notes."""
+    found = (path for path in sorted(folder.rglob("*")) if path.is_file() and path.suffix not in (".lock", ".tmp"))
     return {path.relative_to(folder).as_posix(): checksum(path) for path in found}
+
+
+def _own_sum(data: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
 
 
 def _parse(data: dict[str, Any]) -> Manifest:

@@ -43,9 +43,20 @@ def to_bytes(vectors: Floats, scale: Floats) -> Bytes:
     return np.clip(np.rint(vectors / scale), -_LEVELS, _LEVELS).astype(np.int8)
 
 
+def code_bytes(dimensions: int) -> int:
+    """Bytes of one code: whole 64-bit words, which is what the scan reads."""
+    return -(-dimensions // 64) * 8
+
+
 def to_codes(rows: Floats | Bytes) -> Codes:
-    """One bit a dimension: is it above zero? Dimensions are padded with zeros to whole bytes."""
-    return np.packbits(rows > 0, axis=1)
+    """One bit a dimension: is it above zero? Padded with zero bits to whole words."""
+    return pad_codes(np.packbits(rows > 0, axis=1), rows.shape[1])
+
+
+def pad_codes(codes: Codes, dimensions: int) -> Codes:
+    """Codes of the bare width (as data sets hold them) in whole words."""
+    missing = code_bytes(dimensions) - codes.shape[1]
+    return np.pad(codes, ((0, 0), (0, missing))) if missing else codes
 
 
 def to_floats(rows: Bytes, scale: Floats) -> Floats:

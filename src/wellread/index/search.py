@@ -74,7 +74,7 @@ class LocalIndex:
         return frozenset(int(row) for row in np.load(self.folder / entry.name))
 
     @cached_property
-    def _pool(self) -> ThreadPoolExecutor:
+    def pool(self) -> ThreadPoolExecutor:
         return ThreadPoolExecutor(READERS, thread_name_prefix="wellread-index")
 
     async def search(
@@ -118,7 +118,7 @@ class LocalIndex:
         candidates = wanted * options.similarity_search_rescore_multiplier
         found: list[tuple[int, float]] = []
         for base, segment in zip(self._bases, self.segments, strict=False):
-            rows, scores = segment.nearest(vector, scaled, wanted, candidates, options.mode, self._pool)
+            rows, scores = segment.nearest(vector, scaled, wanted, candidates, options.mode, self.pool)
             found.extend(zip((rows + base).tolist(), scores.tolist(), strict=True))
         return self._kept(found, limit)
 
@@ -134,7 +134,11 @@ class LocalIndex:
 
     def passages(self, document: str) -> list[Hit]:
         """All passages of a document, in order."""
-        return [self.hit(row) for row in self._rows("documents", document, "document")]
+        return [self.hit(row) for row in self.find_document(document)]
+
+    def find_document(self, document: str) -> list[int]:
+        """The numbers of a document's passages, in order."""
+        return self._rows("documents", document, "document")
 
     def find_title(self, title: str) -> list[Hit]:
         """All passages of the documents with this title; case and accents do not matter."""
@@ -146,8 +150,8 @@ class LocalIndex:
 
     def close(self) -> None:
         """End the threads; maps go with the object."""
-        if "_pool" in self.__dict__:
-            self._pool.shutdown(wait=False)
+        if "pool" in self.__dict__:
+            self.pool.shutdown(wait=False)
 
     async def _meant(self, text: str, embedder: Embedder, depth: int, options: SearchOptions) -> list[tuple[int, float]]:
         if embedder.name != self.manifest.embedder or embedder.dimensions != self.manifest.dimensions:

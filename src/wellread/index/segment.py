@@ -76,7 +76,8 @@ class SegmentReader:
         """Rows under a name, confirmed against the text; `key` is the passage's field."""
         found: list[int] = []
         for run in table.runs(name):
-            value = str(getattr(self.texts.passage(run.start), key))
+            passage = self.texts.passage(run.start)
+            value = str(getattr(passage, key) or passage.id)
             if (keys.plain(value) if key == "title" else value) == name:
                 found.extend(run)
         return sorted(found)

@@ -20,18 +20,18 @@ from typing import IO, cast
 import numpy as np
 
 from wellread.errors import IndexFault
-from wellread.index import keys, lexical, texts
+from wellread.index import keys, lexical, lists, texts
 from wellread.index.coarse import CODES
 from wellread.index.keys import ARRIVAL, Seen, hashed, plain
 from wellread.index.lexical import WordsWriter
 from wellread.index.manifest import Segment, checksums, replace_file
-from wellread.index.quantize import Bytes, Codes
+from wellread.index.quantize import Bytes, Codes, Floats, code_bytes
 from wellread.index.rows import ROWS
 from wellread.index.texts import TextStore
 from wellread.types import Passage
 
 _HASHES = "hashes.tmp"
-_STATE = "state.json"
+_STATE = "state.tmp"
 _WORDS_COMMIT = 200_000  # passages between two commits of the word index
 Progress = Callable[[str, int, int | None], None]
 
@@ -83,16 +83,32 @@ class SegmentWriter:
         for file in self._files:
             file.close()
 
-    def finish(self, *, words: bool = True, threads: int = 1, progress: Progress = silent) -> Segment:
+    def finish(self, scale: Floats, *, words: bool = True, threads: int = 1, progress: Progress = silent) -> Segment:
         """The steps after the last passage; the segment's entry for the manifest."""
         self.checkpoint()
         self.close()
         keys.write_tables(self.folder, np.fromfile(self.folder / _HASHES, ARRIVAL))
         if words:
             self._write_words(threads, progress)
-        for name in (_HASHES, _STATE):
-            (self.folder / name).unlink(missing_ok=True)
-        return Segment(self.folder.name, self.rows, 0, checksums(self.folder))
+        count = self._write_lists(scale, progress) if self.rows >= lists.FROM_ROWS else 0
+        progress("checksums", self.rows, self.rows)
+        return Segment(self.folder.name, self.rows, count, checksums(self.folder))
+
+    def _write_lists(self, scale: Floats, progress: Progress) -> int:
+        """Sort the codes into lists: into a second file, which takes the first one's place when all is written."""
+        done, codes = self.folder / lists.ENDS, self.folder / CODES
+        if not done.exists():
+            self._sort_codes(scale, progress)
+        if codes.with_suffix(lists.SORTED).exists():
+            codes.with_suffix(lists.SORTED).replace(codes)
+        return len(np.load(done))
+
+    def _sort_codes(self, scale: Floats, progress: Progress) -> None:
+        rows = np.memmap(self.folder / ROWS, np.int8, "r", shape=(self.rows, self.dimensions))
+        progress("lists", 0, self.rows)
+        trained = lists.train(rows, scale)
+        labels = lists.assign_all(trained, rows, scale, lambda done: progress("lists", done, self.rows))
+        lists.sort_codes(self.folder, self.folder / CODES, labels, trained, code_bytes(self.dimensions))
 
     def _write_words(self, threads: int, progress: Progress) -> None:
         writer = WordsWriter(self.folder / lexical.FOLDER, threads)
@@ -117,12 +133,11 @@ class SegmentWriter:
             raise IndexFault("a segment holds at most 4,294,967,295 passages")
 
     def _open(self) -> list[IO[bytes]]:
-        width = (self.dimensions + 7) // 8
         lengths = {
             texts.TEXTS: self._text_bytes,
             texts.OFFSETS: self.rows * 8,
             ROWS: self.rows * self.dimensions,
-            CODES: self.rows * width,
+            CODES: self.rows * code_bytes(self.dimensions),
             _HASHES: self.rows * ARRIVAL.itemsize,
         }
         files: list[IO[bytes]] = []

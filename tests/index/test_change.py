@@ -1,0 +1,255 @@
+"""Adding, removing, verifying; and that a killed writer harms nothing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.index.embedders import WordEmbedder
+from tests.index.test_search import PASSAGES, make
+
+from wellread.errors import DamagedFile, IndexFault
+from wellread.index import build as building
+from wellread.index.build import BuildOptions, build, writing
+from wellread.index.change import add, remove
+from wellread.index.feed import EmbeddingFeed, streamed
+from wellread.index.search import LocalIndex
+from wellread.index.verify import problems
+from wellread.types import Passage
+
+pytestmark = pytest.mark.anyio
+
+
+def numbered(count: int, start: int = 0) -> list[Passage]:
+    words = ["apple", "river", "stone", "cloud", "music", "train", "paper", "green", "north", "salt"]
+    return [
+        Passage(
+            f"n{i}", f"Number {i} speaks of {words[i % 10]} and {words[i // 10 % 10]}.", f"Title {i // 3}", document=f"d{i // 3}"
+        )
+        for i in range(start, start + count)
+    ]
+
+
+def feed(passages: list[Passage], embedder: WordEmbedder | None = None, origin: str = "numbers") -> EmbeddingFeed:
+    return EmbeddingFeed(lambda: streamed(passages), embedder or WordEmbedder(), origin)
+
+
+def sums(folder: Path) -> dict[str, str]:
+    """Checksums of everything but the word index, whose files have random names."""
+    segment = LocalIndex.open(folder).manifest.segments[0]
+    return {name: entry.sha256 for name, entry in segment.files.items() if not name.startswith("words/")}
+
+
+async def test_added_passages_are_found_at_once(tmp_path: Path) -> None:
+    await make(tmp_path)
+    await add(tmp_path, feed([Passage("pluto#0", "Pluto was found in 1930.", "Pluto", document="pluto")]))
+    index = LocalIndex.open(tmp_path)
+    hits = await index.search("When was Pluto found?", WordEmbedder(), 1)
+    assert hits[0].id == "pluto#0"
+    assert index.manifest.passages == 5
+    assert len(index.manifest.segments) == 1  # small ones are written together
+    assert list(problems(tmp_path)) == []
+
+
+async def test_large_segments_stay_and_new_ones_join(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wellread.index.change.MERGE_BELOW", 0)
+    await make(tmp_path)
+    before = LocalIndex.open(tmp_path).manifest.segments[0]
+    await add(tmp_path, feed(numbered(7)))
+    remove(tmp_path, ["d1", "saturn"])
+    index = LocalIndex.open(tmp_path)
+    assert index.manifest.segments[0] == before
+    assert [segment.rows for segment in index.manifest.segments] == [4, 7]
+    assert [hit.id for hit in index.passages("d2")] == ["n6"]
+    assert index.passages("saturn") == []
+    hits = await index.search("Number 5 speaks", WordEmbedder(), 20)
+    assert {hit.id for hit in hits} == {"titan#0", "mars#0", "n0", "n1", "n2", "n6"}
+    await add(tmp_path, feed(numbered(3, start=50)))
+    assert LocalIndex.open(tmp_path).manifest.passages == 9
+
+
+async def test_an_id_that_is_there_is_refused_and_nothing_changes(tmp_path: Path) -> None:
+    await make(tmp_path)
+    before = (tmp_path / "manifest.json").read_bytes()
+    with pytest.raises(IndexFault, match=r"'mars#0' is in the index already"):
+        await add(tmp_path, feed([Passage("mars#0", "again")]))
+    assert (tmp_path / "manifest.json").read_bytes() == before
+    remove(tmp_path, ["mars"])
+    await add(tmp_path, feed([Passage("mars#0", "Mars again, with two moons.", "Mars")]))
+    hits = await LocalIndex.open(tmp_path).search("Mars moons", WordEmbedder(), 1)
+    assert hits[0].text == "Mars again, with two moons."
+
+
+async def test_removed_passages_never_come_back(tmp_path: Path) -> None:
+    index = await make(tmp_path)
+    assert remove(tmp_path, ["saturn", "titan#0"]) == 3
+    index = LocalIndex.open(tmp_path)
+    hits = await index.search("Titan is the largest moon of Saturn", WordEmbedder(), 10)
+    assert [hit.id for hit in hits] == ["mars#0"]
+    assert index.find_title("Saturn") == []
+    assert index.manifest.passages == 1
+    with pytest.raises(IndexFault, match="no document and no passage 'saturn'"):
+        remove(tmp_path, ["saturn"])
+
+
+async def test_wrong_embedder_cannot_add(tmp_path: Path) -> None:
+    await make(tmp_path)
+    with pytest.raises(IndexFault, match="cannot join"):
+        await add(tmp_path, feed([Passage("x", "y")], WordEmbedder(32, "words-32")))
+
+
+async def test_verify_finds_a_flipped_bit_in_every_file(tmp_path: Path) -> None:
+    await make(tmp_path)
+    remove(tmp_path, ["mars"])
+    assert list(problems(tmp_path)) == []
+    for path in every_file(tmp_path):
+        intact = path.read_bytes()
+        for place in {0, len(intact) // 2, len(intact) - 1}:
+            flipped = bytearray(intact)
+            flipped[place] ^= 4
+            path.write_bytes(flipped)
+            try:
+                assert any(path.name in line for line in problems(tmp_path)), path
+            except DamagedFile as problem:
+                assert "manifest.json" in str(problem)  # noqa: PT017
+        path.write_bytes(intact)
+    every_file(tmp_path)[-1].unlink()
+    assert len(list(problems(tmp_path))) == 1
+
+
+def every_file(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix != ".lock")
+
+
+class Killed(Exception):
+    pass
+
+
+async def test_a_stopped_build_is_taken_up_and_gives_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wellread.index.feed.SAMPLE", 512)
+    passages = numbered(2000)
+    await build(tmp_path / "whole", feed(passages))
+
+    def until(stop: int) -> Iterator[Passage]:
+        yield from passages[:stop]
+        raise Killed
+
+    for stop in (300, 1100, 1999):
+        stopping = EmbeddingFeed(lambda stop=stop: streamed(until(stop)), WordEmbedder(), "numbers")
+        with pytest.raises(Killed):
+            await build(tmp_path / "torn", stopping, BuildOptions(resume=True, checkpoint_seconds=0))
+        with pytest.raises(IndexFault, match="--resume"):
+            LocalIndex.open(tmp_path / "torn")
+    embedder = WordEmbedder()
+    await build(tmp_path / "torn", feed(passages, embedder), BuildOptions(resume=True, checkpoint_seconds=0))
+    assert sum(map(len, embedder.calls)) < len(passages)  # what was embedded is not embedded again
+    assert sums(tmp_path / "whole") == sums(tmp_path / "torn")
+    words = [LocalIndex.open(tmp_path / name).segments[0].words.postings() for name in ("whole", "torn")]
+    assert list(words[0]) == list(words[1])
+    assert not (tmp_path / "torn" / "building").exists()
+
+
+async def test_resume_with_something_else_is_refused(tmp_path: Path) -> None:
+    def broken() -> Iterator[Passage]:
+        yield from numbered(300)
+        raise Killed
+
+    with pytest.raises(Killed):
+        await build(tmp_path, EmbeddingFeed(lambda: streamed(broken()), WordEmbedder(), "a"), BuildOptions())
+    with pytest.raises(IndexFault, match="another origin"):
+        await build(tmp_path, feed(numbered(300), origin="b"), BuildOptions(resume=True))
+    await build(tmp_path, feed(numbered(300), origin="b"), BuildOptions())
+    assert LocalIndex.open(tmp_path).manifest.rows == 300
+
+
+KILLED_BUILD = """
+import asyncio, sys
+from pathlib import Path
+from tests.index.test_change import feed, numbered
+from wellread.index import feed as feeding
+from wellread.index.build import BuildOptions, build
+feeding.SAMPLE = 512
+asyncio.run(build(Path(sys.argv[1]), feed(numbered(4000)), BuildOptions(resume=True, checkpoint_seconds=0.05)))
+"""
+
+
+@pytest.mark.parametrize("seconds", [0.6, 0.9, 1.3, 1.8])
+async def test_killed_at_any_moment_the_old_index_stays(tmp_path: Path, seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wellread.index.feed.SAMPLE", 512)
+    await make(tmp_path)
+    process_killed_after(tmp_path, seconds)
+    index = LocalIndex.open(tmp_path)
+    assert index.manifest.rows in (4, 4000)
+    assert list(problems(tmp_path)) == []
+    await build(tmp_path, feed(numbered(4000)), BuildOptions(resume=True))
+    await build(tmp_path.parent / "fresh", feed(numbered(4000)))
+    assert sums(tmp_path) == sums(tmp_path.parent / "fresh")
+
+
+def process_killed_after(folder: Path, seconds: float) -> None:
+    command = [sys.executable, "-c", KILLED_BUILD, str(folder)]
+    process = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": os.getcwd()})
+    time.sleep(seconds)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+
+
+async def test_two_writers_do_not_meet(tmp_path: Path) -> None:
+    await make(tmp_path)
+    with writing(tmp_path), pytest.raises(IndexFault, match="another process"):
+        remove(tmp_path, ["mars"])
+
+
+@pytest.mark.parametrize(
+    ("passages", "message"),
+    [
+        ([*PASSAGES, PASSAGES[0]], r"'titan#0' comes twice"),
+        ([*PASSAGES, Passage("e", " \n")], "'e' has no text"),
+        ([], "no passage"),
+    ],
+)
+async def test_bad_passages_are_refused(tmp_path: Path, passages: list[Passage], message: str) -> None:
+    await make(tmp_path)
+    with pytest.raises(IndexFault, match=message):
+        await make(tmp_path, passages)
+    assert LocalIndex.open(tmp_path).manifest.rows == 4
+
+
+async def test_a_text_of_five_megabytes(tmp_path: Path) -> None:
+    index = await make(tmp_path, [*PASSAGES, Passage("big", "word " * 1_000_000 + "needle", "Big")])
+    hits = await index.search("needle", None, 1)
+    assert hits[0].id == "big"
+    assert len(hits[0].text or "") == 5_000_006
+
+
+async def test_read_only_and_full_disks_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    await make(tmp_path)
+
+    def full(self: object, *_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(building.SegmentWriter, "checkpoint", full)
+    with pytest.raises(IndexFault, match=r"No space left on device; what was there before is unchanged"):
+        await build(tmp_path, feed(numbered(600)))
+    monkeypatch.undo()
+    assert LocalIndex.open(tmp_path).manifest.rows == 4
+    with pytest.raises(IndexFault, match="cannot be written"):
+        await build(Path("/proc/nowhere/index"), feed(numbered(3)))
+
+
+async def test_vectors_that_are_no_numbers_are_refused(tmp_path: Path) -> None:
+    class Broken(WordEmbedder):
+        async def embed(self, texts: object, *, kind: object) -> np.ndarray:  # type: ignore[override]
+            return np.full((1, 64), np.nan, np.float32)
+
+    from wellread.errors import EmbedderError
+
+    with pytest.raises(EmbedderError, match="NaN"):
+        await build(tmp_path, feed([Passage("a", "b")], Broken()))
