@@ -1,0 +1,51 @@
+"""The docs cannot lie: every command in them exists, with every flag it is shown with."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+import typer.main
+
+from wellread.cli.main import app
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"])
+COMMAND = re.compile(r"^(?:    |\$ |> )?(wellread [a-z].*)$", re.MULTILINE)
+LINK = re.compile(r"\[[^\]]+\]\((?!https?://|#)([^)#\s]+)[^)]*\)")
+CLICK = typer.main.get_command(app)
+
+
+def commands() -> list[tuple[str, str]]:
+    found = [
+        (page.relative_to(ROOT).as_posix(), match[1]) for page in PAGES for match in COMMAND.finditer(page.read_text("utf-8"))
+    ]
+    return [(page, line) for page, line in found if not re.search(r"[…|]", line.split("#")[0])]
+
+
+@pytest.mark.parametrize(("page", "line"), commands())
+def test_commands_in_the_docs_exist(page: str, line: str) -> None:
+    words = shlex.split(line, comments=True)[1:]
+    command = CLICK
+    while words and hasattr(command, "commands"):
+        assert words[0] in command.commands, f"{page}: no command {words[0]!r}"
+        command = command.commands[words.pop(0)]
+    known = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)} | {"--help", "-h"}
+    for word in words:
+        if word in (">", "|", "&&"):
+            break
+        if word.startswith("-") and word != "-" and not word[1:].replace(".", "").isdigit():
+            assert word.partition("=")[0] in known, f"{page}: {line}: no flag {word}"
+
+
+def test_there_are_commands_to_check() -> None:
+    assert len(commands()) > 10
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_links_between_pages_lead_somewhere(page: Path) -> None:
+    prose = re.sub(r"`[^`\n]*`", "", page.read_text("utf-8"))
+    missing = [target for target in LINK.findall(prose) if not (page.parent / target).exists()]
+    assert not missing
