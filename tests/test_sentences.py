@@ -185,6 +185,7 @@ def test_spans_are_ordered_apart_and_cover_all_but_blanks(text: str) -> None:
 
 
 @given(NASTY)
+@example("[1]([a](u))")
 def test_markers_and_links_are_ordered_and_apart(text: str) -> None:
     position = 0
     for found in sorted([(m.start, m.end) for m in markers(text)] + [(link.start, link.end) for link in links(text)]):
