@@ -17,6 +17,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from http.client import HTTPResponse
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,15 @@ from tests.services.wiki import PAGES
 Need = Callable[[bool, str], None]
 MEDIAWIKI = Path("/usr/share/mediawiki")
 SEARX = Path("/usr/lib/python3/dist-packages/searx")
+
+
+# Proxies of the environment must not come between a test and its server.
+_direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
+def fetch(url: str, seconds: float = 30) -> HTTPResponse:
+    """GET from a server on loopback."""
+    return _direct.open(url, timeout=seconds)
 
 
 def free_port() -> int:
@@ -53,7 +63,7 @@ def _wait(process: subprocess.Popen[bytes], url: str, log: Path, seconds: float)
         if process.poll() is not None:
             break
         try:
-            with urllib.request.urlopen(url, timeout=10):
+            with fetch(url):
                 return
         except urllib.error.HTTPError as answer:
             answer.close()

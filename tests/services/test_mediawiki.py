@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlencode
+
 import pytest
+from tests.services.servers import fetch
 from tests.sources.conftest import Build, Serve
-from tests.wire.loopback import Asked, Reply
+from tests.wire.loopback import Answer, Asked, Reply
 
 from wellread.errors import SourceBusy, SourceError, UsageError
 from wellread.types import Query
@@ -141,14 +144,12 @@ async def test_languages_are_checked(build: Build) -> None:
             build(wrong)
 
 
-def _through(base: str):
+def _through(base: str) -> Answer:
     """A stand-in that hands everything to the real wiki, so that requests can be counted."""
-    import urllib.parse
-    import urllib.request
 
     def answer(asked: Asked) -> Reply:
-        url = f"{base}{asked.path}?{urllib.parse.urlencode(asked.params)}"
-        with urllib.request.urlopen(url, timeout=30) as found:
+        url = f"{base}{asked.path}?{urlencode(asked.params)}"
+        with fetch(url) as found:
             return Reply(found.read(), headers={"Content-Type": found.headers["Content-Type"]})
 
     return answer

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import urllib.request
 
 import pytest
+from tests.services.servers import fetch
 
 pytestmark = pytest.mark.service
 
 
 def _json(url: str) -> dict[str, object]:
-    with urllib.request.urlopen(url, timeout=30) as answer:
+    with fetch(url) as answer:
         return json.load(answer)
 
 

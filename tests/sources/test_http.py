@@ -21,6 +21,7 @@ from wellread.sources.address import address, key, user_agent
 from wellread.sources.http import Http, Manners, Refused
 from wellread.sources.pace import retry_after
 from wellread.sources.payload import Payload, complaint
+from wellread.sources.transport import cache_folder
 
 pytestmark = pytest.mark.anyio
 QUICK = Manners(timeout=5, back_off=0.01, patience=2)
@@ -274,3 +275,31 @@ def test_complaints_of_many_services() -> None:
     assert complaint(Payload({"error": {"root_cause": [{"reason": "no index"}]}})) == "no index"
     assert complaint(Payload({"ok": False, "error": "SQL interrupted"})) == "SQL interrupted"
     assert complaint(Payload([1, 2])) == ""
+
+
+async def test_proxies_are_used_but_not_for_loopback(server: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", server.url)
+    server.answer = lambda asked: Reply({"host": asked.headers["host"]})
+    http = client()
+    assert (await http.get("http://service.example/x")).text("host") == "service.example"
+    monkeypatch.setenv("no_proxy", "private.example")
+    with Loopback(lambda asked: Reply({"n": 7})).serving() as direct:
+        assert (await http.get(direct.url)).number("n") == 7
+    await http.aclose()
+    assert len(server.asked) == 1
+
+
+def test_the_cache_lies_where_the_environment_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert cache_folder({"WELLREAD_CACHE_DIR": "/a"}) == Path("/a")
+    assert cache_folder({"XDG_CACHE_HOME": "/b"}) == Path("/b/wellread/http")
+    assert cache_folder({}).parts[-2:] == ("wellread", "http")
+
+
+async def test_a_page_in_any_charset_is_read(server: Loopback) -> None:
+    http = client()
+    for charset, raw in (("latin-1", "é".encode("latin-1")), ("utf-8", "é".encode()), ("no-such-charset", "é".encode())):
+        server.answer = lambda asked, raw=raw, charset=charset: Reply(
+            raw, headers={"Content-Type": f"text/html; charset={charset}"}
+        )
+        assert await http.text(server.url) == "é"
+    await http.aclose()
