@@ -12,7 +12,6 @@ import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -23,8 +22,10 @@ from tests.wire.loopback import Answer, Asked, Loopback, Reply
 
 from wellread import plugins
 from wellread.errors import SourceBusy, SourceError
-from wellread.protocols import Closing, Source
+from wellread.protocols import Closing, Kit, Source
+from wellread.settings import Settings
 from wellread.types import Hit, Page, Query
+from wellread.workshop import Workshop
 
 pytestmark = pytest.mark.anyio
 
@@ -54,6 +55,7 @@ class Case:
     fake: Answer | None = None  # a stand-in …
     service: str | None = None  # … or a fixture with the real server
     by_meaning: bool = False  # always finds something, however far
+    shipped: bool = False  # has its own documents and needs the embedder in the wheel
 
     @property
     def real(self) -> bool:
@@ -71,6 +73,7 @@ CASES = {
     "mediawiki-bare": Case("mediawiki:{base}", service="bare_mediawiki"),
     "searxng": Case("searxng:{base}", service="searx"),
     "datasette": Case("datasette:{base}", service="datasette_blog"),
+    "library": Case("library", service="nothing", by_meaning=True, shipped=True),
     "files": Case("files:{base}?meaning=no", service="folder"),
     "files-meaning": Case("files:{base}", service="folder", by_meaning=True),
     "urls": Case("urls:https://example.org/penicillin,https://example.com/caf%C3%A9?meaning=no", service="nothing"),
@@ -107,10 +110,14 @@ def nothing() -> str:
 SHELF = Shelf({doc.url: Page(doc.url, doc.title, (re.sub("<[^<>]+>|&amp;", "", doc.text),)) for doc in searches.DOCS[:3]})
 
 
+def kit_for(case: Case) -> Kit | TestKit:
+    return Workshop(Settings(), KEYS) if case.shipped else TestKit(KEYS, reader=SHELF)
+
+
 @asynccontextmanager
-async def opened(case: Case, base: str, **kit: Any) -> AsyncIterator[Source]:
+async def opened(case: Case, base: str) -> AsyncIterator[Source]:
     spec = plugins.parse_spec(case.spec.format(base=base))
-    source = plugins.load("sources", spec.name)(spec, TestKit(KEYS, reader=SHELF, **kit))
+    source = plugins.load("sources", spec.name)(spec, kit_for(case))
     try:
         yield source
     finally:
@@ -126,7 +133,7 @@ def check(hits: list[Hit], source: Source, limit: int) -> None:
         assert hit.source == source.name
         assert hit.title
         assert hit.text is None or hit.text.strip()
-        assert hit.url is None or hit.url.startswith(("http://", "https://", "file:///"))
+        assert hit.url is None or hit.url.startswith(("http://", "https://", "file:///", "library:"))
         assert hit.published is None or re.match(r"\d{4}-\d\d-\d\d", hit.published)
         for words in (hit.title, hit.snippet, hit.text or ""):
             assert not re.search(r"<(b|script|li|ul|span)\b|&amp;|\x00", words, re.I), words
@@ -165,7 +172,7 @@ async def test_words_of_any_language(case: tuple[Case, str]) -> None:
     async with opened(*case) as source:
         hits = list(await source.search(Query("Café")))
         check(hits, source, 10)
-        assert any("東京" in f"{hit.title} {hit.text} {hit.snippet}" for hit in hits)
+        assert case[0].shipped or any("東京" in f"{hit.title} {hit.text} {hit.snippet}" for hit in hits)
         check(list(await source.search(Query("東京 🍮 ελληνικός"))), source, 10)
 
 
@@ -191,7 +198,7 @@ async def test_many_at_once_are_as_good_as_one(case: tuple[Case, str]) -> None:
 def test_it_works_in_a_second_event_loop(case: tuple[Case, str]) -> None:
     chosen, base = case
     spec = plugins.parse_spec(chosen.spec.format(base=base))
-    source = plugins.load("sources", spec.name)(spec, TestKit(KEYS, reader=SHELF))
+    source = plugins.load("sources", spec.name)(spec, kit_for(chosen))
 
     async def once() -> int:
         try:
