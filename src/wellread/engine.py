@@ -22,7 +22,7 @@ from wellread.parameters import fill
 from wellread.protocols import Model, Source
 from wellread.run import Run, World, as_values
 from wellread.settings import Settings
-from wellread.types import Answer, Hit
+from wellread.types import Answer, Hits
 from wellread.workshop import NO_MODEL, Workshop
 
 if TYPE_CHECKING:
@@ -104,6 +104,27 @@ class Engine:
                     return event.answer
         raise AssertionError("a stream ends with Answered")
 
+    def changed(
+        self, settings: Settings, *, workshop: Workshop | None = None, source: Source | None = None, also: Sequence[Source] = ()
+    ) -> Engine:
+        """The same parts under other settings: one request's limits, another model or source.
+
+        `also` are sources that are searched together with the main one. Nothing new needs closing.
+        """
+        engine = Engine(
+            settings,
+            workshop=workshop or self.workshop,
+            source=source or self._source,
+            fallback=self._fallback,
+            world=self.world,
+        )
+        if also:
+            from wellread.sources.several import Several
+
+            base = engine._main_source()
+            engine._source = Several([*(base.sources if isinstance(base, Several) else (base,)), *also])
+        return engine
+
     async def retrieve(self, question: str, *, params: Mapping[str, object] | None = None) -> Retrieval:
         """The retrieval half of `iterative` by itself: raw results, notes and transcript, no answer."""
         from wellread.strategies.iterative import Iterative
@@ -111,11 +132,12 @@ class Engine:
         chosen, run, _ = self._prepare(clean_question(question), Iterative.name, params or {})
         return await cast("Iterative", chosen).retrieve(run)
 
-    async def search(self, query: str, *, limit: int = 10) -> tuple[Hit, ...]:
-        """Search the configured sources, nothing more."""
+    async def search(self, query: str, *, limit: int = 10) -> Hits:
+        """Search the configured sources, nothing more. `failures` names those that could not be asked."""
         from wellread.types import Query
 
-        return tuple(await self._main_source().search(Query(clean_question(query), limit)))
+        found = await self._main_source().search(Query(clean_question(query), limit))
+        return found if isinstance(found, Hits) else Hits(found)
 
     def default_strategy(self) -> str:
         """`iterative` with a model, `quote` without."""

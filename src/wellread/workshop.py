@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from wellread import plugins
@@ -33,6 +34,12 @@ class Workshop:
         self._parts: dict[tuple[str, str], Any] = {}
         if model is not None:
             self._parts["model", ""] = model
+
+    def choosing(self, model: str) -> Workshop:
+        """The same workshop, parts shared, whose runs use another model."""
+        other = Workshop(replace(self.settings, model=model), self._environ)
+        other._parts = self._parts
+        return other
 
     @property
     def effort(self) -> Effort:
