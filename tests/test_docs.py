@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -49,3 +51,10 @@ def test_links_between_pages_lead_somewhere(page: Path) -> None:
     prose = re.sub(r"`[^`\n]*`", "", page.read_text("utf-8"))
     missing = [target for target in LINK.findall(prose) if not (page.parent / target).exists()]
     assert not missing
+
+
+def test_the_reference_of_the_command_line_is_up_to_date() -> None:
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "scripts" / "cli_reference.py"), "--check"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
