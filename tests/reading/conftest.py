@@ -37,6 +37,7 @@ class Site:
         self.headers: list[dict[str, str]] = []
         self.open = 0
         self.most = 0
+        self.tasks: set[asyncio.Task[None]] = set()
 
     @property
     def base(self) -> str:
@@ -64,22 +65,37 @@ class Site:
         self.pages[path] = handler
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self.tasks.add(task)
         self.open += 1
         self.most = max(self.most, self.open)
-        with suppress(ConnectionError, asyncio.IncompleteReadError):
-            while True:
-                head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
-                path = head[0].split(" ")[1]
-                self.seen.append(path)
-                self.headers.append({k.lower(): v for k, _, v in (line.partition(": ") for line in head[1:] if line)})
-                handler = self.pages.get(path)
-                if handler is None:
-                    writer.write(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
-                else:
-                    await handler(path, writer)
-                await writer.drain()
-        self.open -= 1
-        writer.close()
+        try:
+            await self._answer(reader, writer)
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            pass
+        finally:
+            self.open -= 1
+            self.tasks.discard(task)
+            writer.close()
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while not writer.is_closing():
+            head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+            path = head[0].split(" ")[1]
+            self.seen.append(path)
+            self.headers.append({k.lower(): v for k, _, v in (line.partition(": ") for line in head[1:] if line)})
+            handler = self.pages.get(path)
+            if handler is None:
+                writer.write(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
+            else:
+                await handler(path, writer)
+            await writer.drain()
+
+    async def close(self) -> None:
+        for task in list(self.tasks):
+            task.cancel()
+        await asyncio.gather(*self.tasks, return_exceptions=True)
 
 
 @pytest.fixture
@@ -105,3 +121,4 @@ async def site() -> AsyncIterator[Site]:
     site.port = int(server.sockets[0].getsockname()[1])
     yield site
     server.close()
+    await site.close()

@@ -1,20 +1,20 @@
 """HTML to a small tree of block elements and the runs of text between them.
 
-libxml2 reads the page as a stream of events, in linear time and to a bounded depth. The HTML5 parsers
-at hand do neither: a few kilobytes of nested formatting tags cost them gigabytes. The tree is scratch
-paper of the extractor: filled once, weighed, thrown away.
+libxml2 reads the page as a stream of events in linear time; how many there may be, and how deep, is
+decided here. The HTML5 parsers at hand have no such bounds: a few kilobytes of nested formatting tags
+cost them gigabytes.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+import time
+from collections.abc import Mapping
 
-from wellread.reading.hints import HIDDEN_CLASSES, tokens, words
+from wellread.reading.hints import tokens, words
 from wellread.reading.markup import feed_html
+from wellread.reading.tree import HEADINGS, Block, Facts, Node, Tree, count_words
+from wellread.reading.visible import is_hidden
 
-HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _BLOCKS = HEADINGS | words(
     """p div section article main li ul ol dl dt dd blockquote pre table tr td th tbody thead tfoot figure
     figcaption header footer aside form body html details summary address center fieldset hr caption hgroup
@@ -25,118 +25,17 @@ _SKIPPED = words(
     canvas map nav menu datalist dialog embed applet"""
 )
 _HEAD = frozenset({"head", "title", "meta", "link", "base"})
-_INLINE_WITH_HINTS = frozenset({"span", "time", "small", "sup", "a", "em", "i", "b", "strong", "cite"})
-_ROOTS = frozenset({"html", "body", "main", "article"})  # pages hide these until a script has run
-_WORD = re.compile(r"\w+")
-_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-_HIDING_STYLE = re.compile(r"display:none|visibility:hidden|font-size:0(?![.\d])|(?:left|top|text-indent):-\d{4,}", re.IGNORECASE)
 _LINE_BREAK = "\x0b"
-_MAX_NODES = 150_000  # the longest honest pages have a tenth of that
+_BREATH = 50  # elements; about half a millisecond
+# The longest honest pages have a tenth of these; what comes after is not read.
+_MAX_NODES = 150_000
+_MAX_EVENTS = 500_000
+_MAX_DEPTH = 500  # deeper elements are taken for part of this one
 
 
-@dataclass(slots=True, eq=False)
-class Block:
-    """One run of text with nothing block-like inside."""
-
-    text: str
-    words: int
-    linked: int  # words inside links
-    node: Node
-    weight: float = 0.0
-
-
-@dataclass(slots=True, eq=False)
-class Node:
-    """A block element; `children` are nodes and blocks in reading order."""
-
-    tag: str
-    hint: str  # class, id, itemprop and role, as written
-    tokens: frozenset[str]
-    parent: Node | None
-    children: list[Node | Block] = field(default_factory=list["Node | Block"])
-    words: int = 0  # this and the next five: of everything below
-    linked: int = 0
-    longest: int = 0  # words of the longest block
-    rows: int = 0
-    cells: int = 0
-    tables: int = 0
-    frame: Node | None = None  # the list or table that it is in, or is
-    total: float = 0.0  # sum of the weights below
-    good: float = 0.0  # sum of the positive ones
-    holds: bool = False  # has something that speaks for content inside
-    named: bool = False  # its own name says that it is the main text
-    dropped: str = ""  # the reason
-    linked_headings: int = 0
-
-    def nodes(self) -> Iterator[Node]:
-        return (child for child in self.children if isinstance(child, Node))
-
-    def blocks(self) -> Iterator[Block]:
-        return (child for child in self.children if isinstance(child, Block))
-
-    def ancestors(self) -> Iterator[Node]:
-        node = self.parent
-        while node is not None:
-            yield node
-            node = node.parent
-
-    @property
-    def is_article_body(self) -> bool:
-        return "articleBody" in self.hint
-
-
-@dataclass(slots=True)
-class Facts:
-    """What a page says about itself, as found."""
-
-    title: str = ""
-    language: str = ""
-    metas: dict[str, str] = field(default_factory=dict[str, str])  # name or property → content; the first wins
-    json_ld: list[str] = field(default_factory=list[str])
-    times: list[str] = field(default_factory=list[str])
-
-
-@dataclass(slots=True)
-class Tree:
-    """A parsed page; the first node is the root."""
-
-    nodes: list[Node]
-    blocks: list[Block]
-    facts: Facts
-
-
-def count_words(text: str) -> int:
-    """Words; in scripts that write without spaces, two characters count as one."""
-    count = len(_WORD.findall(text))
-    if not text.isascii():
-        count += len(_UNSPACED.findall(text)) // 2
-    return count
-
-
-def is_hidden(tag: str, attributes: Mapping[str, str]) -> bool:
-    """Hidden from a reader by attribute, style or a class that means so everywhere."""
-    if not attributes or tag in _ROOTS:
-        return False
-    if "hidden" in attributes or attributes.get("aria-hidden") == "true":
-        return True
-    style = attributes.get("style")
-    if style and _HIDING_STYLE.search(style.replace(" ", "")):
-        return True
-    names = attributes.get("class")
-    if not names or tag not in _INLINE_WITH_HINTS:
-        return False
-    return not HIDDEN_CLASSES.isdisjoint(names.lower().split())
-
-
-def below(node: Node) -> Iterator[Block]:
-    """Blocks under a node in reading order, without what was dropped; the depth may be great."""
-    stack: list[Node | Block] = [node]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, Block):
-            yield item
-        elif not item.dropped or item is node:
-            stack.extend(reversed(item.children))
+def give_way() -> None:
+    """Let other threads have the interpreter: an event loop would else wait 5 ms for it after each system call."""
+    time.sleep(0)
 
 
 class _TooMuch(Exception):
@@ -152,20 +51,26 @@ class _Builder:
         self.facts = Facts()
         self._stack: list[Node] = []
         self._pieces: list[tuple[str, bool]] = []
+        self._events = 0
         self._skipping = 0
         self._links: list[bool] = []  # of the open anchors: does it lead elsewhere?
-        self._linked = False
+        self._leading_away = 0  # how many of them do
+        self._too_deep = 0
         self._preformatted = 0
         self._listening: list[str] | None = None  # for the text of a title or of structured data
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        self._count()
         if tag in _HEAD or tag in {"script", "time", "html"}:
             self._note(tag, attributes)
         if self._skipping or self._is_skipped(tag, attributes):
             self._skipping += 1
         elif tag in _BLOCKS:
             self._flush()
-            self._open(tag, attributes)
+            if len(self._stack) < _MAX_DEPTH:
+                self._open(tag, attributes)
+            else:
+                self._too_deep += 1
         elif tag == "a":
             self._link(attributes.get("href", ""))
         elif tag == "br":
@@ -176,22 +81,31 @@ class _Builder:
             self._skipping -= 1
         elif tag in _BLOCKS:
             self._flush()
-            self._stack.pop()
-            self._preformatted -= tag == "pre"
+            if self._too_deep:
+                self._too_deep -= 1
+            else:
+                self._preformatted -= self._stack.pop().tag == "pre"
         elif tag == "a" and self._links:
-            self._links.pop()
-            self._linked = any(self._links)
+            self._leading_away -= self._links.pop()
         if self._listening is not None and tag in {"title", "script"}:
             self._heard(tag, "".join(self._listening))
 
     def data(self, data: str) -> None:
+        self._count()
         if self._listening is not None:
             self._listening.append(data)
         elif not self._skipping and self._stack:
-            self._pieces.append((data, self._linked))
+            self._pieces.append((data, self._leading_away > 0))
 
     def close(self) -> None:
         self._flush()
+
+    def _count(self) -> None:
+        self._events += 1
+        if self._events > _MAX_EVENTS:
+            raise _TooMuch
+        if not self._events % _BREATH:
+            give_way()
 
     def _is_skipped(self, tag: str, attributes: Mapping[str, str]) -> bool:
         if tag in _SKIPPED or tag in _HEAD:
@@ -238,7 +152,7 @@ class _Builder:
         # a heading that links to itself is not a pointer elsewhere; an entry of a table of contents is
         elsewhere = not target.startswith("#") or (bool(self._stack) and self._stack[-1].tag == "li")
         self._links.append(elsewhere)
-        self._linked = any(self._links)
+        self._leading_away += elsewhere
 
     def _break_line(self) -> None:
         """One <br> is a new line, two are a new paragraph."""

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 
-from wellread.reading.dom import Block, count_words, parse
+from wellread.reading.dom import parse
 from wellread.reading.mainpart import main_blocks
 from wellread.reading.metadata import About, describe
 from wellread.reading.render import passages
+from wellread.reading.tree import Block, count_words
 from wellread.types import Page
 
 _NOT_LETTERS = re.compile(r"\W+")

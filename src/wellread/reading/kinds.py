@@ -56,7 +56,7 @@ def kind_of(body: bytes, content_type: str = "", name: str = "") -> Kind | None:
         kind = suffix or sniffed
     elif kind is None and said.startswith("text/"):
         kind = "text"
-    if kind in {"pdf", "docx", "epub"} or is_binary(body):
+    if kind in {"pdf", "docx", "epub"} or (is_binary(body) and "utf-16" not in content_type.lower()):
         return None
     return kind
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from wellread.reading.dom import HEADINGS, Block, Node, Tree, below
+from wellread.reading.dom import give_way
 from wellread.reading.hints import COMMENTS, PICTURES, QUOTING, STRONG, USUAL, is_about_the_page, names_main_text, points_away
+from wellread.reading.tree import HEADINGS, Block, Node, Tree, below
 
 _CELLS = frozenset({"td", "th", "dt", "dd"})
 _MAY_BE_SHORT = _CELLS | {"pre"}
@@ -29,12 +30,9 @@ def main_blocks(tree: Tree) -> list[Block]:
     """The blocks of the main text, in order; empty when the page has none."""
     if not tree.nodes:
         return []
-    _measure(tree.nodes)
-    _weigh(tree.blocks)
-    _sum_up(tree.nodes)
-    _drop(tree.nodes)
-    _drop_cards(tree.nodes)
-    _sum_up(tree.nodes)
+    for step in (_measure, _weigh, _sum_up, _drop, _drop_cards, _sum_up):
+        step(tree)
+        give_way()
     blocks = _without_noise(list(below(_best(tree.nodes))))
     # a page that is a list of links has no prose, yet its words are what there is to read
     return blocks or [block for block in below(tree.nodes[0]) if block.node.tag != "h1"]
@@ -42,15 +40,15 @@ def main_blocks(tree: Tree) -> list[Block]:
 
 def all_blocks(tree: Tree) -> list[Block]:
     """Every block, for documents that have nothing but a main text."""
-    _measure(tree.nodes)
+    _measure(tree)
     return tree.blocks
 
 
-def _measure(nodes: list[Node]) -> None:
-    for node in nodes:
+def _measure(tree: Tree) -> None:
+    for node in tree.nodes:
         is_frame = node.tag in _LISTS or node.tag == "table"
         node.frame = node if is_frame else node.parent.frame if node.parent is not None else None
-    for node in reversed(nodes):
+    for node in reversed(tree.nodes):
         for child in node.children:
             node.words += child.words
             node.linked += child.linked
@@ -78,7 +76,8 @@ def _judge(node: Node) -> None:
         node.linked_headings = int(0 < node.words * 4 <= node.linked * 5)
 
 
-def _weigh(blocks: list[Block]) -> None:
+def _weigh(tree: Tree) -> None:
+    blocks = tree.blocks
     copies = Counter(block.text for block in blocks if block.linked)
     for block in blocks:
         block.weight = _weight(block)
@@ -116,8 +115,8 @@ def is_data(table: Node) -> bool:
     return several and not table.tables and table.longest <= 60 and table.words <= 15 * table.cells
 
 
-def _sum_up(nodes: list[Node]) -> None:
-    for node in reversed(nodes):
+def _sum_up(tree: Tree) -> None:
+    for node in reversed(tree.nodes):
         total = good = 0.0
         if not node.dropped:
             for child in node.children:
@@ -131,7 +130,8 @@ def _sum_up(nodes: list[Node]) -> None:
         node.good = good
 
 
-def _drop(nodes: list[Node]) -> None:
+def _drop(tree: Tree) -> None:
+    nodes = tree.nodes
     page = nodes[0].good or 1.0
     marked = any((node.is_article_body and node.good > _ENOUGH) or (_is_main(node) and node.words > _FEW) for node in nodes)
     outer: dict[int, Node] = {}  # the article that a node is in
@@ -168,9 +168,9 @@ def _is_named_apart(node: Node, share: float, page: float, marked: bool) -> bool
     return not node.holds and (left or marked)
 
 
-def _drop_cards(nodes: list[Node]) -> None:
+def _drop_cards(tree: Tree) -> None:
     """Pointers to other pages: a linked heading with a few words, several of the same make."""
-    found = [(node, _card_of(node)) for node in nodes if node.tag in HEADINGS and node.linked_headings]
+    found = [(node, _card_of(node)) for node in tree.nodes if node.tag in HEADINGS and node.linked_headings]
     makes = Counter((heading.tag, heading.hint, card.tag) for heading, card in found)
     for heading, card in found:
         if card is heading or makes[heading.tag, heading.hint, card.tag] < 3:

@@ -1,7 +1,7 @@
 """The seam to libxml2: markup in, events out.
 
-Event parsing takes linear time and builds nothing by itself. The depth is bounded (2,048 for HTML, 256
-for XML), entities are never expanded and nothing is loaded from elsewhere.
+Event parsing takes linear time and builds nothing by itself. Entities of the document's own are never
+expanded and nothing is loaded from elsewhere.
 """
 
 from __future__ import annotations
@@ -11,6 +11,9 @@ from importlib import import_module
 from typing import Any, Protocol
 
 _lxml: Any = import_module("lxml.etree")  # it has no types; nothing else touches it
+
+
+MAX_HTML = 20_000_000
 
 
 class Target(Protocol):
@@ -23,8 +26,8 @@ class Target(Protocol):
 
 
 def feed_html(html: str, target: Target) -> None:
-    """Parse HTML of any quality; what the target raises comes through."""
-    data = html.encode("utf-8", "replace").replace(b"\0", b"")
+    """Parse HTML of any quality; what the target raises comes through. Text beyond twenty million characters is not read."""
+    data = html[:MAX_HTML].encode("utf-8", "replace").replace(b"\0", b"")
     if not data.strip():
         return
     try:

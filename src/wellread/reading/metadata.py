@@ -10,7 +10,7 @@ from itertools import islice
 from typing import cast
 
 from wellread.reading.dates import iso_date
-from wellread.reading.dom import Facts, Node, Tree, below
+from wellread.reading.tree import Facts, Node, Tree, below
 
 _TITLES = ("og:title", "twitter:title", "dc.title", "citation_title", "headline")
 _DATES = (

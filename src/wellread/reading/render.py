@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from wellread.reading.dom import HEADINGS, Block, Node
 from wellread.reading.mainpart import is_data
+from wellread.reading.tree import HEADINGS, Block, Node
 
 _DEPTH = 64  # how far up a block looks for what it is part of; deeper nesting is not meaningful
 _LISTS = frozenset({"ul", "ol"})
@@ -29,7 +29,7 @@ class _Place:
 
 def passages(blocks: Sequence[Block]) -> tuple[str, ...]:
     """One string per heading, paragraph, list, table or piece of code."""
-    result: list[str] = []
+    result: list[list[str]] = []  # lines
     current: Node | None = None  # the list or table that the last passage is
     seen: set[int] = set()
     for block in blocks:
@@ -42,12 +42,12 @@ def passages(blocks: Sequence[Block]) -> tuple[str, ...]:
             line = _item(block, place, seen)
         else:
             line = _plain(block, place)
-        if whole is not None and whole is current and result:
-            result[-1] += "\n" + line if line else ""
+        if line and whole is not None and whole is current and result:
+            result[-1].append(line)
         elif line:
-            result.append(line)
+            result.append([line])
         current = whole
-    return tuple(result)
+    return tuple("\n".join(lines) for lines in result)
 
 
 def _place(node: Node) -> _Place:

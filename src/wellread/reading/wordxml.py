@@ -13,7 +13,7 @@ class Paragraphs:
     """Receives the events of `document.xml`; what was struck out or hidden is left out."""
 
     def __init__(self) -> None:
-        self._passages: list[str] = []
+        self._passages: list[list[str]] = []  # lines
         self._text: list[str] = []
         self._style = ""
         self._item = False
@@ -24,7 +24,7 @@ class Paragraphs:
         self._table_open = False
 
     def passages(self) -> tuple[str, ...]:
-        return tuple(self._passages)
+        return tuple("\n".join(lines) for lines in self._passages)
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         name = tag.removeprefix(_W)
@@ -92,6 +92,6 @@ class Paragraphs:
     def _add(self, text: str, *, joins: bool) -> None:
         """Items of one list and rows of one table are one passage."""
         if joins and self._passages:
-            self._passages[-1] += "\n" + text
+            self._passages[-1].append(text)
         else:
-            self._passages.append(text)
+            self._passages.append([text])

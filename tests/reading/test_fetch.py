@@ -1,0 +1,283 @@
+"""Fetching from real servers: limits, manners, the cache, and what a failure looks like."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import time
+from pathlib import Path
+
+import pytest
+from tests.reading.conftest import Site
+
+from wellread.errors import Blocked, ReadError
+from wellread.protocols import PageReader
+from wellread.reading.fetch import Limits
+from wellread.reading.reader import WebReader
+
+pytestmark = pytest.mark.anyio
+
+PROSE = "The harbour office keeps the books of the lighthouse, and anybody may read them who has clean hands. "
+HTML = f"<html lang=en><title>Books</title><body><p>{PROSE * 3}</p></body></html>"
+
+
+def reader(site: Site, **options: object) -> WebReader:
+    return WebReader(**{"cache": False, "allow_hosts": ["127.0.0.1"], **options})  # pyright: ignore[reportArgumentType]
+
+
+async def test_reads_a_page_and_says_who_it_is(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WELLREAD_CONTACT", "ops@example.org")
+    site.page("/a", HTML)
+    web = reader(site)
+    assert isinstance(web, PageReader)
+    page = await web.read(f" {site.base}/a#part ")
+    await web.aclose()
+    assert (page.title, page.language, page.kind, page.url) == ("Books", "en", "html", f"{site.base}/a#part")
+    assert page.passages == ((PROSE * 3).strip(),)
+    assert site.seen == ["/robots.txt", "/a"]
+    assert site.headers[-1]["user-agent"].startswith("wellread/")
+    assert "ops@example.org" in site.headers[-1]["user-agent"]
+
+
+async def test_follows_redirects_and_gives_the_last_address(site: Site) -> None:
+    site.page("/a", status=301, headers={"Location": "/b"})
+    site.page("/b", status=302, headers={"Location": f"{site.base}/c"})
+    site.page("/c", HTML)
+    web = reader(site)
+    assert (await web.read(site.base + "/a")).url == site.base + "/c"
+    await web.aclose()
+
+
+async def test_a_redirect_loop_ends(site: Site) -> None:
+    site.page("/a", status=302, headers={"Location": "/b"})
+    site.page("/b", status=302, headers={"Location": "/a"})
+    web = reader(site, limits=Limits(redirects=4))
+    with pytest.raises(ReadError, match="more than 4 redirects"):
+        await web.read(site.base + "/a")
+    await web.aclose()
+    assert len(site.seen) == 6  # robots.txt and five pages
+
+
+@pytest.mark.parametrize("status", [204, 400, 403, 404, 410, 429, 500, 503])
+async def test_a_status_that_is_no_page(site: Site, status: int) -> None:
+    site.page("/a", HTML if status != 204 else "", status=status)
+    web = reader(site)
+    with pytest.raises(ReadError, match=str(status)):
+        await web.read(site.base + "/a")
+    await web.aclose()
+
+
+async def test_a_server_that_is_not_there(site: Site) -> None:
+    web = reader(site, ignore_robots=True)
+    with pytest.raises(ReadError):
+        await web.read("http://127.0.0.1:9/")
+    await web.aclose()
+
+
+async def test_a_name_that_is_not_known() -> None:
+    async def resolver(host: str, port: int) -> list[str]:
+        raise OSError("no such name")
+
+    web = WebReader(cache=False, ignore_robots=True, resolver=resolver)
+    with pytest.raises(ReadError, match=r"nowhere\.example is not known"):
+        await web.read("http://nowhere.example/")
+    await web.aclose()
+
+
+@pytest.mark.parametrize("content_type", ["image/png", "video/mp4", "audio/ogg", "font/woff2", "application/x-tar"])
+async def test_what_is_not_text_is_refused(site: Site, content_type: str) -> None:
+    site.page("/a", b"\x89PNG\r\n\x1a\n\0\0\0\0" * 100, content_type)
+    web = reader(site)
+    with pytest.raises(ReadError, match="no text we can read"):
+        await web.read(site.base + "/a")
+    await web.aclose()
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body", "kind"),
+    [
+        ("text/plain", PROSE, "text"),
+        ("text/markdown", f"# Books\n\n{PROSE}", "markdown"),
+        ("application/octet-stream", HTML, "html"),
+        ("", HTML, "html"),
+        ("application/xhtml+xml", HTML, "html"),
+        ("text/x-unheard-of", PROSE, "text"),
+    ],
+)
+async def test_kinds_of_text(site: Site, content_type: str, body: str, kind: str) -> None:
+    site.page("/a", body, content_type)
+    web = reader(site)
+    page = await web.read(site.base + "/a")
+    await web.aclose()
+    assert page.kind == kind
+    assert PROSE.strip() in page.text
+
+
+async def test_robots_txt_is_obeyed_and_can_be_overruled(site: Site) -> None:
+    site.page("/robots.txt", "User-agent: *\nDisallow: /private\n", "text/plain")
+    site.page("/private/a", HTML)
+    site.page("/b", HTML)
+    site.page("/way", status=302, headers={"Location": "/private/a"})
+    web = reader(site)
+    for path in ("/private/a", "/way"):
+        with pytest.raises(Blocked, match=r"robots\.txt"):
+            await web.read(site.base + path)
+    assert (await web.read(site.base + "/b")).passages
+    await web.aclose()
+    assert site.seen == ["/robots.txt", "/way", "/b"]
+    bold = reader(site, ignore_robots=True)
+    assert (await bold.read(site.base + "/private/a")).passages
+    await bold.aclose()
+
+
+@pytest.mark.parametrize(("status", "readable"), [(404, True), (403, True), (500, False), (503, False)])
+async def test_a_robots_file_that_cannot_be_had(site: Site, status: int, readable: bool) -> None:
+    site.page("/robots.txt", status=status)
+    site.page("/a", HTML)
+    web = reader(site)
+    if readable:
+        assert (await web.read(site.base + "/a")).passages
+    else:
+        with pytest.raises(Blocked):
+            await web.read(site.base + "/a")
+    await web.aclose()
+
+
+async def test_robots_txt_is_asked_for_once(site: Site) -> None:
+    for number in range(10):
+        site.page(f"/{number}", HTML, delay=0.01)
+    web = reader(site)
+    await asyncio.gather(*(web.read(f"{site.base}/{number}") for number in range(10)))
+    await web.aclose()
+    assert site.seen.count("/robots.txt") == 1
+
+
+async def test_few_at_once_at_a_stranger_many_at_home(site: Site) -> None:
+    """The same server, once as a public name that leads to it through a test's network, once as one's own."""
+    for number in range(12):
+        site.page(f"/{number}", HTML, delay=0.05)
+    web = reader(site, ignore_robots=True, concurrency=12, per_host=3)
+    await asyncio.gather(*(web.read(f"{site.base}/{number}") for number in range(12)))
+    await web.aclose()
+    assert site.most == 12
+    site.most = 0
+    web = reader(site, ignore_robots=True, concurrency=4)
+    await asyncio.gather(*(web.read(f"{site.base}/{number}") for number in range(12)))
+    await web.aclose()
+    assert site.most == 4
+
+
+async def test_turns_at_a_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    from wellread.reading.fetch import Fetched, Fetcher
+    from wellread.reading.guard import Guard
+
+    running = most = 0
+
+    async def follow(self: Fetcher, target: object, asked: str) -> Fetched:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0.01)
+        running -= 1
+        return Fetched(asked, b"", "", None)
+
+    monkeypatch.setattr(Fetcher, "_follow", follow)
+    fetcher = Fetcher(Guard(), per_host=3, concurrency=20)
+    await asyncio.gather(*(fetcher.fetch(f"http://one.example/{n}") for n in range(9)))
+    assert most == 3
+    await asyncio.gather(*(fetcher.fetch(f"http://{n}.example/") for n in range(9)))
+    assert most == 9
+
+
+async def test_the_cache_keeps_what_it_may(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WELLREAD_CACHE_DIR", str(tmp_path / "cache"))
+    site.page("/robots.txt", "", "text/plain", headers={"Cache-Control": "max-age=600"})
+    site.page("/keep", HTML, headers={"Cache-Control": "max-age=600"})
+    site.page("/never", HTML, headers={"Cache-Control": "no-store"})
+    for _ in range(2):
+        web = reader(site, cache=True)
+        for path in ("/keep", "/never"):
+            assert (await web.read(site.base + path)).title == "Books"
+        await web.aclose()
+    assert (site.seen.count("/keep"), site.seen.count("/never"), site.seen.count("/robots.txt")) == (1, 2, 1)
+    web = reader(site, cache=False)
+    await web.read(site.base + "/keep")
+    await web.aclose()
+    assert site.seen.count("/keep") == 2
+
+
+async def test_a_cache_that_cannot_be_written_is_done_without(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("WELLREAD_CACHE_DIR", str(tmp_path / "file" / "cache"))
+    site.page("/a", HTML)
+    web = reader(site, cache=True)
+    assert (await web.read(site.base + "/a")).passages
+    await web.aclose()
+
+
+async def test_no_cookie_is_carried_from_page_to_page(site: Site) -> None:
+    site.page("/a", HTML, headers={"Set-Cookie": "who=you; Path=/"})
+    web = reader(site)
+    await web.read(site.base + "/a")
+    await web.read(site.base + "/a")
+    await web.aclose()
+    assert all("cookie" not in headers for headers in site.headers)
+
+
+async def test_cancelling_closes_the_connection(site: Site) -> None:
+    reached = asyncio.Event()
+
+    async def hang(_: str, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>first")
+        await writer.drain()
+        reached.set()
+        for _ in range(200):
+            await asyncio.sleep(0.02)
+            writer.write(b" more")
+            await writer.drain()
+
+    site.pages["/a"] = hang
+    web = reader(site, ignore_robots=True)
+    task = asyncio.create_task(web.read(site.base + "/a"))
+    await reached.wait()
+    start = time.monotonic()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await asyncio.wait_for(asyncio.gather(*site.tasks), 2)
+    assert site.open == 0
+    assert time.monotonic() - start < 2
+    await web.aclose()
+
+
+async def test_compressed_pages_are_unpacked(site: Site) -> None:
+    site.page("/a", gzip.compress(HTML.encode()), headers={"Content-Encoding": "gzip"})
+    web = reader(site)
+    assert (await web.read(site.base + "/a")).passages
+    await web.aclose()
+
+
+async def test_a_hundred_pages_at_a_time(site: Site) -> None:
+    """100 pages that each take 100 ms, twenty at once. The bar, 1.3 times the ideal, is the benchmark's (`benchmarks/fetch.py`);
+    a machine that also runs other tests is given some more, and five chances."""
+    from wellread.reading.documents import read_bytes
+
+    body = f"<html><title>P</title><body>{''.join(f'<p>{PROSE} {n}</p>' for n in range(40))}</body></html>"
+    for number in range(100):
+        site.page(f"/{number}", body, delay=0.1)
+    web = reader(site, concurrency=20)
+    await web.read(site.base + "/0")  # certificates are loaded and robots.txt is asked for once
+    ratios: list[float] = []
+    while len(ratios) < 5 and min(ratios, default=9.0) > 1.5:
+        start = time.perf_counter()
+        for _ in range(100):
+            read_bytes(body.encode(), "http://a.example/", content_type="text/html")
+        ideal = 100 / 20 * 0.1 + time.perf_counter() - start
+        start = time.perf_counter()
+        pages = await asyncio.gather(*(web.read(f"{site.base}/{number}") for number in range(100)))
+        ratios.append((time.perf_counter() - start) / ideal)
+        assert len(pages) == 100
+    await web.aclose()
+    assert min(ratios) <= 1.5
