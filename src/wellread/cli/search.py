@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from wellread.cli import options, show
-from wellread.types import Hit
+from wellread.types import Hits
 
 
 def search(
@@ -28,6 +28,8 @@ def search(
     """
     settings = options.load(sources=source, no_cache=no_cache)
     hits = asyncio.run(_search(query, settings, limit))
+    for failure in hits.failures:
+        typer.echo(f"wellread: {failure}", err=True)
     if as_json:
         from wellread.events import to_json
 
@@ -46,7 +48,7 @@ def search(
     raise typer.Exit(0 if hits else 3)
 
 
-async def _search(query: str, settings: options.Settings, limit: int) -> tuple[Hit, ...]:
+async def _search(query: str, settings: options.Settings, limit: int) -> Hits:
     from wellread.engine import Engine
 
     async with Engine(settings) as engine:
