@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
@@ -68,6 +69,16 @@ async def test_introductions_come_in_one_request(build: Build, mediawiki: str, s
     assert all("##" not in (hit.text or "") for hit in hits)
     assert len(proxy.asked) == 4  # what the wiki can do, titles, texts, and all introductions at once
     assert all(asked.params["maxlag"] == "5" for asked in proxy.asked[1:])
+
+
+async def test_answers_are_kept_for_a_while(build: Build, mediawiki: str, serve: Serve, tmp_path: Path) -> None:
+    proxy = serve(_through(mediawiki))
+    kit = {"environ": {"WELLREAD_CACHE_DIR": str(tmp_path)}, "cache": True}
+    first = await build(f"mediawiki:{proxy.url}/api.php", **kit).search(Query("England borders", limit=2))
+    asked = len(proxy.asked)
+    again = build(f"mediawiki:{proxy.url}/api.php", **kit)
+    assert await again.search(Query("England borders", limit=2)) == first
+    assert len(proxy.asked) == asked + 1  # only what the wiki can do is asked again
 
 
 async def test_no_texts_when_none_are_wanted(build: Build, mediawiki: str) -> None:
@@ -150,6 +161,7 @@ def _through(base: str) -> Answer:
     def answer(asked: Asked) -> Reply:
         url = f"{base}{asked.path}?{urlencode(asked.params)}"
         with fetch(url) as found:
-            return Reply(found.read(), headers={"Content-Type": found.headers["Content-Type"]})
+            kept = {name: found.headers[name] for name in ("Content-Type", "Cache-Control") if name in found.headers}
+            return Reply(found.read(), headers=kept)
 
     return answer

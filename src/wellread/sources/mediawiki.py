@@ -26,7 +26,15 @@ from wellread.sources.payload import Payload
 from wellread.sources.wikisearch import DETAILS, LONGEST_QUERY, MOST, Site, WikiPage, discover, find, page_of
 from wellread.types import Hit, Query, Spec
 
-_COMMON: Mapping[str, str | int] = {"action": "query", "format": "json", "formatversion": 2, "maxlag": 5}
+_FRESH = 600  # seconds that an answer may be kept; the API allows no keeping unless it is asked for
+_COMMON: Mapping[str, str | int] = {
+    "action": "query",
+    "format": "json",
+    "formatversion": 2,
+    "maxlag": 5,
+    "maxage": _FRESH,
+    "smaxage": _FRESH,
+}
 _BATCH = 20  # introductions in one request
 _BUSY_CODES = ("maxlag", "ratelimited", "readonly")
 
@@ -49,7 +57,8 @@ def wikipedia(spec: Spec, kit: Kit) -> MediaWiki:
         raise UsageError("wikipedia takes no argument; write wikipedia?language=de, or mediawiki:BASE_URL")
     options = fill(Options, spec.options, "source wikipedia")
     name = f"wikipedia?language={options.language}" if options.language else "wikipedia"
-    return MediaWiki(name, Http(name, kit, Manners(timeout=options.timeout)), options)
+    # Its operators ask for few requests at a time.
+    return MediaWiki(name, Http(name, kit, Manners(timeout=options.timeout, concurrency=3)), options)
 
 
 def from_spec(spec: Spec, kit: Kit) -> MediaWiki:
