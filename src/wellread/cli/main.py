@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from wellread import __version__
-from wellread.cli import ask, chat, compare, doctor, plugins, search
+from wellread.cli import ask, chat, compare, dataset, doctor, index, plugins, search
 from wellread.errors import UsageError, WellreadError
 
 app = typer.Typer(
@@ -29,6 +29,8 @@ app.command("chat")(chat.chat)
 app.command("search")(search.search)
 app.command("plugins")(plugins.plugins)
 app.command("doctor")(doctor.doctor)
+app.add_typer(dataset.app, name="dataset")
+app.add_typer(index.app, name="index")
 
 
 def _version(wanted: bool) -> None:

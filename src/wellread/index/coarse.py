@@ -10,6 +10,7 @@ The second look at the bits is what a query's own precision is worth: see docs/l
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -103,12 +104,12 @@ class Coarse:
         if not self._lists:
             return [(0, rows)]
         projection, centres, ends = self._centres
-        nearest = np.argsort(-(centres @ (query @ projection)), kind="stable")
+        nearest = cast("Numbers", np.argsort(-(centres @ (query @ projection)), kind="stable"))
         starts = np.append(np.int64(0), ends[:-1]).astype(np.int64)
-        sizes: Numbers = np.take(ends - starts, nearest)
-        enough = int(np.searchsorted(np.cumsum(sizes), _SCAN * rows**0.5)) + 1
+        sizes = cast("Numbers", (ends - starts)[nearest])
+        enough = int(np.searchsorted(np.cumsum(sizes), _SCAN * math.sqrt(rows))) + 1
         chosen = np.sort(nearest[:enough])
-        return merged(list(zip(starts[chosen].tolist(), ends[chosen].tolist(), strict=True)))
+        return merged(cast("list[Span]", np.stack([starts[chosen], ends[chosen]], axis=1).tolist()))
 
     def _near(self, code: Codes, spans: Sequence[Span], count: int, pool: ThreadPoolExecutor) -> Numbers:
         """Places with the smallest Hamming distances within the spans."""

@@ -1,0 +1,73 @@
+"""`wellread dataset`: embedded data sets on disk."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from wellread.cli import feeds, options
+from wellread.cli.progress import Ticker
+
+app = typer.Typer(help="Make embedded data sets: parquet files that indexes are built from.", no_args_is_help=True)
+
+
+@app.callback()
+def group() -> None:
+    """Make embedded data sets: parquet files that indexes are built from."""
+
+
+@app.command()
+def create(
+    inputs: feeds.Inputs,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the parquet files.")],
+    embedder: feeds.EmbedderSpec = None,
+    tokens: feeds.Tokens = 250,
+    overlap: feeds.Overlap = 0,
+    column: feeds.ColumnNames = None,
+    config: feeds.Config = None,
+    shard_rows: Annotated[int, typer.Option("--shard-rows", min=1, help="Passages in one file.")] = 50_000,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Begin again, even if a part is done.")] = False,
+    as_json: options.AsJson = False,
+) -> None:
+    """Read, split and embed inputs into parquet shards. Run it again after an interruption: it goes on where it stopped.
+
+    \b
+    wellread dataset create articles/ --output articles-embedded
+    wellread dataset create corpus.jsonl.gz --output corpus --column text=body
+    """
+    rows, unreadable = asyncio.run(_create(inputs, output, embedder, tokens, overlap, column, config, shard_rows, fresh, as_json))
+    if as_json:
+        typer.echo(json.dumps({"rows": rows, "output": str(output), "unreadable": unreadable}, ensure_ascii=False))
+    else:
+        typer.echo(f"{rows:,} passages in {output}")
+
+
+async def _create(
+    inputs: list[str],
+    output: Path,
+    embedder: str | None,
+    tokens: int,
+    overlap: int,
+    column: list[str] | None,
+    config: str | None,
+    shard_rows: int,
+    fresh: bool,
+    silent: bool,
+) -> tuple[int, list[str]]:
+    from wellread.index.dataset import create as write
+
+    unreadable: list[str] = []
+    ticker = Ticker(silent)
+    async with feeds.workshop() as kit:
+        source = feeds.feed(
+            inputs, kit, embedder, tokens=tokens, overlap=overlap, names=column, config=config, unreadable=unreadable
+        )
+        rows = await write(output, source, shard_rows=shard_rows, resume=not fresh, progress=ticker)
+    ticker.end()
+    for line in unreadable:
+        typer.echo(f"not read: {line}", err=True)
+    return rows, unreadable

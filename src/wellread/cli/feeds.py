@@ -1,0 +1,90 @@
+"""From the inputs on a command line to what an index or a data set is filled from."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from wellread.cli import options
+from wellread.errors import UsageError
+
+if TYPE_CHECKING:
+    from wellread.index.feed import Feed
+    from wellread.index.inputs import Columns
+    from wellread.protocols import Embedder, Kit
+
+Inputs = Annotated[
+    list[str],
+    typer.Argument(
+        help="Data set folder, .parquet, .jsonl[.gz], .zim, .urls, folder or file of text/Markdown/HTML/PDF, URL, hf:NAME."
+    ),
+]
+EmbedderSpec = Annotated[
+    str | None, typer.Option("--embedder", help="onnx:PATH|HUB_ID or openai:MODEL@URL; MiniLM unless given.")
+]
+Tokens = Annotated[int, typer.Option("--tokens", min=0, help="Longest passage in tokens; 0 keeps texts whole.")]
+Overlap = Annotated[int, typer.Option("--overlap", min=0, help="Tokens repeated in the next passage.")]
+ColumnNames = Annotated[
+    list[str] | None,
+    typer.Option("--column", help="What a column is called: text=body, title=headline, id=key. May be repeated."),
+]
+Config = Annotated[str | None, typer.Option("--config", help="Part of a hub data set, as en.")]
+
+
+def columns(pairs: list[str] | None) -> Columns:
+    """`["text=body"]` as column names."""
+    from wellread.index.inputs import Columns
+    from wellread.parameters import fill
+
+    return fill(Columns, options.parameters(pairs), "--column")
+
+
+@asynccontextmanager
+async def workshop() -> AsyncGenerator[Kit]:
+    """The parts that settings name, closed at the end."""
+    from wellread.workshop import Workshop
+
+    kit = Workshop(options.load())
+    try:
+        yield kit
+    finally:
+        await kit.aclose()
+
+
+def feed(
+    inputs: list[str],
+    kit: Kit,
+    embedder: str | None,
+    *,
+    tokens: int = 250,
+    overlap: int = 0,
+    names: list[str] | None = None,
+    config: str | None = None,
+    unreadable: list[str] | None = None,
+) -> Feed:
+    """An embedded data set as it is; anything else read, split and embedded."""
+    from wellread.index.dataset import DatasetFeed, is_dataset
+    from wellread.index.feed import EmbeddingFeed
+    from wellread.index.inputs import Reading, origin, passages
+    from wellread.index.split import Splitting
+
+    embedded = [text for text in inputs if is_dataset(Path(text))]
+    if embedded:
+        if len(inputs) > 1:
+            raise UsageError("an embedded data set must be the only input; add others afterwards with: wellread index add")
+        return DatasetFeed(Path(inputs[0]), embedder)
+    try:
+        splitting = Splitting(tokens, overlap)
+    except ValueError as problem:
+        raise UsageError(str(problem)) from None
+    for text in inputs:
+        if not text.startswith(("http://", "https://", "hf:")) and not Path(text).expanduser().exists():
+            raise UsageError(f"{text} does not exist")
+    pages = kit.pages() if any(text.startswith(("http", "hf:")) or text.endswith(".urls") for text in inputs) else None
+    how = Reading(splitting, columns(names), pages, config, unreadable)
+    maker: Embedder = kit.embedder(embedder)
+    return EmbeddingFeed(lambda: passages(inputs, how), maker, origin(inputs, how))

@@ -1,0 +1,235 @@
+"""`wellread index`: build, change, search and check local indexes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from wellread.cli import feeds, options, show
+from wellread.cli.progress import Ticker
+from wellread.errors import UsageError
+
+if TYPE_CHECKING:
+    from wellread.index.manifest import Manifest
+
+app = typer.Typer(help="Build, change, search and check local indexes.", no_args_is_help=True)
+Folder = Annotated[Path, typer.Argument(help="Folder of the index.", metavar="INDEX")]
+Output = Annotated[Path, typer.Option("--output", "-o", help="Folder for the index.")]
+
+
+@app.command()
+def build(
+    inputs: feeds.Inputs,
+    output: Output,
+    embedder: feeds.EmbedderSpec = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted build.")] = False,
+    tokens: feeds.Tokens = 250,
+    overlap: feeds.Overlap = 0,
+    column: feeds.ColumnNames = None,
+    config: feeds.Config = None,
+    words: Annotated[bool, typer.Option("--words/--no-words", help="Also index the words.")] = True,
+    as_json: options.AsJson = False,
+) -> None:
+    """Build an index. One that is there stays in use until the new one is complete.
+
+    \b
+    wellread index build notes/ --output notes-index
+    wellread index build https://example.org/a https://example.org/b --output pages
+    wellread index build corpus-embedded/ --output corpus-index --resume
+    """
+    from wellread.index.build import BuildOptions
+    from wellread.index.build import build as make
+
+    async def work() -> Manifest:
+        unreadable: list[str] = []
+        ticker = Ticker(as_json)
+        async with feeds.workshop() as kit:
+            source = feeds.feed(
+                inputs, kit, embedder, tokens=tokens, overlap=overlap, names=column, config=config, unreadable=unreadable
+            )
+            made = await make(output, source, BuildOptions(words=words, resume=resume), ticker)
+        ticker.end()
+        _say_unreadable(unreadable)
+        return made
+
+    _done(asyncio.run(work()), output, as_json)
+
+
+@app.command()
+def add(
+    folder: Folder,
+    inputs: feeds.Inputs,
+    embedder: feeds.EmbedderSpec = None,
+    tokens: feeds.Tokens = 250,
+    overlap: feeds.Overlap = 0,
+    column: feeds.ColumnNames = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Add documents; they can be found at once.
+
+    \b
+    wellread index add notes-index today.md
+    """
+    from wellread.index import manifest
+    from wellread.index.change import add as append
+
+    async def work() -> Manifest:
+        unreadable: list[str] = []
+        ticker = Ticker(as_json)
+        known = manifest.load(folder).embedder
+        async with feeds.workshop() as kit:
+            chosen = embedder or (known if known.startswith("onnx:") else None)
+            source = feeds.feed(inputs, kit, chosen, tokens=tokens, overlap=overlap, names=column, unreadable=unreadable)
+            made = await append(folder, source, progress=ticker)
+        ticker.end()
+        _say_unreadable(unreadable)
+        return made
+
+    _done(asyncio.run(work()), folder, as_json)
+
+
+@app.command()
+def remove(
+    folder: Folder,
+    names: Annotated[list[str], typer.Argument(help="Documents or passage ids.")],
+    as_json: options.AsJson = False,
+) -> None:
+    """Forget documents or single passages."""
+    from wellread.index.change import remove as forget
+
+    count = forget(folder, names)
+    typer.echo(json.dumps({"removed": count}) if as_json else f"{count:,} passages removed from {folder}")
+
+
+@app.command()
+def search(
+    folder: Folder,
+    query: Annotated[str, typer.Argument(help="What to look for.")],
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many passages.")] = 10,
+    mode: Annotated[
+        Literal["default", "exact", "thorough"], typer.Option("--mode", help="How candidates are found.")
+    ] = "default",
+    param: options.Params = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Search an index and show the passages. Exit status 3 when nothing is found.
+
+    \b
+    wellread index search notes-index "moons of Jupiter" --mode thorough
+    """
+    from wellread.types import Query, Spec
+
+    async def work() -> list[dict[str, object]]:
+        from wellread.sources.index import from_spec
+
+        given = {name: str(value) for name, value in options.parameters(param).items()}
+        async with feeds.workshop() as kit:
+            source = from_spec(Spec("index", str(folder), {"mode": mode, **given}), kit)
+            try:
+                hits = await source.search(Query(query, limit))
+            finally:
+                await source.aclose()
+        keys = ("id", "title", "url", "text", "snippet", "published", "score", "source", "document")
+        return [{key: getattr(hit, key) for key in keys} for hit in hits]
+
+    rows = asyncio.run(work())
+    if as_json:
+        typer.echo(json.dumps({"query": query, "hits": rows}, ensure_ascii=False))
+    for number, row in enumerate([] if as_json else rows, start=1):
+        show.typed(f"{number}. {row['title']}  ({row['id']}, {row['score']:.3f})")
+        show.typed("   " + " ".join(str(row["text"]).split())[:220])
+    if not rows:
+        typer.echo("nothing found", err=True)
+    raise typer.Exit(0 if rows else 3)
+
+
+@app.command()
+def info(folder: Folder, as_json: options.AsJson = False) -> None:
+    """What an index holds and what it was made with."""
+    from wellread.index import manifest
+
+    content = manifest.load(folder)
+    size = sum(entry.bytes for segment in content.segments for entry in segment.files.values())
+    facts = {
+        "passages": content.passages,
+        "removed": content.rows - content.passages,
+        "embedder": content.embedder,
+        "dimensions": content.dimensions,
+        "words": content.words,
+        "segments": len(content.segments),
+        "lists": sum(segment.lists for segment in content.segments),
+        "bytes": size,
+        "format": content.format,
+        "generation": content.generation,
+        "inputs": content.origin.get("inputs", ""),
+    }
+    if as_json:
+        typer.echo(json.dumps(facts, ensure_ascii=False))
+        return
+    for name, value in facts.items():
+        show.typed(f"{name:11} {value:,}" if isinstance(value, int) and not isinstance(value, bool) else f"{name:11} {value}")
+
+
+@app.command()
+def verify(folder: Folder, as_json: options.AsJson = False) -> None:
+    """Compare every file with its checksum. Exit status 1 when something has changed."""
+    from wellread.index.verify import problems
+
+    found = list(problems(folder))
+    if as_json:
+        typer.echo(json.dumps({"intact": not found, "problems": found}, ensure_ascii=False))
+    else:
+        typer.echo("\n".join(found) if found else f"{folder} is intact")
+    raise typer.Exit(1 if found else 0)
+
+
+@app.command("import")
+def import_(
+    folder: Annotated[Path, typer.Argument(help="Folder with faiss-ubinary.index, usearch-int8.index and the mappings.")],
+    texts: Annotated[
+        str, typer.Option("--texts", help="Table with title, url, text in row order: .parquet, .jsonl[.gz], hf:NAME.")
+    ],
+    output: Output,
+    embedder: Annotated[
+        str, typer.Option("--embedder", help="The embedder it was made with.")
+    ] = "onnx:mixedbread-ai/mxbai-embed-large-v1",
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted import.")] = False,
+    as_json: options.AsJson = False,
+) -> None:
+    """Turn a published index (recipe 5) into one of ours."""
+    from wellread.index.build import BuildOptions
+    from wellread.index.build import build as make
+    from wellread.index.published import PublishedFeed
+
+    ticker = Ticker(as_json)
+    made = asyncio.run(make(output, PublishedFeed(folder, texts, embedder), BuildOptions(resume=resume), ticker))
+    ticker.end()
+    _done(made, output, as_json)
+
+
+@app.command()
+def pull(
+    repository: Annotated[str, typer.Argument(help="Hugging Face data set with the published files.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the files.")],
+) -> None:
+    """Download a published index from the Hugging Face hub; then use: wellread index import."""
+    from wellread.index.hub import pull as download
+
+    if repository.count("/") != 1:
+        raise UsageError(f"{repository!r} is not a hub name: write owner/name")
+    download(repository, output)
+    typer.echo(f"{repository} is in {output}; next: wellread index import {output} --texts TABLE --output INDEX")
+
+
+def _say_unreadable(lines: list[str]) -> None:
+    for line in lines:
+        typer.echo(f"not read: {line}", err=True)
+
+
+def _done(made: Manifest, folder: Path, as_json: bool) -> None:
+    facts = {"passages": made.passages, "embedder": made.embedder, "dimensions": made.dimensions, "output": str(folder)}
+    typer.echo(json.dumps(facts, ensure_ascii=False) if as_json else f"{made.passages:,} passages in {folder}")

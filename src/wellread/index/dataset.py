@@ -1,0 +1,243 @@
+"""Embedded data sets: parquet shards of `_id, title, url, text, emb_ubinary, emb_int8`, and an index's feed from them.
+
+A shard is written under another name and renamed when it is whole, so a finished shard is never done again and
+an unfinished one is never seen. What was embedded with what, and the int8 scale, is in every shard's schema.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from wellread.errors import DamagedFile, IndexFault
+from wellread.index.build import disk_errors, writing
+from wellread.index.feed import Batch, Feed
+from wellread.index.manifest import replace_file
+from wellread.index.quantize import Bytes, Codes, Floats, pad_codes
+from wellread.index.write import Progress, silent
+from wellread.types import Passage
+
+SHARD_ROWS = 50_000
+_ABOUT = "dataset.json"
+_KEY = b"wellread"
+_READ = 5_000  # rows of a shard in memory at once
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a data set was made with."""
+
+    embedder: str
+    dimensions: int
+    origin: str
+    scale: tuple[float, ...] | None = None
+
+
+async def create(
+    folder: Path, feed: Feed, *, shard_rows: int = SHARD_ROWS, resume: bool = True, progress: Progress = silent
+) -> int:
+    """Write a feed as shards; the number of rows. Goes on where an earlier run with the same inputs stopped."""
+    with disk_errors(folder), writing(folder):
+        about, done = _begin(folder, About(feed.embedder, feed.dimensions, feed.origin), resume)
+        rows = sum(_rows(path) for path in done)
+        number = len(done)
+        known = np.asarray(about.scale, np.float32) if about.scale else None
+        waiting: list[Batch] = []
+        held = 0
+        async for batch in feed.batches(rows, known):
+            waiting.append(batch)
+            held += len(batch.passages)
+            progress("passages", rows + held, None)
+            if held >= shard_rows:
+                known = _settled(folder, about, feed, known)
+                await asyncio.to_thread(_write, folder, number, waiting, about, known)
+                number, rows, waiting, held = number + 1, rows + held, [], 0
+        if waiting:
+            await asyncio.to_thread(_write, folder, number, waiting, about, _settled(folder, about, feed, known))
+        if rows + held == 0:
+            raise IndexFault(f"{feed.origin}: there is no passage in it")
+        replace_file(folder / "_SUCCESS", b"")
+        return rows + held
+
+
+def is_dataset(path: Path) -> bool:
+    """Whether a folder holds embedded shards."""
+    first = next(iter(sorted(path.glob("*.parquet"))), None) if path.is_dir() else None
+    if first is None:
+        return False
+    import pyarrow.parquet as pq
+
+    return {"emb_int8", "emb_ubinary"} <= set(cast("Any", pq.read_schema(first)).names)
+
+
+class DatasetFeed:
+    """An embedded data set as the feed of an index: nothing is embedded again."""
+
+    def __init__(self, folder: Path, embedder: str | None = None) -> None:
+        self._folder = folder
+        self._shards = sorted(folder.glob("*.parquet"))
+        if (folder / _ABOUT).exists() and not (folder / "_SUCCESS").exists():
+            raise IndexFault(
+                f"{folder} is not complete: run the same `wellread dataset create` again, it goes on where it stopped"
+            )
+        about = _schema_about(self._shards[0])
+        if about is None and embedder is None:
+            raise IndexFault(f"{folder} does not say which embedder made it: name it with --embedder")
+        self.embedder = about.embedder if about else str(embedder)
+        self.dimensions = about.dimensions if about else _width(self._shards[0])
+        self.origin = f"the data set {folder.name}, {sum(_rows(path) for path in self._shards)} rows"
+        # Without a recorded range the bytes' own size is unknown: scores are then only relative.
+        scale = about.scale if about and about.scale else (1 / 127 / float(np.sqrt(self.dimensions)) * 4,) * self.dimensions
+        self.scale: Floats | None = np.asarray(scale, np.float32)
+
+    async def batches(self, skip: int, scale: Floats | None) -> AsyncIterator[Batch]:
+        for shard in self._shards:
+            rows = _rows(shard)
+            if skip >= rows:
+                skip -= rows
+                continue
+            for batch in _read(shard, self.dimensions, skip):
+                yield batch
+            skip = 0
+
+
+def _begin(folder: Path, about: About, resume: bool) -> tuple[About, list[Path]]:
+    note, shards = folder / _ABOUT, sorted(folder.glob("part-*.parquet"))
+    for torn in folder.glob("*.parquet.tmp"):
+        torn.unlink()
+    if not resume or not note.exists():
+        for path in [*shards, folder / "_SUCCESS"]:
+            path.unlink(missing_ok=True)
+        replace_file(note, _encoded(about))
+        return about, []
+    known = _decoded(note.read_bytes(), note)
+    if (known.embedder, known.dimensions, known.origin) != (about.embedder, about.dimensions, about.origin):
+        raise IndexFault(f"{folder} holds another data set ({known.origin}, {known.embedder}): use another folder or --fresh")
+    return known, shards
+
+
+def _settled(folder: Path, about: About, feed: Feed, known: Floats | None) -> Floats:
+    if known is not None:
+        return known
+    assert feed.scale is not None
+    scale = tuple(float(x) for x in feed.scale)
+    replace_file(folder / _ABOUT, _encoded(About(about.embedder, about.dimensions, about.origin, scale)))
+    return feed.scale
+
+
+def _write(folder: Path, number: int, batches: Sequence[Batch], about: About, scale: Floats) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    arrow = cast("Any", pa)
+    passages = [passage for batch in batches for passage in batch.passages]
+    rows = np.concatenate([batch.rows for batch in batches])
+    codes = np.concatenate([batch.codes for batch in batches])[:, : (about.dimensions + 7) // 8]
+    table = arrow.table(
+        {
+            "_id": [p.id for p in passages],
+            "title": [p.title for p in passages],
+            "url": arrow.array([p.url for p in passages], arrow.string()),
+            "text": [p.text for p in passages],
+            "document": arrow.array([p.document for p in passages], arrow.string()),
+            "links": arrow.array([list(p.links) for p in passages], arrow.list_(arrow.string())),
+            "published": arrow.array([p.published for p in passages], arrow.string()),
+            "emb_ubinary": _lists(arrow, codes, arrow.uint8()),
+            "emb_int8": _lists(arrow, rows, arrow.int8()),
+        }
+    )
+    full = About(about.embedder, about.dimensions, about.origin, tuple(float(x) for x in scale))
+    path = folder / f"part-{number:05d}.parquet"
+    torn = path.with_suffix(".parquet.tmp")
+    cast("Any", pq).write_table(table.replace_schema_metadata({_KEY: _encoded(full)}), torn, row_group_size=_READ)
+    torn.replace(path)
+
+
+def _lists(arrow: Any, values: Bytes | Codes, kind: Any) -> Any:
+    flat = arrow.array(np.ascontiguousarray(values).ravel(), kind)
+    return arrow.FixedSizeListArray.from_arrays(flat, values.shape[1])
+
+
+def _read(path: Path, dimensions: int, skip: int) -> Iterator[Batch]:
+    import pyarrow.parquet as pq
+
+    file = cast("Any", pq.ParquetFile(path))
+    for record in file.iter_batches(_READ):
+        if skip >= record.num_rows:
+            skip -= record.num_rows
+            continue
+        part = record.slice(skip)
+        skip = 0
+        names = set(part.schema.names)
+        plain = part.select(
+            [n for n in ("_id", "title", "url", "text", "document", "links", "published") if n in names]
+        ).to_pylist()
+        rows = _matrix(part, "emb_int8", np.dtype(np.int8), dimensions, path)
+        codes = _matrix(part, "emb_ubinary", np.dtype(np.uint8), (dimensions + 7) // 8, path)
+        yield Batch([_passage(row) for row in plain], rows, pad_codes(codes, dimensions))
+
+
+def _matrix(part: Any, name: str, kind: np.dtype[Any], width: int, path: Path) -> Any:
+    column = part.column(name)
+    flat = column.flatten().to_numpy(zero_copy_only=False)
+    if len(flat) != part.num_rows * width:
+        raise IndexFault(f"{path}: {name} has {len(flat) / max(1, part.num_rows):g} values a row, {width} were expected")
+    return flat.astype(kind, copy=False).reshape(part.num_rows, width)
+
+
+def _passage(row: dict[str, Any]) -> Passage:
+    url = row.get("url")
+    return Passage(
+        id=str(row["_id"]),
+        text=row["text"],
+        title=row.get("title") or "",
+        url=url,
+        published=row.get("published"),
+        document=row.get("document") or url or str(row["_id"]),
+        links=tuple(row.get("links") or ()),
+    )
+
+
+def _rows(path: Path) -> int:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return int(cast("Any", pq.read_metadata(path)).num_rows)
+    except (cast("type[Exception]", pa.ArrowException), OSError) as problem:
+        raise DamagedFile(f"{path} is damaged: {problem}") from problem
+
+
+def _width(path: Path) -> int:
+    import pyarrow.parquet as pq
+
+    first = next(cast("Any", pq.ParquetFile(path)).iter_batches(1, columns=["emb_int8"]))
+    return len(first.column("emb_int8")[0].as_py())
+
+
+def _schema_about(path: Path) -> About | None:
+    import pyarrow.parquet as pq
+
+    notes = cast("dict[bytes, bytes]", cast("Any", pq.read_schema(path)).metadata or {})
+    raw = notes.get(_KEY)
+    return _decoded(raw, path) if raw else None
+
+
+def _encoded(about: About) -> bytes:
+    fields = {"embedder": about.embedder, "dimensions": about.dimensions, "origin": about.origin, "scale": about.scale}
+    return json.dumps(fields).encode()
+
+
+def _decoded(raw: bytes, path: Path) -> About:
+    try:
+        data = cast("dict[str, Any]", json.loads(raw))
+        scale = tuple(float(x) for x in data["scale"]) if data.get("scale") else None
+        return About(str(data["embedder"]), int(data["dimensions"]), str(data["origin"]), scale)
+    except (ValueError, KeyError, TypeError):
+        raise DamagedFile(f"{path} is damaged: it does not say how the data set was made") from None

@@ -1,0 +1,244 @@
+"""What passages are made from: tables (parquet, JSON lines), folders of files, pages, ZIM files, hub data sets.
+
+Every input gives the same passages in the same order each time it is read, which is what makes an
+interrupted build resumable.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from wellread.errors import IndexFault, MissingExtra, ReadError, UsageError
+from wellread.index.split import Splitting, split
+from wellread.protocols import PageReader
+from wellread.types import Page, Passage
+
+_SKIPPED_FOLDERS = (".git", "node_modules", "__pycache__")
+_ID_NAMES = ("_id", "id")
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """What the columns of a table are called. The defaults fit Cohere's Wikipedia and most corpora."""
+
+    id: str = ""  # "_id" or "id", whichever there is
+    title: str = "title"
+    text: str = "text"
+    url: str = "url"
+    document: str = "document"
+    links: str = "links"
+    published: str = "published"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How inputs are read."""
+
+    splitting: Splitting = field(default_factory=Splitting)
+    columns: Columns = field(default_factory=Columns)
+    pages: PageReader | None = None
+    config: str | None = None  # of a hub data set: "en" in Cohere's
+    unreadable: list[str] | None = None  # files and pages that could not be read are noted here instead of raising
+
+
+async def passages(inputs: Sequence[str], how: Reading) -> AsyncIterator[Passage]:
+    """The passages of all inputs, one input after the other."""
+    for text in inputs:
+        if _is_page(text):
+            async for passage in _page(text, how):
+                yield passage
+        elif text.startswith("hf:"):
+            for passage in _tabled(_hub_rows(text.removeprefix("hf:"), how.config), how, text):
+                yield passage
+        else:
+            async for passage in _path(text, how):
+                yield passage
+
+
+def origin(inputs: Sequence[str], how: Reading) -> str:
+    """The inputs in words: names, sizes and how they are split."""
+    parts: list[str] = []
+    for text in inputs:
+        path = Path(text)
+        known = not _is_page(text) and path.is_file()
+        parts.append(f"{text} ({path.stat().st_size} bytes)" if known else text)
+    return f"{', '.join(parts)}; {how.splitting.tokens} tokens, overlap {how.splitting.overlap}"
+
+
+def _is_page(text: str) -> bool:
+    return text.startswith(("http://", "https://"))
+
+
+async def _path(text: str, how: Reading) -> AsyncIterator[Passage]:
+    path, found = _found(text)
+    for file in found:
+        name = file.name.lower()
+        if name.endswith((".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz")):
+            rows: Iterable[Passage] = _tabled(_json_rows(file), how, str(file))
+        elif name.endswith(".parquet"):
+            rows = _tabled(_parquet_rows(file), how, str(file))
+        elif name.endswith(".urls"):
+            async for passage in passages(file.read_text().split(), how):
+                yield passage
+            continue
+        elif name.endswith(".zim"):
+            rows = _zim(file, how)
+        else:
+            rows = await asyncio.to_thread(_file, file, path, how)
+        for passage in rows:
+            yield passage
+
+
+def _found(text: str) -> tuple[Path, list[Path]]:
+    path = Path(text).expanduser()
+    if not path.exists():
+        raise UsageError(f"{path} does not exist")
+    return path, [path] if path.is_file() else files_under(path)
+
+
+def files_under(folder: Path) -> list[Path]:
+    """Files of a folder that a person would mean, sorted."""
+    found = (path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
+    return sorted(path for path in found if not any(part in _SKIPPED_FOLDERS for part in path.parts))
+
+
+def _file(file: Path, root: Path, how: Reading) -> list[Passage]:
+    from wellread.reading.documents import read_file
+
+    try:
+        page = read_file(file)
+    except ReadError as problem:
+        _note(problem, how)
+        return []
+    name = file.name if file == root else file.relative_to(root).as_posix()
+    return _of_page(page, name, how)
+
+
+async def _page(url: str, how: Reading) -> AsyncIterator[Passage]:
+    if how.pages is None:
+        raise UsageError(f"{url}: pages cannot be read here")
+    try:
+        page = await how.pages.read(url)
+    except ReadError as problem:
+        _note(problem, how)
+        return
+    for passage in _of_page(page, url, how):
+        yield passage
+
+
+def _note(problem: ReadError, how: Reading) -> None:
+    if how.unreadable is None:
+        raise problem
+    how.unreadable.append(str(problem))
+
+
+def _of_page(page: Page, name: str, how: Reading) -> list[Passage]:
+    return [
+        Passage(f"{name}#{number}", text, page.title or name, page.url, published=page.published, document=name)
+        for number, text in enumerate(split(page.passages, how.splitting))
+    ]
+
+
+def _tabled(rows: Iterable[Mapping[str, object]], how: Reading, where: str) -> Iterator[Passage]:
+    names = how.columns
+    for number, row in enumerate(rows):
+        text = row.get(names.text)
+        if not isinstance(text, str):
+            raise IndexFault(f"{where}: row {number} has no text in {names.text!r}; its columns are: {', '.join(map(str, row))}")
+        identity = str(_identity(row, names.id) or f"{Path(where).name}:{number}")
+        url = _optional(row, names.url)
+        parts = split(text.split("\n\n"), how.splitting)
+        if not parts:
+            raise IndexFault(f"{where}: row {number} ({identity}) has an empty text")
+        document = _optional(row, names.document) or url or identity
+        links = row.get(names.links)
+        for part, content in enumerate(parts):
+            yield Passage(
+                id=identity if len(parts) == 1 else f"{identity}#{part}",
+                text=content,
+                title=_optional(row, names.title) or "",
+                url=url,
+                published=_optional(row, names.published),
+                document=document,
+                links=tuple(str(link) for link in cast("list[object]", links)) if isinstance(links, list) else (),
+            )
+
+
+def _identity(row: Mapping[str, object], name: str) -> object:
+    return next((row[key] for key in ((name,) if name else _ID_NAMES) if row.get(key) not in (None, "")), None)
+
+
+def _optional(row: Mapping[str, object], name: str) -> str | None:
+    value = row.get(name)
+    return str(value) if value not in (None, "") else None
+
+
+def _json_rows(path: Path) -> Iterator[dict[str, object]]:
+    opener = gzip.open if path.name.endswith(".gz") else open
+    try:
+        with opener(path, "rt", encoding="utf-8") as lines:
+            for number, line in enumerate(lines, start=1):
+                if line.strip():
+                    yield _object(line, path, number)
+    except (OSError, EOFError, UnicodeDecodeError) as problem:
+        raise IndexFault(f"{path} cannot be read: {problem}") from problem
+
+
+def _object(line: str, path: Path, number: int) -> dict[str, object]:
+    try:
+        row = json.loads(line)
+    except ValueError:
+        row = None
+    if not isinstance(row, dict):
+        raise IndexFault(f"{path}: line {number} is not a JSON object")
+    return cast("dict[str, object]", row)
+
+
+def _parquet_rows(path: Path) -> Iterator[dict[str, object]]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        file = cast("Any", pq.ParquetFile(path))
+        wanted = [name for name in file.schema_arrow.names if not name.startswith("emb")]
+        for batch in file.iter_batches(1000, columns=wanted):
+            yield from batch.to_pylist()
+    except (cast("type[Exception]", pa.ArrowException), OSError) as problem:
+        raise IndexFault(f"{path} cannot be read: {problem}") from problem
+
+
+def _hub_rows(name: str, config: str | None) -> Iterator[dict[str, object]]:
+    try:
+        import datasets  # pyright: ignore[reportMissingImports]
+    except ImportError:
+        raise MissingExtra("reading a Hugging Face data set", "hub") from None
+    yield from cast("Any", datasets).load_dataset(name, config, split="train", streaming=True)
+
+
+def _zim(path: Path, how: Reading) -> Iterator[Passage]:
+    try:
+        from libzim.reader import Archive  # pyright: ignore[reportMissingImports]
+    except ImportError:
+        raise MissingExtra("reading a ZIM file", "zim") from None
+    from wellread.reading.documents import read_bytes
+
+    try:
+        archive = cast("Any", Archive(path))
+    except RuntimeError as problem:
+        raise IndexFault(f"{path} cannot be read: {problem}") from problem
+    for number in range(archive.all_entry_count):
+        entry = archive._get_entry_by_id(number)
+        if entry.is_redirect or not entry.get_item().mimetype.startswith("text/html"):
+            continue
+        try:
+            page = read_bytes(bytes(entry.get_item().content), entry.path, content_type="text/html")
+        except ReadError:
+            continue  # an archive holds stubs and navigation pages too
+        named = Page(entry.path, entry.title or page.title, page.passages)
+        yield from _of_page(named, entry.path, how)
