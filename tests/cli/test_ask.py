@@ -137,7 +137,7 @@ def test_help_loads_nothing_heavy() -> None:
         "from wellread.cli.main import app\n"
         "sys.argv = ['wellread', '--help']\n"
         "with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()): app()\n"
-        "print([m for m in ('faiss', 'onnxruntime', 'tantivy', 'pydantic_ai', 'fastapi', 'numpy', 'pyarrow', 'mcp', 'trafilatura')"
+        "print([m for m in ('faiss', 'onnxruntime', 'tantivy', 'pydantic_ai', 'fastapi', 'numpy', 'pyarrow', 'mcp')"
         " if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)

@@ -16,7 +16,7 @@ import typer
 
 from wellread import settings as settings_module
 from wellread.cli import options, show
-from wellread.errors import WellreadError
+from wellread.errors import DamagedFile, WellreadError
 from wellread.plugins import parse_spec
 
 KEYS = {
@@ -83,12 +83,14 @@ def _weights() -> Iterator[Finding]:
 
 
 def _library() -> Iterator[Finding]:
-    from wellread.index.verify import verify
+    from wellread.index.verify import problems
     from wellread.sources.index import library_path
 
-    yield _attempt(
-        "library in the package", lambda: verify(library_path()), "install wellread again, or run scripts/build_library.py"
-    )
+    def check() -> None:
+        for problem in problems(library_path()):
+            raise DamagedFile(problem)
+
+    yield _attempt("library in the package", check, "install wellread again, or run scripts/build_library.py")
 
 
 def _keys() -> Iterator[Finding]:
