@@ -74,9 +74,10 @@ def _sniff(body: bytes) -> Kind | None:
     if start.startswith(b"%PDF-"):
         return "pdf"
     if body.startswith(b"PK\x03\x04"):
-        if b"application/epub+zip" in body[:200]:
+        # the names of an archive's members stand in it as they are
+        if b"application/epub+zip" in body[:200] or b"META-INF/container.xml" in body:
             return "epub"
-        return "docx" if b"word/" in body or b"[Content_Types].xml" in body[:4096] else None
+        return "docx" if b"word/" in body else None
     lower = start[:512].lower()
     if lower.startswith((b"<!doctype html", b"<html", b"<head", b"<body", b"<?xml")) or b"<html" in lower:
         return "html"

@@ -22,6 +22,7 @@ MAX_CHARACTERS = 20_000_000
 MAX_SECONDS = 60.0
 
 _PDFIUM = threading.Lock()  # the library is not safe in several threads at once
+_EDGE = 2  # lines that a running head or foot may have
 _BROKEN_WORD = re.compile(r"(\w)[-\u00ad\u2010\ufffe]$")
 _DIGITS = re.compile(r"\d+")
 _PDF_DATE = re.compile(r"D:(\d{4})(\d{2})?(\d{2})?")
@@ -81,26 +82,32 @@ def _texts(document: pypdfium2.PdfDocument) -> Iterator[str]:
 
 
 def _lines(text: str) -> list[str]:
-    return [" ".join(line.split()) for line in text.replace("\0", "").splitlines()]
+    """PDFium writes a mark of its own where a word is broken at the end of a line."""
+    return [" ".join(line.split()) for line in text.replace("\0", "").replace("\x02", "-\n").splitlines()]
 
 
 def _without_running_heads(pages: Sequence[list[str]]) -> Iterator[list[str]]:
     """Lines that stand at the edge of many pages, but for their numbers, are not text."""
+    pages = [_stripped(lines) for lines in pages]
     edges = Counter(edge for lines in pages for edge in {_DIGITS.sub("#", line) for line in _edge_lines(lines)})
     often = max(3, len(pages) // 3)
     repeated = {edge for edge, count in edges.items() if count >= often or not edge.strip("# -–|/")}
     for lines in pages:
         start, end = 0, len(lines)
-        while start < end and (not lines[start] or _DIGITS.sub("#", lines[start]) in repeated):
+        while start < min(end, _EDGE) and _DIGITS.sub("#", lines[start]) in repeated:
             start += 1
-        while end > start and (not lines[end - 1] or _DIGITS.sub("#", lines[end - 1]) in repeated):
+        while end > max(start, len(lines) - _EDGE) and _DIGITS.sub("#", lines[end - 1]) in repeated:
             end -= 1
         yield lines[start:end]
 
 
+def _stripped(lines: list[str]) -> list[str]:
+    filled = [number for number, line in enumerate(lines) if line]
+    return lines[filled[0] : filled[-1] + 1] if filled else []
+
+
 def _edge_lines(lines: Sequence[str]) -> list[str]:
-    filled = [line for line in lines if line]
-    return [*filled[:2], *filled[-2:]]
+    return [*lines[:_EDGE], *lines[-_EDGE:]]
 
 
 def _paragraphs(lines: Sequence[str]) -> Iterator[str]:

@@ -1,0 +1,229 @@
+"""Files of the other kinds, made here."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from wellread.errors import ReadError
+from wellread.reading import packed
+from wellread.reading.documents import read_bytes, read_file
+from wellread.reading.kinds import kind_of
+
+PROSE = "The keeper wrote down the wind and the cloud each evening before he went to bed, for eleven winters."
+
+
+def archive(**members: str | bytes) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as zipped:
+        for name, data in members.items():
+            zipped.writestr(name, data)
+    return buffer.getvalue()
+
+
+def pdf(*pages: list[str], title: str = "") -> bytes:
+    """A PDF with these lines on these pages, in Helvetica."""
+    objects = ["<< /Type /Catalog /Pages 2 0 R >>", ""]
+    kids: list[str] = []
+    for lines in pages:
+        shown = " ".join(f"({line.replace('(', '').replace(')', '')}) Tj T*" for line in lines)
+        stream = f"BT /F1 10 Tf 12 TL 50 780 Td {shown} ET"
+        objects.append(f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream")
+        objects.append(
+            f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents {len(objects)} 0 R "
+            "/Resources << /Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >> >> >>"
+        )
+        kids.append(f"{len(objects)} 0 R")
+    objects[1] = f"<< /Type /Pages /Kids [{' '.join(kids)}] /Count {len(kids)} >>"
+    objects.append(f"<< /Title ({title}) /Author (Ada Moor) /CreationDate (D:20210304050607Z) >>")
+    body, places = "%PDF-1.4\n", []
+    for number, content in enumerate(objects, 1):
+        places.append(len(body))
+        body += f"{number} 0 obj\n{content}\nendobj\n"
+    table = "".join(f"{place:010} 00000 n \n" for place in places)
+    body += f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{table}"
+    body += f"trailer << /Size {len(objects) + 1} /Root 1 0 R /Info {len(objects)} 0 R >>\nstartxref\n{body.index('xref')}\n%%EOF"
+    return body.encode("latin-1")
+
+
+def test_pdf() -> None:
+    pages = [
+        [
+            "The Lighthouse Papers",
+            f"The keeper had two goats that were called {names} and lived with him in the light-",
+            f"house, next to the ink. {names} were white.",
+            f"They gave him milk for eleven winters in a row, said {names}, ex-",
+            f"cept on Sundays, {names}.",
+            f"Page {n} of 4",
+        ]
+        for n, names in enumerate(("Wind and Cloud", "Ink and Frost", "Rock and Roll", "Salt and Pepper"), 1)
+    ]
+    page = read_bytes(pdf(*pages, title="Papers"), "http://a.example/p.pdf", content_type="application/pdf")
+    assert (page.title, page.author, page.published, page.kind) == ("Papers", "Ada Moor", "2021-03-04", "pdf")
+    assert page.passages[:2] == (
+        "The keeper had two goats that were called Wind and Cloud and lived with him in the lighthouse, next to the ink. "
+        "Wind and Cloud were white.",
+        "They gave him milk for eleven winters in a row, said Wind and Cloud, except on Sundays, Wind and Cloud.",
+    )
+    assert "The Lighthouse Papers" not in page.text
+    assert "Page 2 of 4" not in page.text
+
+
+def test_pdf_without_text() -> None:
+    with pytest.raises(ReadError, match="only pictures"):
+        read_bytes(pdf([]), "x", content_type="application/pdf")
+
+
+def test_pdf_under_another_name() -> None:
+    assert read_bytes(pdf([PROSE[:60]]), "x", content_type="text/html").kind == "pdf"
+
+
+WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+
+
+def docx(body: str, **more: str) -> bytes:
+    xml = f'<?xml version="1.0"?><w:document xmlns:w="{WORD}"><w:body>{body}</w:body></w:document>'
+    return archive(**{"[Content_Types].xml": "<Types/>", "word/document.xml": xml, **more})
+
+
+def word(text: str, properties: str = "", run: str = "") -> str:
+    return f"<w:p><w:pPr>{properties}</w:pPr><w:r><w:rPr>{run}</w:rPr><w:t>{text}</w:t></w:r></w:p>"
+
+
+def test_docx() -> None:
+    item = '<w:numPr><w:ilvl w:val="0"/></w:numPr>'
+    cells = "".join(
+        f"<w:tr>{''.join(f'<w:tc>{word(cell)}</w:tc>' for cell in row)}</w:tr>" for row in (("Year", "Storms"), ("1881", "14"))
+    )
+    body = (
+        word("Weather", '<w:pStyle w:val="Heading2"/>') + word(PROSE) + word("wind", item) + word("cloud", item)
+        + f"<w:tbl>{cells}</w:tbl>" + word("secret", run="<w:vanish/>")
+        + "<w:p><w:del><w:r><w:delText>struck</w:delText></w:r></w:del><w:r><w:t>two</w:t><w:br/><w:t>lines</w:t></w:r></w:p>"
+    )  # fmt: skip
+    facts = (
+        '<x xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:t="http://purl.org/dc/terms/"><dc:title>Papers</dc:title>'
+        "<dc:creator>Ada Moor</dc:creator><t:created>2021-03-04T05:06:07Z</t:created></x>"
+    )
+    page = read_bytes(docx(body, **{"docProps/core.xml": facts}), "a.docx")
+    assert page.passages == ("## Weather", PROSE, "- wind\n- cloud", "Year | Storms\n1881 | 14", "two\nlines")
+    assert (page.title, page.author, page.published, page.kind) == ("Papers", "Ada Moor", "2021-03-04T05:06:07Z", "docx")
+
+
+def epub(chapters: dict[str, str]) -> bytes:
+    items = "".join(f'<item id="{n}" href="{name}" media-type="application/xhtml+xml"/>' for n, name in enumerate(chapters))
+    spine = "".join(f'<itemref idref="{n}"/>' for n in range(len(chapters)))
+    package = (
+        '<package xmlns="http://www.idpf.org/2007/opf"><metadata xmlns:dc="http://purl.org/dc/elements/1.1/">'
+        "<dc:title>Papers</dc:title><dc:language>en-GB</dc:language><dc:date>2021</dc:date></metadata>"
+        f'<manifest>{items}<item id="nav" href="nav.xhtml" media-type="application/xhtml+xml" properties="nav"/></manifest>'
+        f'<spine><itemref idref="nav"/>{spine}</spine></package>'
+    )
+    container = '<container><rootfiles><rootfile full-path="OEBPS/book.opf"/></rootfiles></container>'
+    return archive(
+        mimetype="application/epub+zip",
+        **{"META-INF/container.xml": container, "OEBPS/book.opf": package, "OEBPS/nav.xhtml": "<p>Contents</p>"},
+        **{f"OEBPS/{name}": text for name, text in chapters.items()},
+    )
+
+
+def test_epub() -> None:
+    chapters = {f"c {n}.xhtml": f"<html><body><h1>Chapter {n}</h1><p>{PROSE}</p></body></html>" for n in (1, 2)}
+    page = read_bytes(epub(chapters), "a.epub")
+    assert page.passages == ("# Chapter 1", PROSE, "# Chapter 2", PROSE)
+    assert (page.title, page.language, page.published, page.kind) == ("Papers", "en", "2021", "epub")
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (epub({}), "no text"),
+        (archive(**{"[Content_Types].xml": "", "word/other.xml": "x"}), "not a Word document"),
+        (docx("<w:p>").replace(b"PK\x05\x06", b"PK\x05\x07"), "broken"),
+        (archive(**{"[Content_Types].xml": "", "word/document.xml": "<not><xml>"}), "broken"),
+        (archive(other="x"), "no text we can read"),
+    ],
+)
+def test_archives_that_are_not_what_they_seem(body: bytes, reason: str) -> None:
+    with pytest.raises(ReadError, match=reason):
+        read_bytes(body, "x")
+
+
+def test_archives_that_unpack_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packed, "MAX_BYTES", 1_000_000)
+    with pytest.raises(ReadError, match="unpacks to more than"):
+        read_bytes(docx("<w:p/>" * 1_000_000), "x")
+
+
+def test_entities_are_not_expanded() -> None:
+    laughs = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 10))
+    xml = f'<!DOCTYPE d [<!ENTITY l0 "ha">{laughs}]><w:document xmlns:w="{WORD}">{word("&l9; end")}</w:document>'
+    body = archive(**{"[Content_Types].xml": "", "word/document.xml": xml})
+    with pytest.raises(ReadError, match="broken"):
+        read_bytes(body, "x")
+
+
+def test_plain_text() -> None:
+    lines = [
+        "The keeper wrote down the wind and the cloud each evening",
+        "before he went to bed, for eleven winters in a row,",
+        "so.",
+    ]
+    text = "The Papers\r\n\r\n" + "\n".join(lines) + "\n\n\nRoses are red\nViolets are blue\n\n  indented\n  as it was"
+    page = read_bytes(text.encode(), "a.txt")
+    assert page.title == "The Papers"
+    assert page.passages == (
+        "The Papers",
+        " ".join(lines),
+        "Roses are red\nViolets are blue",
+        "  indented\n  as it was",
+    )
+
+
+def test_markdown() -> None:
+    text = (
+        '---\ntitle: "Papers"\ndate: 2021-03-04\nauthor: Ada Moor\nlang: en\n---\n# The [Keeper](http://a.example/k)\n\n'
+        f"{PROSE} <!-- a\n\nnote -->See ![a goat](goat.png).\n\n"
+        "```python\nx = 1\n\n\ny = [2](3)\n```\n\n- one\n- two\n\n~~~\nopen"
+    )
+    page = read_bytes(text.encode(), "a.md")
+    assert (page.title, page.published, page.author, page.language) == ("Papers", "2021-03-04", "Ada Moor", "en")
+    assert page.passages == (
+        "# The Keeper",
+        f"{PROSE} See a goat.",
+        "```python\nx = 1\n\n\ny = [2](3)\n```",
+        "- one\n- two",
+        "~~~\nopen",
+    )
+
+
+def test_files(tmp_path: Path) -> None:
+    path = tmp_path / "keeper.md"
+    path.write_text(PROSE)
+    page = read_file(path)
+    assert (page.title, page.url, page.kind) == ("keeper", path.as_uri(), "markdown")
+    for name, reason in (("missing.txt", "No such file"), (".", "a folder")):
+        with pytest.raises(ReadError, match=reason):
+            read_file(tmp_path / name)
+    (tmp_path / "picture.jpg").write_bytes(b"\xff\xd8\xff\xe0" + bytes(range(256)) * 20)
+    with pytest.raises(ReadError, match="no text we can read"):
+        read_file(tmp_path / "picture.jpg")
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "name", "kind"),
+    [
+        (b"<!doctype html><p>x", "", "", "html"),
+        (b"plain words", "", "", "text"),
+        (b"plain words", "text/plain", "README.md", "markdown"),
+        (b"plain words", "application/octet-stream", "a.html", "html"),
+        (b"{}", "application/json", "", "text"),
+        (b"x", "application/x-unknown", "", None),
+        (b"x", "application/pdf", "", None),
+        ("wörds".encode("utf-16"), "text/plain", "", "text"),
+    ],
+)
+def test_kinds(body: bytes, content_type: str, name: str, kind: str | None) -> None:
+    assert kind_of(body, content_type, name) == kind
