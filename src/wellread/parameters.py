@@ -10,6 +10,7 @@ import difflib
 import types
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from wellread.errors import UsageError
@@ -39,7 +40,7 @@ def param(default: Any, help: str) -> Any:
 
 def describe(cls: type[DataclassInstance]) -> list[Parameter]:
     """The parameters of a set, in the order they are written."""
-    hints = get_type_hints(cls)
+    hints = _hints(cls)
     return [
         Parameter(
             name=f.name,
@@ -53,7 +54,7 @@ def describe(cls: type[DataclassInstance]) -> list[Parameter]:
 
 def fill(cls: type[T], values: Mapping[str, object], owner: str) -> T:
     """An instance of `cls` with `values` in place of the defaults; `owner` is named in errors."""
-    hints = get_type_hints(cls)
+    hints = _hints(cls)
     known = {f.name for f in fields(cls)}
     for name in values:
         if name not in known:
@@ -63,6 +64,12 @@ def fill(cls: type[T], values: Mapping[str, object], owner: str) -> T:
         return cls(**converted)
     except ValueError as problem:  # a set may check its own values in __post_init__
         raise UsageError(f"{owner}: {problem}") from problem
+
+
+@cache
+def _hints(cls: type[object]) -> dict[str, Any]:
+    """Kept, because every run fills a set: evaluating annotations takes longer than a search in memory."""
+    return get_type_hints(cls)
 
 
 def _unknown(name: str, known: set[str], owner: str) -> str:

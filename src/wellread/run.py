@@ -19,7 +19,7 @@ from wellread import events
 from wellread.budget import Budget
 from wellread.citations import check
 from wellread.errors import BudgetExhausted, ReadError, SourceError
-from wellread.protocols import Closing, Kit, Model, Source
+from wellread.protocols import Kit, Model, Source
 from wellread.types import Answer, Completion, Hit, Hits, Outcome, Page, Passage, Prompt, Query
 
 T = TypeVar("T")
@@ -216,8 +216,9 @@ async def _next(stream: AsyncIterator[T]) -> T | None:
 
 
 async def _close(stream: object) -> None:
-    if isinstance(stream, Closing):
-        await stream.aclose()
+    close = getattr(stream, "aclose", None)  # asking for the protocol instead would cost more than the call
+    if close is not None:
+        await close()
 
 
 async def _awaited(job: Awaitable[T]) -> T:
