@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from wellread import __version__
-from wellread.cli import ask, chat, compare, dataset, doctor, index, plugins, search
+from wellread.cli import ask, chat, compare, dataset, doctor, index, plugins, read, search
 from wellread.errors import UsageError, WellreadError
 
 app = typer.Typer(
@@ -27,6 +27,7 @@ app.command("ask")(ask.ask)
 app.command("compare")(compare.compare)
 app.command("chat")(chat.chat)
 app.command("search")(search.search)
+app.command("read")(read.read)
 app.command("plugins")(plugins.plugins)
 app.command("doctor")(doctor.doctor)
 app.add_typer(dataset.app, name="dataset")

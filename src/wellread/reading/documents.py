@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from pathlib import Path
 
 from wellread.errors import ReadError
@@ -9,6 +11,7 @@ from wellread.reading.charset import decode
 from wellread.reading.kinds import Kind, kind_of
 from wellread.types import Page
 
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 MAX_FILE = 200 * 1024 * 1024
 
 
@@ -21,9 +24,21 @@ def read_bytes(body: bytes, url: str, *, content_type: str = "", charset: str | 
         said = content_type.partition(";")[0].strip()
         raise ReadError(url, f"this is no text we can read ({said or 'binary data'})")
     page = _read(kind, body, url, charset, name)
+    page = _printable(page)
     if not page.passages:
         raise ReadError(url, "there is no text to read on the page")
     return page
+
+
+def _printable(page: Page) -> Page:
+    """Without the characters that move cursors and colour terminals; no text needs them."""
+    passages = (_CONTROLS.sub("", text) for text in page.passages)
+    return replace(
+        page,
+        title=_CONTROLS.sub("", page.title),
+        author=_CONTROLS.sub("", page.author) if page.author else None,
+        passages=tuple(text for text in passages if text.strip()),
+    )
 
 
 def _read(kind: Kind, body: bytes, url: str, charset: str | None, name: str) -> Page:

@@ -1,0 +1,70 @@
+"""`wellread read`: the main text of one page or file."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from wellread.cli import options, show
+from wellread.types import Page
+
+
+def read(
+    what: Annotated[str, typer.Argument(metavar="URL|FILE", help="A page (http or https) or a file.")],
+    as_json: options.AsJson = False,
+    ignore_robots: Annotated[
+        bool, typer.Option("--ignore-robots", help="Read what robots.txt asks not to: your own site.")
+    ] = False,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option("--allow-host", help="A host of your own that is not public, as host or host:port. May be repeated."),
+    ] = None,
+    no_cache: options.NoCache = False,
+) -> None:
+    """Print the main text of a page, a PDF, or a text, Markdown, Word or EPUB file.
+
+    \b
+    wellread read https://en.wikipedia.org/wiki/Lighthouse
+    wellread read paper.pdf --json
+    wellread read http://localhost:8000/ --allow-host localhost
+    """
+    page = asyncio.run(_fetched(what, ignore_robots, allow_host, no_cache)) if _is_address(what) else _opened(what)
+    if as_json:
+        facts = {name: getattr(page, name) for name in ("url", "title", "author", "published", "language", "kind")}
+        typer.echo(json.dumps({**facts, "text": page.text, "passages": page.passages}, ensure_ascii=False))
+        return
+    for line in (page.title, " · ".join(filter(None, (page.author, page.published, page.url)))):
+        if line:
+            typer.echo(line, err=True)
+    show.typed(page.text)
+
+
+def _is_address(what: str) -> bool:
+    return "://" in what and not what.lower().startswith("file://")
+
+
+def _opened(what: str) -> Page:
+    from urllib.parse import unquote, urlsplit
+
+    from wellread.reading.documents import read_file
+
+    return read_file(Path(unquote(urlsplit(what).path)) if what.lower().startswith("file://") else Path(what).expanduser())
+
+
+async def _fetched(url: str, ignore_robots: bool, allow_host: list[str] | None, no_cache: bool) -> Page:
+    from wellread.reading.reader import WebReader
+
+    settings = options.load(no_cache=no_cache)
+    reader = WebReader(
+        cache=settings.cache,
+        allow_hosts=(*settings.allow_hosts, *(allow_host or ())),
+        ignore_robots=ignore_robots or settings.ignore_robots,
+    )
+    try:
+        return await reader.read(url)
+    finally:
+        await reader.aclose()
