@@ -46,6 +46,7 @@ def test_room_leaves_space_for_the_reply() -> None:
     bench = Bench(model_options={"capabilities": Capabilities(1000)})
     message = Message("user", "word " * 100)
     assert context.room(bench.scripted, [message], 200) == 1000 - 100 - 200 - 64
+    assert context.room(bench.scripted, [Message("user", "word")], 200) == 1000 - 16 - 200 - 64, "a bound, without counting"
     assert context.room(bench.scripted, [message] * 20, 200) == 0
     assert context.reserve(bench.scripted, 900) == 250
     assert context.room(Bench(model_options={"capabilities": Capabilities()}).scripted, [message], 1) is None

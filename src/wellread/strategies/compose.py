@@ -176,10 +176,14 @@ def _halved(run: Run, brief: Brief) -> list[str]:
 async def _stream(run: Run, brief: Brief, draft: Draft) -> Completion:
     prompt = _prompt(run, brief)
     last: str | Completion = Completion("")
+    streamed = False
     async for last in run.generate(prompt, role="answer", model=brief.model):
         if isinstance(last, str):
+            streamed = True
             draft.feed(last)
     assert isinstance(last, Completion)
+    if not streamed:  # a model that cannot stream says everything at the end
+        draft.feed(last.text)
     if last.finish == "length" and draft.text and draft.text[-1] not in ".!?…]。！？":
         draft.feed(" …")
     return last

@@ -113,7 +113,7 @@ class Fanout:
         )
         written: list[object] = []
         try:
-            reply = await calls.data(run, text, _SCHEMA, role="queries", **self._manner(run))
+            reply = await calls.data(run, text, _SCHEMA, role="queries", max_tokens=60 + 20 * most, **self._manner(run))
             written = cast("list[object]", reply["queries"])
         except BadOutput as problem:
             run.emit(Notice(f"only the question itself is searched: {problem}"))
@@ -139,7 +139,7 @@ class Fanout:
         haul.hypothesis = haul.question
         try:
             text = render("fanout-hypothesis", question=haul.question)
-            reply = await calls.words(run, text, role="hypothesis", **self._manner(run))
+            reply = await calls.words(run, text, role="hypothesis", max_tokens=200, **self._manner(run))
             haul.hypothesis = reply or haul.question
         except BudgetExhausted as problem:
             haul.spent = haul.spent or problem
@@ -192,7 +192,7 @@ class Fanout:
         return f"[{number}]\n{context.fence(run, chr(10).join(rows))}"
 
     def _manner(self, run: Run) -> dict[str, Any]:
-        return {"model": self.params.writer(run), "temperature": self.params.temperature, "max_tokens": 1000}
+        return {"model": self.params.writer(run), "temperature": self.params.temperature}
 
 
 def embedding_text(hit: Hit) -> str:
