@@ -58,7 +58,7 @@ def test_a_damaged_manifest_is_one_line(index: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("name", ["texts.jsonl", "rows.i8", "offsets.u64"]  # small indexes are searched without codes.bin)
+@pytest.mark.parametrize("name", ["texts.jsonl", "rows.i8", "offsets.u64"])  # small indexes are searched without codes.bin
 def test_a_short_file_of_an_index_is_one_line(index: Path, name: str) -> None:
     path = next(index.rglob(name))
     path.write_bytes(path.read_bytes()[:50])
