@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import tantivy
 
 FOLDER = "words"
-TITLE_BOOST = 1.0
+TITLE_BOOST = 0.6  # a title's few words score high by themselves
 _MAX_TERMS = 256  # of one query; a pasted page is not a better question
 _ANALYSER = "wellread"
 _HEAP = 96_000_000

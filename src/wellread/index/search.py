@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -20,9 +22,13 @@ from wellread.index.quantize import Floats, check
 from wellread.index.rows import READERS
 from wellread.index.segment import SegmentReader
 from wellread.protocols import Embedder
-from wellread.ranking.fusion import reciprocal_ranks
+from wellread.ranking.fusion import reciprocal_ranks, weighed
 from wellread.types import Hit, Passage
 
+MEANING_WEIGHT = 0.6  # against 0.4 for the words; these three were chosen on ../shared/data, see docs/log/index.md
+TITLE_BONUS = 0.15
+_TITLES = 50  # best passages whose titles are compared with the query
+_ASIDE = re.compile(r"\(.*?\)")  # "Titan (moon)" is asked for as Titan
 _MAX_QUERY = 20_000  # characters; the rest of a pasted book does not make the question clearer
 
 
@@ -35,6 +41,7 @@ class SearchOptions:
     similarity_search_rescore_multiplier: int = 4
     words: bool = True
     meaning: bool = True
+    fusion: Literal["scores", "ranks"] = "scores"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +49,7 @@ class Found:
     """A passage by its number, with how it was found."""
 
     row: int
-    score: float  # fused: 1 is first in every ranking
+    score: float  # fused: 1 is best by words and by meaning; a title that the query names adds a little
     words: float | None = None  # BM25
     meaning: float | None = None  # cosine
 
@@ -91,15 +98,64 @@ class LocalIndex:
         options = options or SearchOptions()
         text = text[:_MAX_QUERY].encode("utf-8", "replace").decode()  # lone surrogates cannot be analysed
         depth = max(limit, options.similarity_search_top_k_nodes)
-        by_words = by_meaning = list[tuple[int, float]]()
-        worded = asyncio.to_thread(self.by_words, text, depth) if options.words and self.manifest.words else None
-        if worded is not None and options.meaning and embedder is not None:
-            by_words, by_meaning = await asyncio.gather(worded, self._meant(text, embedder, depth, options))
-        elif worded is not None:
-            by_words = await worded
-        elif embedder is not None:
-            by_meaning = await self._meant(text, embedder, depth, options)
-        return _fused(by_words, by_meaning)[:limit]
+        worded, vector = await asyncio.gather(self._worded(text, 2 * depth, options), self._vector(text, embedder, options))
+        return await asyncio.to_thread(self._combined, text, worded, vector, limit, depth, options)
+
+    async def _worded(self, text: str, depth: int, options: SearchOptions) -> list[tuple[int, float]]:
+        wanted = options.words and self.manifest.words
+        return await asyncio.to_thread(self.by_words, text, depth) if wanted else []
+
+    async def _vector(self, text: str, embedder: Embedder | None, options: SearchOptions) -> Floats | None:
+        """The query's vector, from the embedder that the index was built with."""
+        if embedder is None or not options.meaning or not text.strip():
+            return None
+        if embedder.name != self.manifest.embedder or embedder.dimensions != self.manifest.dimensions:
+            raise IndexFault(
+                f"{self.folder} was built with the embedder {self.manifest.embedder} "
+                f"({self.manifest.dimensions} dimensions) and cannot be searched with {embedder.name} ({embedder.dimensions})"
+            )
+        return check(await embedder.embed([text], kind="query"), self.manifest.dimensions)[0]
+
+    def _combined(
+        self,
+        text: str,
+        worded: list[tuple[int, float]],
+        vector: Floats | None,
+        limit: int,
+        depth: int,
+        options: SearchOptions,
+    ) -> list[Found]:
+        words, meaning = dict(worded), dict(self.by_meaning(vector, depth, options)) if vector is not None else {}
+        if options.fusion == "ranks":
+            fused = reciprocal_ranks([list(ranking) for ranking in (words, meaning) if ranking])
+        else:
+            if vector is not None and words:
+                # What only the words found gets its true cosine; the other way round the words' score is nearly zero.
+                meaning |= self.cosines(vector, [row for row in words if row not in meaning])
+            fused = weighed(words, meaning, MEANING_WEIGHT)
+            fused = self._with_titles(text, fused[: max(limit, _TITLES)]) + fused[max(limit, _TITLES) :]
+        return [Found(row, score, words.get(row), meaning.get(row)) for row, score in fused[:limit]]
+
+    def _with_titles(self, text: str, fused: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
+        """A passage whose title the query spells out is probably about what is asked."""
+        asked = f" {named(text)} "
+        scored: list[tuple[int, float]] = []
+        for row, score in fused:
+            title = named(_ASIDE.sub("", self.passage(row).title))
+            scored.append((row, score + TITLE_BONUS) if len(title) > 3 and f" {title} " in asked else (row, score))
+        return sorted(scored, key=lambda item: -item[1])
+
+    def cosines(self, vector: Floats, rows: Iterable[int]) -> dict[int, float]:
+        """The cosines of chosen passages."""
+        scaled = vector * self._scale
+        wanted = np.array(sorted(rows), np.int64)
+        found: dict[int, float] = {}
+        for base, segment in zip(self._bases, self.segments, strict=False):
+            mine = wanted[(wanted >= base) & (wanted < base + segment.entry.rows)]
+            if len(mine):
+                scores = segment.rows.scores(scaled, mine - base, self.pool)
+                found.update(zip(mine.tolist(), scores.tolist(), strict=True))
+        return found
 
     def by_words(self, text: str, limit: int) -> list[tuple[int, float]]:
         """(number, BM25 score), best first."""
@@ -142,7 +198,11 @@ class LocalIndex:
 
     def find_title(self, title: str) -> list[Hit]:
         """All passages of the documents with this title; case and accents do not matter."""
-        return [self.hit(row) for row in self._rows("titles", keys.plain(title), "title")]
+        return [self.hit(row) for row in self.find_title_rows(title)]
+
+    def find_title_rows(self, title: str) -> list[int]:
+        """The same by number."""
+        return self._rows("titles", keys.plain(title), "title")
 
     def find_id(self, identity: str) -> list[int]:
         """The number of the passage with this id."""
@@ -152,17 +212,6 @@ class LocalIndex:
         """End the threads; maps go with the object."""
         if "pool" in self.__dict__:
             self.pool.shutdown(wait=False)
-
-    async def _meant(self, text: str, embedder: Embedder, depth: int, options: SearchOptions) -> list[tuple[int, float]]:
-        if embedder.name != self.manifest.embedder or embedder.dimensions != self.manifest.dimensions:
-            raise IndexFault(
-                f"{self.folder} was built with the embedder {self.manifest.embedder} "
-                f"({self.manifest.dimensions} dimensions) and cannot be searched with {embedder.name} ({embedder.dimensions})"
-            )
-        if not text.strip():
-            return []
-        vectors = check(await embedder.embed([text], kind="query"), self.manifest.dimensions)
-        return await asyncio.to_thread(self.by_meaning, vectors[0], depth, options)
 
     def _kept(self, found: list[tuple[int, float]], limit: int) -> list[tuple[int, float]]:
         kept = [item for item in found if item[0] not in self.removed] if self.removed else found
@@ -179,13 +228,6 @@ class LocalIndex:
         return [row for row in rows if row not in self.removed]
 
 
-def _fused(by_words: Sequence[tuple[int, float]], by_meaning: Sequence[tuple[int, float]]) -> list[Found]:
-    worded, meant = dict(by_words), dict(by_meaning)
-    rankings = [list(ranking) for ranking in (worded, meant) if ranking]
-    fused = reciprocal_ranks(rankings)
-    return [Found(row, score, worded.get(row), meant.get(row)) for row, score in fused]
-
-
-def with_source(hits: Sequence[Hit], source: str) -> list[Hit]:
-    """Hits under the name of the source that gives them."""
-    return [replace(hit, source=source) for hit in hits]
+def named(text: str) -> str:
+    """A name as words alone, for finding it in a question."""
+    return re.sub(r"\W+", " ", keys.plain(text)).strip()

@@ -32,6 +32,7 @@ class Options:
     similarity_search_rescore_multiplier: int = param(4, "candidates read again with int8 vectors, times the above")
     words: bool = param(True, "search by words")
     meaning: bool = param(True, "search by meaning")
+    fusion: Literal["scores", "ranks"] = param("scores", "words and meaning are put together by scores or by ranks (RRF)")
     hops: int = param(1, "2: also follow the cross-references of the first passages found")
     rerank: bool = param(False, "let the reranker order the passages and add related ones")
     top_k_nodes: int = param(10, "passages the reranker keeps")
@@ -59,6 +60,7 @@ class IndexSource:
         self._kit = kit
         self._hint = hint
         self._index: LocalIndex | None = None
+        self._opened: tuple[int, int] | None = None
 
     @property
     def name(self) -> str:
@@ -70,11 +72,12 @@ class IndexSource:
 
     @property
     def index(self) -> LocalIndex:
-        """The index, as it is on disk now."""
+        """The index, as it is on disk now: a changed one is opened again."""
         from wellread.index.search import LocalIndex
 
-        if self._index is None:
-            self._index = LocalIndex.open(self._path)
+        version = _version(self._path)
+        if self._index is None or version != self._opened:
+            self._index, self._opened = LocalIndex.open(self._path), version
         return self._index
 
     async def search(self, query: Query) -> Sequence[Hit]:
@@ -107,8 +110,23 @@ class IndexSource:
             self._index = None
 
     async def _search(self, query: Query) -> Sequence[Hit]:
-        embedder = self._embedder() if self._options.meaning else None
-        return await self.index.search(query.text, embedder, query.limit, self._search_options())
+        o, index = self._options, self.index
+        embedder = self._embedder() if o.meaning else None
+        reranker = self._kit.reranker() if o.rerank else None
+        limit = max(query.limit, o.similarity_search_top_k_nodes) if reranker else query.limit
+        if o.hops > 1:
+            from wellread.index.hops import find_twice
+
+            found = await find_twice(index, query.text, embedder, limit, self._search_options())
+        else:
+            found = await index.find(query.text, embedder, limit, self._search_options())
+        hits = [index.hit(item.row, item.score) for item in found]
+        if reranker is None:
+            return hits
+        from wellread.index.related import Closer, read_closer
+
+        how = Closer(o.top_k_nodes, o.top_k_related_documents, o.top_k_related_nodes)
+        return (await read_closer(index, query.text, hits, reranker, how))[: query.limit + o.top_k_related_nodes]
 
     def _embedder(self) -> Embedder:
         """The usual embedder when the index was built with it, else the one that the index remembers.
@@ -131,6 +149,7 @@ class IndexSource:
             similarity_search_rescore_multiplier=o.similarity_search_rescore_multiplier,
             words=o.words,
             meaning=o.meaning,
+            fusion=o.fusion,
         )
 
     def _named(self, hits: Sequence[Hit]) -> list[Hit]:
@@ -149,6 +168,15 @@ def library(spec: Spec, kit: Kit) -> IndexSource:
     """The small encyclopaedia that comes with wellread; works offline."""
     options = fill(Options, spec.options, "library")
     return IndexSource("library", library_path(), options, kit, LIBRARY_HINT)
+
+
+def _version(path: Path) -> tuple[int, int] | None:
+    """Changes whenever the manifest is replaced."""
+    try:
+        found = (path / "manifest.json").stat()
+    except OSError:
+        return None  # opening says what is wrong
+    return found.st_ino, found.st_mtime_ns
 
 
 def library_path() -> Path:
