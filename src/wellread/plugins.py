@@ -72,7 +72,10 @@ def everything() -> list[Plugin]:
 
 
 def _describe(kind: Kind, name: str) -> Plugin:
-    factory = load(kind, name)
+    try:
+        factory = load(kind, name)
+    except ImportError as problem:  # one broken plugin must not hide the others
+        return Plugin(kind, name, f"cannot be loaded: {problem}", (), "?")
     options = getattr(factory, "Params", None) or getattr(sys.modules[factory.__module__], "Options", None)
     summary = getattr(factory, "summary", None) or (inspect.getdoc(factory) or "").split("\n")[0]
     entry = _registered(kind)[name]

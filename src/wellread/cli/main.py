@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from wellread import __version__
-from wellread.cli import ask, chat, compare, dataset, doctor, index, plugins, read, search
+from wellread.cli import ask, chat, compare, dataset, doctor, index, mcp, plugins, read, search, serve
 from wellread.errors import UsageError, WellreadError
 
 app = typer.Typer(
@@ -28,6 +28,8 @@ app.command("compare")(compare.compare)
 app.command("chat")(chat.chat)
 app.command("search")(search.search)
 app.command("read")(read.read)
+app.command("serve")(serve.serve)
+app.command("mcp")(mcp.mcp)
 app.command("plugins")(plugins.plugins)
 app.command("doctor")(doctor.doctor)
 app.add_typer(dataset.app, name="dataset")

@@ -1,0 +1,202 @@
+"""`/api`: ask, runs, search, plugins; and `/healthz`, `/metrics`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Path, Query, Request
+from fastapi.responses import PlainTextResponse, StreamingResponse
+
+from wellread.errors import WellreadError
+from wellread.server import follow_up, metrics, service, shapes
+from wellread.server.asking import Asked
+from wellread.server.limits import Ticket
+from wellread.server.rendering import answer_html
+from wellread.server.runs import encode
+from wellread.server.service import Service
+from wellread.server.shapes import RUN_ID, AskRequest, RunRequest
+from wellread.server.sse import EventStream, chunk, numbered
+
+router = APIRouter()
+RunId = Annotated[str, Path(pattern=RUN_ID, examples=["q3J0vXo2mA9k"])]
+_STREAM: dict[int | str, Any] = {
+    200: {
+        "description": "Server-sent events; each `data` line is one event as JSON, `id` is its number.",
+        "content": {
+            "text/event-stream": {
+                "schema": {"type": "string"},
+                "example": 'id: 0\ndata: {"event": "started", "at": 0.0, "question": "Who invented the telescope?"}\n\n',
+            }
+        },
+    }
+}
+_WRONG: dict[int | str, Any] = {
+    400: {"model": shapes.Error, "description": "The request makes no sense."},
+    422: {"model": shapes.Error, "description": "The request has not the right form."},
+    429: {"model": shapes.Error, "description": "Too many runs; `Retry-After` says when to come back."},
+    503: {"model": shapes.Error, "description": "The server is stopping, or cannot write."},
+}
+_GONE: dict[int | str, Any] = {404: {"model": shapes.Error, "description": "There is no such run."}, 422: _WRONG[422]}
+
+
+class NotFound(Exception):
+    """There is no such run."""
+
+
+@router.post("/api/ask", tags=["ask"], response_class=EventStream, responses={**_WRONG, **_STREAM})
+async def ask(request: Request, body: AskRequest) -> EventStream:
+    """Answer a question as a stream of events. Closing the connection stops the work; nothing is kept."""
+    here = service.of(request)
+    asked = here.menu.order(body.wish())
+    return EventStream(_attached(here, asked, here.runs.admit(client(request))))
+
+
+async def _attached(here: Service, asked: Asked, ticket: Ticket) -> AsyncGenerator[str, None]:
+    number = 0
+    try:
+        async with aclosing(here.runs.attach(asked, ticket)) as stream:
+            async for event in stream:
+                yield chunk(number, encode(event))
+                number += 1
+    except WellreadError as problem:
+        yield chunk(number, json.dumps({"event": "ended", "state": "failed", "reason": str(problem)}, ensure_ascii=False))
+    finally:
+        ticket.release()
+
+
+@router.post("/api/runs", tags=["runs"], status_code=202, responses={**_WRONG, 404: _GONE[404]})
+async def start(request: Request, body: RunRequest) -> shapes.Started:
+    """Begin a run that goes on without a listener."""
+    here = service.of(request)
+    parent = await here.history.get(body.parent) if body.parent else None
+    if body.parent and parent is None:
+        raise NotFound
+    history, earlier = await follow_up.context(here.history, parent)
+    asked = here.menu.order(body.wish(history), also=earlier)
+    record = await here.runs.start(asked, client(request), parent)
+    return shapes.Started(id=record.id, page=f"/r/{record.id}", events=f"/api/runs/{record.id}/events")
+
+
+@router.get("/api/runs", tags=["runs"], responses={422: _WRONG[422]})
+async def runs(
+    request: Request,
+    search: Annotated[str, Query(max_length=200, description="words that question or answer must have")] = "",
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    before: Annotated[float | None, Query(description="only runs begun before this time", allow_inf_nan=False)] = None,
+) -> shapes.RunList:
+    """The history, latest first."""
+    found = await service.of(request).history.list(search=search, limit=limit, before=before)
+    return shapes.RunList(runs=[shapes.summary(record) for record in found])
+
+
+@router.get("/api/runs/{run}", tags=["runs"], responses=_GONE)
+async def run(request: Request, run: RunId) -> shapes.Run:
+    """One run, with its answer once there is one."""
+    record = await service.of(request).history.get(run)
+    if record is None:
+        raise NotFound
+    return shapes.whole(record, answer_html(record.answer))
+
+
+@router.get("/api/runs/{run}/events", tags=["runs"], response_class=EventStream, responses={**_GONE, **_STREAM})
+async def follow(
+    request: Request,
+    run: RunId,
+    offset: Annotated[int, Query(ge=0, le=10_000_000, description="number of the first event to send")] = 0,
+    last_event_id: Annotated[str | None, Header(description="the last event that was received, when reconnecting")] = None,
+) -> EventStream:
+    """A run's events from an offset; goes on until the run has ended, whose last event is `ended`."""
+    here = service.of(request)
+    if run not in here.runs.live and await here.history.get(run) is None:
+        raise NotFound
+    if last_event_id is not None and last_event_id.isdecimal() and len(last_event_id) < 10:
+        offset = max(offset, int(last_event_id) + 1)
+    return EventStream(numbered(here.runs.follow(run, offset)))
+
+
+@router.delete("/api/runs/{run}", tags=["runs"], responses=_GONE)
+async def stop(
+    request: Request,
+    run: RunId,
+    forget: Annotated[bool, Query(description="also remove it from the history")] = False,
+) -> dict[str, str | None]:
+    """Stop a run: searches, readings and model calls end at once. With `forget` it leaves no trace."""
+    here = service.of(request)
+    await here.runs.stop(run)
+    record = await here.history.get(run)
+    if record is None:
+        raise NotFound
+    if forget:
+        await here.history.delete(run)
+    return {"id": run, "state": "forgotten" if forget else record.state}
+
+
+@router.get("/api/export", tags=["runs"], response_class=StreamingResponse)
+async def export(request: Request) -> StreamingResponse:
+    """The whole history, one JSON object a line."""
+    here = service.of(request)
+
+    async def lines() -> AsyncGenerator[str, None]:
+        async for record in here.history.export():
+            yield json.dumps({**shapes.summary(record).model_dump(), "answer": record.answer}, ensure_ascii=False) + "\n"
+
+    headers = {"Content-Disposition": 'attachment; filename="wellread-history.jsonl"'}
+    return StreamingResponse(lines(), media_type="application/x-ndjson", headers=headers)
+
+
+@router.get("/api/search", tags=["search"], responses={**_WRONG, 502: {"model": shapes.Error}})
+async def search(
+    request: Request,
+    q: Annotated[str, Query(min_length=1, max_length=2_000, examples=["moons of Jupiter"])],
+    source: Annotated[list[str] | None, Query(max_length=8, description="see /api/menu")] = None,
+    limit: Annotated[int, Query(ge=1, le=100)] = 10,
+) -> shapes.SearchResult:
+    """Search the sources, nothing more."""
+    here = service.of(request)
+    engine = here.menu.searching(source or [])
+    ticket = here.searching.admit(client(request))
+    try:
+        await ticket.turn()
+        hits = await engine.search(q, limit=limit)
+    finally:
+        ticket.release()
+    names = shapes.SearchHit.model_fields
+    return shapes.SearchResult(query=q, hits=[shapes.SearchHit(**{n: getattr(hit, n) for n in names}) for hit in hits])
+
+
+@router.get("/api/menu", tags=["search"])
+async def menu(request: Request) -> shapes.MenuCard:
+    """Strategies, sources and models that a request can choose from."""
+    here = service.of(request).menu
+    strategies = sorted(here.strategies(), key=lambda one: (one[0] != here.default_strategy, not one[2]))
+    return shapes.MenuCard(
+        strategies=[shapes.Choice(name=name, summary=about, usable=usable) for name, about, usable in strategies],
+        sources=[shapes.Choice(name=name) for name in here.sources],
+        models=[shapes.Choice(name=name) for name in here.models],
+    )
+
+
+@router.get("/api/plugins", tags=["search"])
+async def plugins(request: Request) -> list[dict[str, object]]:
+    """Everything that is installed, with all parameters."""
+    return service.of(request).plugins  # pyright: ignore[reportReturnType]
+
+
+@router.get("/healthz", tags=["operation"])
+async def health(request: Request) -> dict[str, str]:
+    """Whether the server takes questions."""
+    return {"status": "stopping" if service.of(request).runs.stopping else "ok"}
+
+
+@router.get("/metrics", tags=["operation"], response_class=PlainTextResponse)
+async def numbers(request: Request) -> PlainTextResponse:
+    """Counters for Prometheus."""
+    return PlainTextResponse(metrics.text(service.of(request)), media_type="text/plain; version=0.0.4")
+
+
+def client(request: Request) -> str:
+    """Whom the limits per client count."""
+    return request.client.host if request.client else "?"

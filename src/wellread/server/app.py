@@ -1,0 +1,110 @@
+"""The application: routes, the wall around them, and what errors look like."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
+from starlette.exceptions import HTTPException
+
+from wellread import __version__
+from wellread.engine import Engine
+from wellread.errors import DamagedFile, ReadError, SourceError, UsageError, WellreadError
+from wellread.server import api, mcp, openai_api, origins
+from wellread.server import options as options_module
+from wellread.server.access import Access
+from wellread.server.limits import Busy
+from wellread.server.metrics import Metrics
+from wellread.server.options import ServerOptions
+from wellread.server.security import Wall
+from wellread.server.service import running
+from wellread.server.web import pages
+from wellread.settings import Settings
+
+_ABOUT = """Ask questions, watch how they are answered, search.
+
+Answers carry numbers; every number leads to words in a passage. Errors are `{"error": "…"}`.
+Where the server has a token, send it as `Authorization: Bearer …`.
+"""
+
+
+def create_app(
+    settings: Settings | None = None, *, engine: Engine | None = None, options: ServerOptions | None = None
+) -> FastAPI:
+    """The whole server as an ASGI application. An engine that is given is closed with it."""
+    engine = engine or Engine(settings)
+    options = options or options_module.load(engine.settings)
+    options.check()
+    access = Access(options.token)
+    metrics = Metrics()
+    tools = mcp.McpEndpoint()
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            try:
+                service = await stack.enter_async_context(running(engine, options, metrics))
+            except WellreadError as problem:
+                app.state.problem = problem  # for the one who started the server
+                raise
+            app.state.service = service
+            await stack.enter_async_context(tools.running(service))
+            yield
+
+    app = FastAPI(title="wellread", version=__version__, description=_ABOUT, lifespan=lifespan, docs_url=None, redoc_url=None)
+    app.state.access = access
+    app.include_router(api.router)
+    app.include_router(openai_api.router)
+    app.include_router(pages.router)
+    app.router.routes.append(tools.route())
+    _errors(app)
+    app.add_middleware(Wall, options=options, access=access, names=origins.hosts(options), metrics=metrics)
+    return app
+
+
+def _errors(app: FastAPI) -> None:
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(Busy, _busy)
+    app.add_exception_handler(api.NotFound, _not_found)
+    app.add_exception_handler(WellreadError, _ours)
+    app.add_exception_handler(HTTPException, _http)
+
+
+async def _invalid(request: Request, problem: Exception) -> Response:
+    assert isinstance(problem, RequestValidationError)
+    lines = [f"{'.'.join(str(part) for part in one['loc'][1:]) or 'body'}: {one['msg']}" for one in problem.errors()[:5]]
+    return _error(request, 422, "; ".join(lines))
+
+
+async def _busy(request: Request, problem: Exception) -> Response:
+    assert isinstance(problem, Busy)
+    status = 503 if "stopping" in str(problem) else 429
+    return _error(request, status, str(problem), {"Retry-After": str(problem.retry_after)})
+
+
+async def _not_found(request: Request, problem: Exception) -> Response:
+    return _error(request, 404, "there is no such run")
+
+
+async def _ours(request: Request, problem: Exception) -> Response:
+    statuses = ((UsageError, 400), (SourceError, 502), (ReadError, 502), (DamagedFile, 503))
+    status = next((status for kind, status in statuses if isinstance(problem, kind)), 500)
+    return _error(request, status, str(problem))
+
+
+async def _http(request: Request, problem: Exception) -> Response:
+    assert isinstance(problem, HTTPException)
+    return _error(request, problem.status_code, str(problem.detail), dict(problem.headers or {}))
+
+
+def _error(request: Request, status: int, message: str, headers: dict[str, str] | None = None) -> Response:
+    """In the caller's dialect: a page for browsers, OpenAI's shape under /v1, else `{"error": …}`."""
+    if request.url.path.startswith("/v1/"):
+        return openai_api.error(status, message, headers)
+    wants_page = "text/html" in request.headers.get("accept", "") and not request.url.path.startswith("/api/")
+    if wants_page:
+        return pages.error(status, message, headers)
+    return JSONResponse({"error": message}, status, headers=headers)

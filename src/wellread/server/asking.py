@@ -1,0 +1,131 @@
+"""From a request to a run: what a client may choose, and the limits it cannot raise.
+
+Specs of sources and models come from the operator's lists, never freely from a client: a model's spec
+holds an address that the key is sent to, a source's spec may name a folder of this machine.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from wellread import plugins
+from wellread.engine import Engine, clean_question
+from wellread.errors import UsageError
+from wellread.parameters import fill
+from wellread.protocols import Source
+from wellread.server.options import ServerOptions
+from wellread.settings import Settings
+from wellread.workshop import NO_MODEL
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a client asks for. Limits can only be lowered."""
+
+    question: str
+    strategy: str | None = None
+    sources: tuple[str, ...] = ()
+    model: str | None = None
+    params: Mapping[str, object] = field(default_factory=dict[str, object])
+    history: tuple[tuple[str, str], ...] = ()
+    limits: Mapping[str, float | None] = field(default_factory=dict[str, "float | None"])
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A wish that has been checked: ready to run."""
+
+    question: str
+    strategy: str
+    model: str | None
+    sources: tuple[str, ...]
+    params: Mapping[str, object]
+    history: tuple[tuple[str, str], ...]
+    engine: Engine
+    seconds: float  # a run is ended after this many, even one that never looks at its budget
+
+
+class Menu:
+    """What there is to choose from, and how a choice becomes an engine."""
+
+    def __init__(self, engine: Engine, options: ServerOptions) -> None:
+        self.engine = engine
+        self.options = options
+        default = engine.settings.sources or ("library",)
+        self.default_source = " + ".join(default)
+        self.sources = tuple(dict.fromkeys((self.default_source, *options.sources, "library", "wikipedia")))
+        self._defaults = default
+        self.default_model = engine.workshop.model_spec()
+        self.models = tuple(dict.fromkeys(spec for spec in (self.default_model, *options.models) if spec))
+        self.default_strategy = engine.default_strategy()
+
+    def strategies(self) -> list[tuple[str, str, bool]]:
+        """Name, summary, and whether it can be used here."""
+        found: list[tuple[str, str, bool]] = []
+        for name in plugins.names("strategies"):
+            cls: Any = plugins.load("strategies", name)
+            found.append((name, str(cls.summary), not cls.needs_model or bool(self.models)))
+        return found
+
+    def order(self, wish: Wish, *, also: Sequence[Source] = ()) -> Asked:
+        """Check a wish; raises `UsageError` with what is wrong."""
+        question = clean_question(wish.question)
+        if len(question) > self.options.max_question:
+            raise UsageError(f"the question is {len(question):,} characters long; at most {self.options.max_question:,} are read")
+        strategy = wish.strategy or self._strategy_for(wish.model)
+        cls: Any = plugins.load("strategies", strategy)
+        fill(cls.Params, {**self.engine.settings.params.get(strategy, {}), **wish.params}, f"strategy {strategy}")
+        model = self._model(wish.model) if cls.needs_model else None
+        settings = self._limited(wish.limits)
+        workshop = self.engine.workshop
+        if model is not None and model != self.default_model:
+            workshop = workshop.choosing(model)
+        source, names = self._source(wish.sources)
+        engine = self.engine.changed(settings, workshop=workshop, source=source, also=also if cls.needs_model else ())
+        seconds = (settings.max_seconds or 0) + 15.0
+        return Asked(question, strategy, model, names, dict(wish.params), wish.history, engine, seconds)
+
+    def searching(self, sources: Sequence[str]) -> Engine:
+        """An engine for plain searches in these sources."""
+        source, _ = self._source(tuple(sources))
+        return self.engine.changed(self.engine.settings, source=source)
+
+    def _strategy_for(self, model: str | None) -> str:
+        """With no model named: the default; `none` means: without one."""
+        return "quote" if model == "none" else self.default_strategy
+
+    def _model(self, wanted: str | None) -> str:
+        if wanted is None:
+            if self.default_model is None:
+                raise UsageError(NO_MODEL)
+            return self.default_model
+        if wanted not in self.models:
+            raise UsageError(f"model {wanted!r} is not offered here; there are: {', '.join(self.models) or 'none'}")
+        return wanted
+
+    def _source(self, wanted: tuple[str, ...]) -> tuple[Source | None, tuple[str, ...]]:
+        """None stands for the engine's own."""
+        for name in wanted:
+            if name not in self.sources:
+                raise UsageError(f"source {name!r} is not offered here; there are: {', '.join(self.sources)}")
+        if not wanted or wanted == (self.default_source,):
+            return None, self._defaults
+        specs = tuple(spec for name in wanted for spec in (self._defaults if name == self.default_source else (name,)))
+        return self.engine.workshop.several(tuple(dict.fromkeys(specs))), specs
+
+    def _limited(self, wanted: Mapping[str, float | None]) -> Settings:
+        settings = self.engine.settings
+        changes: dict[str, Any] = {"max_seconds": 300.0 if settings.max_seconds is None else settings.max_seconds}
+        for name in ("max_searches", "max_tokens", "max_seconds", "max_cost"):
+            value = wanted.get(name)
+            if value is None:
+                continue
+            if not math.isfinite(value) or value < 0:
+                raise UsageError(f"{name} must be a number that is not negative")
+            own: float | None = changes.get(name, getattr(settings, name))
+            least = value if own is None else min(own, value)
+            changes[name] = least if name in ("max_seconds", "max_cost") else int(least)
+        return replace(settings, **changes)

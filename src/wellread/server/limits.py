@@ -1,0 +1,95 @@
+"""How many runs at once: in all, per client, and how many may wait. Past that: `Busy`, with when to come back."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections import Counter, deque
+from dataclasses import dataclass, field
+
+
+class Busy(Exception):
+    """Too many runs; `retry_after` in whole seconds."""
+
+    def __init__(self, message: str, retry_after: int) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+@dataclass(eq=False, slots=True)
+class Ticket:
+    """A place in the line. `turn` waits for it to come up; `release` must follow, whatever happens."""
+
+    gate: Gate
+    client: str
+    ready: asyncio.Future[None]
+    running: bool = False
+    released: bool = False
+
+    @property
+    def waiting(self) -> bool:
+        return not self.ready.done()
+
+    async def turn(self) -> None:
+        await self.ready
+
+    def release(self) -> None:
+        if not self.released:
+            self.released = True
+            self.gate.leave(self)
+
+
+@dataclass(slots=True)
+class Gate:
+    """First come, first served. Lives on one event loop."""
+
+    max_running: int
+    max_queued: int
+    max_per_client: int
+    running: int = 0
+    refused: int = 0
+    clients: Counter[str] = field(default_factory=Counter[str])
+    queue: deque[Ticket] = field(default_factory=deque[Ticket])
+    usual_seconds: float = 2.0  # how long a run takes, roughly; for Retry-After
+
+    def admit(self, client: str) -> Ticket:
+        """A ticket at once, or `Busy`."""
+        if self.clients[client] >= self.max_per_client:
+            self.refused += 1
+            raise Busy("too many runs of yours at once", self._retry_after(1))
+        if self.running >= self.max_running and len(self.queue) >= self.max_queued:
+            self.refused += 1
+            raise Busy("the server is busy", self._retry_after(len(self.queue) + 1))
+        ticket = Ticket(self, client, asyncio.get_running_loop().create_future())
+        self.clients[client] += 1
+        if self.running < self.max_running:
+            self._run(ticket)
+        else:
+            self.queue.append(ticket)
+        return ticket
+
+    def leave(self, ticket: Ticket) -> None:
+        self.clients[ticket.client] -= 1
+        if not self.clients[ticket.client]:
+            del self.clients[ticket.client]  # no memory of clients that are gone
+        if not ticket.running:
+            self.queue.remove(ticket)
+            ticket.ready.cancel()
+            return
+        self.running -= 1
+        waiting = [one for one in self.queue if not one.ready.done()]  # a cancelled one leaves by its own release
+        if waiting:
+            self.queue.remove(waiting[0])
+            self._run(waiting[0])
+
+    def took(self, seconds: float) -> None:
+        """Learn how long runs take."""
+        self.usual_seconds += 0.1 * (seconds - self.usual_seconds)
+
+    def _run(self, ticket: Ticket) -> None:
+        self.running += 1
+        ticket.running = True
+        ticket.ready.set_result(None)
+
+    def _retry_after(self, ahead: int) -> int:
+        return max(1, min(120, math.ceil(self.usual_seconds * ahead / self.max_running)))

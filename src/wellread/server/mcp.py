@@ -1,0 +1,213 @@
+"""MCP with the official SDK: tools `ask`, `search` and `read`, over stdio and streamable HTTP.
+
+Cancelling a call cancels the handler, which closes the run's stream: the work stops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, cast
+
+from pydantic import Field
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from wellread import __version__, events
+from wellread.engine import Engine
+from wellread.errors import WellreadError
+from wellread.server.asking import Asked, Menu, Wish
+from wellread.server.limits import Busy
+from wellread.server.options import ServerOptions
+from wellread.server.rendering import markdown
+from wellread.server.service import Service
+from wellread.types import Answer
+
+if TYPE_CHECKING:
+    from mcp.server import MCPServer
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+_INSTRUCTIONS = (
+    "wellread answers questions from its sources with checked citations. Use ask for a question, search to see "
+    "passages, read for the main text of a web page."
+)
+_LONGEST = 100_000  # characters of a page that are returned
+
+
+class Desk(Protocol):
+    """Where tools get their work done: alone in a process, or inside the server and its limits."""
+
+    @property
+    def menu(self) -> Menu: ...
+    def stream(self, asked: Asked) -> AsyncGenerator[events.Event, None]: ...
+
+
+class Alone:
+    """A desk with an engine to itself, for stdio."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.menu = Menu(engine, ServerOptions())
+
+    def stream(self, asked: Asked) -> AsyncGenerator[events.Event, None]:
+        return asked.engine.stream(asked.question, strategy=asked.strategy, params=asked.params)
+
+
+class Shared:
+    """A desk inside the server: its limits hold."""
+
+    def __init__(self, service: Service) -> None:
+        self.menu = service.menu
+        self._service = service
+
+    def stream(self, asked: Asked) -> AsyncGenerator[events.Event, None]:
+        runs = self._service.runs
+        return runs.attach(asked, runs.admit("mcp"))
+
+
+class McpEndpoint:
+    """`/mcp`: exists from the start, works while the application runs."""
+
+    def __init__(self) -> None:
+        self._manager: StreamableHTTPSessionManager | None = None
+
+    def route(self) -> Route:
+        return Route("/mcp", endpoint=self, include_in_schema=False)
+
+    @asynccontextmanager
+    async def running(self, service: Service) -> AsyncIterator[None]:
+        from mcp.server.transport_security import TransportSecuritySettings
+
+        server = build(Shared(service))
+        # Host and Origin have been checked before a request comes here
+        unchecked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+        server.streamable_http_app(
+            max_request_body_size=service.options.max_body, transport_security=unchecked, max_sessions=1000
+        )
+        self._manager = server.session_manager
+        async with self._manager.run():
+            yield
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        assert self._manager is not None
+        await self._manager.asgi_app(scope, receive, send)
+
+
+async def serve_stdio(engine: Engine) -> None:
+    """Speak MCP on standard input and output until the client closes it."""
+    async with engine:
+        await build(Alone(engine)).run_stdio_async()
+
+
+def build(desk: Desk) -> MCPServer[Any]:
+    """The server with its tools."""
+    from mcp.server import MCPServer
+    from mcp.server.mcpserver import Context
+    from mcp.types import CallToolResult
+
+    server: MCPServer[Any] = MCPServer("wellread", version=__version__, instructions=_INSTRUCTIONS, log_level="WARNING")
+
+    async def ask(
+        question: Annotated[str, Field(description="What you want to know.", max_length=20_000)],
+        ctx: Context[Any, Any],
+        strategy: Annotated[str | None, Field(description="How to answer; the server's default if left out.")] = None,
+        source: Annotated[str | None, Field(description="Which of the server's sources to search.")] = None,
+    ) -> CallToolResult:
+        """Answer a question with numbered sources that a program has checked."""
+        return await _ask(desk, Wish(question, strategy, (source,) if source else ()), ctx)
+
+    async def search(
+        query: Annotated[str, Field(description="Words to search for.", max_length=2_000)],
+        limit: Annotated[int, Field(ge=1, le=50)] = 10,
+        source: Annotated[str | None, Field(description="Which of the server's sources to search.")] = None,
+    ) -> CallToolResult:
+        """Search the sources and return the passages found, best first."""
+        return await _search(desk, query, limit, source)
+
+    async def read(
+        url: Annotated[str, Field(description="An http or https address.", max_length=4_000)],
+    ) -> CallToolResult:
+        """Read the main text of a public web page or PDF."""
+        return await _read(desk, url)
+
+    # the SDK resolves annotations of functions by their module's names, and these are local
+    for tool in (ask, search, read):
+        tool.__annotations__ = {**tool.__annotations__, "return": CallToolResult}
+        if tool is ask:
+            tool.__annotations__["ctx"] = Context
+        server.add_tool(tool)
+    return server
+
+
+async def _ask(desk: Desk, wish: Wish, ctx: Any) -> Any:
+    from mcp.server.mcpserver.exceptions import ToolError
+
+    answer: Answer | None = None
+    try:
+        async with aclosing(desk.stream(desk.menu.order(wish))) as stream:
+            number = 0
+            async for event in stream:
+                if isinstance(event, events.Answered):
+                    answer = event.answer
+                elif words := told(event):
+                    number += 1
+                    await ctx.report_progress(number, message=words)
+    except (WellreadError, Busy) as problem:
+        raise ToolError(str(problem)) from None
+    assert answer is not None
+    body = events.answer_json(answer)
+    text = markdown(body) if answer.text else f"No answer: {answer.reason}"
+    return _result(text, body, failed=answer.outcome == "failed")
+
+
+async def _search(desk: Desk, query: str, limit: int, source: str | None) -> Any:
+    from mcp.server.mcpserver.exceptions import ToolError
+
+    try:
+        hits = await desk.menu.searching((source,) if source else ()).search(query, limit=limit)
+    except WellreadError as problem:
+        raise ToolError(str(problem)) from None
+    rows = [
+        {"title": hit.title, "url": hit.url, "text": hit.text or hit.snippet, "source": hit.source, "score": hit.score}
+        for hit in hits
+    ]
+    text = "\n\n".join(f"{row['title']} ({row['url'] or row['source']})\n{row['text']}" for row in rows) or "nothing found"
+    return _result(text, {"query": query, "hits": rows})
+
+
+async def _read(desk: Desk, url: str) -> Any:
+    from mcp.server.mcpserver.exceptions import ToolError
+
+    if not url.lower().startswith(("http://", "https://")):
+        raise ToolError("only http and https addresses can be read")
+    try:
+        page = await desk.menu.engine.workshop.pages().read(url)
+    except WellreadError as problem:
+        raise ToolError(str(problem)) from None
+    text = page.text[:_LONGEST]
+    facts = {"url": page.url, "title": page.title, "published": page.published, "truncated": len(page.text) > _LONGEST}
+    return _result(f"{page.title}\n\n{text}", {**facts, "text": text})
+
+
+def _result(text: str, body: dict[str, Any], *, failed: bool = False) -> Any:
+    from mcp.types import CallToolResult, TextContent
+
+    return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=body, is_error=failed)
+
+
+def told(event: events.Event) -> str:
+    """One line on what is happening; empty for what needs none."""
+    match event:
+        case events.Searching(query=query):
+            return f"searching: {query}"
+        case events.Searched(query=query, hits=hits):
+            return f"found {len(hits)}: {query}"
+        case events.Reading(url=url):
+            return f"reading {url}"
+        case events.Decided(decision=decision):
+            return decision
+        case events.Rewritten(query=query):
+            return f"asking instead: {query}"
+        case events.Thought(kind=kind):
+            return cast("str", kind)
+        case _:
+            return ""

@@ -1,0 +1,88 @@
+"""Counters in the text format of Prometheus, written by hand: a page of numbers needs no library."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from wellread.types import Usage
+
+if TYPE_CHECKING:
+    from wellread.server.service import Service
+
+_BUCKETS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
+
+
+@dataclass(slots=True)
+class Metrics:
+    """What happened since the start."""
+
+    runs: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])  # strategy, outcome
+    responses: Counter[tuple[str, int]] = field(default_factory=Counter[tuple[str, int]])  # method, status
+    durations: Counter[float] = field(default_factory=Counter[float])
+    seconds: float = 0.0
+    events: int = 0
+    searches: int = 0
+    pages: int = 0
+    model_calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float = 0.0
+
+    def finished(self, strategy: str, outcome: str, seconds: float) -> None:
+        self.runs[strategy, outcome] += 1
+        self.seconds += seconds
+        for bucket in _BUCKETS:
+            if seconds <= bucket:
+                self.durations[bucket] += 1
+
+    def used(self, usage: Usage) -> None:
+        self.searches += usage.searches
+        self.pages += usage.pages
+        self.model_calls += usage.model_calls
+        self.input_tokens += usage.input_tokens
+        self.output_tokens += usage.output_tokens
+        self.cost += usage.cost or 0.0
+
+
+def text(service: Service) -> str:
+    """The whole page."""
+    metrics, gate = service.metrics, service.gate
+    page = _Page()
+    page.add(
+        "runs_total", "counter", "Runs that ended.", {_labels(strategy=s, outcome=o): n for (s, o), n in metrics.runs.items()}
+    )
+    page.add("runs_running", "gauge", "Runs going on now.", {"": gate.running})
+    page.add("runs_queued", "gauge", "Runs waiting for their turn.", {"": len(gate.queue)})
+    page.add("runs_refused_total", "counter", "Runs sent away with 429.", {"": gate.refused})
+    total = sum(metrics.runs.values())
+    rows: dict[str, float] = {f'_bucket{{le="{bucket:g}"}}': metrics.durations[bucket] for bucket in _BUCKETS}
+    rows |= {'_bucket{le="+Inf"}': total, "_sum": metrics.seconds, "_count": total}
+    page.add("run_seconds", "histogram", "How long runs took.", rows)
+    page.add("events_total", "counter", "Events of detached runs.", {"": metrics.events})
+    for name in ("searches", "pages", "model_calls", "input_tokens", "output_tokens"):
+        page.add(
+            f"{name}_total", "counter", f"{name.replace('_', ' ').capitalize()} of finished runs.", {"": getattr(metrics, name)}
+        )
+    page.add("cost_dollars_total", "counter", "Known cost of finished runs.", {"": metrics.cost})
+    responses = {_labels(method=m, status=s): n for (m, s), n in metrics.responses.items()}
+    page.add("http_responses_total", "counter", "Responses by method and status.", responses)
+    page.add("history_failed_writes_total", "counter", "Groups of writes that failed.", {"": service.history.failed_writes})
+    return "\n".join(page.lines) + "\n"
+
+
+@dataclass(slots=True)
+class _Page:
+    lines: list[str] = field(default_factory=list[str])
+
+    def add(self, name: str, kind: str, help: str, rows: dict[str, float]) -> None:
+        self.lines += [f"# HELP wellread_{name} {help}", f"# TYPE wellread_{name} {kind}"]
+        self.lines += [f"wellread_{name}{labels} {value:.10g}" for labels, value in rows.items()]
+
+
+def _labels(**values: object) -> str:
+    def quoted(value: object) -> str:
+        return str(value).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+    return "{" + ",".join(f'{name}="{quoted(value)}"' for name, value in values.items()) + "}"

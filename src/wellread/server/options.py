@@ -1,0 +1,92 @@
+"""What an operator can set about the server: the `[server]` table, `WELLREAD_TOKEN` and the flags of `serve`."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from wellread.errors import SettingsError, UsageError
+from wellread.parameters import fill, param
+from wellread.settings import Settings
+
+_SHORTEST_TOKEN = 16
+
+
+@dataclass(frozen=True, slots=True)
+class ServerOptions:
+    """The `[server]` table. Limits hold for every client; none of them can raise its own."""
+
+    host: str = param("127.0.0.1", "address to listen on; any but a loopback one needs a token")
+    port: int = param(8000, "port to listen on")
+    token: str | None = field(default=None, repr=False, metadata={"help": "what clients must show; better in WELLREAD_TOKEN"})
+    data: str | None = param(None, "file of the history; in the user's data folder if not set")
+    retention_days: int = param(90, "days that finished runs are kept; 0 keeps them for ever")
+    allowed_hosts: tuple[str, ...] = param((), "names by which browsers may reach the server (answers.example.org)")
+    sources: tuple[str, ...] = param((), "sources clients may choose from, besides the default one")
+    models: tuple[str, ...] = param((), "models clients may choose from, besides the default one")
+    max_body: int = param(256_000, "bytes of a request's body at most")
+    max_question: int = param(4_000, "characters of a question at most")
+    max_running: int = param(32, "runs at once")
+    max_queued: int = param(64, "runs that wait for their turn; more are sent away with 429")
+    max_per_client: int = param(8, "runs of one client, running and waiting")
+    max_searching: int = param(16, "plain searches and page readings at once")
+    stop_seconds: float = param(10.0, "seconds that running answers get to finish when the server stops")
+    proxy: bool = param(False, "believe X-Forwarded-For and X-Forwarded-Proto of a proxy on this machine")
+
+    def __post_init__(self) -> None:
+        for name in ("max_body", "max_question", "max_running", "max_per_client", "max_searching"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1")
+        for name in ("retention_days", "max_queued", "stop_seconds", "port"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} must not be negative")
+
+    @property
+    def local(self) -> bool:
+        """Whether only this machine can reach the server."""
+        return is_loopback(self.host)
+
+    def check(self) -> None:
+        """Refuse to be open to a network without a token, or with a guessable one."""
+        if self.token is None and not self.local:
+            raise UsageError(
+                f"on {self.host} others could use this server: give a token with WELLREAD_TOKEN or --token, "
+                "or listen on 127.0.0.1"
+            )
+        if self.token is not None and len(self.token) < _SHORTEST_TOKEN:
+            raise UsageError(f"the token is too short: at least {_SHORTEST_TOKEN} characters, please")
+
+
+def load(settings: Settings, flags: Mapping[str, object] | None = None, environ: Mapping[str, str] = os.environ) -> ServerOptions:
+    """Flags over environment over the table over defaults."""
+    try:
+        options = fill(ServerOptions, settings.server, "[server]")
+    except UsageError as problem:
+        raise SettingsError(str(problem)) from problem
+    given: dict[str, object] = {name: getattr(options, name) for name in ServerOptions.__slots__}
+    if token := environ.get("WELLREAD_TOKEN", "").strip():
+        given["token"] = token
+    given.update({name: value for name, value in (flags or {}).items() if value is not None})
+    return ServerOptions(**given)  # pyright: ignore[reportArgumentType]
+
+
+def history_path(options: ServerOptions) -> Path:
+    """Where the history is, or will be."""
+    if options.data:
+        return Path(options.data).expanduser()
+    import platformdirs
+
+    return Path(platformdirs.user_data_dir("wellread")) / "history.sqlite"
+
+
+def is_loopback(host: str) -> bool:
+    """`127.0.0.1`, `::1`, `localhost`."""
+    if host.lower().rstrip(".") == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,112 @@
+"""An answer as HTML that is safe to show: Markdown in, sanitised HTML out, numbers as buttons.
+
+Everything in an answer is foreign: models repeat what pages tell them. The Markdown is rendered without
+raw HTML and then sanitised all the same; the marks for sentences and citations are ours, put in as
+private characters before rendering and replaced by elements after sanitising.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+
+_TAGS = {
+    *("p", "br", "em", "strong", "del", "code", "pre", "blockquote", "ul", "ol", "li", "hr", "a"),
+    *("h1", "h2", "h3", "h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td"),
+}
+_WEAK, _CITE, _CLOSE = "\ue100", "\ue102", "\ue103"
+_PRIVATE = re.compile("[\ue100-\ue103]")
+_NUMBERS = re.compile(r"\[(\d{1,4}(?:\s*[,;]\s*\d{1,4})*)\]")
+_MARK = re.compile(f"{_CITE}([0-9]+){_CLOSE}")
+_WARNING = '<span class="mark" role="img" aria-label="Not carried by its sources" title="Not carried by its sources">?</span>'
+
+
+def answer_html(answer: dict[str, object] | None) -> str:
+    """The text of an answer (in the shape of `ask --json`) as safe HTML."""
+    if not answer:
+        return ""
+    known = {int(str(one["number"])) for one in _rows(answer, "citations")}
+    text = str(answer.get("answer") or "")
+    return _elements(_safe(_cited(_weak(_PRIVATE.sub("", text), _rows(answer, "sentences")), known)))
+
+
+def markdown(answer: dict[str, object]) -> str:
+    """An answer as Markdown to copy: text, then its sources."""
+    lines = [str(answer.get("answer") or "").strip()]
+    if found := source_lines(answer):
+        lines += ["", "Sources:", "", *found]
+    return "\n".join(lines)
+
+
+def source_lines(answer: dict[str, object]) -> list[str]:
+    """`1. [Title](url): “quote”`, each cited passage once, by number."""
+    first: dict[int, dict[str, Any]] = {}
+    for one in _rows(answer, "citations"):
+        first.setdefault(int(one["number"]), one)
+    return [f"{number}. {_link(one)}: “{' '.join(str(one['quote']).split())}”" for number, one in sorted(first.items())]
+
+
+def _link(one: dict[str, Any]) -> str:
+    title = re.sub(r"([\[\]\\`*_<>])", r"\\\1", " ".join(str(one["title"] or one["source"]).split()))
+    url = str(one["url"] or "")
+    if not re.match(r"https?://", url):
+        return f"{title} ({url})" if url else title
+    return f"[{title}](<{url.replace('<', '%3C').replace('>', '%3E')}>)"
+
+
+def _weak(text: str, sentences: list[dict[str, Any]]) -> str:
+    """Mark the end of unsupported sentences; they come in the order of the text."""
+    parts: list[str] = []
+    at = 0
+    for one in sentences:
+        found = text.find(str(one["text"]), at)
+        if found < 0:
+            continue
+        end = found + len(str(one["text"]))
+        parts.append(text[at:end] if one["supported"] else text[at:end] + _WEAK)
+        at = end
+    return "".join(parts) + text[at:]
+
+
+def _cited(text: str, known: set[int]) -> str:
+    def mark(match: re.Match[str]) -> str:
+        numbers = [int(n) for n in re.findall(r"\d+", match[1])]
+        if not any(n in known for n in numbers):
+            return match[0]
+        return "".join(f"{_CITE}{n}{_CLOSE}" for n in numbers if n in known)
+
+    return _NUMBERS.sub(mark, text)
+
+
+def _safe(text: str) -> str:
+    import nh3
+
+    html = _parser().render(text)
+    return nh3.clean(
+        html,
+        tags=_TAGS,
+        attributes={"a": {"href"}},
+        url_schemes={"http", "https"},
+        link_rel="noopener noreferrer nofollow",
+        set_tag_attribute_values={"a": {"target": "_blank"}},
+    )
+
+
+def _elements(html: str) -> str:
+    html = _MARK.sub(r'<a class="cite" href="#source-\1" data-number="\1" role="button" aria-label="Source \1">\1</a>', html)
+    return html.replace(_WEAK, _WARNING)
+
+
+@cache
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark", {"html": False, "linkify": False}).enable("table").disable("image")
+
+
+def _rows(answer: dict[str, object], name: str) -> list[dict[str, Any]]:
+    return cast("list[dict[str, Any]]", answer.get(name) or [])

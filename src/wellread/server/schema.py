@@ -1,0 +1,40 @@
+"""The history's tables, as a list of steps: a file made by an older version is brought up to date on opening."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from wellread.errors import DamagedFile
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    (
+        """CREATE TABLE runs (
+            id TEXT PRIMARY KEY, thread TEXT NOT NULL, parent TEXT, question TEXT NOT NULL,
+            strategy TEXT NOT NULL, model TEXT, sources TEXT NOT NULL, state TEXT NOT NULL,
+            created REAL NOT NULL, finished REAL, outcome TEXT, answer TEXT, words TEXT NOT NULL
+        ) WITHOUT ROWID""",
+        "CREATE INDEX runs_created ON runs (created)",
+        "CREATE INDEX runs_thread ON runs (thread, created)",
+        """CREATE TABLE events (
+            run TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE, number INTEGER NOT NULL, body TEXT NOT NULL,
+            PRIMARY KEY (run, number)
+        ) WITHOUT ROWID""",
+    ),
+)
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Bring the tables up to date; each step is one transaction."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version > len(MIGRATIONS):
+        raise DamagedFile("the history was written by a newer version of wellread")
+    for number, statements in enumerate(MIGRATIONS[version:], version + 1):
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            for statement in statements:
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {number}")
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+        connection.execute("COMMIT")

@@ -1,0 +1,152 @@
+"""The wall around the application, as one ASGI layer: headers, Host, Origin, size, token, faults, log line."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from wellread.server import logs, origins
+from wellread.server.access import Access
+from wellread.server.metrics import Metrics
+from wellread.server.options import ServerOptions
+
+CSP = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; "
+    "manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+_HEADERS: Mapping[str, str] = {
+    "Content-Security-Policy": CSP,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+_OPEN = ("/healthz", "/login", "/static/", "/favicon.ico")
+_BODY_SECONDS = 30.0
+
+
+@dataclass(slots=True)
+class Wall:
+    """Everything that is refused is refused here, before any route sees it."""
+
+    app: ASGIApp
+    options: ServerOptions
+    access: Access
+    names: frozenset[str]
+    metrics: Metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+        elif scope["type"] == "http":
+            await self._request(scope, receive, send)
+        else:  # there are no web sockets here
+            await send({"type": "websocket.close", "code": 1008})
+
+    async def _request(self, scope: Scope, receive: Receive, send: Send) -> None:
+        begun = time.monotonic()
+        status = 0
+
+        async def sending(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        try:
+            refused = self._refusal(scope)
+            if refused is not None:
+                await refused(scope, receive, sending)
+                return
+            body = await self._body(scope, receive)
+            if isinstance(body, Response):
+                await body(scope, receive, sending)
+                return
+            await self.app(scope, _replay(body, receive), sending)
+        except Exception as problem:
+            fault = secrets.token_hex(4)
+            logs.fault("request failed", problem, fault=fault)
+            if not status:
+                answer = JSONResponse({"error": f"something went wrong here (fault {fault})"}, 500)
+                await answer(scope, receive, sending)
+        finally:
+            self._log(scope, status, time.monotonic() - begun)
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        headers = Headers(scope=scope)
+        method, path = scope["method"], scope["path"]
+        host = headers.get("host", "")
+        if not origins.host_allowed(host, self.names, local=self.options.local):
+            return _error(421, "this server does not answer under that name")
+        if not origins.origin_allowed(method, host, headers.get("origin"), headers.get("sec-fetch-site")):
+            return _error(403, "requests from other sites are not allowed")
+        if path in _OPEN or path.startswith("/static/"):
+            return None
+        if self.access.allowed(headers.get("authorization", ""), headers.get("cookie", "")):
+            return None
+        if headers.get("authorization"):
+            self.access.wrong()
+        if "text/html" in headers.get("accept", "") and method == "GET":
+            return RedirectResponse(f"/login?next={quote(path, safe='/')}", 303)
+        refusal = _error(401, "a token is needed: Authorization: Bearer …")
+        refusal.headers["WWW-Authenticate"] = "Bearer"
+        return refusal
+
+    async def _body(self, scope: Scope, receive: Receive) -> bytes | Response:
+        """The whole body, so that nothing further in can be made to wait for it or to hold too much."""
+        declared = Headers(scope=scope).get("content-length", "0")
+        if declared.isdecimal() and int(declared) > self.options.max_body:
+            return _error(413, f"the request is too large: at most {self.options.max_body:,} bytes")
+        body = bytearray()
+        try:
+            async with asyncio.timeout(_BODY_SECONDS):
+                while True:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        return Response(status_code=400)
+                    body += message.get("body", b"")
+                    if len(body) > self.options.max_body:
+                        return _error(413, f"the request is too large: at most {self.options.max_body:,} bytes")
+                    if not message.get("more_body"):
+                        return bytes(body)
+        except TimeoutError:
+            return _error(408, "the request came too slowly")
+
+    def _log(self, scope: Scope, status: int, seconds: float) -> None:
+        self.metrics.responses[scope["method"] if scope["method"] in _METHODS else "other", status] += 1
+        facts = {"method": scope["method"], "path": scope["path"], "status": status, "seconds": round(seconds, 4)}
+        logs.info("request", **facts)
+
+
+_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+
+
+def _error(status: int, message: str) -> Response:
+    return JSONResponse({"error": message}, status)
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """Hand the body over once, then whatever the client does next (it leaves)."""
+    given = False
+
+    async def again() -> Message:
+        nonlocal given
+        if not given:
+            given = True
+            return {"type": "http.request", "body": body, "more_body": False}
+        return await receive()
+
+    return again

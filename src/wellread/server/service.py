@@ -1,0 +1,96 @@
+"""Everything one server holds, in one place that routes reach through the application's state."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from starlette.requests import Request
+
+from wellread import plugins
+from wellread.engine import Engine
+from wellread.errors import WellreadError
+from wellread.events import to_json
+from wellread.server import logs
+from wellread.server.asking import Menu
+from wellread.server.history import History
+from wellread.server.limits import Gate
+from wellread.server.metrics import Metrics
+from wellread.server.options import ServerOptions, history_path
+from wellread.server.runs import Runs
+
+_DAY = 86_400
+_LOCAL = ("library", "index", "files")  # sources that may be searched once at the start, to be warm
+
+
+@dataclass(slots=True)
+class Service:
+    """Lives as long as the application's lifespan."""
+
+    options: ServerOptions
+    engine: Engine
+    history: History
+    gate: Gate
+    searching: Gate  # plain searches and readings
+    metrics: Metrics
+    runs: Runs
+    menu: Menu
+    plugins: list[object] = field(default_factory=list[object])
+
+
+@asynccontextmanager
+async def running(engine: Engine, options: ServerOptions, metrics: Metrics) -> AsyncIterator[Service]:
+    """Open the history, build what is slow to build, and on the way out let runs finish."""
+    history = await History.open(history_path(options))
+    cleaner: asyncio.Task[None] | None = None
+    try:
+        service = await asyncio.to_thread(_build, engine, options, history, metrics)
+        await _warm(service)
+        cleaner = asyncio.create_task(_clean(history, options.retention_days))
+        yield service
+        await service.runs.drain(options.stop_seconds)
+    finally:
+        if cleaner is not None:
+            cleaner.cancel()
+            await asyncio.wait([cleaner])
+        await history.aclose()
+        await engine.aclose()
+
+
+def of(request: Request) -> Service:
+    """The service behind a request."""
+    return request.app.state.service
+
+
+def _build(engine: Engine, options: ServerOptions, history: History, metrics: Metrics) -> Service:
+    """In a thread: imports of model libraries take a second, and the loop must not stall later."""
+    gate = Gate(options.max_running, options.max_queued, options.max_per_client)
+    searching = Gate(options.max_searching, options.max_queued, options.max_per_client, usual_seconds=0.5)
+    menu = Menu(engine, options)
+    if menu.default_model is not None:
+        engine.workshop.model()
+    service = Service(options, engine, history, gate, searching, metrics, Runs(history, gate, metrics), menu)
+    service.plugins = [to_json(plugin) for plugin in plugins.everything()]
+    return service
+
+
+async def _warm(service: Service) -> None:
+    """One search in a source on this machine opens its index and loads the embedder."""
+    names = service.engine.settings.sources or ("library",)
+    if all(plugins.parse_spec(name).name in _LOCAL for name in names):
+        try:
+            async for _ in service.engine.stream("What is the largest planet?", strategy="quote"):
+                pass
+        except WellreadError as problem:  # the first question will say the same, to the one who asks
+            logs.fault("could not warm up", problem)
+
+
+async def _clean(history: History, days: int) -> None:
+    while True:
+        try:
+            await history.expire(days)
+        except WellreadError as problem:
+            logs.fault("could not clean up", problem)
+        await asyncio.sleep(_DAY)

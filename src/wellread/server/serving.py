@@ -1,0 +1,74 @@
+"""Run the application under uvicorn, and stop it so that nothing is lost."""
+
+from __future__ import annotations
+
+import socket
+import sys
+
+import uvicorn
+from fastapi import FastAPI
+
+from wellread.errors import WellreadError
+from wellread.server import logs
+from wellread.server.app import create_app
+from wellread.server.options import ServerOptions
+from wellread.settings import Settings
+
+
+class Server(uvicorn.Server):
+    """Lets running answers finish before connections are closed: their readers want the end."""
+
+    def __init__(self, config: uvicorn.Config, app: FastAPI, options: ServerOptions) -> None:
+        super().__init__(config)
+        self._app = app
+        self._options = options
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        service = getattr(self._app.state, "service", None)
+        if service is not None:
+            logs.info("stopping", running=len(service.runs.live))
+            await service.runs.drain(self._options.stop_seconds)
+        await super().shutdown(sockets)
+
+
+def serve(settings: Settings, options: ServerOptions) -> None:
+    """Serve until SIGINT or SIGTERM."""
+    logs.configure()
+    app = create_app(settings, options=options)
+    listening = _listen(options)
+    host, port = listening.getsockname()[:2]
+    shown = f"[{host}]" if ":" in host else host
+    print(f"wellread listens on http://{shown}:{port}/  (stop with Ctrl-C)", file=sys.stderr)  # noqa: T201
+    server(app, options).run(sockets=[listening])
+    if isinstance(problem := getattr(app.state, "problem", None), WellreadError):
+        raise problem
+
+
+def server(app: FastAPI, options: ServerOptions) -> Server:
+    """uvicorn with our logs in place of its own."""
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=True,
+        proxy_headers=options.proxy,
+        ws="none",
+        lifespan="on",
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=10,
+    )
+    return Server(config, app, options)
+
+
+def _listen(options: ServerOptions) -> socket.socket:
+    family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((options.host, options.port))
+        listening.listen(1024)
+    except OSError as problem:
+        listening.close()
+        raise WellreadError(f"cannot listen on {options.host}:{options.port}: {problem.strerror}") from None
+    return listening

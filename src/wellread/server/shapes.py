@@ -1,0 +1,148 @@
+"""What goes over the wire, as FastAPI documents it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from wellread.server.asking import Wish
+from wellread.server.history import Record
+
+Limit = Annotated[float | None, Field(default=None, ge=0, allow_inf_nan=False)]
+RUN_ID = r"^[A-Za-z0-9_-]{12}$"
+
+
+class AskRequest(BaseModel):
+    """A question, and optionally how to answer it. Limits can lower the server's own, never raise them."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {"question": "Who invented the telescope?"},
+                {"question": "Which planet has the most moons?", "strategy": "quote", "sources": ["library"], "max_seconds": 20},
+            ]
+        },
+    )
+
+    question: str = Field(min_length=1, max_length=20_000, description="What you want to know.")
+    strategy: str | None = Field(None, max_length=100, description="How to answer; see /api/menu.")
+    sources: list[Annotated[str, Field(max_length=500)]] = Field(
+        default_factory=list, max_length=8, description="What to search; see /api/menu."
+    )
+    model: str | None = Field(None, max_length=500, description="Language model; see /api/menu.")
+    params: dict[Annotated[str, Field(max_length=100)], str | int | float | bool] = Field(
+        default_factory=dict, max_length=50, description="Parameters of the strategy; see /api/plugins."
+    )
+    max_searches: int | None = Field(None, ge=0, le=1_000_000)
+    max_tokens: int | None = Field(None, ge=0, le=1_000_000_000)
+    max_seconds: Limit = None
+    max_cost: Limit = None
+
+    def wish(self, history: tuple[tuple[str, str], ...] = ()) -> Wish:
+        return Wish(
+            question=self.question,
+            strategy=self.strategy or None,
+            sources=tuple(self.sources),
+            model=self.model or None,
+            params=self.params,
+            history=history,
+            limits={name: getattr(self, name) for name in ("max_searches", "max_tokens", "max_seconds", "max_cost")},
+        )
+
+
+class RunRequest(AskRequest):
+    """A question to be worked on whether anyone listens or not."""
+
+    parent: str | None = Field(None, pattern=RUN_ID, description="The run that this one follows up on.")
+
+
+class Error(BaseModel):
+    """What went wrong, in one line."""
+
+    error: str = Field(examples=["the question is empty"])
+
+
+class Started(BaseModel):
+    """Where to find the run that was begun."""
+
+    id: str = Field(examples=["q3J0vXo2mA9k"])
+    page: str = Field(examples=["/r/q3J0vXo2mA9k"])
+    events: str = Field(examples=["/api/runs/q3J0vXo2mA9k/events"])
+
+
+class Summary(BaseModel):
+    """A run in a list."""
+
+    id: str
+    thread: str
+    parent: str | None
+    question: str
+    strategy: str
+    model: str | None
+    sources: list[str]
+    state: str = Field(description="running, done, failed, stopped or interrupted")
+    created: float = Field(description="seconds since 1970")
+    finished: float | None
+    outcome: str | None = Field(description="answered, unsure, exhausted or failed")
+    preview: str = Field(description="the answer's first words")
+
+
+class Run(Summary):
+    """A run with its answer, in the shape of `wellread ask --json`."""
+
+    answer: dict[str, object] | None
+    html: str = Field(description="the answer as safe HTML")
+
+
+class RunList(BaseModel):
+    runs: list[Summary]
+
+
+class SearchHit(BaseModel):
+    id: str
+    title: str
+    url: str | None
+    text: str | None
+    snippet: str
+    published: str | None
+    score: float
+    source: str
+
+
+class SearchResult(BaseModel):
+    query: str
+    hits: list[SearchHit]
+
+
+class Choice(BaseModel):
+    name: str
+    summary: str = ""
+    usable: bool = True
+
+
+class MenuCard(BaseModel):
+    """What a request can choose from; the first of each is the default."""
+
+    strategies: list[Choice]
+    sources: list[Choice]
+    models: list[Choice]
+
+
+def summary(record: Record) -> Summary:
+    return Summary(**_fields(record))
+
+
+def whole(record: Record, html: str) -> Run:
+    return Run(**_fields(record), answer=record.answer, html=html)
+
+
+def _fields(record: Record) -> dict[str, object]:
+    names = ("id", "thread", "parent", "question", "strategy", "model", "state", "created", "finished", "outcome")
+    preview = " ".join(record.text.split())
+    return {
+        **{name: getattr(record, name) for name in names},
+        "sources": list(record.sources),
+        "preview": preview if len(preview) <= 160 else preview[:159] + "…",
+    }

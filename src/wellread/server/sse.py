@@ -1,0 +1,73 @@
+"""A response of server-sent events that stops its producer the moment the client is gone."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import suppress
+
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from wellread.server.runs import Numbered
+
+_PING = 15.0  # seconds; proxies close what is silent for longer
+
+
+class EventStream(Response):
+    """Sends what `chunks` yields. When the client leaves, the generator is closed before this returns."""
+
+    media_type = "text/event-stream"
+
+    def __init__(self, chunks: AsyncGenerator[str, None], headers: dict[str, str] | None = None) -> None:
+        self.chunks = chunks
+        self.status_code = 200
+        self.background = None
+        self.init_headers({"Cache-Control": "no-store", "X-Accel-Buffering": "no", **(headers or {})})
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        sending = asyncio.create_task(self._send(send))
+        leaving = asyncio.create_task(_gone(receive))
+        try:
+            await asyncio.wait([sending, leaving], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (sending, leaving):
+                task.cancel()
+            with suppress(asyncio.CancelledError):
+                await leaving
+            with suppress(asyncio.CancelledError, OSError):  # the client may leave in the middle of a send
+                await sending
+
+    async def _send(self, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+        pinging = asyncio.create_task(_ping(send))
+        try:
+            async for chunk in self.chunks:
+                await send({"type": "http.response.body", "body": chunk.encode(), "more_body": True})
+            pinging.cancel()
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+        finally:
+            pinging.cancel()
+            await self.chunks.aclose()
+
+
+async def _gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _ping(send: Send) -> None:
+    while True:
+        await asyncio.sleep(_PING)
+        await send({"type": "http.response.body", "body": b": still here\n\n", "more_body": True})
+
+
+def chunk(number: int, body: str) -> str:
+    """One event on the wire. JSON has no line breaks, so one data line is enough."""
+    return f"id: {number}\ndata: {body}\n\n"
+
+
+async def numbered(batches: AsyncIterator[list[Numbered]]) -> AsyncGenerator[str, None]:
+    """A run's log as chunks; what is there at once goes out at once."""
+    async for batch in batches:
+        yield "".join(chunk(number, body) for number, body in batch)

@@ -1,0 +1,160 @@
+"""One question with its answer, its sources and the way there: the same HTML live, after a reload and shared."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from wellread.server.history import Record
+from wellread.server.rendering import answer_html, markdown
+from wellread.server.web.html import Safe, el, icon, join
+from wellread.server.web.steps import site, status, step
+from wellread.types import Passage
+
+Body = dict[str, Any]
+_AROUND = 900  # characters of a long passage shown before and after the quotes
+_STATES = {
+    "stopped": "You stopped this run.",
+    "interrupted": "The server stopped before this run had ended.",
+    "failed": "This run failed.",
+}
+_OUTCOMES = {
+    "unsure": "No answer could be found in the sources.",
+    "exhausted": "A limit was reached: this answer is built from what was found until then.",
+    "failed": "This run failed.",
+}
+
+
+def article(record: Record, log: Sequence[str], passages: Mapping[int, Passage], *, waiting: bool = False) -> Safe:
+    """The whole article. One that is still running knows from which event on its page has to listen."""
+    events: list[Body] = [json.loads(line) for line in log]
+    running = record.state == "running"
+    steps = join(*(step(event) for event in events))
+    attributes = {"data_run": record.id, "data_state": record.state, "data_offset": len(events) if running else None}
+    return el(
+        "article",
+        el("h2", record.question, class_="question"),
+        el("p", _facts(record), class_="facts"),
+        _running(events, waiting=waiting) if running else _finished(record, passages),
+        _trail(record, steps),
+        class_="run",
+        **attributes,
+    )
+
+
+def _facts(record: Record) -> Safe:
+    day = time.strftime("%-d %B %Y, %H:%M", time.localtime(record.created))
+    parts = [record.strategy, record.model or "no language model", " + ".join(record.sources), day]
+    return join(*(el("span", part) for part in parts))
+
+
+def _running(events: Sequence[Body], *, waiting: bool) -> Safe:
+    said = [line for line in map(status, events) if line]
+    now = "Waiting for a free place" if waiting else said[-1] if said else "Getting started"
+    draft = "".join(str(event["text"]) for event in events if event["event"] == "answer_delta")
+    stop = el("button", icon("stop"), "Stop", type="button", class_="button stop", data_action="stop")
+    return join(
+        el("div", el("span", class_="pulse", aria_hidden="true"), el("span", now, class_="status-text"), stop, class_="status"),
+        el("div", draft, class_="answer draft", aria_busy="true"),
+    )
+
+
+def _finished(record: Record, passages: Mapping[int, Passage]) -> Safe:
+    answer = cast("Body | None", record.answer)
+    notes = _notes(record, answer)
+    if answer is None:
+        return join(notes, _actions(record, ""))
+    body = Safe(answer_html(answer))  # sanitised
+    short = el("p", answer["short"], class_="short") if answer.get("short") and body else None
+    weak = sum(not one["supported"] for one in answer["sentences"]) if answer["outcome"] != "unsure" else 0
+    warning = f"{weak} of {len(answer['sentences'])} sentences are not carried by the sources they cite; they are marked "
+    return join(
+        notes,
+        short,
+        el("div", body, class_="answer") if body else None,
+        el("p", warning, el("span", "?", class_="mark", aria_hidden="true"), class_="note note-weak") if weak else None,
+        _actions(record, markdown(answer)),
+        _sources(answer, passages),
+    )
+
+
+def _notes(record: Record, answer: Body | None) -> Safe:
+    if record.state in ("stopped", "interrupted"):
+        return el("p", icon("warning"), _STATES[record.state], class_="note")
+    outcome = str((answer or {}).get("outcome") or "failed")
+    if outcome == "answered":
+        return Safe("")
+    reason = (answer or {}).get("reason")
+    return el("p", icon("warning"), _OUTCOMES[outcome], el("small", reason) if reason else None, class_="note")
+
+
+def _actions(record: Record, copied: str) -> Safe:
+    copy = el("button", icon("copy"), "Copy as Markdown", type="button", class_="button", data_action="copy", data_text=copied)
+    link = el(
+        "button", icon("link"), "Copy link", type="button", class_="button", data_action="link", data_path=f"/r/{record.id}"
+    )
+    delete = el("button", icon("delete"), "Delete", class_="button")
+    form = el("form", delete, method="post", action=f"/r/{record.id}/delete", data_confirm="Delete this question and its answer?")
+    return el("div", copy if copied else None, link, form, class_="actions")
+
+
+def _trail(record: Record, steps: Safe) -> Safe:
+    seconds = f"{record.finished - record.created:.1f} s" if record.finished else ""
+    usage: Body = (cast("Body", record.answer) or {}).get("usage") or {}
+    searches = usage.get("searches")
+    counted = f"{searches} search{'' if searches == 1 else 'es'}" if searches else ""
+    facts = " · ".join(part for part in (counted, seconds) if part)
+    summary = el("summary", "How this was answered ", el("small", facts))
+    return el("details", summary, el("ol", steps, class_="steps"), class_="trail", open=record.state == "running")
+
+
+def _sources(answer: Body, passages: Mapping[int, Passage]) -> Safe | None:
+    cited: dict[int, list[Body]] = {}
+    for one in answer["citations"]:
+        cited.setdefault(int(one["number"]), []).append(one)
+    if not cited:
+        return None
+    items = [_source(number, found, passages.get(number)) for number, found in sorted(cited.items())]
+    return el("section", el("h3", "Sources"), el("ol", *items, class_="sources"), aria_label="Sources", class_="source-list")
+
+
+def _source(number: int, found: list[Body], passage: Passage | None) -> Safe:
+    first = found[0]
+    support = max(float(one["support"]) for one in found)
+    url = str(first["url"] or "")
+    name = str(first["title"] or url or first["source"])
+    title = el("a", name, href=url, target="_blank", rel="noopener noreferrer") if _is_web(url) else el("b", name)
+    when = passage.published[:10] if passage and passage.published else None
+    place = site(url) if _is_web(url) else str(first["source"])
+    meter = el("meter", f"{support:.0%}", min=0, max=1, value=round(support, 2), aria_label="Support")
+    facts = el(
+        "p", el("span", place), el("span", when) if when else None, el("span", meter, f" {support:.0%} support"), class_="facts"
+    )
+    quotes = [el("blockquote", one["quote"]) for one in found]
+    whole = el("div", el("p", _highlighted(passage, found)), class_="passage") if passage else None
+    shown = el("details", el("summary", "Show in its passage"), whole) if whole else None
+    head = el("div", el("span", number, class_="number", aria_hidden="true"), title, class_="source-head")
+    return el("li", head, facts, *quotes, shown, id=f"source-{number}", class_="source", data_number=number)
+
+
+def _highlighted(passage: Passage, found: list[Body]) -> Safe:
+    """The passage with its quotes marked; a long one is shown around them."""
+    spans = sorted((int(one["start"]), int(one["end"])) for one in found)
+    begin = max(0, spans[0][0] - _AROUND)
+    end = min(len(passage.text), spans[-1][1] + _AROUND)
+    parts: list[str] = ["… "] if begin else []
+    at = begin
+    for start, stop in spans:
+        if stop <= at:
+            continue
+        start = max(start, at)
+        parts += [passage.text[at:start], el("mark", passage.text[start:stop])]
+        at = stop
+    parts += [passage.text[at:end], " …" if end < len(passage.text) else ""]
+    return join(*parts)
+
+
+def _is_web(url: str) -> bool:
+    return url.startswith(("http://", "https://"))

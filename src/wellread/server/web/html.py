@@ -1,0 +1,65 @@
+"""HTML that cannot be forgotten to be escaped: every text is, unless it is `Safe` already."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from html import escape
+from pathlib import Path
+
+_TEMPLATES = Path(__file__).parent / "templates"
+_VOID = {"br", "hr", "img", "input", "link", "meta"}
+_HOLE = re.compile(r"\{\{(\w+)\}\}")
+
+
+class Safe(str):
+    """HTML that is known to be safe: made by `el`, or sanitised."""
+
+    __slots__ = ()
+
+
+Child = str | int | None
+Attribute = str | int | float | bool | None
+
+
+def text(child: Child) -> Safe:
+    """A child as HTML."""
+    if child is None:
+        return Safe("")
+    return child if isinstance(child, Safe) else Safe(escape(str(child)))
+
+
+def join(*children: Child) -> Safe:
+    return Safe("".join(text(child) for child in children))
+
+
+def el(tag: str, *children: Child, **attributes: Attribute) -> Safe:
+    """`el("a", "text", href="/", class_="x", data_n=1)`; True is a bare attribute, None and False none at all."""
+    parts = [tag]
+    for name, value in attributes.items():
+        if value is None or value is False:
+            continue
+        key = name.rstrip("_").replace("_", "-")
+        parts.append(key if value is True else f'{key}="{escape(str(value))}"')
+    head = f"<{' '.join(parts)}>"
+    return Safe(head) if tag in _VOID else Safe(f"{head}{join(*children)}</{tag}>")
+
+
+def render(template: str, **values: Child) -> Safe:
+    """Fill a template; a hole without a value and a value without a hole are errors."""
+    source = _read(template)
+    holes = set(_HOLE.findall(source))
+    if holes != set(values):
+        raise KeyError(f"{template}: {sorted(holes ^ set(values))}")
+    return Safe(_HOLE.sub(lambda match: text(values[match[1]]), source))
+
+
+def icon(name: str) -> Safe:
+    """A picture from the sprite; never read out."""
+    use = el("use", href=f"/static/icons.svg#{name}")
+    return el("svg", use, class_="icon", aria_hidden="true", focusable="false")
+
+
+@cache
+def _read(template: str) -> str:
+    return (_TEMPLATES / template).read_text(encoding="utf-8")

@@ -1,0 +1,247 @@
+"""The routes that answer with HTML. They work without JavaScript too; with it they are livelier."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator
+from pathlib import Path as File
+from typing import Annotated
+from urllib.parse import quote
+
+from fastapi import APIRouter, Form, Header, Query, Request
+from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Response
+
+from wellread.server import follow_up, service
+from wellread.server.api import NotFound, RunId, client
+from wellread.server.asking import Menu, Wish
+from wellread.server.history import Record
+from wellread.server.service import Service
+from wellread.server.sse import EventStream
+from wellread.server.web import reference
+from wellread.server.web.articles import article
+from wellread.server.web.html import Child, Safe, el, icon, join, render
+from wellread.server.web.listing import listing
+from wellread.server.web.steps import status, step
+
+router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+_STATIC = File(__file__).parent / "static"
+_FILES = {path.name: path for path in _STATIC.iterdir()}
+_EXAMPLES = (
+    "Who invented the telescope?",
+    "Which planet has the most moons?",
+    "What is the capital of Australia?",
+)
+
+
+@router.get("/")
+async def home(request: Request) -> Response:
+    here = service.of(request)
+    examples = [el("li", el("button", text, type="button", class_="example", data_question=text)) for text in _EXAMPLES]
+    hero = el(
+        "div",
+        el("h1", "Ask. Then check.", class_="headline"),
+        el("p", "Answers from your sources, and every number leads to the words that carry it.", class_="lead"),
+        ask_box(here.menu, autofocus=True),
+        el("ul", *examples, class_="examples", aria_label="Examples") if here.menu.default_source == "library" else None,
+        class_="hero",
+    )
+    return page("wellread", hero)
+
+
+@router.post("/ask")
+async def ask(
+    request: Request,
+    question: Annotated[str, Form(max_length=20_000)],
+    strategy: Annotated[str, Form(max_length=100)] = "",
+    source: Annotated[str, Form(max_length=500)] = "",
+    model: Annotated[str, Form(max_length=500)] = "",
+    parent: Annotated[str, Form(max_length=40)] = "",
+) -> Response:
+    """The form without JavaScript; with it the page posts to /api/runs."""
+    here = service.of(request)
+    before = await here.history.get(parent) if parent else None
+    history, earlier = await follow_up.context(here.history, before)
+    wish = Wish(question, strategy or None, (source,) if source else (), model or None, history=history)
+    record = await here.runs.start(here.menu.order(wish, also=earlier), client(request), before)
+    return RedirectResponse(f"/r/{record.id}", 303)
+
+
+@router.get("/r/{run}")
+async def show(request: Request, run: RunId) -> Response:
+    """A question with its answer, after those it follows up on."""
+    here = service.of(request)
+    chain = await _chain(here, run)
+    articles = [await _article(here, record) for record in chain]
+    last = chain[-1]
+    again = None if last.state != "running" else el("noscript", el("meta", http_equiv="refresh", content=2))
+    box = ask_box(here.menu, parent=last, label="Ask a follow-up")
+    return page(last.question, el("div", *articles, class_="thread"), el("div", box, class_="follow-up"), head=again)
+
+
+@router.get("/r/{run}/article")
+async def fragment(request: Request, run: RunId) -> Response:
+    """One article by itself, to take the place of the live one."""
+    here = service.of(request)
+    record = await here.history.get(run)
+    if record is None:
+        raise NotFound
+    return HTMLResponse(await _article(here, record))
+
+
+@router.get("/r/{run}/live")
+async def live(
+    request: Request, run: RunId, offset: Annotated[int, Query(ge=0)] = 0, last_event_id: Annotated[str | None, Header()] = None
+) -> Response:
+    """A run's events as what the page shows: `{"status", "step", "delta", "ended"}`."""
+    here = service.of(request)
+    if run not in here.runs.live and await here.history.get(run) is None:
+        raise NotFound
+    if last_event_id is not None and last_event_id.isdecimal() and len(last_event_id) < 10:
+        offset = max(offset, int(last_event_id) + 1)
+
+    async def chunks() -> AsyncGenerator[str, None]:
+        async for batch in here.runs.follow(run, offset):
+            yield "".join(_shown(number, json.loads(body)) for number, body in batch)
+
+    return EventStream(chunks())
+
+
+@router.post("/r/{run}/delete")
+async def delete(request: Request, run: RunId) -> Response:
+    here = service.of(request)
+    await here.runs.stop(run)
+    await here.history.delete(run)
+    return RedirectResponse("/history", 303)
+
+
+@router.get("/history")
+async def history(request: Request, q: Annotated[str, Query(max_length=200)] = "") -> Response:
+    records = await service.of(request).history.list(search=q, limit=200)
+    return page("History", listing(records, q))
+
+
+@router.get("/docs")
+async def docs(request: Request) -> Response:
+    """The API described, without anything from elsewhere."""
+    return page("HTTP API", reference.describe(request.app.openapi()))
+
+
+@router.get("/login")
+async def login_form(request: Request, next: Annotated[str, Query(max_length=200)] = "/") -> Response:
+    return _login(next)
+
+
+@router.post("/login")
+async def login(
+    request: Request, token: Annotated[str, Form(max_length=1000)], next: Annotated[str, Form(max_length=200)] = "/"
+) -> Response:
+    access = request.app.state.access
+    if access.locked():
+        return _login(next, "Too many wrong tokens; wait a minute.", 429)
+    if not access.is_token(token):
+        access.wrong()
+        return _login(next, "That is not the token of this server.", 401)
+    answer = RedirectResponse(_local(next), 303)
+    answer.headers["Set-Cookie"] = access.cookie(secure=request.url.scheme == "https")
+    return answer
+
+
+@router.get("/static/{name}")
+async def static(name: str) -> Response:
+    found = _FILES.get(name)
+    if found is None:
+        return Response(status_code=404)
+    return FileResponse(found, headers={"Cache-Control": "no-cache"})
+
+
+@router.get("/favicon.ico")
+async def favicon() -> Response:
+    return FileResponse(_STATIC / "mark.svg", media_type="image/svg+xml")
+
+
+def page(title: str, *children: Child, head: Safe | None = None) -> HTMLResponse:
+    """A whole page. Titles are texts of others too: `render` escapes them."""
+    shown = title if title == "wellread" else f"{title[:120]} · wellread"
+    return HTMLResponse(render("page.html", title=shown, head=head, main=join(*children)))
+
+
+def error(status_code: int, message: str, headers: dict[str, str] | None = None) -> HTMLResponse:
+    """A failure, in the page's dress."""
+    words = el("div", el("h1", message.capitalize()), el("p", el("a", "Ask a question", href="/")), class_="hero")
+    return HTMLResponse(render("page.html", title="wellread", head=None, main=words), status_code, headers=headers)
+
+
+def ask_box(menu: Menu, *, parent: Record | None = None, label: str = "Your question", autofocus: bool = False) -> Safe:
+    """The form: a question and three pickers."""
+    strategies = [(name, name, about, usable) for name, about, usable in menu.strategies()]
+    chosen = parent.strategy if parent else menu.default_strategy
+    pickers = [
+        _picker("strategy", "Strategy", strategies, chosen),
+        _picker("source", "Source", [(name, name, "", True) for name in menu.sources], menu.default_source),
+        _picker(
+            "model",
+            "Model",
+            [(name, name, "", True) for name in menu.models] or [("", "none", "", True)],
+            menu.default_model or "",
+        ),
+    ]
+    area = el(
+        "textarea", name="question", rows=1, required=True, maxlength=menu.options.max_question,
+        placeholder=f"{label} …", aria_label=label, autofocus=autofocus, enterkeyhint="send",
+    )  # fmt: skip
+    send = el("button", icon("send"), el("span", "Ask", class_="hidden"), class_="send", title="Ask (Enter)")
+    hidden = el("input", type="hidden", name="parent", value=parent.id) if parent else None
+    row = el("div", *pickers, send, class_="pickers")
+    problem = el("p", class_="problem", role="alert", hidden=True)
+    return el("form", area, row, hidden, problem, class_="ask", method="post", action="/ask")
+
+
+def _picker(name: str, label: str, choices: list[tuple[str, str, str, bool]], chosen: str) -> Safe:
+    options = [
+        el("option", shown, value=value, title=about or None, disabled=not usable, selected=value == chosen)
+        for value, shown, about, usable in choices
+    ]
+    return el("label", el("span", label), el("select", *options, name=name), class_="picker")
+
+
+def _login(following: str, problem: str = "", status_code: int = 200) -> HTMLResponse:
+    form = el(
+        "form",
+        el("label", "Token", el("input", type="password", name="token", required=True, autocomplete="current-password")),
+        el("input", type="hidden", name="next", value=_local(following)),
+        el("p", problem, role="alert", class_="problem") if problem else None,
+        el("button", "Come in", class_="button primary"),
+        method="post", action="/login", class_="login",
+    )  # fmt: skip
+    body = el("div", el("h1", "wellread"), el("p", "This server asks for its token."), form, class_="hero")
+    return HTMLResponse(render("page.html", title="wellread", head=None, main=body), status_code)
+
+
+def _local(path: str) -> str:
+    """A path on this server; anything that could lead elsewhere becomes the home page."""
+    fine = path.startswith("/") and not path.startswith("//") and "\\" not in path
+    return quote(path, safe="/") if fine else "/"
+
+
+def _shown(number: int, event: dict[str, object]) -> str:
+    body: dict[str, object] = {"status": status(event), "step": step(event)}
+    if event["event"] == "answer_delta":
+        body["delta"] = event["text"]
+    if event["event"] == "ended":
+        body["ended"] = event["state"]
+    return f"id: {number}\ndata: {json.dumps({k: v for k, v in body.items() if v}, ensure_ascii=False)}\n\n"
+
+
+async def _chain(here: Service, run: str) -> list[Record]:
+    record = await here.history.get(run)
+    if record is None:
+        raise NotFound
+    return await follow_up.chain(here.history, record)
+
+
+async def _article(here: Service, record: Record) -> Safe:
+    running = here.runs.live.get(record.id)
+    if running is not None:
+        return article(record, list(running.log), {}, waiting=running.ticket.waiting)
+    log = [body for _, body in await here.history.events(record.id, limit=5_000)]
+    return article(record, log, follow_up.passages_of(log))
