@@ -62,9 +62,9 @@ def chunk(text: str, size: int = SIZE, overlap: int = 0, count: Counter = estima
         raise UsageError(f"pieces of {size} tokens with {overlap} repeated make no sense")
     units = _units(text, size, count)
     pieces: list[Chunk] = []
-    first = 0
+    first = following = 0
     while first < len(units):
-        last = _last(units, first, size)
+        last = _last(units, first, following, size)
         start, end = units[first].start, units[last].end
         pieces.append(Chunk(text[start:end], start, end, sum(unit.tokens for unit in units[first : last + 1])))
         following = last + 1
@@ -74,8 +74,8 @@ def chunk(text: str, size: int = SIZE, overlap: int = 0, count: Counter = estima
     return pieces
 
 
-def _last(units: Sequence[_Unit], first: int, size: int) -> int:
-    """The last unit of the piece that starts with `first`."""
+def _last(units: Sequence[_Unit], first: int, new: int, size: int) -> int:
+    """The last unit of the piece that starts with `first`; it reaches to the first `new` one at least."""
     tokens = units[first].tokens
     last = first
     while last + 1 < len(units) and tokens + units[last + 1].tokens <= size:
@@ -84,11 +84,11 @@ def _last(units: Sequence[_Unit], first: int, size: int) -> int:
     if last + 1 == len(units):
         return last
     end = last
-    while end > first and not units[end + 1].opens:  # back to where a paragraph ends, if that leaves enough
+    while end > new and not units[end + 1].opens:  # back to where a paragraph ends, if that leaves enough
         tokens -= units[end].tokens
         end -= 1
     last = end if units[end + 1].opens and tokens >= size * _FULL_ENOUGH else last
-    while last > first and units[last].heading:  # a heading belongs to what follows
+    while last > new and units[last].heading:  # a heading belongs to what follows
         last -= 1
     return last
 

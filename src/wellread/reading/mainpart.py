@@ -221,7 +221,8 @@ def _without_noise(blocks: list[Block]) -> list[Block]:
         if pointing and frame is not None and frame.linked * 4 > frame.words:
             continue
         pointing = points_away(block.text, block.words)
-        if not pointing and not _is_noise(block):
+        is_title = block.node.tag == "h1" and not kept  # it stands elsewhere; a later h1 is a heading like others
+        if not pointing and not is_title and not _is_noise(block):
             kept.append(block)
     while kept and kept[-1].node.tag in HEADINGS:
         kept.pop()
@@ -229,8 +230,10 @@ def _without_noise(blocks: list[Block]) -> list[Block]:
 
 
 def _is_noise(block: Block) -> bool:
-    if block.node.tag == "h1" or is_about_the_page(block.text, block.words):
-        return True  # an h1 is the title, which stands elsewhere
+    if is_about_the_page(block.text, block.words):
+        return True
+    if block.text.startswith(("http://", "https://")) and " " not in block.text:
+        return True
     if block.weight >= -1.5:
         return False
     needed = {"p": 3, "blockquote": 3, "li": 8}.get(block.node.tag)  # words of its own that make a sentence
