@@ -19,11 +19,11 @@ class EventStream(Response):
 
     media_type = "text/event-stream"
 
-    def __init__(self, chunks: AsyncGenerator[str, None], headers: dict[str, str] | None = None) -> None:
+    def __init__(self, chunks: AsyncGenerator[str, None], status_code: int = 200) -> None:
         self.chunks = chunks
-        self.status_code = 200
+        self.status_code = status_code
         self.background = None
-        self.init_headers({"Cache-Control": "no-store", "X-Accel-Buffering": "no", **(headers or {})})
+        self.init_headers({"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         sending = asyncio.create_task(self._send(send))
@@ -39,7 +39,7 @@ class EventStream(Response):
                 await sending
 
     async def _send(self, send: Send) -> None:
-        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         pinging = asyncio.create_task(_ping(send))
         try:
             async for chunk in self.chunks:

@@ -21,8 +21,9 @@ export function prepareSources() {
 export function openSource(article, number) {
   const source = article?.querySelector(`.source[data-number="${CSS.escape(number)}"]`);
   if (!source) return;
-  const shown = source.cloneNode(true);
-  shown.removeAttribute("id");
+  const shown = document.createElement("div");
+  shown.className = "source";
+  shown.append(...source.cloneNode(true).childNodes);
   shown.querySelector("details")?.setAttribute("open", "");
   const viewer = document.getElementById("viewer");
   document.getElementById("viewer-title").textContent = `Source ${number}`;
