@@ -1,0 +1,178 @@
+from __future__ import annotations
+
+import json
+import pickle
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from tests.index.embedders import WordEmbedder
+from tests.index.test_change import feed, numbered
+from tests.index.test_coarse import clustered
+from tests.index.test_search import PASSAGES
+
+from wellread.errors import DamagedFile, IndexFault
+from wellread.index.build import build
+from wellread.index.dataset import DatasetFeed, create, is_dataset
+from wellread.index.feed import EmbeddingFeed, streamed
+from wellread.index.published import PublishedFeed, mappings, plain_numbers
+from wellread.index.quantize import calibrate, to_bytes, to_codes
+from wellread.index.search import LocalIndex
+from wellread.types import Passage
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_an_index_from_a_data_set_is_the_index_from_its_inputs(tmp_path: Path) -> None:
+    passages = [*PASSAGES, *numbered(700)]
+    assert await create(tmp_path / "data", feed(passages), shard_rows=300) == 704
+    assert is_dataset(tmp_path / "data")
+    await build(tmp_path / "one", DatasetFeed(tmp_path / "data"))
+    await build(tmp_path / "two", feed(passages))
+    one, two = (LocalIndex.open(tmp_path / name).manifest for name in ("one", "two"))
+    assert (one.embedder, one.dimensions) == ("words-64", 64)
+    assert one.scale == pytest.approx(two.scale)
+    for name in ("texts.jsonl", "rows.i8", "codes.bin", "documents.tab"):
+        assert one.segments[0].files[name] == two.segments[0].files[name]
+
+
+async def test_shards_have_the_published_columns(tmp_path: Path) -> None:
+    await create(tmp_path, feed(PASSAGES))
+    table = pq.read_table(tmp_path / "part-00000.parquet")
+    assert {"_id", "title", "url", "text", "emb_ubinary", "emb_int8"} <= set(table.column_names)
+    assert len(table.column("emb_int8")[0]) == 64
+    assert len(table.column("emb_ubinary")[0]) == 8
+    about = json.loads(table.schema.metadata[b"wellread"])
+    assert about["embedder"] == "words-64"
+    assert len(about["scale"]) == 64
+
+
+class Killed(Exception):
+    pass
+
+
+async def test_finished_shards_are_never_done_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wellread.index.feed.SAMPLE", 256)
+    passages = numbered(1500)
+
+    def until(stop: int) -> Iterator[Passage]:
+        yield from passages[:stop]
+        raise Killed
+
+    with pytest.raises(Killed):
+        await create(tmp_path, EmbeddingFeed(lambda: streamed(until(1100)), WordEmbedder(), "numbers"), shard_rows=256)
+    shards = sorted(tmp_path.glob("*.parquet"))  # noqa: ASYNC240
+    kept = {path: path.stat().st_mtime_ns for path in shards}
+    assert len(kept) == 4
+    with pytest.raises(IndexFault, match="not complete"):
+        DatasetFeed(tmp_path)
+    (tmp_path / "part-00004.parquet.tmp").write_bytes(b"torn")
+    embedder = WordEmbedder()
+    assert await create(tmp_path, feed(passages, embedder), shard_rows=256) == 1500
+    assert sum(map(len, embedder.calls)) == 1500 - 4 * 256
+    assert all(path.stat().st_mtime_ns == when for path, when in kept.items())
+    await build(tmp_path / "index", DatasetFeed(tmp_path))
+    assert LocalIndex.open(tmp_path / "index").manifest.rows == 1500
+
+
+async def test_another_data_set_is_not_mixed_in(tmp_path: Path) -> None:
+    await create(tmp_path, feed(PASSAGES, origin="a"))
+    with pytest.raises(IndexFault, match="holds another data set"):
+        await create(tmp_path, feed(PASSAGES, origin="b"))
+    assert await create(tmp_path, feed(PASSAGES[:2], origin="b"), resume=False) == 2
+
+
+async def test_data_sets_of_others_need_an_embedder(tmp_path: Path) -> None:
+    rows = clustered(50, 64)
+    table = pa.table(
+        {
+            "_id": [str(n) for n in range(50)],
+            "title": ["t"] * 50,
+            "url": ["u"] * 50,
+            "text": [f"text {n}" for n in range(50)],
+            "emb_int8": to_bytes(rows, calibrate(rows)).tolist(),
+            "emb_ubinary": np.packbits(rows > 0, axis=1).tolist(),
+        }
+    )
+    pq.write_table(table, tmp_path / "x.parquet")
+    with pytest.raises(IndexFault, match="--embedder"):
+        DatasetFeed(tmp_path)
+    await build(tmp_path / "index", DatasetFeed(tmp_path, "some-model"))
+    index = LocalIndex.open(tmp_path / "index")
+    assert index.by_meaning(rows[7], 1)[0][0] == 7
+    assert len(index.passages("u")) == 50
+
+
+async def published(folder: Path, rows: int = 300) -> np.ndarray:
+    """The published layout in small, made with the libraries it was made with."""
+    import faiss
+    from sqlitedict import SqliteDict
+    from usearch.index import Index
+
+    vectors = clustered(rows, 64)
+    codes = faiss.IndexBinaryFlat(64)
+    codes.add(np.packbits(vectors > 0, axis=1))
+    faiss.write_index_binary(codes, str(folder / "faiss-ubinary.index"))
+    store = Index(ndim=64, metric="ip", dtype="i8")
+    store.add(np.arange(rows), to_bytes(vectors, calibrate(vectors)))
+    store.save(str(folder / "usearch-int8.index"))
+    with SqliteDict(str(folder / "document-url-mappings.sqlite"), autocommit=True) as urls:
+        for start in range(0, rows, 3):
+            urls[f"https://w.example/{start // 3}"] = list(range(start, min(start + 3, rows)))
+    pq.write_table(
+        pa.table(
+            {
+                "title": [f"Title {n // 3}" for n in range(rows)],
+                "url": [f"https://w.example/{n // 3}" for n in range(rows)],
+                "text": [f"Passage number {n}." for n in range(rows)],
+            }
+        ),
+        folder / "texts.parquet",
+    )
+    return vectors
+
+
+@pytest.mark.filterwarnings("ignore")
+async def test_the_published_layout_is_imported(tmp_path: Path) -> None:
+    vectors = await published(tmp_path)
+    await build(tmp_path / "index", PublishedFeed(tmp_path, str(tmp_path / "texts.parquet"), "mxbai"))
+    index = LocalIndex.open(tmp_path / "index")
+    assert index.manifest.rows == 300
+    assert [hit.text for hit in index.passages("https://w.example/5")] == [f"Passage number {n}." for n in (15, 16, 17)]
+    assert np.array_equal(index.segments[0].coarse.codes, to_codes(vectors))
+    for row in (0, 99, 299):
+        assert index.by_meaning(vectors[row], 1)[0][0] == row
+    short = pq.read_table(tmp_path / "texts.parquet").slice(0, 100)
+    pq.write_table(short, tmp_path / "short.parquet")
+    with pytest.raises(IndexFault, match="has 100 rows, the published index 300"):
+        await build(tmp_path / "other", PublishedFeed(tmp_path, str(tmp_path / "short.parquet"), "mxbai"))
+
+
+class Evil:
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        import os
+
+        return os.system, ("touch evil",)
+
+
+@pytest.mark.parametrize("value", [Evil(), {"a": 1}, ["x"], [1.5], [True], "text"])
+def test_pickles_give_row_numbers_or_nothing(value: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DamagedFile, match="something else than row numbers"):
+        plain_numbers(pickle.dumps(value), tmp_path)
+    assert plain_numbers(pickle.dumps([1, 2, 10**12]), tmp_path) == [1, 2, 10**12]
+    assert not (tmp_path / "evil").exists()
+
+
+def test_a_mapping_that_is_none(tmp_path: Path) -> None:
+    (tmp_path / "m.sqlite").write_bytes(b"not a database at all, " * 100)
+    with pytest.raises(DamagedFile, match="cannot be read"):
+        list(mappings(tmp_path / "m.sqlite"))
+    connection = sqlite3.connect(tmp_path / "empty.sqlite")
+    connection.close()
+    with pytest.raises(DamagedFile, match="cannot be read"):
+        list(mappings(tmp_path / "empty.sqlite"))

@@ -1,0 +1,190 @@
+from __future__ import annotations
+
+import gzip
+import json
+from itertools import pairwise
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wellread.errors import IndexFault, ReadError, UsageError
+from wellread.index.inputs import Columns, Reading, origin, passages
+from wellread.index.split import Splitting, count_tokens, split
+from wellread.types import Page, Passage
+
+pytestmark = pytest.mark.anyio
+
+
+async def read(*inputs: object, how: Reading | None = None) -> list[Passage]:
+    return [passage async for passage in passages([str(item) for item in inputs], how or Reading())]
+
+
+def json_lines(path: Path, *rows: object) -> Path:
+    opener = gzip.open if path.suffix == ".gz" else open
+    with opener(path, "wt", encoding="utf-8") as out:
+        out.writelines(json.dumps(row) + "\n" for row in rows)
+    return path
+
+
+@pytest.mark.parametrize("name", ["c.jsonl", "c.jsonl.gz"])
+async def test_json_lines(tmp_path: Path, name: str) -> None:
+    path = json_lines(
+        tmp_path / name,
+        {"id": "a", "title": "A", "text": "Short."},
+        {"_id": 7, "title": "B", "text": "word " * 400, "url": "u", "links": ["A"]},
+    )
+    found = await read(path)
+    assert found[0] == Passage("a", "Short.", "A", document="a")
+    assert [p.id for p in found[1:]] == ["7#0", "7#1"]
+    assert {(p.document, p.title, p.url, p.links) for p in found[1:]} == {("u", "B", "u", ("A",))}
+    assert all(count_tokens(p.text) <= 250 for p in found)
+
+
+async def test_columns_can_have_other_names(tmp_path: Path) -> None:
+    path = json_lines(tmp_path / "c.jsonl", {"key": "k", "headline": "H", "body": "B"})
+    found = await read(path, how=Reading(columns=Columns(id="key", title="headline", text="body")))
+    assert found == [Passage("k", "B", "H", document="k")]
+    with pytest.raises(IndexFault, match=r"row 0 has no text in 'text'; its columns are: key, headline, body"):
+        await read(path)
+
+
+async def test_parquet_in_the_published_layout(tmp_path: Path) -> None:
+    rows = {"_id": ["1", "2"], "url": ["u", "u"], "title": ["T", "T"], "text": ["one", "two"], "emb": [[0.1], [0.2]]}
+    pq.write_table(pa.table(rows), tmp_path / "x.parquet")
+    found = await read(tmp_path / "x.parquet")
+    assert [(p.id, p.document, p.text) for p in found] == [("1", "u", "one"), ("2", "u", "two")]
+
+
+async def test_a_folder_of_files(tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "b.md").write_text("# Title B\n\nSome *text* here.")
+    (tmp_path / "deep" / "a.txt").write_text("Plain words.")
+    (tmp_path / ".hidden.txt").write_text("not this")
+    (tmp_path / "x.bin").write_bytes(bytes(range(256)) * 20)
+    unreadable: list[str] = []
+    found = await read(tmp_path, how=Reading(unreadable=unreadable))
+    assert [p.id for p in found] == ["b.md#0", "deep/a.txt#0"]
+    assert found[0].title == "Title B"
+    assert len(unreadable) == 1
+    with pytest.raises(ReadError):
+        await read(tmp_path)
+
+
+class Pages:
+    async def read(self, url: str) -> Page:
+        if "bad" in url:
+            raise ReadError(url, "gone")
+        return Page(url, "A page", ("First paragraph.", "Second paragraph."), published="2024-05-06")
+
+
+async def test_pages_and_lists_of_them(tmp_path: Path) -> None:
+    (tmp_path / "list.urls").write_text("https://a.example/1\nhttps://a.example/bad\nhttps://a.example/2\n")
+    unreadable: list[str] = []
+    found = await read("https://a.example/0", tmp_path / "list.urls", how=Reading(pages=Pages(), unreadable=unreadable))
+    assert [p.document for p in found] == [f"https://a.example/{n}" for n in (0, 1, 2)]
+    assert found[0].text == "First paragraph.\n\nSecond paragraph."
+    assert found[0].published == "2024-05-06"
+    assert unreadable == ["https://a.example/bad: gone"]
+    with pytest.raises(UsageError, match="cannot be read here"):
+        await read("https://a.example/0")
+
+
+async def test_a_zim_file(tmp_path: Path) -> None:
+    writer = pytest.importorskip("libzim.writer")
+
+    class Item(writer.Item):
+        def __init__(self, path: str, title: str, html: str) -> None:
+            super().__init__()
+            self.parts = (path, title, html)
+
+        def get_path(self) -> str:
+            return self.parts[0]
+
+        def get_title(self) -> str:
+            return self.parts[1]
+
+        def get_mimetype(self) -> str:
+            return "text/html"
+
+        def get_contentprovider(self) -> object:
+            return writer.StringProvider(self.parts[2])
+
+        def get_hints(self) -> dict[object, int]:
+            return {writer.Hint.FRONT_ARTICLE: True}
+
+    html = (
+        "<html><body><article><h1>Titan</h1><p>"
+        + "Titan is the largest moon of Saturn and has lakes. " * 4
+        + "</p></article></body></html>"
+    )
+    with writer.Creator(tmp_path / "x.zim") as creator:
+        creator.add_item(Item("Titan", "Titan (moon)", html))
+        creator.add_redirection("Saturn_VI", "Titan", "Titan", {})
+    found = await read(tmp_path / "x.zim")
+    assert [(p.id, p.title, p.document) for p in found] == [("Titan#0", "Titan (moon)", "Titan")]
+    assert "largest moon" in found[0].text
+    (tmp_path / "y.zim").write_bytes(b"nothing")
+    with pytest.raises(IndexFault, match=r"y\.zim cannot be read"):
+        await read(tmp_path / "y.zim")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.jsonl", b"{", "line 1 is not a JSON object"),
+        ("a.jsonl", b"[1]\n", "line 1 is not a JSON object"),
+        ("a.jsonl", b'{"id": "x", "text": "  "}', "empty text"),
+        ("a.jsonl", b"\xff\xfe\x00", "cannot be read"),
+        ("a.jsonl.gz", b"plain", "cannot be read"),
+        ("a.parquet", b"plain", "cannot be read"),
+    ],
+)
+async def test_broken_tables_say_where(tmp_path: Path, name: str, content: bytes, message: str) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(IndexFault, match=message):
+        await read(tmp_path / name)
+
+
+async def test_what_is_missing_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="does not exist"):
+        await read(tmp_path / "no")
+
+
+def test_origin_changes_with_the_input(tmp_path: Path) -> None:
+    path = json_lines(tmp_path / "a.jsonl", {"id": "a"})
+    before = origin([str(path)], Reading())
+    json_lines(path, {"id": "a"}, {"id": "b"})
+    assert origin([str(path)], Reading()) != before
+    assert origin([str(path)], Reading(Splitting(100))) != origin([str(path)], Reading())
+
+
+def test_splitting_keeps_paragraphs_then_sentences() -> None:
+    paragraph = "One two three four five. Six seven eight nine ten."
+    assert split([paragraph, paragraph], Splitting(30)) == [f"{paragraph}\n\n{paragraph}"]
+    assert split([paragraph, paragraph], Splitting(15)) == [paragraph, paragraph]
+    assert split([paragraph], Splitting(7)) == ["One two three four five.", "Six seven eight nine ten."]
+    assert split([paragraph], Splitting(0)) == [paragraph]
+    assert split(["", "  "], Splitting(10)) == []
+
+
+def test_overlap_repeats_whole_sentences() -> None:
+    text = " ".join(f"Sentence {n} ends here." for n in range(10))
+    parts = split([text], Splitting(12, overlap=5))
+    assert all(a.split(". ")[-1].rstrip(".") in b for a, b in pairwise(parts))
+
+
+@given(st.lists(st.text(st.sampled_from("ab .!\n東京é"), max_size=300), max_size=6), st.integers(1, 40))
+def test_nothing_is_lost_and_nothing_too_long(paragraphs: list[str], tokens: int) -> None:
+    parts = split(paragraphs, Splitting(tokens))
+    assert all(0 < count_tokens(part) <= tokens for part in parts)
+    assert "".join("".join(parts).split()) == "".join("".join(paragraphs).split())
+
+
+@pytest.mark.parametrize("values", [(-1, 0), (10, 10), (10, -1)])
+def test_senseless_splitting(values: tuple[int, int]) -> None:
+    with pytest.raises(ValueError, match="overlap"):
+        Splitting(*values)

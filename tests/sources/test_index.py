@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from tests.index.embedders import WordEmbedder
+from tests.index.test_change import feed
+from tests.index.test_search import PASSAGES, make
+
+from wellread.errors import IndexFault, UsageError
+from wellread.index.change import add, remove
+from wellread.sources.index import IndexSource, Options, from_spec, library
+from wellread.types import Passage, Query, Spec
+
+pytestmark = pytest.mark.anyio
+
+
+class WordCount:
+    """Ranks by how many of the question's words a passage holds."""
+
+    async def rerank(self, question: str, passages: Sequence[Passage]) -> Sequence[float]:
+        wanted = set(question.lower().split())
+        return [float(len(wanted & set(passage.text.lower().replace(".", "").split()))) for passage in passages]
+
+
+class Kit:
+    def __init__(self) -> None:
+        self.asked: list[str | None] = []
+
+    def embedder(self, spec: str | None = None) -> WordEmbedder:
+        self.asked.append(spec)
+        return WordEmbedder(name=spec or "words-64")
+
+    def reranker(self, spec: str | None = None) -> WordCount:
+        return WordCount()
+
+
+def source(folder: Path, **options: str) -> IndexSource:
+    return from_spec(Spec("index", str(folder), options), Kit())  # type: ignore[arg-type]
+
+
+async def test_hits_carry_text_document_links_and_source(tmp_path: Path) -> None:
+    await make(tmp_path)
+    found = await source(tmp_path).search(Query("largest moon of Saturn", 2))
+    assert len(found) == 2
+    assert (found[0].id, found[0].document, found[0].links) == ("titan#0", "titan", ("Saturn",))
+    assert found[0].source == f"index:{tmp_path}"
+    assert found[0].text == PASSAGES[0].text
+
+
+async def test_cross_references_and_whole_documents(tmp_path: Path) -> None:
+    await make(tmp_path)
+    index = source(tmp_path)
+    assert [hit.id for hit in await index.find_title("saturn")] == ["saturn#0", "saturn#1"]
+    assert [hit.source for hit in await index.passages("mars")] == [f"index:{tmp_path}"]
+    await index.aclose()
+
+
+async def test_a_change_is_seen_at_once(tmp_path: Path) -> None:
+    await make(tmp_path)
+    index = source(tmp_path)
+    assert [hit.id for hit in await index.search(Query("pluto", 10, None)) if hit.id == "pluto#0"] == []
+    await add(tmp_path, feed([Passage("pluto#0", "Pluto is far.", "Pluto", document="pluto")]))
+    assert (await index.search(Query("pluto", 1)))[0].id == "pluto#0"
+    remove(tmp_path, ["pluto"])
+    assert all(hit.id != "pluto#0" for hit in await index.search(Query("pluto", 10)))
+
+
+async def test_reranking_adds_related_passages(tmp_path: Path) -> None:
+    await make(tmp_path)
+    plain = await source(tmp_path, rerank="true", top_k_nodes="1", top_k_related_nodes="0").search(Query("bright rings", 5))
+    assert [hit.id for hit in plain] == ["saturn#0"]
+    more = await source(tmp_path, rerank="true", top_k_nodes="1").search(Query("bright rings", 5))
+    assert [hit.id for hit in more] == ["saturn#0", "saturn#1"]
+    none = await source(tmp_path, rerank="true", top_k_nodes="1", top_k_related_documents="0").search(Query("bright rings", 5))
+    assert [hit.id for hit in none] == ["saturn#0"]
+
+
+async def test_two_steps_reach_what_the_first_passages_name(tmp_path: Path) -> None:
+    passages = [
+        Passage("film", "The film Arrow was directed by Jane Quill.", "Arrow", links=("Jane Quill",)),
+        Passage("jane", "Jane Quill was born in Lisbon.", "Jane Quill"),
+        *[Passage(f"x{n}", f"The director of film number {n} was not born yet.", f"Film {n}") for n in range(30)],
+    ]
+    await make(tmp_path, passages)
+    question = Query("Where was the director of the film Arrow born?", 40)
+    place: dict[str, int] = {}
+    for hops in ("1", "2"):
+        found = [hit.id for hit in await source(tmp_path, hops=hops).search(question)]
+        assert found[0] == "film"
+        place[hops] = found.index("jane")
+    assert place["2"] < place["1"]
+
+
+async def test_words_or_meaning_alone_and_rank_fusion(tmp_path: Path) -> None:
+    await make(tmp_path)
+    kit = Kit()
+    alone = from_spec(Spec("index", str(tmp_path), {"meaning": "off"}), kit)  # type: ignore[arg-type]
+    assert (await alone.search(Query("rust", 5)))[0].id == "mars#0"
+    assert kit.asked == []
+    assert (await source(tmp_path, words="off").search(Query("red rust", 1)))[0].id == "mars#0"
+    ranks = await source(tmp_path, fusion="ranks").search(Query("red rust", 1))
+    assert ranks[0].score == pytest.approx(1.0)
+
+
+async def test_a_local_embedder_is_remembered_and_another_refused(tmp_path: Path) -> None:
+    from wellread.index.build import build
+
+    await build(tmp_path / "local", feed(PASSAGES, WordEmbedder(name="onnx:some/model")))
+    kit = Kit()
+    await from_spec(Spec("index", str(tmp_path / "local")), kit).search(Query("moon"))  # type: ignore[arg-type]
+    assert kit.asked[-1] == "onnx:some/model"
+    await build(tmp_path / "far", feed(PASSAGES, WordEmbedder(name="openai:m@http://far.example")))
+    with pytest.raises(IndexFault, match=r"built with the embedder openai:m@http://far\.example"):
+        await source(tmp_path / "far").search(Query("moon"))
+    assert await source(tmp_path / "far", embedder="openai:m@http://far.example").search(Query("moon"))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"mode": "magic"},
+        {"top_k": "3"},
+        {"hops": "0"},
+        {"similarity_search_rescore_multiplier": "x"},
+        {"top_k_related_nodes": "-1"},
+        {"words": "off", "meaning": "off"},
+    ],
+)
+def test_senseless_options(options: dict[str, str]) -> None:
+    with pytest.raises(UsageError):
+        source(Path("anywhere"), **options)
+
+
+def test_defaults_are_those_of_the_recipe() -> None:
+    o = Options()
+    assert (o.similarity_search_top_k_nodes, o.similarity_search_rescore_multiplier) == (100, 4)
+    assert (o.top_k_nodes, o.top_k_related_documents, o.top_k_related_nodes) == (10, 1, 3)
+
+
+async def test_needs_a_folder_that_is_an_index(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="index:PATH"):
+        from_spec(Spec("index"), Kit())  # type: ignore[arg-type]
+    with pytest.raises(IndexFault, match="is not an index"):
+        await source(tmp_path).search(Query("x"))
+    assert library(Spec("library"), Kit()).name == "library"  # type: ignore[arg-type]
