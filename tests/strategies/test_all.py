@@ -224,3 +224,32 @@ async def test_retrieval_alone_through_the_engine() -> None:
     assert found.queries == ("Oppenheimer",)
     assert FACT in found.information
     assert len(found.hits) == 3
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+async def test_leaving_a_run_closes_its_connections(recipe: Any) -> None:
+    """Over a real client: a model that has begun to speak and goes on for ever."""
+    from tests.wire import openai
+    from tests.wire.server import WireServer, left_over
+
+    endless = openai.said("Well", *[piece for n in range(200) for piece in (0.05, f" and {n}")])
+    before = asyncio.all_tasks()
+    async with WireServer(openai.chat(lambda asked: endless)) as server:
+        settings = Settings(model=f"openai:m@{server.url}/v1")
+        async with Engine(settings, source=Shelf(HITS)) as engine:
+            params = PARAMS.get(recipe.name, {})
+            stream = engine.stream(QUESTION, strategy=recipe.name, params=params)
+            task = asyncio.create_task(_drain(stream))
+            await server.asked(1, seconds=60)  # the first use imports the client
+            await asyncio.sleep(0.1)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            await server.idle()
+            assert server.left >= 1
+        assert left_over(before) == set()
+
+
+async def _drain(stream: Any) -> None:
+    async with aclosing(stream):
+        async for _ in stream:
+            pass

@@ -328,3 +328,21 @@ async def test_roles_have_their_own_models() -> None:
     assert [len(strong.prompts), len(cheap.prompts), len(bench.scripted.prompts)] == [1, 2, 0]
     assert strong.prompts[0].temperature == 0.3
     assert bench.of(events.ModelCalled)[-1].model == "strong"
+
+
+async def test_when_no_searches_are_left_the_tag_for_the_notes_is_already_written() -> None:
+    bench = films(
+        "<search_query>Oppenheimer</search_query>", "Released on July 21, 2023. [1]</information>", "On July 21, 2023. [1]"
+    )
+    answer = await bench.ask(Iterative, MOVIES, **TEXT, max_searches=1)
+    assert bench.scripted.prompts[1].messages[-1].text.endswith("<information>")
+    assert "Released on July 21, 2023. [1]" in bench.prompt(-1)
+    assert answer.outcome == "answered"
+    plain = films(
+        "<search_query>Oppenheimer</search_query>",
+        "<information>Released on July 21, 2023. [1]</information>",
+        "On July 21, 2023. [1]",
+        model_options={"capabilities": Capabilities()},
+    )
+    await plain.ask(Iterative, MOVIES, max_searches=1)
+    assert not plain.scripted.prompts[1].messages[-1].text.endswith("<information>")

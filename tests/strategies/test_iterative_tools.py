@@ -111,3 +111,31 @@ async def test_a_small_window_leaves_out_the_oldest_results() -> None:
     bench = Bench(say, source=Shelf(hits), model_options={"capabilities": Capabilities(window, tools=True)})  # pyright: ignore[reportArgumentType]
     await bench.ask(Iterative, MOVIES, max_tokens=600)
     assert any("left out" in notice.message for notice in bench.of(events.Notice))
+
+
+async def test_searches_of_one_turn_run_at_the_same_time() -> None:
+    bench = films(calls("Oppenheimer film", "Margaret God", "Pottery"), INFORMATION, ANSWER)
+    bench.source.delay = 0.1
+    answer = await bench.ask(Iterative, MOVIES)
+    assert len(bench.source.asked) == 3
+    assert answer.seconds < 0.25
+
+
+async def test_a_model_with_tools_may_ask_in_text() -> None:
+    bench = films("<search_query>Oppenheimer film</search_query>", INFORMATION, ANSWER)
+    answer = await bench.ask(Iterative, MOVIES)
+    assert [query.text for query in bench.source.asked] == ["Oppenheimer film"]
+    assert answer.outcome == "answered"
+
+
+async def test_calls_after_the_last_search_come_to_an_end() -> None:
+    bench = films()
+    bench.scripted.script = lambda prompt: (
+        Completion("", tool_calls=calls(f"Oppenheimer {len(bench.scripted.prompts)}").tool_calls, output_tokens=1)
+        if prompt.tools
+        else ANSWER
+    )
+    answer = await bench.ask(Iterative, MOVIES, max_searches=2)
+    assert len(bench.source.asked) == 2
+    assert len(bench.scripted.prompts) < 8
+    assert answer.outcome == "answered"

@@ -28,6 +28,7 @@ def extractive(run: Run) -> str:
     if best and best[0][0] > 0:
         best = [item for item in best if item[0] > best[0][0] / 3]
     else:  # nothing shares a word with the question, perhaps for its language: how the best passages begin
-        best = [item for item in found if item[2] == min(start for _, n, start, _ in found if n == item[1])][:2]
+        firsts = {item[1]: item for item in reversed(found)}
+        best = [firsts[number] for number in sorted(firsts)][:2]
     ordered = sorted(best, key=lambda item: (item[1], item[2]))
     return " ".join(f"{sentence} [{number}]" for _, number, _, sentence in ordered)

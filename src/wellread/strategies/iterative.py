@@ -18,7 +18,7 @@ that fails the answer is written from the passages. Models with tool calls of th
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -34,12 +34,14 @@ from wellread.strategies.followup import stand_alone
 from wellread.strategies.roles import Roles
 from wellread.strategies.study import Study
 from wellread.strategies.toolcalls import Conversation
-from wellread.strategies.transcript import Transcript, make_room
+from wellread.strategies.transcript import Talk, Transcript, make_room
 from wellread.types import Completion, Hit, Message, Passage, Prompt
 
 _TAG = "search_query"
 _STOP = "</search_query>"
+_NOTES = "<information>"
 _REMINDERS = 2
+_EMPTY = "That search was empty. Write a query between the tags."
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ class Iterative:
         self.params = params
 
     async def stream(self, run: Run) -> AsyncIterator[Event]:
-        study = Study(run.question)
+        study = self._study(run)
         spent: BudgetExhausted | None = None
         try:
             study.question = await stand_alone(run, self.params)
@@ -89,7 +91,7 @@ class Iterative:
 
     async def retrieve(self, run: Run) -> Retrieval:
         """The retrieval half by itself. A budget that runs out ends it with what there is."""
-        study = Study(run.question)
+        study = self._study(run)
         try:
             study.question = await stand_alone(run, self.params)
             await self._research(run, study)
@@ -97,6 +99,9 @@ class Iterative:
             run.emit(Exhausted(problem.limit))
         passages = dict(run.passages)
         return Retrieval(tuple(study.hits), passages, tuple(study.queries), study.information or "", study.transcript)
+
+    def _study(self, run: Run) -> Study:
+        return Study(run.question, self.params.max_searches, self.params.results_per_search, self.params.max_page_tokens)
 
     def _brief(self, run: Run, study: Study) -> Brief:
         params = self.params
@@ -128,44 +133,46 @@ class Iterative:
             await self._with_text(run, study, model)
 
     async def _with_text(self, run: Run, study: Study, model: Model) -> None:
-        transcript = Transcript(self._opening(run, study, "iterative"), model.capabilities.continues)
-        left, reminders = self.params.max_tokens, _REMINDERS
-        while left > 0 and make_room(run, model, transcript, left):
-            prompt = Prompt(transcript.messages(), (_STOP,), left, self.params.temperature)
+        talk = Transcript(self._opening(run, study, "iterative"), model.capabilities.continues)
+        left, reminders, opened = self.params.max_tokens, _REMINDERS, ""
+        while left > 0 and make_room(run, model, talk, left):
+            prompt = Prompt(talk.messages(), (_STOP,), left, self.params.temperature)
             completion = await run.complete(prompt, role="search", model=model)
             left -= generated(model, completion)
             said = tags.until_closed(completion.text + (_STOP if completion.stopped_at == _STOP else ""), _TAG)
-            transcript.say(said)
-            study.note(run, said)
-            study.transcript = transcript.text
+            talk.say(said)
+            study.note(run, opened + said)
+            study.transcript = talk.text
             study.refused = completion.finish == "refusal"
             query = tags.query(said, _TAG)
-            if study.refused or (query is None and self._done(run, study)):
+            if study.refused or (query is None and study.done):
                 return
-            if (shown := await self._reply(run, study, model, transcript, query, left)) is None:
-                if not reminders:
-                    return
+            if query is None:
+                query = self._own_query(run, study)
+            if query and not study.used_up:
+                shown = await self._look_up(run, study, model, talk, [query], left)
+            elif reminders:
                 reminders -= 1
-                shown = self._reminder(study, query)
-            transcript.show(shown)
-            study.transcript = transcript.text
+                shown = _EMPTY if query == "" else study.reminder()
+            else:
+                return
+            talk.show(shown)
+            opened = self._open_notes(study, talk)
+            study.transcript = talk.text
 
-    async def _reply(
-        self, run: Run, study: Study, model: Model, transcript: Transcript, query: str | None, left: int
-    ) -> str | None:
-        """Results for the query the model wrote, or for the question when it never searched; else None."""
-        if len(study.queries) >= self.params.max_searches:
+    def _open_notes(self, study: Study, talk: Transcript) -> str:
+        """A model that continues its own words finds the tag for its notes already written when it must write them."""
+        if not talk.continues or not study.used_up:
+            return ""
+        talk.say(_NOTES)
+        return _NOTES
+
+    def _own_query(self, run: Run, study: Study) -> str | None:
+        """The question itself, for a model that ends without having searched."""
+        if study.queries or study.used_up:
             return None
-        if not query and not study.queries and query is None:
-            run.emit(Decided("search for the question itself", "the model had not searched"))
-            query = study.question
-        if not query:
-            return None
-        space = context.room(model, transcript.messages(), context.reserve(model, left))
-        shown = await self._look_up(run, study, model, query, space)
-        if len(study.queries) >= self.params.max_searches:
-            shown += "\n" + render("iterative-information", why="No searches are left.")
-        return shown
+        run.emit(Decided("search for the question itself", "the model had not searched"))
+        return study.question
 
     async def _with_tools(self, run: Run, study: Study, model: Model) -> None:
         talk = Conversation(self._opening(run, study, "iterative-tools"), study.question, run.source.hint)
@@ -178,45 +185,29 @@ class Iterative:
             study.note(run, completion.text)
             study.transcript = talk.text
             study.refused = completion.finish == "refusal"
-            if study.refused or (not completion.tool_calls and self._done(run, study)):
+            calls = completion.tool_calls
+            if study.refused or (not calls and study.done):
                 return
-            if completion.tool_calls:
+            # A model that was taught the text protocol may use that instead.
+            query = None if calls else tags.query(completion.text, _TAG) or self._own_query(run, study)
+            before = len(study.queries)
+            if calls:
                 space = context.room(model, talk.messages(), context.reserve(model, left))
-                share = space and space // len(completion.tool_calls)
-                for call in completion.tool_calls:
-                    talk.show(call, await self._answer_call(run, study, model, talk.query(call), share))
-            elif not study.queries and self.params.max_searches:
-                run.emit(Decided("search for the question itself", "the model had not searched"))
-                talk.add(await self._look_up(run, study, model, study.question, context.room(model, talk.messages(), left)))
+                talk.show(calls, await study.look_up(run, model, [talk.query(call) for call in calls], space))
+            elif query and not study.used_up:
+                talk.add(await self._look_up(run, study, model, talk, [query], left))
             elif reminders:
-                reminders -= 1
-                talk.add(self._reminder(study, None))
-            else:
-                return
+                talk.add(study.reminder())
             study.transcript = talk.text
+            if len(study.queries) == before:  # a step without a search: only so many of these
+                reminders -= 1
+                if reminders < 0:
+                    return
 
-    async def _answer_call(self, run: Run, study: Study, model: Model, query: str | None, space: int | None) -> str:
-        if query is None:
-            return "There is only one tool, search, and it needs a query."
-        if len(study.queries) >= self.params.max_searches:
-            return render("iterative-information", why="No searches are left.")
-        return await self._look_up(run, study, model, query, space)
-
-    async def _look_up(self, run: Run, study: Study, model: Model, query: str, space: int | None) -> str:
-        params = self.params
-        return await study.look_up(
-            run, model, query, results=params.results_per_search, page_tokens=params.max_page_tokens, space=space
-        )
-
-    def _done(self, run: Run, study: Study) -> bool:
-        """Whether the model has ended its research, having done some."""
-        return study.information is not None and bool(study.queries or not self.params.max_searches)
-
-    def _reminder(self, study: Study, query: str | None) -> str:
-        if query == "":
-            return "That search was empty. Write a query between the tags."
-        used_up = len(study.queries) >= self.params.max_searches
-        return render("iterative-information", why="No searches are left." if used_up else "You have stopped.")
+    async def _look_up(self, run: Run, study: Study, model: Model, talk: Talk, asked: Sequence[str], left: int) -> str:
+        space = context.room(model, talk.messages(), context.reserve(model, left))
+        shown = await study.look_up(run, model, asked, space)
+        return "\n".join([*shown, study.reminder()] if study.used_up else shown)
 
     def _opening(self, run: Run, study: Study, name: str) -> tuple[Message, ...]:
         given = "\n\n".join(filter(None, (getattr(run.source, "examples", ""), self.params.examples)))

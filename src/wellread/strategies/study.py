@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
 
 from wellread.citations import markers
 from wellread.events import Decided, Thought
+from wellread.prompts.render import render
 from wellread.protocols import Model
 from wellread.run import Run
 from wellread.strategies import context, lookup, tags
@@ -13,20 +15,35 @@ from wellread.strategies.attribution import attributed
 from wellread.types import Hit, Passage
 
 _SPARE = 2  # hits beyond those shown, in case pages fail to load
+_AROUND = 40  # tokens of tags and title around a page
 _NOTHING = "<search_results>\nNothing was found. Try other or fewer words.\n</search_results>"
 _AGAIN = "<search_results>\nYou have searched for exactly that before; its results are above. Use other words.\n</search_results>"
+_NO_QUERY = "There is only one tool, search, and it needs a query."
 
 
 @dataclass(slots=True)
 class Study:
-    """The notes of one retrieval. Mutable and private to one run."""
+    """The notes of one retrieval, and its limits. Mutable and private to one run."""
 
     question: str
+    max_searches: int
+    results: int
+    page_tokens: int | None
     information: str | None = None
     refused: bool = False
     hits: list[Hit] = field(default_factory=list[Hit])
     queries: list[str] = field(default_factory=list[str])
     transcript: str = ""
+
+    @property
+    def used_up(self) -> bool:
+        """Whether no searches are left."""
+        return len(self.queries) >= self.max_searches
+
+    @property
+    def done(self) -> bool:
+        """Whether the model has ended its research, having done some."""
+        return self.information is not None and bool(self.queries or not self.max_searches)
 
     def note(self, run: Run, said: str) -> None:
         """Take down what the model has said: its deliberation, and the information if there is some."""
@@ -37,22 +54,44 @@ class Study:
             self.information = information
             run.emit(Thought("information", information))
 
-    async def look_up(
-        self, run: Run, model: Model, query: str, *, results: int, page_tokens: int | None, space: int | None
-    ) -> str:
-        """Search, and the results as the model is shown them."""
-        if query.casefold() in (earlier.casefold() for earlier in self.queries):
-            self.queries.append(query)
-            return _AGAIN
-        self.queries.append(query)
-        found = await run.search(query, limit=results + _SPARE)
-        self.hits.extend(found[:results])
-        loaded = await lookup.passages(run, found, results)
-        return self._results(run, model, loaded, _least(page_tokens, space and space // max(1, len(loaded)) - 40))
+    def reminder(self) -> str:
+        """What a model is told that has stopped without its notes, or that may not search any more."""
+        return render("iterative-information", why="No searches are left." if self.used_up else "You have stopped.")
 
-    def _results(self, run: Run, model: Model, loaded: list[Passage], tokens: int | None) -> str:
+    async def look_up(self, run: Run, model: Model, asked: Sequence[str | None], space: int | None) -> list[str]:
+        """What is shown for each query: results, or why there are none. Searches run at the same time."""
+        allowed = [query for query in asked if query][: max(0, self.max_searches - len(self.queries))]
+        loaded = await self._search_all(run, allowed)
+        shown: list[str] = []
+        for query in asked:
+            if not query:
+                shown.append(_NO_QUERY)
+            elif loaded:
+                shown.append(self._shown(run, model, loaded.pop(0), space and space // len(allowed)))
+            else:
+                shown.append(self.reminder())
+        return shown
+
+    async def _search_all(self, run: Run, queries: Sequence[str]) -> list[list[Passage] | None]:
+        """Passages for each query; None for one that was asked before."""
+        jobs: list[Awaitable[list[Passage] | None]] = []
+        for query in queries:
+            again = query.casefold() in (earlier.casefold() for earlier in self.queries)
+            self.queries.append(query)
+            jobs.append(_nothing_new() if again else self._search(run, query))
+        return await run.gather(jobs) if len(jobs) > 1 else [await job for job in jobs]
+
+    async def _search(self, run: Run, query: str) -> list[Passage]:
+        found = await run.search(query, limit=self.results + _SPARE)
+        self.hits.extend(found[: self.results])
+        return await lookup.passages(run, found, self.results)
+
+    def _shown(self, run: Run, model: Model, loaded: list[Passage] | None, space: int | None) -> str:
+        """Numbered items with title and content, each page cut to what it may take."""
         if not loaded:
-            return _NOTHING
+            return _AGAIN if loaded is None else _NOTHING
+        share = None if space is None else max(0, space // len(loaded) - _AROUND)
+        tokens = min((limit for limit in (self.page_tokens, share) if limit is not None), default=None)
         items: list[str] = []
         for passage in loaded:
             known = any(passage.id == earlier.id for earlier in run.passages.values())
@@ -74,14 +113,13 @@ class Study:
         return [context.numbered(run, number, passage) for number, passage in run.passages.items()]
 
 
+async def _nothing_new() -> None:
+    return None
+
+
 def _with_numbers(run: Run, information: str) -> str:
     """Notes whose sentences carry numbers; missing ones are added where a passage has the words. Else ""."""
     if any(number in run.passages for marker in markers(information) for number in marker.numbers):
         return information
     marked = attributed(information, run.passages)
     return marked if marked != information else ""
-
-
-def _least(*values: int | None) -> int | None:
-    known = [max(0, value) for value in values if value is not None]
-    return min(known) if known else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from wellread.types import Completion, Message, Tool, ToolCall
@@ -38,8 +39,9 @@ class Conversation:
     def say(self, completion: Completion) -> None:
         self._turns.append(Message("assistant", completion.text, tool_calls=completion.tool_calls))
 
-    def show(self, call: ToolCall, text: str) -> None:
-        self._turns.append(Message("tool", text, tool_call_id=call.id, tool_name=call.name))
+    def show(self, calls: Sequence[ToolCall], texts: Sequence[str]) -> None:
+        for call, text in zip(calls, texts, strict=True):
+            self._turns.append(Message("tool", text, tool_call_id=call.id, tool_name=call.name))
 
     def add(self, text: str) -> None:
         self._turns.append(Message("user", text))
