@@ -36,7 +36,7 @@ def passages_of(log: Sequence[str]) -> dict[int, Passage]:
         if body.startswith('{"event": "numbered"'):
             event: dict[str, Any] = json.loads(body)
             kept: dict[str, Any] = event["passage"]
-            values = {name: kept.get(name) for name in _NAMES}
+            values: dict[str, Any] = {name: kept.get(name) for name in _NAMES}
             found[int(event["number"])] = Passage(**values, links=tuple(kept.get("links") or ()))
     return found
 

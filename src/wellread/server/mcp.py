@@ -5,9 +5,9 @@ Cancelling a call cancels the handler, which closes the run's stream: the work s
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing, asynccontextmanager
-from typing import TYPE_CHECKING, Annotated, Any, Protocol, cast
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 from pydantic import Field
 from starlette.routing import Route
@@ -74,7 +74,7 @@ class McpEndpoint:
         return Route("/mcp", endpoint=self, include_in_schema=False)
 
     @asynccontextmanager
-    async def running(self, service: Service) -> AsyncIterator[None]:
+    async def running(self, service: Service) -> AsyncGenerator[None, None]:
         from mcp.server.transport_security import TransportSecuritySettings
 
         server = build(Shared(service))
@@ -208,6 +208,6 @@ def told(event: events.Event) -> str:
         case events.Rewritten(query=query):
             return f"asking instead: {query}"
         case events.Thought(kind=kind):
-            return cast("str", kind)
+            return kind
         case _:
             return ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -76,7 +77,7 @@ def text(service: Service) -> str:
 class _Page:
     lines: list[str] = field(default_factory=list[str])
 
-    def add(self, name: str, kind: str, help: str, rows: dict[str, float]) -> None:
+    def add(self, name: str, kind: str, help: str, rows: Mapping[str, float]) -> None:
         self.lines += [f"# HELP wellread_{name} {help}", f"# TYPE wellread_{name} {kind}"]
         self.lines += [f"wellread_{name}{labels} {value:.10g}" for labels, value in rows.items()]
 

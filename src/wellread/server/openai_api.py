@@ -116,7 +116,7 @@ class Reply:
 
     def whole(self, answer: Answer) -> dict[str, Any]:
         text = spoken(answer)
-        message = {"role": "assistant", "content": text, "refusal": None, "annotations": annotations(text, answer)}
+        message = {"role": "assistant", "content": text, "refusal": None, "annotations": url_citations(text, answer)}
         choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
         return {**self.head, "object": "chat.completion", "choices": [choice], "usage": usage_json(answer.usage)}
 
@@ -154,7 +154,7 @@ def _ending(reply: Reply, answer: Answer, said: str, usage: bool) -> list[str]:
     whole = spoken(answer)
     rest = whole[len(said) :] if whole.startswith(said) else _sources(answer)
     lines = [reply.chunk({"content": rest})] if rest else []
-    lines.append(reply.chunk({"annotations": annotations(said + rest, answer)}, finish="stop"))
+    lines.append(reply.chunk({"annotations": url_citations(said + rest, answer)}, finish="stop"))
     return [*lines, reply.usage(answer.usage)] if usage else lines
 
 
@@ -200,7 +200,7 @@ def _sources(answer: Answer) -> str:
     return "\n\n**Sources**\n\n" + "\n".join(lines) if lines else ""
 
 
-def annotations(text: str, answer: Answer) -> list[dict[str, Any]]:
+def url_citations(text: str, answer: Answer) -> list[dict[str, Any]]:
     """One for every `[n]` of the text."""
     passages = {citation.number: citation.passage for citation in answer.citations}
     found: list[dict[str, Any]] = []

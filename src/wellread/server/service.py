@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -41,7 +41,7 @@ class Service:
 
 
 @asynccontextmanager
-async def running(engine: Engine, options: ServerOptions, metrics: Metrics) -> AsyncIterator[Service]:
+async def running(engine: Engine, options: ServerOptions, metrics: Metrics) -> AsyncGenerator[Service, None]:
     """Open the history, build what is slow to build, and on the way out let runs finish."""
     history = await History.open(history_path(options))
     cleaner: asyncio.Task[None] | None = None

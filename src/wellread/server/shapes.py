@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -138,7 +138,7 @@ def whole(record: Record, html: str) -> Run:
     return Run(**_fields(record), answer=record.answer, html=html)
 
 
-def _fields(record: Record) -> dict[str, object]:
+def _fields(record: Record) -> dict[str, Any]:
     names = ("id", "thread", "parent", "question", "strategy", "model", "state", "created", "finished", "outcome")
     preview = " ".join(record.text.split())
     return {
