@@ -45,6 +45,7 @@ class GrowingFeed:
 
 async def add(folder: Path, feed: Feed, options: BuildOptions | None = None, progress: Progress = silent) -> Manifest:
     """Append passages; searchable as soon as this returns."""
+    manifest.load(folder)  # before the lock: nothing is made where there is no index
     with disk_errors(folder), writing(folder):
         index = LocalIndex.open(folder)
         old = index.manifest
@@ -74,6 +75,7 @@ async def add(folder: Path, feed: Feed, options: BuildOptions | None = None, pro
 
 def remove(folder: Path, names: Sequence[str]) -> int:
     """Forget documents or single passages, by document or id; how many passages went."""
+    manifest.load(folder)  # before the lock: nothing is made where there is no index
     with disk_errors(folder), writing(folder):
         index = LocalIndex.open(folder)
         gone = set(index.removed)
