@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Protocol, cast
+from collections.abc import Sequence
+from typing import Any, Literal
 
 import numpy as np
-import onnxruntime
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from wellread.embedding.batches import padded
 from wellread.embedding.known import Pooling
 from wellread.embedding.layout import Layout
+from wellread.embedding.session import Session, Value, first_line, open_session
 from wellread.embedding.texts import clean
 from wellread.errors import DamagedFile, EmbedderError
 
@@ -26,18 +25,6 @@ _TOKEN_NAMES = ("last_hidden_state", "token_embeddings")
 _KNOWN_INPUTS = {"input_ids", "attention_mask", "token_type_ids", "position_ids"}
 
 
-class _Value(Protocol):
-    name: str
-    shape: list[int | str | None]
-    type: str
-
-
-class _Session(Protocol):
-    def get_inputs(self) -> list[_Value]: ...
-    def get_outputs(self) -> list[_Value]: ...
-    def run(self, output_names: list[str], input_feed: Mapping[str, NDArray[Any]]) -> list[NDArray[Any]]: ...
-
-
 class Runtime:
     """Open files of one model. `tokens` and `vectors` may be called from several threads at once."""
 
@@ -45,7 +32,7 @@ class Runtime:
         self.layout = layout
         self._tokenizer = _open_tokenizer(layout)
         self._pad = _padding_id(self._tokenizer)
-        self._session = _open_session(layout, threads, device)
+        self._session = open_session(layout.model, threads, device, fused=layout.fused)
         self._inputs = {value.name: np.dtype(_dtype(value)) for value in self._session.get_inputs()}
         if unknown := set(self._inputs) - _KNOWN_INPUTS:
             raise EmbedderError(f"{layout.model} wants inputs that wellread does not know: {', '.join(sorted(unknown))}")
@@ -75,7 +62,7 @@ class Runtime:
         try:
             out = self._session.run([self._output.name], feed)[0].astype(np.float32, copy=False)
         except Exception as problem:  # onnxruntime's errors have no common root but this
-            raise EmbedderError(f"{self.layout.model} failed: {_first_line(problem)}") from problem
+            raise EmbedderError(f"{self.layout.model} failed: {first_line(problem)}") from problem
         if out.ndim == 3:
             out = _pool(out, mask, self.layout.pooling)
         norms = np.linalg.norm(out, axis=-1, keepdims=True)
@@ -100,7 +87,7 @@ def _open_tokenizer(layout: Layout) -> Tokenizer:
         tokenizer.no_padding()
         tokenizer.enable_truncation(layout.max_tokens)
     except Exception as problem:  # the tokenizers library raises plain Exception
-        raise DamagedFile(f"{layout.tokenizer} is not a tokenizer that can be read ({_first_line(problem)})") from problem
+        raise DamagedFile(f"{layout.tokenizer} is not a tokenizer that can be read ({first_line(problem)})") from problem
     return tokenizer
 
 
@@ -111,43 +98,11 @@ def _padding_id(tokenizer: Tokenizer) -> int:
     return 0
 
 
-def _open_session(layout: Layout, threads: int, device: Literal["cpu", "cuda"]) -> _Session:
-    providers = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
-    if providers[device] not in onnxruntime.get_available_providers():
-        raise EmbedderError(f"this onnxruntime cannot run on {device}: pip install onnxruntime-gpu")
-    options = _session_options(threads, fused=layout.fused)
-    chosen = [providers[device]] if device == "cpu" else [providers[device], providers["cpu"]]
-    try:
-        return cast(_Session, onnxruntime.InferenceSession(str(layout.model), options, providers=chosen))
-    except Exception as problem:  # onnxruntime's errors have no common root but this
-        raise DamagedFile(f"{layout.model} is not a model that can be loaded ({_first_line(problem)})") from problem
-
-
-def _session_options(threads: int, *, fused: bool) -> Any:
-    library = cast("Any", onnxruntime)  # its own types stop at the compiled part
-    options = library.SessionOptions()
-    options.intra_op_num_threads = threads or available_processors()
-    options.inter_op_num_threads = 1
-    # Threads that wait by spinning take the processor from everybody else on the machine.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    options.log_severity_level = 4  # what goes wrong is raised; nothing more belongs on the terminal
-    level = "ORT_DISABLE_ALL" if fused else "ORT_ENABLE_ALL"
-    options.graph_optimization_level = getattr(library.GraphOptimizationLevel, level)
-    return options
-
-
-def available_processors() -> int:
-    """Those this process may use, which in a container are fewer than the machine's."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def _dtype(value: _Value) -> str:
+def _dtype(value: Value) -> str:
     return "int32" if "int32" in value.type else "int64"
 
 
-def _choose_output(session: _Session, layout: Layout) -> _Value:
+def _choose_output(session: Session, layout: Layout) -> Value:
     """The sentence's vector if the graph makes one, else the tokens' vectors."""
     outputs = {value.name: value for value in session.get_outputs() if "float" in value.type}
     for name in _POOLED_NAMES:
@@ -170,7 +125,3 @@ def _pool(states: NDArray[np.float32], mask: NDArray[np.int64], pooling: Pooling
         return states[np.arange(len(states)), counts - 1]
     weighted = states * mask[..., None].astype(np.float32)
     return weighted.sum(axis=1) / np.maximum(counts, 1)[:, None].astype(np.float32)
-
-
-def _first_line(problem: Exception) -> str:
-    return (str(problem).strip() or type(problem).__name__).split("\n")[0][:300]

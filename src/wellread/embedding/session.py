@@ -1,0 +1,69 @@
+"""onnxruntime sessions: how a model's file is loaded and on how many threads it runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, Protocol, TypeAlias, cast
+
+import onnxruntime
+from numpy.typing import NDArray
+
+from wellread.errors import DamagedFile, EmbedderError
+
+Device: TypeAlias = Literal["cpu", "cuda"]
+
+
+class Value(Protocol):
+    """An input or output of a graph."""
+
+    name: str
+    shape: list[int | str | None]
+    type: str
+
+
+class Session(Protocol):
+    """As much of onnxruntime's session as is used."""
+
+    def get_inputs(self) -> list[Value]: ...
+    def get_outputs(self) -> list[Value]: ...
+    def run(self, output_names: list[str], input_feed: Mapping[str, NDArray[Any]]) -> list[NDArray[Any]]: ...
+
+
+def open_session(model: Path, threads: int = 0, device: Device = "cpu", *, fused: bool = False) -> Session:
+    """A model's file, loaded. `fused`: the graph needs no optimising. 0 threads: one for each processor."""
+    providers = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
+    if providers[device] not in onnxruntime.get_available_providers():
+        raise EmbedderError(f"this onnxruntime cannot run on {device}: pip install onnxruntime-gpu")
+    options = _session_options(threads, fused=fused)
+    chosen = [providers[device]] if device == "cpu" else [providers[device], providers["cpu"]]
+    try:
+        return cast(Session, onnxruntime.InferenceSession(str(model), options, providers=chosen))
+    except Exception as problem:  # onnxruntime's errors have no common root but this
+        raise DamagedFile(f"{model} is not a model that can be loaded ({first_line(problem)})") from problem
+
+
+def _session_options(threads: int, *, fused: bool) -> Any:
+    library = cast("Any", onnxruntime)  # its own types stop at the compiled part
+    options = library.SessionOptions()
+    options.intra_op_num_threads = threads or available_processors()
+    options.inter_op_num_threads = 1
+    # Threads that wait by spinning take the processor from everybody else on the machine.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.log_severity_level = 4  # what goes wrong is raised; nothing more belongs on the terminal
+    level = "ORT_DISABLE_ALL" if fused else "ORT_ENABLE_ALL"
+    options.graph_optimization_level = getattr(library.GraphOptimizationLevel, level)
+    return options
+
+
+def available_processors() -> int:
+    """Those this process may use, which in a container are fewer than the machine's."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def first_line(problem: Exception) -> str:
+    """What a library's error says, in one line."""
+    return (str(problem).strip() or type(problem).__name__).split("\n")[0][:300]

@@ -1,0 +1,141 @@
+"""Any cross-encoder in ONNX form as a re-ranker: `onnx:FOLDER`, `onnx:FILE.onnx`, `onnx:OWNER/NAME`.
+
+The folder holds the model and a `tokenizer.json`, as sentence-transformers and the hub lay them out. A model with
+one output scores; one with two says "no" and "yes", and the difference scores.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from wellread.embedding.batches import by_length
+from wellread.errors import DamagedFile, EmbedderError, UsageError
+from wellread.parameters import fill, param
+from wellread.protocols import Kit
+from wellread.types import Passage, Spec
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from tokenizers import Encoding, Tokenizer
+
+    from wellread.embedding.session import Session
+
+_BATCH_TOKENS = 8192
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How the model is run."""
+
+    file: str | None = param(None, "the ONNX file, where the folder has several")
+    max_tokens: int = param(512, "longest question and passage together, in tokens")
+    threads: int = param(0, "processors to use; 0 for all")
+    device: Literal["cpu", "cuda"] = param("cpu", "where it runs")
+
+    def __post_init__(self) -> None:
+        if self.max_tokens < 8 or self.threads < 0:
+            raise ValueError("max_tokens must be at least 8, threads at least 0")
+
+
+def from_spec(spec: Spec, kit: Kit) -> CrossEncoder:
+    """A cross-encoder in ONNX form: onnx:FOLDER, onnx:FILE.onnx or onnx:OWNER/NAME of the hub."""
+    if not spec.argument:
+        raise UsageError("onnx needs a folder, a file or a name on the hub: onnx:PATH or onnx:OWNER/NAME")
+    options = fill(Options, spec.options, "reranker onnx")
+    path = Path(spec.argument).expanduser()
+    if path.is_file():
+        return CrossEncoder(path, path.parent / "tokenizer.json", options)
+    if not path.is_dir() and spec.argument.count("/") == 1:
+        from wellread.embedding.hub import fetch
+
+        path = fetch(spec.argument, options.file, kit.environ)
+    return CrossEncoder(_model_in(path, options.file), path / "tokenizer.json", options)
+
+
+def _model_in(folder: Path, file: str | None) -> Path:
+    from wellread.embedding.layout import onnx_file
+
+    return onnx_file(folder, file)
+
+
+class CrossEncoder:
+    """A `Reranker`. The files are opened at the first use; work runs in a thread."""
+
+    def __init__(self, model: Path, tokenizer: Path, options: Options | None = None) -> None:
+        self._model, self._tokenizer_file, self._options = model, tokenizer, options or Options()
+        self._opened: tuple[Session, Tokenizer] | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        return f"onnx:{self._model.parent}"
+
+    async def rerank(self, question: str, passages: Sequence[Passage]) -> Sequence[float]:
+        """One score for each passage, in their order; higher is more relevant."""
+        if not passages:
+            return []
+        return await asyncio.to_thread(self._rerank, question, [f"{p.title}. {p.text}" if p.title else p.text for p in passages])
+
+    def _rerank(self, question: str, texts: Sequence[str]) -> list[float]:
+        session, tokenizer = self._open()
+        rows = tokenizer.encode_batch([(question, text) for text in texts])
+        scores = [0.0] * len(rows)
+        for batch in by_length([len(row.ids) for row in rows], budget=_BATCH_TOKENS):
+            logits = self._run(session, [rows[index] for index in batch])
+            for index, score in zip(batch, logits, strict=True):
+                scores[index] = float(score)
+        return scores
+
+    def _run(self, session: Session, rows: Sequence[Encoding]) -> NDArray[np.float32]:
+        import numpy as np
+
+        from wellread.embedding.session import first_line
+
+        width = max(len(row.ids) for row in rows)
+        columns = {"input_ids": "ids", "attention_mask": "attention_mask", "token_type_ids": "type_ids"}
+        feed: dict[str, NDArray[Any]] = {}
+        for value in session.get_inputs():
+            if value.name not in columns:
+                raise EmbedderError(f"{self._model} wants an input that wellread does not know: {value.name}")
+            grid = np.zeros((len(rows), width), np.int32 if "int32" in value.type else np.int64)
+            for index, row in enumerate(rows):
+                grid[index, : len(row.ids)] = getattr(row, columns[value.name])
+            feed[value.name] = grid
+        try:
+            out = session.run([session.get_outputs()[0].name], feed)[0].astype(np.float32)
+        except Exception as problem:  # onnxruntime's errors have no common root but this
+            raise EmbedderError(f"{self._model} failed: {first_line(problem)}") from problem
+        return self._scores(out.reshape(len(rows), -1))
+
+    def _scores(self, out: NDArray[np.float32]) -> NDArray[np.float32]:
+        if out.shape[1] > 2:
+            raise EmbedderError(f"{self._model} is not a re-ranker: it has {out.shape[1]} outputs for a pair")
+        return out[:, 0] if out.shape[1] == 1 else out[:, 1] - out[:, 0]
+
+    def _open(self) -> tuple[Session, Tokenizer]:
+        with self._lock:
+            if self._opened is None:
+                from wellread.embedding.session import open_session
+
+                session = open_session(self._model, self._options.threads, self._options.device)
+                self._opened = session, self._open_tokenizer()
+            return self._opened
+
+    def _open_tokenizer(self) -> Tokenizer:
+        from tokenizers import Tokenizer
+
+        from wellread.embedding.session import first_line
+
+        try:
+            tokenizer = Tokenizer.from_file(str(self._tokenizer_file))
+            tokenizer.no_padding()
+            tokenizer.enable_truncation(self._options.max_tokens, strategy="only_second")
+        except Exception as problem:  # the tokenizers library raises plain Exception
+            raise DamagedFile(f"{self._tokenizer_file} is not a tokenizer that can be read ({first_line(problem)})") from problem
+        return tokenizer
