@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
+from functools import lru_cache
 from pathlib import Path
 from typing import TypeAlias
 
@@ -25,8 +26,16 @@ def hashed(name: str) -> int:
     return int.from_bytes(hashlib.blake2b(name.encode("utf-8", "replace"), digest_size=8).digest(), "little")
 
 
+@lru_cache(1024)  # the passages of a document come one after the other
+def title_hash(title: str) -> int:
+    """The hash under which a title is found."""
+    return hashed(plain(title))
+
+
 def plain(title: str) -> str:
     """A title as links may spell it: case, accents and spacing do not matter."""
+    if title.isascii():
+        return " ".join(title.replace("_", " ").lower().split())
     folded = unicodedata.normalize("NFKD", title.replace("_", " ")).casefold()
     return " ".join("".join(c for c in folded if not unicodedata.combining(c)).split())
 

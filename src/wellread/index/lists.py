@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias, cast
@@ -26,7 +26,7 @@ Nearest: TypeAlias = Callable[[Floats, Floats], Labels]
 FROM_ROWS = 200_000  # below this a scan of all codes is as fast
 PROJECTION, CENTRES, ENDS, ORDER = "lists-projection.npy", "lists-centres.npy", "lists-ends.npy", "order.u32"
 SORTED = ".sorted"
-_DIMENSIONS = 96
+_DIMENSIONS = 64
 _PER_LIST = 48  # sample rows per list
 _ROUNDS = 8
 _BLOCK = 20_000  # rows assigned at once
@@ -44,6 +44,10 @@ class Lists:
     @property
     def count(self) -> int:
         return len(self.centres)
+
+    def scaled(self, scale: Floats) -> Lists:
+        """The same lists for int8 rows: the scale is multiplied into the projection once instead of into every row."""
+        return replace(self, projection=np.ascontiguousarray(self.projection * scale[:, None]))
 
     def assign(self, vectors: Floats, nearest: Nearest | None = None) -> Labels:
         """The list of each vector."""
@@ -128,14 +132,12 @@ def _unit(vectors: Floats) -> Floats:
     return np.asarray(vectors / np.where(lengths == 0, 1, lengths), dtype=np.float32)
 
 
-def assign_all(
-    lists: Lists, rows: Bytes, scale: Floats, progress: Callable[[int], None], nearest: Nearest | None = None
-) -> Labels:
+def assign_all(lists: Lists, rows: Bytes, progress: Callable[[int], None], nearest: Nearest | None = None) -> Labels:
     """The list of every row, block by block on all cores."""
     labels = np.empty(len(rows), np.uint32)
 
     def block(start: int) -> int:
-        part = rows[start : start + _BLOCK].astype(np.float32) * scale
+        part = rows[start : start + _BLOCK].astype(np.float32)
         labels[start : start + len(part)] = lists.assign(part, nearest)
         return start + len(part)
 

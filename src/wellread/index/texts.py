@@ -17,6 +17,7 @@ import numpy as np
 from wellread.errors import DamagedFile
 from wellread.types import Passage
 
+_ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode  # made once: json.dumps would do it each time
 TEXTS, OFFSETS = "texts.jsonl", "offsets.u64"
 
 
@@ -24,7 +25,7 @@ def encode(passage: Passage) -> bytes:
     """One passage as a line."""
     p = passage
     fields: list[object] = [p.id, p.title, p.text, p.url, p.document, list(p.links), p.published]
-    return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n"
+    return _ENCODE(fields).encode("utf-8", "replace") + b"\n"
 
 
 def decode(line: bytes) -> Passage:

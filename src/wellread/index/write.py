@@ -22,7 +22,7 @@ import numpy as np
 from wellread.errors import IndexFault
 from wellread.index import keys, lexical, lists, texts
 from wellread.index.coarse import CODES
-from wellread.index.keys import ARRIVAL, Seen, hashed, plain
+from wellread.index.keys import ARRIVAL, Seen, hashed, title_hash
 from wellread.index.lexical import WordsWriter
 from wellread.index.manifest import Segment, checksums, replace_file
 from wellread.index.quantize import Bytes, Codes, Floats, code_bytes
@@ -61,7 +61,7 @@ class SegmentWriter:
         self._check(passages)
         lines = [texts.encode(passage) for passage in passages]
         ends = np.cumsum([len(line) for line in lines], dtype=np.uint64) + np.uint64(self._text_bytes)
-        arrivals = np.array([(hashed(p.id), hashed(p.document or p.id), hashed(plain(p.title))) for p in passages], dtype=ARRIVAL)
+        arrivals = np.array([_hashes(p) for p in passages], dtype=ARRIVAL)
         again = self._seen.add(np.ascontiguousarray(arrivals["id"]))
         if again is not None:
             raise IndexFault(f"the id {passages[again].id!r} comes twice: ids must be unique")
@@ -107,7 +107,7 @@ class SegmentWriter:
         rows = np.memmap(self.folder / ROWS, np.int8, "r", shape=(self.rows, self.dimensions))
         progress("lists", 0, self.rows)
         trained = lists.train(rows, scale)
-        labels = lists.assign_all(trained, rows, scale, lambda done: progress("lists", done, self.rows))
+        labels = lists.assign_all(trained.scaled(scale), rows, lambda done: progress("lists", done, self.rows))
         lists.sort_codes(self.folder, self.folder / CODES, labels, trained, code_bytes(self.dimensions))
 
     def _write_words(self, threads: int, progress: Progress) -> None:
@@ -146,6 +146,11 @@ class SegmentWriter:
             file.truncate(length)  # what came after the last checkpoint may be torn
             files.append(file)
         return files
+
+
+def _hashes(passage: Passage) -> tuple[int, int, int]:
+    own = hashed(passage.id)
+    return own, hashed(passage.document) if passage.document else own, title_hash(passage.title)
 
 
 def _state(folder: Path) -> tuple[int, int]:
