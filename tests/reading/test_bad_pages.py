@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import time
+import tracemalloc
 import zlib
 from collections.abc import Callable
 
@@ -36,6 +37,16 @@ async def outcome(site: Site, path: str, limits: Limits | None = None) -> tuple[
     return result, time.monotonic() - start
 
 
+async def bounded(site: Site, path: str) -> tuple[str, float, float]:
+    """The outcome, the seconds, and the most megabytes that were held."""
+    tracemalloc.start()
+    try:
+        result, seconds = await outcome(site, path)
+        return result, seconds, tracemalloc.get_traced_memory()[1] / 1024**2
+    finally:
+        tracemalloc.stop()
+
+
 def stream(*parts: bytes, head: bytes = b"", pause: float = 0.0, repeat: int = 1) -> Callable[..., object]:
     async def handler(_: str, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n" + head + b"\r\n")
@@ -51,17 +62,19 @@ def stream(*parts: bytes, head: bytes = b"", pause: float = 0.0, repeat: int = 1
 
 async def test_gzip_bomb(site: Site) -> None:
     site.page("/", gzip.compress(bytes(150_000_000), 1), headers={"Content-Encoding": "gzip"})
-    reason, seconds = await outcome(site, "/")
+    reason, seconds, megabytes = await bounded(site, "/")
     assert reason == "larger than 10 MB"
     assert seconds < 5
+    assert megabytes < 40
 
 
 async def test_bomb_in_a_bomb(site: Site) -> None:
     body = gzip.compress(gzip.compress(zlib.compress(bytes(100_000_000), 1), 9), 9)
     site.page("/", body, headers={"Content-Encoding": "deflate, gzip, gzip"})
-    reason, seconds = await outcome(site, "/")
+    reason, seconds, megabytes = await bounded(site, "/")
     assert reason == "larger than 10 MB"
     assert seconds < 5
+    assert megabytes < 40
 
 
 async def test_broken_compression(site: Site) -> None:
@@ -71,9 +84,10 @@ async def test_broken_compression(site: Site) -> None:
 
 async def test_endless_body(site: Site) -> None:
     site.pages["/"] = stream(b"<p>" + b"word " * 20_000, repeat=10**9)  # pyright: ignore[reportArgumentType]
-    reason, seconds = await outcome(site, "/")
+    reason, seconds, megabytes = await bounded(site, "/")
     assert reason == "larger than 10 MB"
     assert seconds < 10
+    assert megabytes < 40
 
 
 async def test_slow_body(site: Site) -> None:

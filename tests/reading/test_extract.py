@@ -193,6 +193,92 @@ def test_a_page_of_links_is_read_as_what_it_is() -> None:
     assert extract(html).passages == ("- wind\n- cloud\n- goats",)
 
 
+LONG = tuple(f"{text} This was in the year {year} of the old calendar." for year in (1, 2) for text in PROSE)
+
+
+def test_comments_go_even_when_they_are_longer_than_the_article() -> None:
+    comments = f"<section class='post-comments'><article><h1>Re: goats</h1>{paragraphs(*LONG)}</article></section>"
+    assert extract(page(f"<main><div>{paragraphs(*PROSE)}</div>{comments}</main>")).passages == PROSE
+
+
+def test_a_name_alone_does_not_condemn_the_whole_text() -> None:
+    assert extract(page(f"<div class='sidebar-layout'><h1>Goats</h1>{paragraphs(*PROSE)}</div>")).passages == PROSE
+
+
+def test_what_its_author_calls_the_article_wins() -> None:
+    promotion = f"<div>{paragraphs(*LONG[3:])}</div>"
+    html = page(f"<div><div itemprop='articleBody'>{paragraphs(*LONG[:3], *PROSE)}</div>{promotion}</div>")
+    assert extract(html).passages == (*LONG[:3], *PROSE)
+
+
+def test_an_article_inside_another_is_another() -> None:
+    inner = f"<article><p>{LONG[0]}</p></article>"
+    assert extract(page(f"<article>{paragraphs(*PROSE)}{inner}{paragraphs(*LONG[1:])}</article>")).passages == (*PROSE, *LONG[1:])
+
+
+def test_captions_go_and_quoted_posts_stay() -> None:
+    caption = "<div class='photo'><p>The rock and the two goats, seen from a boat in the morning.</p></div>"
+    quoted = "<div class='social-embed'><blockquote><p>We miss the goats, says the harbour master.</p></blockquote></div>"
+    text = extract(page(f"<article>{paragraphs(*PROSE)}{caption}{quoted}{paragraphs(*LONG)}</article>")).text
+    assert "seen from a boat" not in text
+    assert "> We miss the goats" in text
+
+
+def test_lists_keep_their_links_when_they_say_something() -> None:
+    items = "".join(f"<li><a href='/{n}'>Book {n}</a> tells of wind, ink and goats, in that order.</li>" for n in range(4))
+    links = "".join(f"<li><a href='/{n}'>Another harbour {n}</a></li>" for n in range(4))
+    text = extract(page(f"<article>{paragraphs(*PROSE)}<ul>{items}</ul><ul>{links}</ul>{paragraphs(*LONG)}</article>")).text
+    assert "- Book 3 tells of wind" in text
+    assert "Another harbour" not in text
+
+
+def test_a_sentence_may_be_mostly_a_link() -> None:
+    kept = "<p><a href='/x'>The keeper of the lighthouse and both of his goats</a> have moved away.</p>"
+    gone = "<p><a href='/x'>The keeper of the lighthouse and all of his books</a> today</p>"
+    text = extract(page(f"<article>{paragraphs(*PROSE)}{kept}{gone}{paragraphs(*LONG)}</article>")).text
+    assert "have moved away." in text
+    assert "all of his books" not in text
+
+
+def test_a_headline_list_that_comes_twice_is_not_text() -> None:
+    latest = "<ul>" + "".join(f"<li><a href='/{n}'>Latest {n}</a> {text}</li>" for n, text in enumerate(LONG)) + "</ul>"
+    assert extract(page(f"<div>{latest}<div>{paragraphs(*PROSE)}</div></div><div>{latest}</div>")).passages == PROSE
+
+
+def test_pages_of_short_pieces_trust_the_part_marked_as_main() -> None:
+    entries = "".join(f"<div><a href='/{n}'>entry{n}</a> <p>does thing {n}</p></div>" for n in range(30))
+    text = extract(page(f"<div class='popup'><p>{PROSE[0]}</p></div><main>{entries}</main>")).text
+    assert "does thing 29" in text
+    assert PROSE[0] not in text
+
+
+def test_later_headings_of_the_first_level_stay() -> None:
+    html = page(f"<article><h1>The keeper</h1>{paragraphs(*PROSE)}<h1>Part two</h1>{paragraphs(*LONG)}</article>")
+    assert extract(html).passages == (*PROSE, "# Part two", *LONG)
+
+
+def test_words_that_invite_or_credit_go() -> None:
+    junk = (
+        "Subscribe to our newsletter.",
+        "Image 3 of 7",
+        "Posted on 3 May 2020",
+        "Goats on a rock (Image: AGENCY)",
+        "All rights reserved.",
+    )
+    result = extract(page(f"<article>{paragraphs(*PROSE, *junk, *LONG)}</article>"))
+    assert result.passages == (*PROSE, *LONG)
+
+
+def test_the_byline_names_the_author_when_nothing_else_does() -> None:
+    assert extract(page(f"<article><p class='byline'>By Ada Moor @ada</p>{paragraphs(*PROSE)}</article>")).author == "Ada Moor"
+
+
+def test_broken_structured_data_is_skipped() -> None:
+    start = "<script type='application/ld+json'>"
+    broken = f'{start}{{"headline": </script>{start}[[[1, null, "x"]]]</script>'
+    assert extract(page(paragraphs(*PROSE), broken + "<title>Goats</title>")).title == "Goats"
+
+
 @given(st.text(alphabet=st.sampled_from("<>/=\"' abpdivtrul!-&;#x0\n\0é"), max_size=300))
 @settings(max_examples=300, deadline=None)
 def test_no_markup_is_too_broken(html: str) -> None:

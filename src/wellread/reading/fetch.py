@@ -145,9 +145,10 @@ class Fetcher:
     @asynccontextmanager
     async def _response(self, url: httpx2.URL) -> AsyncGenerator[httpx2.Response]:
         if self._client is None:
-            self._client = self._build()
-        request = self._client.build_request("GET", url.copy_with(fragment=None))
-        response = await self._client.send(request, stream=True, follow_redirects=False)
+            await asyncio.to_thread(transport.certificates)
+        client = self._client = self._client or self._build()
+        request = client.build_request("GET", url.copy_with(fragment=None))
+        response = await client.send(request, stream=True, follow_redirects=False)
         try:
             yield response
         finally:
