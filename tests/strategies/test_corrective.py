@@ -273,3 +273,8 @@ def test_strips_are_one_or_two_sentences_within_a_paragraph() -> None:
     assert found[-1] == "New."
     assert all(strip in text for strip in found)
     assert strips("") == []
+
+
+def test_thresholds_in_the_wrong_order_are_refused() -> None:
+    with pytest.raises(ValueError, match="lower must not be above upper"):
+        Corrective.Params(upper=0.2, lower=0.5)

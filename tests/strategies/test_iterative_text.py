@@ -6,6 +6,7 @@ import pytest
 from tests.strategies.bench import FILMS, MOVIES, Bench, Pages, Shelf, entry, supported
 
 from wellread import events
+from wellread.budget import Limits
 from wellread.strategies.iterative import Iterative
 from wellread.types import Capabilities, Completion
 
@@ -299,6 +300,15 @@ async def test_retrieval_alone_gives_results_and_transcript_but_no_answer() -> N
     assert "July 21, 2023. [1]" in found.information
     assert set(found.passages) == {1}
     assert not bench.of(events.AnswerDelta)
+
+
+async def test_retrieval_alone_ends_with_what_there_is_when_a_budget_does() -> None:
+    bench = films(
+        "<search_query>Oppenheimer film</search_query>", "<search_query>Margaret</search_query>", limits=Limits(searches=1)
+    )
+    found = await Iterative(Iterative.Params(protocol="text")).retrieve(bench.run(MOVIES))
+    assert len(found.hits) > 0
+    assert bench.of(events.Exhausted) == [events.Exhausted("searches")]
 
 
 async def test_a_follow_up_is_made_to_stand_alone() -> None:

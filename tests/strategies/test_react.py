@@ -276,3 +276,15 @@ async def test_a_small_window_never_overflows() -> None:
 )
 def test_turns_are_read_tolerantly(text: str, turn: Turn) -> None:
     assert read_turn(text) == turn
+
+
+async def test_sources_of_one_kind_are_told_apart_and_missing_ones_left_out() -> None:
+    source = Several([Shelf([ENGLAND], name="index:a"), Shelf(name="index:b"), Shelf(name="read")])
+    bench = Bench(["Action: index_2: England\nPAUSE", "Answer: NO ANSWER: it"], source=source)
+    await bench.ask(React, "What is England?")
+    system = bench.scripted.prompts[0].messages[0].text
+    for name in ("index", "index_2", "read_2", "read", "calculate"):
+        assert f"- {name}: " in system
+    assert "- wikipedia: " not in system
+    assert "no wikipedia action" in bench.of(events.Notice)[0].message
+    assert bench.source.sources[1].asked[0].text == "England"
