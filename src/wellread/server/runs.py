@@ -12,7 +12,7 @@ import secrets
 import time
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from wellread import events
@@ -121,6 +121,7 @@ class Runs:
             stream = asked.engine.stream(asked.question, strategy=asked.strategy, params=asked.params, history=asked.history)
             async with asyncio.timeout(asked.seconds), aclosing(stream):
                 async for event in stream:
+                    event = discreet(event)
                     if isinstance(event, events.Answered):
                         outcome = event.answer.outcome
                         self.metrics.used(event.answer.usage)
@@ -173,11 +174,9 @@ class Runs:
             reason = "something unexpected went wrong"
             logs.fault("run failed", problem)
         finally:
-            self._end(live, state, reason)
-            await self._keep(live, state)
-            self._finished(
-                live.ticket, asked.strategy, str((live.answer or {}).get("outcome") or state), time.monotonic() - begun
-            )
+            await self._end(live, state, reason)
+            outcome = str((live.answer or {}).get("outcome") or state)
+            self._finished(live.ticket, asked.strategy, outcome, time.monotonic() - begun)
             self.live.pop(live.record.id, None)
 
     async def _run(self, live: LiveRun, asked: Asked) -> tuple[State, str | None]:
@@ -185,6 +184,7 @@ class Runs:
         stream = asked.engine.stream(asked.question, strategy=asked.strategy, params=asked.params, history=asked.history)
         async with asyncio.timeout(asked.seconds), aclosing(stream):
             async for event in stream:
+                event = discreet(event)
                 if isinstance(event, events.Answered):
                     live.answer = events.answer_json(event.answer)
                     self.metrics.used(event.answer.usage)
@@ -192,13 +192,16 @@ class Runs:
         failed = (live.answer or {}).get("outcome") == "failed"
         return ("failed", str((live.answer or {}).get("reason"))) if failed else ("done", None)
 
-    def _append(self, live: LiveRun, body: str, *, last: bool = False) -> None:
-        number = live.append(body, last=last)
+    def _append(self, live: LiveRun, body: str) -> None:
         self.metrics.events += 1
-        self.history.append(live.record.id, number, body)
+        self.history.append(live.record.id, live.append(body), body)
 
-    def _end(self, live: LiveRun, state: State, reason: str | None) -> None:
-        self._append(live, json.dumps({"event": "ended", "state": state, "reason": reason}, ensure_ascii=False), last=True)
+    async def _end(self, live: LiveRun, state: State, reason: str | None) -> None:
+        """The last event; readers see it when the history has it, so that what they ask next is up to date."""
+        body = json.dumps({"event": "ended", "state": state, "reason": reason}, ensure_ascii=False)
+        self.history.append(live.record.id, len(live.log), body)
+        await self._keep(live, state)
+        live.append(body, last=True)
 
     async def _keep(self, live: LiveRun, state: State) -> None:
         """Write how it ended, also while being cancelled: nothing may stay half-written."""
@@ -219,6 +222,14 @@ class Runs:
             self.gate.took(seconds)
         self.metrics.finished(strategy, outcome, seconds)
         logs.info("run ended", strategy=strategy, outcome=outcome, seconds=round(seconds, 3))
+
+
+def discreet(event: events.Event) -> events.Event:
+    """What was not foreseen may hold anything, a key or a path: clients are told its type alone."""
+    if not isinstance(event, events.Answered) or not (event.answer.reason or "").startswith("unexpected "):
+        return event
+    reason = str(event.answer.reason).partition(":")[0]
+    return replace(event, answer=replace(event.answer, reason=reason))
 
 
 def encode(event: events.Event) -> str:

@@ -35,7 +35,7 @@ def serve(settings: Settings, options: ServerOptions) -> None:
     """Serve until SIGINT or SIGTERM."""
     logs.configure()
     app = create_app(settings, options=options)
-    listening = _listen(options)
+    listening = listen(options)
     host, port = listening.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
     print(f"wellread listens on http://{shown}:{port}/  (stop with Ctrl-C)", file=sys.stderr)  # noqa: T201
@@ -61,7 +61,8 @@ def server(app: FastAPI, options: ServerOptions) -> Server:
     return Server(config, app, options)
 
 
-def _listen(options: ServerOptions) -> socket.socket:
+def listen(options: ServerOptions) -> socket.socket:
+    """A socket that listens; taken before the slow start, so that a taken port is told at once."""
     family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -1,0 +1,93 @@
+"""Runs at once: in all, per client, waiting; and what is told to those sent away."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.server.stage import ask, engine, finished, running
+
+from wellread.server.limits import Busy, Gate
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_first_come_first_served() -> None:
+    gate = Gate(max_running=1, max_queued=2, max_per_client=9)
+    first, second, third = (gate.admit("a") for _ in range(3))
+    assert (first.waiting, second.waiting, third.waiting) == (False, True, True)
+    with pytest.raises(Busy) as refused:
+        gate.admit("b")
+    assert refused.value.retry_after >= 1
+    first.release()
+    first.release()
+    assert (second.waiting, third.waiting) == (False, True)
+    third.release()
+    second.release()
+    assert (gate.running, len(gate.queue), dict(gate.clients)) == (0, 0, {})
+
+
+async def test_one_client_cannot_take_all() -> None:
+    gate = Gate(max_running=10, max_queued=10, max_per_client=2)
+    gate.admit("a")
+    gate.admit("a")
+    with pytest.raises(Busy, match="of yours"):
+        gate.admit("a")
+    gate.admit("b")
+
+
+@given(st.lists(st.sampled_from(["admit", "release", "cancel", "wait"]), max_size=40), st.integers(1, 3), st.integers(0, 3))
+def test_places_are_never_lost(steps: list[str], running_at_most: int, queued_at_most: int) -> None:
+    async def go() -> None:
+        gate = Gate(running_at_most, queued_at_most, 100)
+        tickets = []
+        waiters = []
+        for number, step in enumerate(steps):
+            if step == "admit":
+                try:
+                    tickets.append(gate.admit(str(number % 2)))
+                except Busy:
+                    assert gate.running == running_at_most
+            elif tickets and step == "release":
+                tickets.pop(number % len(tickets)).release()
+            elif tickets and step == "wait":
+                waiters.append(asyncio.create_task(tickets[number % len(tickets)].turn()))
+                await asyncio.sleep(0)
+            elif waiters:
+                waiters.pop().cancel()
+                await asyncio.sleep(0)
+            assert gate.running <= running_at_most
+            assert len(gate.queue) <= queued_at_most
+        for ticket in tickets:
+            ticket.release()
+        assert (gate.running, len(gate.queue), dict(gate.clients)) == (0, 0, {})
+        await asyncio.gather(*waiters, return_exceptions=True)
+
+    asyncio.run(go())
+
+
+async def test_past_the_queue_there_is_429_with_a_time(folder: Path) -> None:
+    with running(engine(delay=0.05), folder, max_running=1, max_queued=1) as live, live.client() as client:
+        first, second = ask(client), ask(client)
+        refused = client.post("/api/runs", json={"question": "x"})
+        assert refused.status_code == 429
+        assert int(refused.headers["retry-after"]) >= 1
+        assert client.post("/api/ask", json={"question": "x"}).status_code == 429
+        spoken = client.post("/v1/chat/completions", json={"messages": [{"role": "user", "content": "x"}]})
+        assert (spoken.status_code, spoken.json()["error"]["type"]) == (429, "rate_limit_error")
+        page = client.get(f"/r/{second}")
+        assert "Waiting for a free place" in page.text
+        assert finished(client, first)["state"] == "done"
+        assert finished(client, second)["state"] == "done"
+        assert "wellread_runs_refused_total 3" in client.get("/metrics").text
+
+
+async def test_one_that_waits_can_be_stopped(folder: Path) -> None:
+    with running(engine(delay=0.2), folder, max_running=1) as live, live.client() as client:
+        ask(client)
+        waiting = ask(client)
+        assert client.delete(f"/api/runs/{waiting}").json()["state"] == "stopped"
+        assert not live.service.gate.queue
