@@ -7,6 +7,7 @@ from tests.strategies.bench import FILMS, MOVIES, Bench, Pages, Shelf, entry, su
 
 from wellread import events
 from wellread.budget import Limits
+from wellread.errors import ContextTooLong
 from wellread.strategies.iterative import Iterative
 from wellread.types import Capabilities, Completion
 
@@ -356,3 +357,16 @@ async def test_when_no_searches_are_left_the_tag_for_the_notes_is_already_writte
     )
     await plain.ask(Iterative, MOVIES, max_searches=1)
     assert not plain.scripted.prompts[1].messages[-1].text.endswith("<information>")
+
+
+@pytest.mark.parametrize("tools", [False, True])
+async def test_a_window_that_turns_out_smaller_than_known_loses_the_oldest_results(tools: bool) -> None:
+    said = ["<search_query>Oppenheimer film</search_query>", ContextTooLong("scripted", "too long"), INFORMATION, ANSWER]
+    bench = films(*said, model_options={"capabilities": Capabilities(tools=tools)})
+    answer = await bench.ask(Iterative, MOVIES)
+    assert "<item index" in bench.prompt(1)
+    assert "<item index" not in bench.prompt(2)
+    assert answer.outcome == "answered"
+    bench = films(ContextTooLong("scripted", "too long"), model_options={"capabilities": Capabilities(tools=tools)})
+    with pytest.raises(ContextTooLong):
+        await bench.ask(Iterative, MOVIES)

@@ -19,10 +19,10 @@ that fails the answer is written from the passages. Models with tool calls of th
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
-from wellread.errors import BudgetExhausted
+from wellread.errors import BudgetExhausted, ContextTooLong
 from wellread.events import Answered, Decided, Event, Exhausted, Notice
 from wellread.parameters import param
 from wellread.prompts.render import render
@@ -136,8 +136,7 @@ class Iterative:
         talk = Transcript(self._opening(run, study, "iterative"), model.capabilities.continues)
         left, reminders, opened = self.params.max_tokens, _REMINDERS, ""
         while left > 0 and make_room(run, model, talk, left):
-            prompt = Prompt(talk.messages(), (_STOP,), left, self.params.temperature)
-            completion = await run.complete(prompt, role="search", model=model)
+            completion = await self._step(run, model, talk, Prompt((), (_STOP,), left))
             left -= generated(model, completion)
             said = tags.until_closed(completion.text + (_STOP if completion.stopped_at == _STOP else ""), _TAG)
             talk.say(said)
@@ -178,8 +177,7 @@ class Iterative:
         talk = Conversation(self._opening(run, study, "iterative-tools"), study.question, run.source.hint)
         left, reminders = self.params.max_tokens, _REMINDERS
         while left > 0 and make_room(run, model, talk, left):
-            prompt = Prompt(talk.messages(), max_tokens=left, temperature=self.params.temperature, tools=talk.tools)
-            completion = await run.complete(prompt, role="search", model=model)
+            completion = await self._step(run, model, talk, Prompt((), max_tokens=left, tools=talk.tools))
             left -= generated(model, completion)
             talk.say(completion)
             study.note(run, completion.text)
@@ -203,6 +201,17 @@ class Iterative:
                 reminders -= 1
                 if reminders < 0:
                     return
+
+    async def _step(self, run: Run, model: Model, talk: Talk, prompt: Prompt) -> Completion:
+        """The model's next words. Where its window turns out smaller than known, the oldest results go."""
+        while True:
+            asked = replace(prompt, messages=talk.messages(), temperature=self.params.temperature)
+            try:
+                return await run.complete(asked, role="search", model=model)
+            except ContextTooLong:
+                if not talk.forget():
+                    raise
+                run.emit(Notice("the oldest results are left out: the model's window is full", "info"))
 
     async def _look_up(self, run: Run, study: Study, model: Model, talk: Talk, asked: Sequence[str], left: int) -> str:
         space = context.room(model, talk.messages(), context.reserve(model, left))
