@@ -32,6 +32,9 @@ def build(
     column: feeds.ColumnNames = None,
     config: feeds.Config = None,
     words: Annotated[bool, typer.Option("--words/--no-words", help="Also index the words.")] = True,
+    device: Annotated[
+        Literal["cpu", "cuda"], typer.Option("--device", help="Where lists are trained; cuda needs torch.")
+    ] = "cpu",
     as_json: options.AsJson = False,
 ) -> None:
     """Build an index. One that is there stays in use until the new one is complete.
@@ -51,7 +54,7 @@ def build(
             source = feeds.feed(
                 inputs, kit, embedder, tokens=tokens, overlap=overlap, names=column, config=config, unreadable=unreadable
             )
-            made = await make(output, source, BuildOptions(words=words, resume=resume), ticker)
+            made = await make(output, source, BuildOptions(words=words, resume=resume, device=device), ticker)
         ticker.end()
         _say_unreadable(unreadable)
         return made

@@ -22,7 +22,7 @@ from wellread.index.feed import Feed
 from wellread.index.manifest import Manifest, Segment, replace_file, sync_folder
 from wellread.index.quantize import Floats
 from wellread.index.texts import TEXTS
-from wellread.index.write import Progress, SegmentWriter, silent
+from wellread.index.write import Device, Progress, SegmentWriter, silent
 
 BUILDING, SEGMENTS = "building", "segments"
 _PLAN = "plan.json"
@@ -36,6 +36,7 @@ class BuildOptions:
     words: bool = True
     resume: bool = False
     threads: int = 1  # of the word index; more give other (equally good) files
+    device: Device = "cpu"  # where lists are trained and rows assigned to them
     checkpoint_seconds: float = _CHECKPOINT_SECONDS
 
 
@@ -96,7 +97,9 @@ async def fill_segment(
             raise IndexFault(f"{feed.origin}: there is no passage in it")
         final = known if known is not None else feed.scale
         assert final is not None
-        segment = await asyncio.to_thread(writer.finish, final, words=options.words, threads=options.threads, progress=progress)
+        segment = await asyncio.to_thread(
+            writer.finish, final, words=options.words, threads=options.threads, device=options.device, progress=progress
+        )
         return segment, final
     finally:
         writer.close()

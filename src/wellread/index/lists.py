@@ -11,9 +11,8 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,12 +48,11 @@ class Lists:
         """The same lists for int8 rows: the scale is multiplied into the projection once instead of into every row."""
         return replace(self, projection=np.ascontiguousarray(self.projection * scale[:, None]))
 
-    def assign(self, vectors: Floats, nearest: Nearest | None = None) -> Labels:
+    def assign(self, vectors: Floats | Bytes) -> Labels:
         """The list of each vector."""
-        choose = nearest or nearest_centre
-        points = vectors @ self.projection
+        points = vectors.astype(np.float32, copy=False) @ self.projection
         inside = self.count // len(self.regions)
-        region = choose(points, self.regions)
+        region = nearest_centre(points, self.regions)
         labels = np.empty(len(points), np.uint32)
         order = np.argsort(region, kind="stable")
         ends = np.searchsorted(region[order], np.arange(len(self.regions)), side="right")
@@ -63,7 +61,7 @@ class Lists:
             members = order[start:end]
             if len(members):
                 centres = self.centres[number * inside : (number + 1) * inside]
-                labels[members] = choose(points[members], centres) + np.uint32(number * inside)
+                labels[members] = nearest_centre(points[members], centres) + np.uint32(number * inside)
             start = end
         return labels
 
@@ -71,13 +69,6 @@ class Lists:
 def nearest_centre(points: Floats, centres: Floats) -> Labels:
     """The centre with the largest inner product."""
     return np.argmax(points @ centres.T, axis=1).astype(np.uint32)
-
-
-def nearest_on_gpu(points: Floats, centres: Floats) -> Labels:
-    """The same on a CUDA device, through torch where it is installed."""
-    torch = cast("Any", import_module("torch"))
-    scores = torch.from_numpy(points).cuda() @ torch.from_numpy(np.ascontiguousarray(centres)).cuda().T
-    return np.asarray(scores.argmax(dim=1).cpu().numpy(), dtype=np.uint32)
 
 
 def regions_for(rows: int) -> int:
@@ -132,13 +123,13 @@ def _unit(vectors: Floats) -> Floats:
     return np.asarray(vectors / np.where(lengths == 0, 1, lengths), dtype=np.float32)
 
 
-def assign_all(lists: Lists, rows: Bytes, progress: Callable[[int], None], nearest: Nearest | None = None) -> Labels:
+def assign_all(rows: Bytes, assign: Callable[[Bytes], Labels], progress: Callable[[int], None]) -> Labels:
     """The list of every row, block by block on all cores."""
     labels = np.empty(len(rows), np.uint32)
 
     def block(start: int) -> int:
-        part = rows[start : start + _BLOCK].astype(np.float32)
-        labels[start : start + len(part)] = lists.assign(part, nearest)
+        part = rows[start : start + _BLOCK]
+        labels[start : start + len(part)] = assign(part)
         return start + len(part)
 
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:

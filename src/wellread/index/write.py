@@ -15,7 +15,7 @@ import json
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Literal, TypeAlias, cast
 
 import numpy as np
 
@@ -33,7 +33,8 @@ from wellread.types import Passage
 _HASHES = "hashes.tmp"
 _STATE = "state.tmp"
 _WORDS_COMMIT = 200_000  # passages between two commits of the word index
-Progress = Callable[[str, int, int | None], None]
+Device: TypeAlias = Literal["cpu", "cuda"]
+Progress: TypeAlias = Callable[[str, int, int | None], None]
 
 
 def silent(step: str, done: int, total: int | None) -> None:
@@ -83,31 +84,33 @@ class SegmentWriter:
         for file in self._files:
             file.close()
 
-    def finish(self, scale: Floats, *, words: bool = True, threads: int = 1, progress: Progress = silent) -> Segment:
+    def finish(
+        self, scale: Floats, *, words: bool = True, threads: int = 1, device: Device = "cpu", progress: Progress = silent
+    ) -> Segment:
         """The steps after the last passage; the segment's entry for the manifest."""
         self.checkpoint()
         self.close()
         keys.write_tables(self.folder, np.fromfile(self.folder / _HASHES, ARRIVAL))
         if words:
             self._write_words(threads, progress)
-        count = self._write_lists(scale, progress) if self.rows >= lists.FROM_ROWS else 0
+        count = self._write_lists(scale, device, progress) if self.rows >= lists.FROM_ROWS else 0
         progress("checksums", self.rows, self.rows)
         return Segment(self.folder.name, self.rows, count, checksums(self.folder))
 
-    def _write_lists(self, scale: Floats, progress: Progress) -> int:
+    def _write_lists(self, scale: Floats, device: Device, progress: Progress) -> int:
         """Sort the codes into lists: into a second file, which takes the first one's place when all is written."""
         done, codes = self.folder / lists.ENDS, self.folder / CODES
         if not done.exists():
-            self._sort_codes(scale, progress)
+            self._sort_codes(scale, device, progress)
         if codes.with_suffix(lists.SORTED).exists():
             codes.with_suffix(lists.SORTED).replace(codes)
         return len(np.load(done))
 
-    def _sort_codes(self, scale: Floats, progress: Progress) -> None:
+    def _sort_codes(self, scale: Floats, device: Device, progress: Progress) -> None:
         rows = np.memmap(self.folder / ROWS, np.int8, "r", shape=(self.rows, self.dimensions))
         progress("lists", 0, self.rows)
-        trained = lists.train(rows, scale)
-        labels = lists.assign_all(trained.scaled(scale), rows, lambda done: progress("lists", done, self.rows))
+        trained, assign = _trained(rows, scale, device)
+        labels = lists.assign_all(rows, assign, lambda done: progress("lists", done, self.rows))
         lists.sort_codes(self.folder, self.folder / CODES, labels, trained, code_bytes(self.dimensions))
 
     def _write_words(self, threads: int, progress: Progress) -> None:
@@ -146,6 +149,16 @@ class SegmentWriter:
             file.truncate(length)  # what came after the last checkpoint may be torn
             files.append(file)
         return files
+
+
+def _trained(rows: Bytes, scale: Floats, device: Device) -> tuple[lists.Lists, Callable[[Bytes], lists.Labels]]:
+    if device == "cuda":
+        from wellread.index import gpu
+
+        trained = lists.train(rows, scale, gpu.nearest_centre)
+        return trained, gpu.Assigner(trained.scaled(scale))
+    trained = lists.train(rows, scale)
+    return trained, trained.scaled(scale).assign
 
 
 def _hashes(passage: Passage) -> tuple[int, int, int]:
