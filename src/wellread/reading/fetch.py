@@ -145,7 +145,7 @@ class Fetcher:
     @asynccontextmanager
     async def _response(self, url: httpx2.URL) -> AsyncGenerator[httpx2.Response]:
         if self._client is None:
-            await asyncio.to_thread(transport.certificates)
+            await asyncio.to_thread(transport.prepare)
         client = self._client = self._client or self._build()
         request = client.build_request("GET", url.copy_with(fragment=None))
         response = await client.send(request, stream=True, follow_redirects=False)

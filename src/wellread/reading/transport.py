@@ -79,9 +79,16 @@ class _Body(httpx2.AsyncByteStream):
 
 
 @cache
-def certificates() -> ssl.SSLContext:
-    """The authorities we trust. Loading them takes 90 ms: once is enough, and not on an event loop."""
+def _certificates() -> ssl.SSLContext:
+    """The authorities we trust; once is enough."""
     return httpx2.create_ssl_context()
+
+
+def prepare() -> None:
+    """What takes a tenth of a second the first time and so must not happen on an event loop."""
+    import hishel.httpx2  # noqa: F401 # pyright: ignore[reportUnusedImport]
+
+    _certificates()
 
 
 class GuardedTransport(httpx2.AsyncBaseTransport):
@@ -89,7 +96,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
 
     def __init__(self, guard: Guard, *, connections: int) -> None:
         self._pool = httpcore2.AsyncConnectionPool(
-            ssl_context=certificates(),
+            ssl_context=_certificates(),
             max_connections=connections,
             max_keepalive_connections=connections,
             keepalive_expiry=15.0,
