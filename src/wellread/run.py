@@ -13,7 +13,8 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
-from typing import TypeVar
+from types import TracebackType
+from typing import Protocol, TypeVar
 
 from wellread import events
 from wellread.budget import Budget
@@ -23,6 +24,21 @@ from wellread.protocols import Kit, Model, Source
 from wellread.types import Answer, Completion, Hit, Hits, Outcome, Page, Passage, Prompt, Query
 
 T = TypeVar("T")
+
+
+class Patience(Protocol):
+    """How long something may take, as a context: it cancels what is inside and raises `TimeoutError`."""
+
+    async def __aenter__(self) -> object: ...
+    async def __aexit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None, /
+    ) -> bool | None: ...
+    def expired(self) -> bool: ...
+
+
+def real_time(seconds: float | None, limit: str) -> Patience:
+    """Patience by the clock on the wall; `limit` says what it belongs to: "seconds" is the run's budget."""
+    return asyncio.timeout(seconds)
 
 
 def _kit_as_it_is(kit: Kit) -> Kit:
@@ -40,7 +56,7 @@ class World:
     clock: Callable[[], float] = time.monotonic
     today: Callable[[], str] = lambda: date.today().isoformat()
     marker: Callable[[], str] = lambda: secrets.token_hex(4)
-    timeout: Callable[[float | None], asyncio.Timeout] = asyncio.timeout
+    timeout: Callable[[float | None, str], Patience] = real_time
     tick: Callable[[], None] = lambda: None  # called before each event is stamped
     kit: Callable[[Kit], Kit] = _kit_as_it_is
     source: Callable[[str, Source], Source] = _source_as_it_is  # the role is "main" or "fallback"
@@ -62,7 +78,7 @@ class Run:
     fallback: Source | None = None
     history: tuple[tuple[str, str], ...] = ()  # earlier questions and answers of a chat
     model_name: str | None = None
-    timeout: Callable[[float | None], asyncio.Timeout] = asyncio.timeout
+    timeout: Callable[[float | None, str], Patience] = real_time
     passages: dict[int, Passage] = field(default_factory=dict[int, Passage])
     failures: list[str] = field(default_factory=list[str])  # of sources; part of the reason when nothing is found
     _numbers: dict[str, int] = field(default_factory=dict[str, int])
@@ -148,7 +164,7 @@ class Run:
 
     async def timed(self, job: Awaitable[T]) -> T:
         """Wait for a job no longer than the run may still take."""
-        limit = self.timeout(self.budget.seconds_left())
+        limit = self.timeout(self.budget.seconds_left(), "seconds")
         try:
             async with limit:
                 return await job

@@ -16,7 +16,6 @@ the ranking counts shared words.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, cast
@@ -125,7 +124,7 @@ class Fanout:
         """One of the queries. Whatever happens to it, the others go on."""
         params, query = self.params, haul.queries[index]
         try:
-            async with asyncio.timeout(params.query_seconds):
+            async with run.timeout(params.query_seconds, "query"):
                 haul.found[index] = await run.search(
                     query, limit=params.results_per_query, since=params.since, until=params.until
                 )

@@ -1,0 +1,1 @@
+"""Recording what a run got from outside, and running it again from the file."""

@@ -1,0 +1,198 @@
+"""The parts of a run as seen through a tape: each asks the tape, which records or replays.
+
+A part on tape has exactly the abilities of the part behind it, also the optional ones that strategies
+look for (`find_title`, `passages`, `tuned`, `sources`). When replaying there is no part behind it; its
+facts come from the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
+
+from wellread.protocols import AnswerReader, Embedder, Grader, Kit, Model, PageReader, Reranker, Source
+from wellread.replay import codec
+from wellread.replay.codec import Json, Shape
+from wellread.types import Capabilities, Completion, Effort, Grade, Hit, Page, Passage, Prompt, Query, Reading
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+T = TypeVar("T")
+ABILITIES = {
+    "source": ("find_title", "passages", "tuned"),
+    "reranker": ("rerank", "read"),
+    "grader": ("grade",),
+    "reader": ("read",),
+}
+FACTS = {"source": ("name", "hint", "examples"), "model": ("name",), "embedder": ("name", "dimensions")}
+
+
+class Tape(Protocol):
+    """Where a part's calls go."""
+
+    async def call(self, part: str, method: str, request: Json, job: Callable[[], Awaitable[Any]], shape: Shape[T]) -> T: ...
+    def stream(
+        self, part: str, request: Json, job: Callable[[], AsyncIterator[str | Completion]]
+    ) -> AsyncIterator[str | Completion]: ...
+    def count(self, part: str, text: str, job: Callable[[], int]) -> int: ...
+    def part(self, kind: str, spec: str, build: Callable[[], Any]) -> Any:
+        """The part that is asked for by this name, on the tape; None or an error like the kit's."""
+        ...
+
+    def member(self, inner: Any, place: str) -> Any:
+        """A source within a source, on the tape."""
+        ...
+
+
+class SourceOnTape:
+    """A source. Optional abilities are attributes, because strategies check for them."""
+
+    def __init__(self, tape: Tape, label: str, facts: Json, inner: Any = None) -> None:
+        self.name: str = facts["name"]
+        self.hint: str = facts["hint"]
+        self._tape, self._label, self._facts, self._inner = tape, label, facts, inner
+        if "examples" in facts:
+            self.examples: str = facts["examples"]
+        abilities = facts.get("abilities", ())
+        if "find_title" in abilities:
+            self.find_title = self._find_title
+        if "passages" in abilities:
+            self.passages = self._passages
+        if "tuned" in abilities:
+            self.tuned = self._tuned
+        if "members" in facts:
+            inside = getattr(inner, "sources", None) or facts["members"]
+            self.sources = tuple(tape.member(source, place) for source, place in zip(inside, facts["members"], strict=True))
+
+    async def search(self, query: Query) -> Sequence[Hit]:
+        asked = codec.encode(query)
+        return await self._tape.call(self._label, "search", asked, lambda: self._inner.search(query), codec.HITS)
+
+    async def _find_title(self, title: str) -> Sequence[Hit]:
+        return await self._tape.call(
+            self._label, "find_title", {"title": title}, lambda: self._inner.find_title(title), codec.HITS
+        )
+
+    async def _passages(self, document: str) -> Sequence[Hit]:
+        return await self._tape.call(
+            self._label, "passages", {"document": document}, lambda: self._inner.passages(document), codec.HITS
+        )
+
+    def _tuned(self, **options: int) -> SourceOnTape:
+        """The same source with other options; they are part of its label, so that its calls are told apart."""
+        inner = self._inner.tuned(**options) if self._inner is not None else None
+        label = f"{self._label}?{'&'.join(f'{key}={value}' for key, value in options.items())}"
+        return SourceOnTape(self._tape, label, self._facts, inner)
+
+
+class ModelOnTape:
+    def __init__(self, tape: Tape, label: str, facts: Json, inner: Any = None) -> None:
+        self.name: str = facts["name"]
+        self.capabilities: Capabilities = codec.CAPABILITIES.decode(facts["capabilities"])
+        self._tape, self._label, self._inner = tape, label, inner
+
+    def stream(self, prompt: Prompt) -> AsyncIterator[str | Completion]:
+        return self._tape.stream(self._label, codec.encode(prompt), lambda: self._inner.stream(prompt))
+
+    def count_tokens(self, text: str) -> int:
+        return self._tape.count(self._label, text, lambda: self._inner.count_tokens(text))
+
+
+class EmbedderOnTape:
+    def __init__(self, tape: Tape, label: str, facts: Json, inner: Any = None) -> None:
+        self.name: str = facts["name"]
+        self.dimensions: int = facts["dimensions"]
+        self._tape, self._label, self._inner = tape, label, inner
+
+    async def embed(self, texts: Sequence[str], *, kind: Literal["query", "passage"]) -> NDArray[np.float32]:
+        asked: Json = {"kind": kind, "texts": list(texts)}
+        return await self._tape.call(self._label, "embed", asked, lambda: self._inner.embed(texts, kind=kind), codec.VECTORS)
+
+
+class JudgeOnTape:
+    """A reranker, grader, reader of answers, or several of these in one."""
+
+    def __init__(self, tape: Tape, label: str, facts: Json, inner: Any = None) -> None:
+        self._tape, self._label, self._inner = tape, label, inner
+        for ability in facts.get("abilities", ()):
+            setattr(self, ability, getattr(self, f"_{ability}"))
+
+    async def _rerank(self, question: str, passages: Sequence[Passage]) -> Sequence[float]:
+        return await self._judged("rerank", question, passages, codec.SCORES)
+
+    async def _grade(self, question: str, passages: Sequence[Passage]) -> Sequence[Grade]:
+        return await self._judged("grade", question, passages, codec.GRADES)
+
+    async def _read(self, question: str, passages: Sequence[Passage]) -> Sequence[Reading]:
+        return await self._judged("read", question, passages, codec.READINGS)
+
+    async def _judged(self, method: str, question: str, passages: Sequence[Passage], shape: Shape[T]) -> T:
+        asked: Json = {"question": question, "passages": [{"id": p.id, "title": p.title, "text": p.text} for p in passages]}
+        return await self._tape.call(self._label, method, asked, lambda: getattr(self._inner, method)(question, passages), shape)
+
+
+class PagesOnTape:
+    def __init__(self, tape: Tape, label: str, facts: Json, inner: Any = None) -> None:
+        self._tape, self._label, self._inner = tape, label, inner
+
+    async def read(self, url: str) -> Page:
+        return await self._tape.call(self._label, "read", {"url": url}, lambda: self._inner.read(url), codec.PAGE)
+
+
+ON_TAPE: Mapping[str, Callable[[Tape, str, Json, Any], Any]] = {
+    "source": SourceOnTape,
+    "model": ModelOnTape,
+    "embedder": EmbedderOnTape,
+    "reranker": JudgeOnTape,
+    "grader": JudgeOnTape,
+    "reader": JudgeOnTape,
+    "pages": PagesOnTape,
+}
+
+
+def facts_of(kind: str, part: Any) -> Json:
+    """What a stand-in for this part must know."""
+    facts: Json = {name: getattr(part, name) for name in FACTS.get(kind, ()) if hasattr(part, name)}
+    if kind == "model":
+        facts["capabilities"] = codec.encode(part.capabilities)
+    if abilities := [name for name in ABILITIES.get(kind, ()) if hasattr(part, name)]:
+        facts["abilities"] = abilities
+    if kind == "source" and getattr(part, "sources", None):
+        facts["members"] = [source.name for source in part.sources]
+    return facts
+
+
+class KitOnTape:
+    """The kit of one run: its parts are on the tape, their own parts are not."""
+
+    def __init__(self, tape: Tape, inner: Kit | None, effort: Effort, cache: bool = True) -> None:
+        self._tape, self._inner = tape, cast("Any", inner)
+        self.effort: Effort = effort
+        self.cache = cache
+
+    @property
+    def environ(self) -> Mapping[str, str]:
+        return self._inner.environ if self._inner is not None else {}
+
+    def source(self, spec: str) -> Source:
+        return self._tape.part("source", spec, lambda: self._inner.source(spec))
+
+    def model(self, spec: str | None = None) -> Model:
+        return self._tape.part("model", spec or "", lambda: self._inner.model(spec))
+
+    def embedder(self, spec: str | None = None) -> Embedder:
+        return self._tape.part("embedder", spec or "", lambda: self._inner.embedder(spec))
+
+    def reranker(self, spec: str | None = None) -> Reranker | None:
+        return self._tape.part("reranker", spec or "", lambda: self._inner.reranker(spec))
+
+    def grader(self, spec: str | None = None) -> Grader | None:
+        return self._tape.part("grader", spec or "", lambda: self._inner.grader(spec))
+
+    def answer_reader(self) -> AnswerReader | None:
+        return self._tape.part("reader", "", lambda: self._inner.answer_reader())
+
+    def pages(self) -> PageReader:
+        return self._tape.part("pages", "", lambda: self._inner.pages())

@@ -1,0 +1,234 @@
+"""Recording a run: everything it gets from outside, line by line, in the order it got it.
+
+    {"wellread recording": 1, "question": …}            the first line: what was asked and how
+    {"part": "source library", …}                       a part the run works with
+    {"call": 1, "part": …, "method": …, "request": …}   something is asked
+    {"reply": 1, "value" | "piece" | "error" | "left"}  and answered; a model's reply comes in pieces
+    {"tokens": "model x", "text": hash, "count": n}     how long a text is for a model
+    {"event": …}                                        what the run reported
+    {"end": n}                                          the last line: how many events there were
+
+While recording, the clock moves only where the file says so: when something is asked, when it is answered
+and when an event is reported. That is what lets a replay show the same times.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from hashlib import sha256
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, TypeVar, cast
+
+from wellread import __version__, events
+from wellread.errors import UsageError
+from wellread.protocols import Source
+from wellread.replay import codec
+from wellread.replay.codec import Json, Shape
+from wellread.replay.order import Limits, settle
+from wellread.replay.parts import ON_TAPE, KitOnTape, facts_of
+from wellread.replay.secret import Covers
+from wellread.run import World
+from wellread.types import Completion
+
+FORMAT = 1
+_USERS = ("settings", "params", "model")  # what a user wrote as specs and options, perhaps with a key in it
+T = TypeVar("T")
+
+
+def opened(path: Path, mode: str) -> IO[str]:
+    """A recording's file; `.gz` is packed."""
+    if path.suffix == ".gz":
+        return cast("IO[str]", gzip.open(path, f"{mode}t", encoding="utf-8", compresslevel=3))
+    return path.open(mode, encoding="utf-8")
+
+
+def fingerprint(text: str) -> str:
+    """A short name for a text."""
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+class Recorder:
+    """The tape of one run, being written. Use as `with`; `world` goes to the engine, `event` gets each event."""
+
+    def __init__(self, path: Path, header: Mapping[str, Any], base: World, environ: Mapping[str, str]):
+        self._covers = Covers(environ, [header.get("settings"), header.get("params")])
+        try:
+            self._file = opened(path, "w")
+        except OSError as problem:
+            raise UsageError(f"{path}: the recording cannot be written: {problem.strerror or problem}") from None
+        self._base = base
+        self._begun = base.clock()
+        self._now = 0.0
+        self._limits = Limits()
+        self._calls = 0
+        self._events = 0
+        self._turn = asyncio.Lock()
+        self._labels: dict[str, int] = {}
+        self._parts: dict[tuple[str, str], Any] = {}
+        self._wrapped: dict[tuple[str, int], tuple[str, Any, Any]] = {}
+        self._counts: dict[tuple[str, str], int] = {}
+        self._today, self._marker = base.today(), base.marker()
+        asked = {**header, **self._covers.setting({name: header[name] for name in _USERS if name in header})}
+        self._write({"wellread recording": FORMAT, "version": __version__, **asked, "today": self._today, "marker": self._marker})
+
+    def __enter__(self) -> Recorder:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None) -> None:
+        if kind is None:
+            self._write({"end": self._events})
+        self._file.close()
+
+    def world(self) -> World:
+        """The world in which the run happens."""
+        return World(
+            clock=lambda: self._now,
+            today=lambda: self._today,
+            marker=lambda: self._marker,
+            timeout=self._limits.new,
+            tick=self._stamp,
+            kit=lambda kit: KitOnTape(self, kit, kit.effort, kit.cache),
+            source=lambda role, source: self._played(role, source),
+        )
+
+    def event(self, event: events.Event) -> None:
+        """Write an event down."""
+        self._events += 1
+        self._write(cast("Json", events.to_json(event)))
+        self._file.flush()
+
+    async def call(self, part: str, method: str, request: Json, job: Callable[[], Awaitable[Any]], shape: Shape[T]) -> T:
+        number = self._asked(part, method, request)
+        failure: Exception | None = None
+        try:
+            try:
+                reply = {"value": shape.encode(await job())}
+            except Exception as problem:
+                failure, reply = problem, {"error": codec.encode_error(problem)}
+            await self._await_turn()
+        except asyncio.CancelledError:
+            self._left(number)
+            raise
+        self._replied(number, reply)
+        if failure is not None:
+            raise failure
+        return shape.decode(reply["value"])  # the run sees what is in the file
+
+    async def stream(
+        self, part: str, request: Json, job: Callable[[], AsyncIterator[str | Completion]]
+    ) -> AsyncGenerator[str | Completion, None]:
+        number = self._asked(part, "stream", request)
+        inner = job()
+        finished = False
+        try:
+            while not finished:
+                item, reply, failure = await self._piece(inner)
+                await self._await_turn()
+                self._replied(number, reply)
+                finished = "piece" not in reply
+                if failure is not None:
+                    raise failure
+                if item is not None:
+                    yield item
+        finally:
+            if not finished:
+                self._left(number)
+            if isinstance(inner, AsyncGenerator):
+                await inner.aclose()
+
+    async def _piece(self, inner: AsyncIterator[str | Completion]) -> tuple[str | Completion | None, Json, Exception | None]:
+        try:
+            item = await anext(inner, None)
+        except Exception as problem:
+            return None, {"error": codec.encode_error(problem)}, problem
+        if item is None:
+            return None, {"ended": True}, None
+        if isinstance(item, str):
+            return item, {"piece": item}, None
+        return item, {"value": codec.encode(item)}, None
+
+    def count(self, part: str, text: str, job: Callable[[], int]) -> int:
+        key = (part, fingerprint(text))
+        if key not in self._counts:
+            self._counts[key] = job()
+            self._write({"tokens": part, "text": key[1], "count": self._counts[key]})
+        return self._counts[key]
+
+    def part(self, kind: str, spec: str, build: Callable[[], Any]) -> Any:
+        """A part for the kit: built, written down and wrapped once; an error is written down each time."""
+        key = (kind, spec)
+        if key in self._parts:
+            return self._parts[key]
+        asked = {"kind": kind, "spec": self._covers.setting(spec)}
+        try:
+            inner = build()
+        except Exception as problem:
+            self._write({"part": None, **asked, "error": codec.encode_error(problem)})
+            raise
+        if inner is None:
+            self._write({"part": None, **asked})
+            self._parts[key] = None
+        else:
+            label, self._parts[key] = self._wrap(kind, inner)
+            self._write({"part": label, **asked})
+        return self._parts[key]
+
+    def member(self, inner: Any, place: str) -> Any:
+        return self._wrap("source", inner)[1]
+
+    def _played(self, role: str, source: Source) -> Source:
+        label, wrapped = self._wrap("source", source)
+        self._write({"part": label, "kind": "source", "role": role})
+        return wrapped
+
+    def _wrap(self, kind: str, inner: Any) -> tuple[str, Any]:
+        """One wrapper for one part: strategies may compare them."""
+        key = (kind, id(inner))
+        if key not in self._wrapped:
+            facts = self._covers.setting(facts_of(kind, inner))
+            label = self._label(kind, facts.get("name", ""))
+            if "members" in facts:  # members are called by their labels
+                facts["members"] = [self._wrap("source", source)[0] for source in inner.sources]
+            self._write({"facts": label, "kind": kind, **facts})
+            self._wrapped[key] = (label, ON_TAPE[kind](self, label, facts, inner), inner)
+        label, wrapped, _ = self._wrapped[key]
+        return label, wrapped
+
+    def _label(self, kind: str, name: str) -> str:
+        label = f"{kind} {name}".strip()
+        self._labels[label] = self._labels.get(label, 0) + 1
+        return label if self._labels[label] == 1 else f"{label} ({self._labels[label]})"
+
+    def _asked(self, part: str, method: str, request: Json) -> int:
+        self._calls += 1
+        self._write({"call": self._calls, "part": part, "method": method, "at": self._tick(), "request": request})
+        return self._calls
+
+    async def _await_turn(self) -> None:
+        async with self._turn:
+            await settle()
+
+    def _replied(self, number: int, reply: Json) -> None:
+        self._write({"reply": number, "at": self._tick(), **reply})
+
+    def _left(self, number: int) -> None:
+        """The run did not wait for the answer: its time was up, or nobody wanted it any more."""
+        if self._file.closed:
+            return
+        why = self._limits.why_left()
+        at = self._now if why == "cancelled" else self._tick()  # nothing tells a replay when a call was cancelled
+        self._write({"reply": number, "at": at, "left": why})
+
+    def _stamp(self) -> None:
+        self._tick()
+
+    def _tick(self) -> float:
+        self._now = max(self._now, round(self._base.clock() - self._begun, 4))
+        return self._now
+
+    def _write(self, data: Json) -> None:
+        if not self._file.closed:
+            self._file.write(self._covers.line(data) + "\n")

@@ -1,0 +1,224 @@
+"""Running a recording again: the parts answer from the file, in the order in which they answered then."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import defaultdict, deque
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from typing import Any, TypeVar
+
+from wellread import events
+from wellread.errors import BudgetExhausted, ReplayMismatch
+from wellread.protocols import Source
+from wellread.replay import codec, departure
+from wellread.replay.codec import Json, Shape
+from wellread.replay.order import NoLimit, settle
+from wellread.replay.parts import ON_TAPE, KitOnTape
+from wellread.replay.reading import Call, Recording
+from wellread.replay.record import fingerprint
+from wellread.run import World
+from wellread.types import Completion, Effort
+
+T = TypeVar("T")
+
+
+class Player:
+    """The tape of one run, being played. `departed` is where the run first left its recording, or None.
+
+    A run that departs would wait for an answer that never comes: after `patience` seconds without any
+    progress it is told so.
+    """
+
+    def __init__(self, recording: Recording, *, patience: float = 10.0) -> None:
+        self.recording = recording
+        self.departed: ReplayMismatch | None = None
+        self._patience = patience
+        self._now: float = 0.0
+        self._asked = 0
+        self._position = 0
+        self._seen = self._stamped = 0
+        self._waiting: dict[int, asyncio.Event] = {}
+        self._parts: dict[str, Any] = {}
+        self._open: dict[str, deque[Call]] = defaultdict(deque)
+        for call in recording.calls:
+            call.gone = False
+            self._open[_key(call.part, call.method, call.request)].append(call)
+        self._orders = {call.number: deque(call.replies) for call in recording.calls}
+
+    def world(self) -> World:
+        """The world of then. Time limits are not measured again: what they cut off is in the file."""
+        header = self.recording.header
+        effort: Effort = header["settings"].get("effort", "normal")
+        return World(
+            clock=lambda: self._now,
+            today=lambda: header["today"],
+            marker=lambda: header["marker"],
+            timeout=lambda seconds, limit: NoLimit(),
+            tick=self._stamp,
+            kit=lambda kit: KitOnTape(self, None, effort),
+        )
+
+    def source(self, role: str) -> Source | None:
+        """The source that had this role, as far as it is in the file."""
+        label = self.recording.roles.get(role)
+        return None if label is None else self._part(label)
+
+    def event(self, event: events.Event) -> None:
+        """Compare an event with the recorded one."""
+        seen: Json = json.loads(json.dumps(events.to_json(event)))
+        recorded = self.recording.events[self._seen] if self._seen < len(self.recording.events) else None
+        self._seen += 1
+        if self.departed is None and seen != recorded and (recorded is not None or self.recording.complete):
+            self.departed = departure.of_event(self._seen, recorded, seen)
+
+    def finish(self) -> None:
+        """The run is over: raise where it departed, if it did."""
+        if self.departed is None and self._seen < len(self.recording.events):
+            self.departed = departure.of_event(self._seen + 1, self.recording.events[self._seen], None)
+        if self.departed is not None:
+            raise self.departed
+
+    async def call(self, part: str, method: str, request: Json, job: Callable[[], Awaitable[Any]], shape: Shape[T]) -> T:
+        call = self._match(part, method, request)
+        try:
+            reply = await self._take(call)
+        finally:
+            self._leave(call)
+        if "error" in reply:
+            raise codec.decode_error(reply["error"])
+        return shape.decode(reply["value"])
+
+    async def stream(
+        self, part: str, request: Json, job: Callable[[], AsyncIterator[str | Completion]]
+    ) -> AsyncGenerator[str | Completion, None]:
+        call = self._match(part, "stream", request)
+        try:
+            while "piece" in (reply := await self._take(call)):
+                yield reply["piece"]
+        finally:
+            self._leave(call)
+        if "error" in reply:
+            raise codec.decode_error(reply["error"])
+        if "value" in reply:
+            yield codec.COMPLETION.decode(reply["value"])
+
+    def count(self, part: str, text: str, job: Callable[[], int]) -> int:
+        count = self.recording.counts.get((part, fingerprint(text)))
+        if count is None:
+            raise self._depart(departure.of_call(self._asked, None, (part, "count_tokens", {"text": text})))
+        return count
+
+    def part(self, kind: str, spec: str, build: Callable[[], Any]) -> Any:
+        line = self.recording.parts.get((kind, spec))
+        if line is None:
+            raise self._depart(departure.of_call(self._asked, None, (kind, "is asked for", {"spec": spec})))
+        if "error" in line:
+            raise codec.decode_error(line["error"])
+        return None if line["part"] is None else self._part(line["part"])
+
+    def member(self, inner: Any, place: str) -> Any:
+        return self._part(place)
+
+    def _part(self, label: str) -> Any:
+        if label not in self._parts:
+            facts = self.recording.facts[label]
+            self._parts[label] = ON_TAPE[facts["kind"]](self, label, facts, None)
+        return self._parts[label]
+
+    def _match(self, part: str, method: str, request: Json) -> Call:
+        """The recorded call with this content; of several equal ones the earliest."""
+        if self.departed is not None:
+            raise self.departed
+        self._asked += 1
+        found = self._open.get(_key(part, method, request))
+        if not found:
+            expected = self._expected(part, method)
+            asked = (part, method, request)
+            place = self._asked if expected is None else expected.number
+            recorded = None if expected is None else (expected.part, expected.method, expected.request)
+            raise self._depart(departure.of_call(place, recorded, asked))
+        call = found.popleft()
+        self._now = max(self._now, call.at)
+        return call
+
+    def _expected(self, part: str, method: str) -> Call | None:
+        """What the recording has in place of a call that it does not know: the first of its kind not yet made."""
+        waiting = sorted((call for calls in self._open.values() for call in calls), key=lambda call: call.number)
+        alike = [call for call in waiting if (call.part, call.method) == (part, method)]
+        return next(iter(alike or waiting), None)
+
+    async def _take(self, call: Call) -> Json:
+        """The call's next reply, when all replies before it have been given."""
+        orders = self._orders[call.number]
+        order = orders.popleft() if orders else len(self.recording.replies)
+        reply: Json = self.recording.replies[order] if order < len(self.recording.replies) else {"left": "cancelled"}
+        cancelled = reply.get("left") == "cancelled"
+        if cancelled:
+            order = -1  # its turn never comes: something else will end the waiting
+        self._skip()
+        while self._position != order:
+            await self._until_progress(order)
+        await settle()
+        self._position += 1
+        self._now = max(self._now, reply["at"])
+        self._skip()
+        if self.departed is not None:
+            raise self.departed
+        if reply.get("left") == "time":
+            raise BudgetExhausted("seconds")
+        if reply.get("left") == "timeout":
+            raise TimeoutError
+        return reply
+
+    async def _until_progress(self, order: int) -> None:
+        before = self._position
+        called = self._waiting.setdefault(order, asyncio.Event())
+        try:
+            async with asyncio.timeout(self._patience):
+                await called.wait()
+        except TimeoutError:
+            await settle()  # the time may have passed in one long computation
+            if self._position == before:
+                raise self._depart(self._stuck()) from None
+
+    def _stuck(self) -> ReplayMismatch:
+        if self._position >= len(self.recording.replies):
+            return ReplayMismatch("the recording ends here: the run was left before its answer")
+        number: int = self.recording.replies[self._position]["reply"]
+        call = self.recording.calls[number - 1]
+        asked = json.dumps(call.request, ensure_ascii=False, indent=2)
+        where = f"the recording goes on with call {number} ({call.part}, {call.method})"
+        return ReplayMismatch(f"{where}, which the run does not make", asked)
+
+    def _skip(self) -> None:
+        """Go past replies that nobody waits for, and wake the one whose turn it is."""
+        replies = self.recording.replies
+        while self._position < len(replies) and "left" in (reply := replies[self._position]):
+            if reply["left"] != "cancelled":
+                if not self.recording.calls[reply["reply"] - 1].gone:
+                    break
+                self._now = max(self._now, reply["at"])
+            self._position += 1
+        if called := self._waiting.pop(self._position, None):
+            called.set()
+
+    def _leave(self, call: Call) -> None:
+        call.gone = True
+        self._skip()
+
+    def _stamp(self) -> None:
+        recorded = self.recording.events
+        if self._stamped < len(recorded):
+            self._now = max(self._now, recorded[self._stamped]["at"])
+        self._stamped += 1
+
+    def _depart(self, problem: ReplayMismatch) -> ReplayMismatch:
+        self.departed = self.departed or problem
+        for called in self._waiting.values():
+            called.set()
+        return self.departed
+
+
+def _key(part: str, method: str, request: Json) -> str:
+    return json.dumps([part, method, request], sort_keys=True, ensure_ascii=False)
