@@ -1,0 +1,1 @@
+"""Judging passages: rank fusion, the evaluator, cross-encoders and graders."""

@@ -1,0 +1,138 @@
+"""The evaluator: one small model that grades, re-ranks, follows and reads.
+
+`rerank` and `grade` judge passages one by one, `read` looks for a short answer in them, and `trail` searches along
+paths: passages that only make sense together (see `paths`). Work runs in threads; how much is bounded by the
+effort: none at `low`, at most 60 pairs at `normal`, 250 at `high`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import math
+import threading
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import cast
+
+from wellread.errors import DamagedFile, UsageError
+from wellread.protocols import Kit
+from wellread.ranking.answers import Best, best_answers
+from wellread.ranking.judge import Chain, Judge
+from wellread.ranking.paths import PLANS, RANK_OFFSET, Collect, Plan, Score, Verdict, Weights, log_probability, search_paths
+from wellread.types import Effort, Grade, Passage, Reading, Spec
+
+SHIPPED = Path(__file__).parent / "weights"
+TOKENIZER = Path(__file__).parents[1] / "embedding" / "weights" / "all-minilm-l6-v2" / "tokenizer.json"
+MODEL = "evaluator.onnx"
+
+Candidates = Callable[[Sequence[Chain]], Awaitable[Sequence[Sequence[Sequence[Passage]]]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Trail:
+    """What a search along paths found."""
+
+    passages: tuple[tuple[Passage, float], ...]  # best first
+    answers: tuple[Best, ...]  # best first
+    pairs: int  # how many were judged
+
+
+def from_spec(spec: Spec, kit: Kit) -> Evaluator:
+    """The small model in the package: grades, re-ranks, follows cross-references and reads."""
+    if spec.argument or spec.options:
+        raise UsageError("evaluator takes no argument")
+    return Evaluator(effort=kit.effort)
+
+
+def verify(folder: Path = SHIPPED) -> None:
+    """Raise unless the weights are those of the model card."""
+    known = _calibration(folder)["sha256"]
+    try:
+        found = hashlib.sha256((folder / MODEL).read_bytes()).hexdigest()
+    except OSError as problem:
+        raise DamagedFile(f"{folder / MODEL}: {problem.strerror}") from problem
+    if found != known:
+        raise DamagedFile(f"{folder / MODEL} is not the file it should be (sha256 {found[:12]}…)")
+
+
+def _calibration(folder: Path) -> Mapping[str, object]:
+    path = folder / "calibration.json"
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as problem:
+        raise DamagedFile(f"{path} cannot be read: {problem}") from problem
+
+
+class Evaluator:
+    """A `Reranker`, `Grader` and `AnswerReader`."""
+
+    name = "evaluator"
+
+    def __init__(self, folder: Path = SHIPPED, effort: Effort = "normal", threads: int = 0) -> None:
+        self._folder = folder
+        self._effort: Effort = effort
+        self._judge = Judge(folder / MODEL, TOKENIZER, threads)
+
+    @cached_property
+    def weights(self) -> Weights:
+        """What rankings and probabilities are made of."""
+        return Weights(**cast("Mapping[str, float]", _calibration(self._folder)["weights"]))
+
+    @property
+    def plan(self) -> Plan:
+        """How much may be judged at this effort."""
+        return PLANS[self._effort]
+
+    async def rerank(self, question: str, passages: Sequence[Passage]) -> Sequence[float]:
+        """Relevance and the place in the first list together, so that it never ruins a good list."""
+        verdicts = await self.judge(question, [(passage,) for passage in passages])
+        weights = self.weights
+        return [
+            2 * log_probability(verdict.relevance, weights) + weights.first_list * RANK_OFFSET / (RANK_OFFSET + rank)
+            for rank, verdict in enumerate(verdicts)
+        ]
+
+    async def grade(self, question: str, passages: Sequence[Passage]) -> Sequence[Grade]:
+        """Calibrated probabilities of relevance."""
+        verdicts = await self.judge(question, [(passage,) for passage in passages])
+        probabilities = [math.exp(log_probability(verdict.relevance, self.weights)) for verdict in verdicts]
+        return [Grade(probability >= 0.5, probability) for probability in probabilities]
+
+    async def read(self, question: str, passages: Sequence[Passage]) -> Sequence[Reading]:
+        """Short answers in the passages, alone and in pairs with the first, best first."""
+        chains: list[Chain] = [(passage,) for passage in passages]
+        chains += [(passages[0], other) for other in passages[1:4]]
+        verdicts = dict(zip(chains, await self.judge(question, chains), strict=True))
+        numbers = {passage.id: number for number, passage in enumerate(passages)}
+        return [best.reading(numbers[best.chain[best.verdict.passage].id]) for best in best_answers(verdicts, self.weights)]
+
+    async def trail(self, question: str, ranked: Sequence[Passage], candidates: Candidates, plan: Plan | None = None) -> Trail:
+        """Search along paths that start in the first list; `candidates` finds what may follow a chain."""
+        chosen = plan or self.plan
+        search = search_paths(tuple(ranked), chosen, self.weights)
+        request = next(search, None)
+        pairs = 0
+        try:
+            while request is not None:
+                if isinstance(request, Score):
+                    pairs += len(request.chains)
+                    request = search.send(await self.judge(question, request.chains))
+                else:
+                    assert isinstance(request, Collect)
+                    request = search.send(await candidates(request.chains))
+        except StopIteration as end:
+            found = end.value
+            return Trail(found.ranking, tuple(best_answers(found.verdicts, self.weights)), pairs)
+        return Trail(tuple((passage, -float(rank)) for rank, passage in enumerate(ranked)), (), 0)
+
+    async def judge(self, question: str, chains: Sequence[Chain]) -> list[Verdict]:
+        """The model's verdict on each chain; cancelling stops it between batches."""
+        stop = threading.Event()
+        try:
+            return await asyncio.to_thread(self._judge.judge, question, chains, stop)
+        finally:
+            stop.set()

@@ -1,0 +1,132 @@
+"""What the evaluator reads: a question and a chain of passages as one row of tokens.
+
+    [CLS] question [SEP] title. passage [SEP]                                     a passage by itself
+    [CLS] question [SEP] title. passage [SEP] title. passage [SEP]                a passage after another
+    [CLS] question [SEP] … [SEP] … [SEP] … [SEP]                                  up to four, for reading
+
+The last passage of a chain is the one that is judged; the ones before it are what is known already. The
+token type is 0 up to the first [SEP] and 1 after it. Training and the engine both build their rows
+here, so that the model meets at work what it was trained on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ids: TypeAlias = NDArray[np.int32]
+
+PAD, CLS, SEP, DOT = 0, 101, 102, 1012
+STRIDE = 8  # windows start at every eighth token
+HEAD_START = 1.0  # words
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """A passage in tokens, its title apart from its text."""
+
+    title: Ids
+    text: Ids
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How many tokens of each part are read."""
+
+    question: int = 64
+    title: int = 24
+    known: int = 160  # each passage before the last
+    judged: int = 208  # the last passage
+    total: int = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Where a passage stands in a row: the row's position of its title, and which of its text is there."""
+
+    title_at: int
+    title_length: int
+    text_at: int
+    window: int  # the first token of the text that was taken
+    length: int
+
+    def position(self, token: int) -> int | None:
+        """The row's position of a token of the text; None when the window leaves it out."""
+        inside = token - self.window
+        return self.text_at + inside if 0 <= inside < self.length else None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One input of the model."""
+
+    ids: Ids
+    question_length: int  # with [CLS] and the first [SEP]
+    passages: tuple[Placed, ...]
+
+
+def build_row(question: Ids, chain: Sequence[Tokens], limits: Limits) -> Row:
+    """The row for a question and a chain of passages, long passages cut to their best window."""
+    head = question[: limits.question]
+    parts: list[Ids] = [np.array([CLS], np.int32), head, np.array([SEP], np.int32)]
+    at = len(head) + 2
+    placed: list[Placed] = []
+    for rank, passage in enumerate(chain):
+        last = rank == len(chain) - 1
+        allowed = min(limits.judged if last else limits.known, (limits.total - at) // (len(chain) - rank))
+        title = passage.title[: min(limits.title, max(allowed - 2, 0))]
+        room = max(allowed - len(title) - 2, 0)
+        window = best_window(head, passage.text, room)
+        text = passage.text[window : window + room]
+        placed.append(Placed(at, len(title), at + len(title) + 1, window, len(text)))
+        parts += [title, np.array([DOT], np.int32), text, np.array([SEP], np.int32)]
+        at += len(title) + len(text) + 2
+    return Row(np.concatenate(parts), len(head) + 2, tuple(placed))
+
+
+def best_window(question: Ids, text: Ids, room: int) -> int:
+    """Where to start reading a text that does not fit: where most of the question's rarer words are.
+
+    A word counts less the more often the text has it. The beginning is worth one word more than other
+    places, because that is where passages say what they are about.
+    """
+    if len(text) <= room or room == 0:
+        return 0
+    counts = np.bincount(text)
+    asked = np.zeros(len(counts), bool)
+    asked[question[question < len(counts)]] = True
+    weight = np.concatenate([[0.0], np.cumsum(asked[text] / counts[text])])
+    starts = np.append(np.arange(0, len(text) - room, STRIDE), len(text) - room)
+    worth = weight[starts + room] - weight[starts]
+    worth[0] += HEAD_START
+    return int(starts[np.argmax(worth)])
+
+
+def batch_by_length(lengths: Sequence[int], tokens: int, rows: int = 64) -> list[list[int]]:
+    """Indices in batches of like length: at most `rows` rows and `tokens` tokens, padding counted."""
+    order = sorted(range(len(lengths)), key=lambda index: lengths[index])
+    batches: list[list[int]] = []
+    current: list[int] = []
+    for index in order:
+        if current and (len(current) == rows or (len(current) + 1) * lengths[index] > tokens):
+            batches.append(current)
+            current = []
+        current.append(index)
+    return [*batches, current] if current else batches
+
+
+def pad_rows(rows: Sequence[Row], width: int | None = None) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """`input_ids`, `token_type_ids` and `attention_mask` of rows, padded to the longest or to `width`."""
+    size = width or max(len(row.ids) for row in rows)
+    ids = np.full((len(rows), size), PAD, np.int64)
+    types = np.zeros_like(ids)
+    mask = np.zeros_like(ids)
+    for index, row in enumerate(rows):
+        ids[index, : len(row.ids)] = row.ids
+        types[index, row.question_length : len(row.ids)] = 1
+        mask[index, : len(row.ids)] = 1
+    return ids, types, mask

@@ -1,0 +1,152 @@
+"""The evaluator's model at work: questions and chains of passages in, verdicts out.
+
+Rows are built as in training (`inputs`), batched by length and run on onnxruntime in the calling thread. The
+tokenizer is the embedder's: both models grew from MiniLM.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wellread.errors import DamagedFile, EmbedderError
+from wellread.ranking.inputs import Limits, Row, Tokens, batch_by_length, build_row, pad_rows
+from wellread.ranking.paths import Verdict
+from wellread.types import Passage
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+    from wellread.embedding.session import Session
+
+LONGEST_ANSWER = 24  # tokens
+MAX_TOKENS = 1024  # of a passage's text; the windows of a row are much shorter
+_MAX_CHARACTERS = 16_000
+_BATCH_TOKENS = 4096
+_IMPOSSIBLE = -1e4
+
+Chain = tuple[Passage, ...]
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A passage in tokens, with the characters each token stands for."""
+
+    tokens: Tokens
+    title_offsets: tuple[tuple[int, int], ...]
+    text_offsets: tuple[tuple[int, int], ...]
+
+
+class Judge:
+    """Open files of the evaluator. Loaded at the first use; may be called from several threads."""
+
+    def __init__(self, model: Path, tokenizer: Path, threads: int = 0) -> None:
+        self._model_file, self._tokenizer_file, self._threads = model, tokenizer, threads
+        self._opened: tuple[Session, Tokenizer] | None = None
+        self._lock = threading.Lock()
+        self._read = lru_cache(maxsize=4096)(self._read_now)
+
+    def judge(self, question: str, chains: Sequence[Chain], stop: threading.Event | None = None) -> list[Verdict]:
+        """A verdict on each chain, in order. `stop` ends the work between batches (what is missing is unseen)."""
+        if not chains:
+            return []
+        session, tokenizer = self._open()
+        asked = np.array(tokenizer.encode(question[:_MAX_CHARACTERS], add_special_tokens=False).ids, np.int32)
+        rows = [
+            build_row(asked, [self._read(passage.title, passage.text).tokens for passage in chain], Limits()) for chain in chains
+        ]
+        found = [Verdict(-12.0, (12.0, 0.0, 0.0, 0.0))] * len(rows)
+        for members in batch_by_length([len(row.ids) for row in rows], _BATCH_TOKENS):
+            if stop is not None and stop.is_set():
+                break
+            batch = [rows[index] for index in members]
+            for index, verdict in zip(members, self._run(session, batch, [chains[i] for i in members]), strict=True):
+                found[index] = verdict
+        return found
+
+    def _run(self, session: Session, rows: Sequence[Row], chains: Sequence[Chain]) -> list[Verdict]:
+        ids, types, mask = pad_rows(rows)
+        try:
+            relevance, kinds, starts, ends = session.run(
+                ["relevance", "kinds", "starts", "ends"], {"input_ids": ids, "token_type_ids": types, "attention_mask": mask}
+            )
+        except Exception as problem:  # onnxruntime's errors have no common root but this
+            raise EmbedderError(f"{self._model_file} failed: {problem}") from problem
+        answerable = types.astype(bool)
+        answerable[np.arange(len(rows)), mask.sum(1) - 1] = False  # the last [SEP]
+        first, last, worth = best_spans(np.where(answerable, starts, _IMPOSSIBLE), np.where(answerable, ends, _IMPOSSIBLE))
+        return [
+            self._placed(
+                Verdict(float(relevance[n]), (float(k[0]), float(k[1]), float(k[2]), float(k[3])), float(worth[n])),
+                rows[n],
+                chains[n],
+                int(first[n]),
+                int(last[n]),
+            )
+            for n, k in enumerate(kinds)
+        ]
+
+    def _placed(self, verdict: Verdict, row: Row, chain: Chain, first: int, last: int) -> Verdict:
+        """Say where a span of row positions stands: in which passage, at which characters."""
+        for place, (passage, placed) in enumerate(zip(chain, row.passages, strict=True)):
+            read = self._read(passage.title, passage.text)
+            if placed.text_at <= first < placed.text_at + placed.length:
+                shift = placed.window - placed.text_at
+                end = min(last, placed.text_at + placed.length - 1)
+                a, b = read.text_offsets[first + shift][0], read.text_offsets[end + shift][1]
+                return replace(verdict, passage=place, start=a, end=b, text=passage.text[a:b])
+            if placed.title_at <= first < placed.title_at + placed.title_length:
+                end = min(last, placed.title_at + placed.title_length - 1) - placed.title_at
+                a, b = read.title_offsets[first - placed.title_at][0], read.title_offsets[end][1]
+                return replace(verdict, passage=place, text=passage.title[a:b])
+        return verdict
+
+    def _read_now(self, title: str, text: str) -> _Read:
+        _, tokenizer = self._open()
+        heading, body = tokenizer.encode_batch([title[:_MAX_CHARACTERS], text[:_MAX_CHARACTERS]], add_special_tokens=False)
+        tokens = Tokens(np.array(heading.ids[:MAX_TOKENS], np.int32), np.array(body.ids[:MAX_TOKENS], np.int32))
+        return _Read(tokens, tuple(heading.offsets[:MAX_TOKENS]), tuple(body.offsets[:MAX_TOKENS]))
+
+    def _open(self) -> tuple[Session, Tokenizer]:
+        with self._lock:
+            if self._opened is None:
+                from wellread.embedding.session import open_session
+
+                self._opened = open_session(self._model_file, self._threads, fused=True), self._open_tokenizer()
+            return self._opened
+
+    def _open_tokenizer(self) -> Tokenizer:
+        from tokenizers import Tokenizer
+
+        try:
+            tokenizer = Tokenizer.from_file(str(self._tokenizer_file))
+        except Exception as problem:  # the tokenizers library raises plain Exception
+            raise DamagedFile(f"{self._tokenizer_file} is not a tokenizer that can be read ({problem})") from problem
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        return tokenizer
+
+
+def best_spans(starts: Floats, ends: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+    """The best span of each row: first and last position and its log-likelihood."""
+    starts, ends = _log_softmax(starts), _log_softmax(ends)
+    width = starts.shape[1]
+    padded = np.pad(ends, ((0, 0), (0, LONGEST_ANSWER)), constant_values=_IMPOSSIBLE)
+    windows = np.lib.stride_tricks.sliding_window_view(padded, LONGEST_ANSWER, axis=1)[:, :width]
+    worth = starts + windows.max(2)
+    first = worth.argmax(1)
+    rows = np.arange(len(starts))
+    return first, first + windows[rows, first].argmax(1), worth[rows, first]
+
+
+def _log_softmax(logits: Floats) -> Floats:
+    shifted = logits - logits.max(1, keepdims=True)
+    return shifted - np.log(np.exp(shifted).sum(1, keepdims=True))

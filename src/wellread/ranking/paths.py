@@ -1,0 +1,207 @@
+"""Finding passages that only make sense together: a search along paths.
+
+A question with two steps names its first passage and hides its second. So the evaluator first judges the
+passages of the first list alone; for the best of them new candidates are collected, with the passage
+as part of the query; each candidate is judged after the passage it follows; and passages are read
+off the most likely paths, p(first) · p(second | first).
+
+The search does no work of its own. It is a generator that asks (`Score` these chains, `Collect`
+candidates for those) and is sent the answers, so that the engine can run it against an index with
+threads, and training can run a thousand of them in step on a GPU:
+
+    singles ─► the best firsts ─► candidates ─► pairs ─► (the best paths ─► candidates ─► triples) ─► reading
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Generic, TypeAlias, TypeVar
+
+K = TypeVar("K", bound=Hashable)
+
+RANK_OFFSET = 10.0  # of reciprocal rank fusion: small, since the lists are short and their heads good
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How much may be judged, stage by stage."""
+
+    singles: int  # passages of the first list judged alone
+    firsts: int = 0  # of these, how many are followed
+    seconds: int = 0  # candidates judged after each of them
+    thirds: int = 0  # paths of two that are followed once more
+    third_width: int = 0  # candidates judged after each of those
+    reads: int = 0  # chains of the best passages read at the end
+
+    @property
+    def pairs(self) -> int:
+        """The most rows the model may have to read."""
+        return self.singles + self.firsts * self.seconds + self.thirds * self.third_width + self.reads
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What the places of a ranking are made of; tuned on questions set aside for it."""
+
+    first_list: float = 0.1  # the first list's reciprocal rank, in units of log-probability
+    path: float = 1.0  # how much a path's likelihood counts against a passage's own
+    temperature: float = 1.0  # divides the relevance logits
+    bias: float = 0.0  # added after the division
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the model says about one chain: logits, and the best span with its log-likelihood in the row."""
+
+    relevance: float
+    kinds: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)  # none, span, yes, no
+    span: float = -math.inf  # log-likelihood of the best span
+    passage: int = 0  # which passage of the chain holds it
+    start: int = 0  # in characters of the passage's text
+    end: int = 0
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Score(Generic[K]):
+    """Asks for a `Verdict` on each chain, in order."""
+
+    chains: tuple[tuple[K, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Collect(Generic[K]):
+    """Asks for candidates after each chain: for each, several lists, each of them best first."""
+
+    chains: tuple[tuple[K, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Found(Generic[K]):
+    """The end of a search: passages best first with their scores, and everything that was judged."""
+
+    ranking: tuple[tuple[K, float], ...]
+    verdicts: Mapping[tuple[K, ...], Verdict]
+
+
+Request: TypeAlias = "Score[K] | Collect[K]"
+Reply: TypeAlias = "Sequence[Verdict] | Sequence[Sequence[Sequence[K]]]"
+Search: TypeAlias = "Generator[Score[K] | Collect[K], Sequence[Verdict] | Sequence[Sequence[Sequence[K]]], Found[K]]"
+
+
+PLANS: Mapping[str, Plan] = {
+    "low": Plan(singles=0),
+    "normal": Plan(singles=20, firsts=3, seconds=12, reads=4),
+    "high": Plan(singles=50, firsts=5, seconds=28, thirds=3, third_width=16, reads=6),
+}
+
+
+def search_paths(ranked: Sequence[K], plan: Plan, weights: Weights) -> Search[K]:
+    """Search from the first list `ranked`; returns what it `Found`."""
+    verdicts: dict[tuple[K, ...], Verdict] = {}
+    yield from _judge([(key,) for key in ranked[: plan.singles]], verdicts)
+    if plan.firsts:
+        firsts = [(key,) for key, _ in rank_passages(ranked, verdicts, weights)[: plan.firsts]]
+        yield from _follow(firsts, plan.seconds, ranked, verdicts)
+    if plan.thirds:
+        paths = [path for path, _ in rank_paths(verdicts, weights) if len(path) == 2][: plan.thirds]
+        yield from _follow(paths, plan.third_width, ranked, verdicts)
+    ranking = rank_passages(ranked, verdicts, weights)
+    if plan.reads:
+        yield from _judge(reading_chains([key for key, _ in ranking], verdicts, weights, plan.reads), verdicts)
+    return Found(tuple(ranking), verdicts)
+
+
+def _judge(chains: Iterable[tuple[K, ...]], verdicts: dict[tuple[K, ...], Verdict]) -> Generator[Request[K], Reply[K], None]:
+    new = tuple(chain for chain in dict.fromkeys(chains) if chain not in verdicts)
+    if new:
+        replies = yield Score(new)
+        for chain, verdict in zip(new, replies, strict=True):
+            assert isinstance(verdict, Verdict)
+            verdicts[chain] = verdict
+
+
+def _follow(
+    chains: Sequence[tuple[K, ...]], width: int, ranked: Sequence[K], verdicts: dict[tuple[K, ...], Verdict]
+) -> Generator[Request[K], Reply[K], None]:
+    if not chains:
+        return
+    replies = yield Collect(tuple(chains))
+    singles = sorted((chain for chain in verdicts if len(chain) == 1), key=lambda chain: -verdicts[chain].relevance)
+    alone = [key for (key,) in singles]
+    wanted: list[tuple[K, ...]] = []
+    for chain, lists in zip(chains, replies, strict=True):
+        assert not isinstance(lists, Verdict)
+        fused = fuse([*lists, alone, ranked])
+        wanted += [(*chain, key) for key in fused if key not in chain][:width]
+    yield from _judge(wanted, verdicts)
+
+
+def fuse(lists: Sequence[Sequence[K]], weights: Sequence[float] | None = None) -> list[K]:
+    """Reciprocal rank fusion; ties keep the order of the lists."""
+    scores: dict[K, float] = {}
+    for weight, entries in zip(weights or [1.0] * len(lists), lists, strict=True):
+        for rank, key in enumerate(entries):
+            scores[key] = scores.get(key, 0.0) + weight / (RANK_OFFSET + rank)
+    return sorted(scores, key=lambda key: -scores[key])
+
+
+def log_probability(logit: float, weights: Weights) -> float:
+    """The calibrated log-probability behind a relevance logit."""
+    scaled = logit / weights.temperature + weights.bias
+    return -math.log1p(math.exp(-scaled)) if scaled > -30 else scaled
+
+
+def rank_paths(verdicts: Mapping[tuple[K, ...], Verdict], weights: Weights) -> list[tuple[tuple[K, ...], float]]:
+    """Paths of two and more, most likely first; a path's score is the mean step's log-probability times two.
+
+    The mean lets paths of different lengths compete; twice it is, for two steps, log p(first) + log p(second | first).
+    """
+    paths: list[tuple[tuple[K, ...], float]] = []
+    for chain in verdicts:
+        steps = [chain[: length + 1] for length in range(len(chain))]
+        if len(chain) > 1 and all(step in verdicts for step in steps):
+            total = sum(log_probability(verdicts[step].relevance, weights) for step in steps)
+            paths.append((chain, 2 * total / len(chain)))
+    return sorted(paths, key=lambda path: -path[1])
+
+
+def rank_passages(ranked: Sequence[K], verdicts: Mapping[tuple[K, ...], Verdict], weights: Weights) -> list[tuple[K, float]]:
+    """Every passage that was listed or judged, best first.
+
+    A passage is as good as the better of its own likelihood and that of the best path it is on, plus
+    what its place in the first list is worth; passages nobody judged follow in the first list's order.
+    """
+    best: dict[K, float] = {}
+    for chain, verdict in verdicts.items():
+        if len(chain) == 1:
+            best[chain[0]] = 2 * log_probability(verdict.relevance, weights)
+    for path, score in rank_paths(verdicts, weights):
+        for place, key in enumerate(path):
+            worth = weights.path * score - place * 1e-6  # the path's own order breaks ties
+            best[key] = max(best.get(key, -math.inf), worth)
+    for rank, key in enumerate(ranked):
+        if key in best:
+            best[key] += weights.first_list * RANK_OFFSET / (RANK_OFFSET + rank)
+    floor = min(best.values(), default=0.0) - 1.0
+    rest = [(key, floor - rank) for rank, key in enumerate(key for key in ranked if key not in best)]
+    return [*sorted(best.items(), key=lambda item: -item[1]), *rest]
+
+
+def reading_chains(
+    order: Sequence[K], verdicts: Mapping[tuple[K, ...], Verdict], weights: Weights, count: int
+) -> list[tuple[K, ...]]:
+    """Chains worth reading that may not have been judged: the best pair both ways, the best three, the best four."""
+    pairs = [path for path, _ in rank_paths(verdicts, weights) if len(path) == 2]
+    wanted: list[tuple[K, ...]] = [pairs[0]] if pairs else []
+    wanted += [tuple(order[:length]) for length in (2, 3, 4) if len(order) >= length]
+    wanted += [(second, first) for first, second in wanted if len((first, second)) == 2] if False else []
+    wanted += [(pair[1], pair[0]) for pair in pairs[:1]] + pairs[1:3]
+    return [chain for chain in dict.fromkeys(wanted) if chain not in verdicts][:count]
+
+
+def calibrated(weights: Weights, temperature: float, bias: float) -> Weights:
+    """The same weights with another calibration."""
+    return replace(weights, temperature=temperature, bias=bias)

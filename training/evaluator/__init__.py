@@ -1,0 +1,1 @@
+"""Training the evaluator: data, negatives, training, evaluation, calibration, export. See README.md."""

@@ -1,0 +1,71 @@
+"""Step 4, on any machine, without torch: the trained weights as one int8 ONNX file in the package.
+
+    python -m training.evaluator.export --weights RUN --output src/wellread/ranking/weights
+
+Inputs `input_ids`, `token_type_ids`, `attention_mask`; outputs `relevance` (rows), `kinds` (rows, 4: none, span, yes, no),
+`starts` and `ends` (rows, tokens), all logits. `--float32 FILE` keeps the float32 model too, to compare with.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import TensorProto
+
+from training.bert_graph import Float32Weights, Graph, Int8Weights, Shape, State, Weights, encoder
+from training.evaluator.weights import load_weights
+
+NAME = "evaluator.onnx"
+
+
+def shape_of(state: State) -> Shape:
+    """The encoder's figures, read off its weights."""
+    hidden = state["embeddings.word_embeddings.weight"].shape[1]
+    layers = sum(name.endswith(".attention.self.query.weight") for name in state)
+    return Shape(layers=layers, heads=hidden // 32, hidden=hidden)
+
+
+def build_model(state: State, weights: Weights) -> onnx.ModelProto:
+    """Encoder and heads as one model; the small last layers stay float32."""
+    graph, small = Graph(), Float32Weights()
+    hidden = encoder(graph, state, shape_of(state), weights, token_types="token_type_ids")
+    first = graph.op("Gather", [hidden, graph.constant("first_token", np.array(0))], axis=1)
+    dense = weights.dense(graph, first, "head.dense", state["head.dense.weight"], state["head.dense.bias"])
+    summary = graph.op("Gelu", [dense])
+
+    def head(x: str, name: str) -> str:
+        return small.dense(graph, x, name, state[f"{name}.weight"], state[f"{name}.bias"])
+
+    last = graph.constant("last_axis", np.array([-1]))
+    graph.op("Squeeze", [head(summary, "head.relevance"), last], name="relevance")
+    graph.op("Identity", [head(summary, "head.kinds")], name="kinds")
+    spans = head(hidden, "head.span")
+    for place, name in enumerate(("starts", "ends")):
+        graph.op("Gather", [spans, graph.constant(f"span_{name}", np.array(place))], name=name, axis=2)
+    inputs = dict.fromkeys(("input_ids", "token_type_ids", "attention_mask"), TensorProto.INT64)
+    outputs = {"relevance": ["batch"], "kinds": ["batch", 4], "starts": ["batch", "tokens"], "ends": ["batch", "tokens"]}
+    return graph.model(inputs, outputs)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--weights", type=Path, required=True)
+    parser.add_argument("--output", type=Path, required=True)
+    parser.add_argument("--float32", type=Path)
+    options = parser.parse_args(arguments)
+    state = load_weights(options.weights)
+    options.output.mkdir(parents=True, exist_ok=True)
+    written = build_model(state, Int8Weights()).SerializeToString(deterministic=True)
+    (options.output / NAME).write_bytes(written)
+    print(f"{NAME}: {len(written) / 1e6:.1f} MB, sha256 {hashlib.sha256(written).hexdigest()}")
+    if options.float32:
+        options.float32.write_bytes(build_model(state, Float32Weights()).SerializeToString(deterministic=True))
+
+
+if __name__ == "__main__":
+    main()

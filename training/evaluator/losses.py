@@ -1,0 +1,83 @@
+"""What the model is trained for, on the items of one batch.
+
+relevance   binary cross-entropy on every judged item
+order       each relevant item against the irrelevant ones of its list
+kind        no answer, span, yes, no
+span        the likelihood of any occurrence of the answer, within the row and among all rows of its list
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+SPAN = 1
+LOWEST = -1e4
+WEIGHTS = {"relevance": 1.0, "order": 1.0, "kind": 0.7, "span": 0.5, "shared": 0.3}
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """The heads' outputs by item. `correct` is the log of the summed exp(start + end) over the answer's occurrences."""
+
+    relevance: Tensor
+    kinds: Tensor
+    correct: Tensor
+    all_starts: Tensor
+    all_ends: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    relevant: Tensor
+    kinds: Tensor
+    lists: Tensor
+    judged: Tensor
+    weights: Tensor
+
+
+def grouped_logsumexp(values: Tensor, groups: Tensor, count: int) -> Tensor:
+    """logsumexp of the values of each group; very low for an empty one."""
+    highest = torch.full((count,), LOWEST, device=values.device).scatter_reduce(0, groups, values.detach(), "amax")
+    summed = torch.zeros(count, device=values.device).index_add(0, groups, (values - highest[groups]).exp())
+    return highest + (summed + 1e-30).log()
+
+
+def losses(outputs: Outputs, targets: Targets) -> dict[str, Tensor]:
+    """Each loss as a mean over the items it concerns."""
+    lists = int(targets.lists.max()) + 1
+    judged = targets.judged * targets.weights
+    entropy = functional.binary_cross_entropy_with_logits(outputs.relevance, targets.relevant, reduction="none")
+    known = (targets.kinds >= 0).float() * targets.weights
+    kind = functional.cross_entropy(outputs.kinds, targets.kinds.clamp(min=0), reduction="none")
+    read = ((targets.kinds == SPAN) & (outputs.correct > LOWEST / 2)).float() * targets.weights
+    within = outputs.all_starts + outputs.all_ends - outputs.correct
+    among = grouped_logsumexp(outputs.all_starts, targets.lists, lists) + grouped_logsumexp(
+        outputs.all_ends, targets.lists, lists
+    )
+    return {
+        "relevance": _mean(entropy, judged),
+        "order": _mean(_order(outputs, targets, lists), judged * targets.relevant),
+        "kind": _mean(kind, known),
+        "span": _mean(within, read),
+        "shared": _mean(among[targets.lists] - outputs.correct, read),
+    }
+
+
+def _order(outputs: Outputs, targets: Targets, lists: int) -> Tensor:
+    """For every item, what it loses against the irrelevant items of its list."""
+    rival = (targets.relevant == 0) & (targets.judged > 0)
+    scores = torch.where(rival, outputs.relevance, torch.full_like(outputs.relevance, LOWEST))
+    rivals = grouped_logsumexp(scores, targets.lists, lists)[targets.lists]
+    return functional.softplus(rivals - outputs.relevance)
+
+
+def _mean(values: Tensor, weights: Tensor) -> Tensor:
+    return (values * weights).sum() / weights.sum().clamp(min=1.0)
+
+
+def total(parts: dict[str, Tensor]) -> Tensor:
+    return torch.stack([WEIGHTS[name] * value for name, value in parts.items()]).sum()

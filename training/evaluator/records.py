@@ -1,0 +1,94 @@
+"""Searches with everything that was asked and answered, so that they can be run again without the model."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from training.evaluator.data import Question
+
+from wellread.ranking.paths import Collect, Found, Plan, Score, Verdict, Weights, search_paths
+
+Chain = tuple[int, ...]
+
+UNSEEN = Verdict(-12.0, (12.0, 0.0, 0.0, 0.0))  # stands for chains nobody judged
+
+
+@dataclass(slots=True)
+class Record:
+    """One question, its first list, the candidates after chains and the verdicts on chains."""
+
+    question: Question
+    variant: str
+    ranked: list[int]
+    collected: dict[Chain, list[list[int]]] = field(default_factory=dict[Chain, "list[list[int]]"])
+    verdicts: dict[Chain, Verdict] = field(default_factory=dict[Chain, Verdict])
+
+
+def search_again(record: Record, plan: Plan, weights: Weights) -> tuple[Found[int], int]:
+    """The search with another plan or other weights, and how many chains it missed."""
+    search = search_paths(record.ranked, plan, weights)
+    missed = 0
+    try:
+        request: Score[int] | Collect[int] = next(search)
+        while True:
+            if isinstance(request, Score):
+                missed += sum(chain not in record.verdicts for chain in request.chains)
+                request = search.send([record.verdicts.get(chain, UNSEEN) for chain in request.chains])
+            else:
+                request = search.send([record.collected.get(chain, []) for chain in request.chains])
+    except StopIteration as end:
+        return end.value, missed
+
+
+def save_records(records: Sequence[Record], path: Path) -> None:
+    """Add one JSON line for each."""
+    with gzip.open(path, "at", encoding="utf-8", compresslevel=9) as out:
+        for record in records:
+            out.write(json.dumps(_plain(record), ensure_ascii=False, separators=(",", ":")) + "\n")
+
+
+def _plain(record: Record) -> dict[str, object]:
+    # Places in one list of numbers instead of the numbers: much smaller.
+    return {
+        "question": asdict(record.question) | {"context": []},
+        "variant": record.variant,
+        "ranked": record.ranked,
+        "collected": [[list(chain), lists] for chain, lists in record.collected.items()],
+        "verdicts": [
+            [
+                *chain,
+                round(v.relevance, 2),
+                *(round(kind, 2) for kind in v.kinds),
+                round(v.span, 2),
+                v.passage,
+                v.start,
+                v.end,
+                v.text,
+            ]
+            for chain, v in record.verdicts.items()
+        ],
+    }
+
+
+def load_records(path: Path) -> Iterator[Record]:
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        for line in lines:
+            yield _record(json.loads(line))
+
+
+def _record(row: dict[str, object]) -> Record:
+    lists = ("answers", "gold", "context")
+    fields = row["question"]
+    assert isinstance(fields, dict)
+    question = Question(**{name: tuple(value) if name in lists else value for name, value in fields.items()})
+    record = Record(question, str(row["variant"]), list(row["ranked"]))  # type: ignore[call-overload]
+    record.collected = {tuple(chain): found for chain, found in row["collected"]}  # type: ignore[attr-defined]
+    for entry in row["verdicts"]:  # type: ignore[attr-defined]
+        relevance, none, span, yes, no, worth, passage, start, end, text = entry[-10:]
+        verdict = Verdict(relevance, (none, span, yes, no), worth, passage, start, end, text)
+        record.verdicts[tuple(entry[:-10])] = verdict
+    return record
