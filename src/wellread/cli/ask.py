@@ -5,14 +5,21 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from wellread.cli import options, show
+from wellread.errors import ReplayMismatch, UsageError
 from wellread.types import Answer, Outcome
+
+if TYPE_CHECKING:
+    from wellread import events
+    from wellread.engine import Engine
 
 EXIT: dict[Outcome, int] = {"answered": 0, "exhausted": 0, "unsure": 3, "failed": 1}
 
@@ -33,6 +40,10 @@ def ask(
     as_json: options.AsJson = False,
     as_events: Annotated[bool, typer.Option("--events", help="Print every event as one JSON object a line.")] = False,
     trace: Annotated[Path | None, typer.Option("--trace", help="Write the run's events to this file, as JSON lines.")] = None,
+    record: Annotated[
+        Path | None, typer.Option("--record", help="Write everything the run gets from outside to this file.")
+    ] = None,
+    replay: Annotated[Path | None, typer.Option("--replay", help="Answer from such a file, without network or model.")] = None,
 ) -> None:
     """Answer a question, with numbered sources that a program has checked.
 
@@ -57,7 +68,8 @@ def ask(
     )
     text = sys.stdin.read() if question == "-" else question
     display = show.display(as_json=as_json, as_events=as_events)
-    answer = asyncio.run(_ask(text, settings, options.parameters(param), display, trace))
+    how = _How(options.parameters(param), record, replay, strategy)
+    answer = asyncio.run(_ask(text, settings, how, display, trace))
     if as_json:
         from wellread.events import answer_json
 
@@ -65,20 +77,42 @@ def ask(
     raise typer.Exit(EXIT[answer.outcome])
 
 
-async def _ask(
-    text: str, settings: options.Settings, params: dict[str, object], display: show.Display, trace: Path | None
-) -> Answer:
+@dataclass(frozen=True, slots=True)
+class _How:
+    params: dict[str, object]
+    record: Path | None
+    replay: Path | None
+    strategy: str | None  # as given on the command line
+
+    def __post_init__(self) -> None:
+        if self.record is not None and self.replay is not None:
+            raise UsageError("--record and --replay exclude each other")
+
+    def stream(self, engine: Engine, text: str) -> AsyncGenerator[events.Event, None]:
+        if self.replay is not None:
+            from wellread.recordings import replayed
+
+            return replayed(self.replay, question=text, strategy=self.strategy, params=self.params)
+        if self.record is not None:
+            from wellread.recordings import recorded
+
+            return recorded(engine, self.record, text, params=self.params)
+        return engine.stream(text, params=self.params)
+
+
+async def _ask(text: str, settings: options.Settings, how: _How, display: show.Display, trace: Path | None) -> Answer:
     from wellread import events
     from wellread.engine import Engine
 
     answer: Answer | None = None
     with show.tracing(trace) as write:
-        async with Engine(settings) as engine, aclosing(engine.stream(text, params=params)) as stream:
+        async with Engine(settings) as engine, aclosing(how.stream(engine, text)) as stream:
             with display:
                 async for event in stream:
                     write(event)
                     display.event(event)
                     if isinstance(event, events.Answered):
                         answer = event.answer
-    assert answer is not None
+    if answer is None:
+        raise ReplayMismatch("the recording ends before its answer: the run was left")
     return answer

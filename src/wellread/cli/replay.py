@@ -1,0 +1,65 @@
+"""`wellread replay`: a recorded run again, and where it would go another way today."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import aclosing
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from wellread.cli import ask, options, show
+from wellread.errors import ReplayMismatch
+from wellread.types import Answer
+
+
+def replay(
+    file: Annotated[Path, typer.Argument(help="A recording, made with: wellread ask QUESTION --record FILE.")],
+    strategy: options.Strategy = None,
+    param: options.Params = None,
+    diff: Annotated[bool, typer.Option("--diff", help="Show what was asked then and now where the run departs.")] = False,
+    as_json: options.AsJson = False,
+    as_events: Annotated[bool, typer.Option("--events", help="Print every event as one JSON object a line.")] = False,
+) -> None:
+    """Run a recording again, without network or model, and compare it event by event.
+
+    Exit status 1 says that the run departs from its recording: a prompt, a strategy or a part of the program has changed.
+
+    \b
+    wellread ask "Who invented the telescope?" --record telescope.jsonl
+    wellread replay telescope.jsonl
+    wellread replay telescope.jsonl --param results=3 --diff
+    """
+    display = show.display(as_json=as_json, as_events=as_events)
+    try:
+        answer, count = asyncio.run(_replay(file, strategy, options.parameters(param), display))
+    except ReplayMismatch as problem:
+        if diff and problem.diff:
+            typer.echo(problem.diff)
+        raise
+    if as_json and answer is not None:
+        from wellread.events import answer_json
+
+        typer.echo(json.dumps(answer_json(answer), ensure_ascii=False))
+    typer.echo(f"{file}: the same {count} events as recorded", err=True)
+    raise typer.Exit(ask.EXIT[answer.outcome] if answer is not None else 0)
+
+
+async def _replay(
+    file: Path, strategy: str | None, params: dict[str, object], display: show.Display
+) -> tuple[Answer | None, int]:
+    from wellread import events
+    from wellread.recordings import replayed
+
+    answer: Answer | None = None
+    count = 0
+    async with aclosing(replayed(file, strategy=strategy, params=params)) as stream:
+        with display:
+            async for event in stream:
+                display.event(event)
+                count += 1
+                if isinstance(event, events.Answered):
+                    answer = event.answer
+    return answer, count
