@@ -27,19 +27,14 @@ _STREAM: dict[int | str, Any] = {
         "description": "Server-sent events; each `data` line is one event as JSON, `id` is its number.",
         "content": {
             "text/event-stream": {
-                "schema": {"type": "string"},
-                "example": 'id: 0\ndata: {"event": "started", "at": 0.0, "question": "Who invented the telescope?"}\n\n',
+                "schema": {"type": "object", "properties": {"id": {"type": "string"}, "data": {"type": "string"}}},
+                "example": {"id": "0", "data": '{"event": "started", "at": 0.0, "question": "Who invented the telescope?"}'},
             }
         },
     }
 }
-_WRONG: dict[int | str, Any] = {
-    400: {"model": shapes.Error, "description": "The request makes no sense."},
-    422: {"model": shapes.Error, "description": "The request has not the right form."},
-    429: {"model": shapes.Error, "description": "Too many runs; `Retry-After` says when to come back."},
-    503: {"model": shapes.Error, "description": "The server is stopping, or cannot write."},
-}
-_GONE: dict[int | str, Any] = {404: {"model": shapes.Error, "description": "There is no such run."}, 422: _WRONG[422]}
+_WRONG = shapes.refusals(400, 422, 429, 503)
+_GONE = shapes.refusals(404, 422)
 
 
 class NotFound(Exception):
@@ -67,7 +62,7 @@ async def _attached(here: Service, asked: Asked, ticket: Ticket) -> AsyncGenerat
         ticket.release()
 
 
-@router.post("/api/runs", tags=["runs"], status_code=202, responses={**_WRONG, 404: _GONE[404]})
+@router.post("/api/runs", tags=["runs"], status_code=202, responses={**_WRONG, **_GONE})
 async def start(request: Request, body: RunRequest) -> shapes.Started:
     """Begin a run that goes on without a listener."""
     here = service.of(request)
@@ -80,7 +75,7 @@ async def start(request: Request, body: RunRequest) -> shapes.Started:
     return shapes.Started(id=record.id, page=f"/r/{record.id}", events=f"/api/runs/{record.id}/events")
 
 
-@router.get("/api/runs", tags=["runs"], responses={422: _WRONG[422]})
+@router.get("/api/runs", tags=["runs"], responses=shapes.refusals(422))
 async def runs(
     request: Request,
     search: Annotated[str, Query(max_length=200, description="words that question or answer must have")] = "",
@@ -147,7 +142,7 @@ async def export(request: Request) -> StreamingResponse:
     return StreamingResponse(lines(), media_type="application/x-ndjson", headers=headers)
 
 
-@router.get("/api/search", tags=["search"], responses={**_WRONG, 502: {"model": shapes.Error}})
+@router.get("/api/search", tags=["search"], responses={**_WRONG, **shapes.refusals(502)})
 async def search(
     request: Request,
     q: Annotated[str, Query(min_length=1, max_length=2_000, examples=["moons of Jupiter"])],

@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from wellread import events
 from wellread.errors import UsageError, WellreadError
-from wellread.server import service
+from wellread.server import service, shapes
 from wellread.server.api import client
 from wellread.server.asking import Asked, Wish
 from wellread.server.limits import Ticket
@@ -34,6 +34,10 @@ from wellread.types import Answer, Usage
 
 router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"])
 _PREFIX = "wellread"
+_DOCUMENTED: dict[int | str, Any] = {
+    200: {"description": "A completion, or chunks of one.", "content": {"application/json": {}, "text/event-stream": {}}},
+    **shapes.refusals(400, 422, 429, 502, 503, error={"type": "object", "required": ["message", "type"]}),
+}
 
 
 class Part(BaseModel):
@@ -94,7 +98,7 @@ async def models(request: Request) -> dict[str, Any]:
     return {"object": "list", "data": [{"id": n, "object": "model", "created": 0, "owned_by": _PREFIX} for n in names]}
 
 
-@router.post("/chat/completions", response_model=None)
+@router.post("/chat/completions", response_model=None, responses=_DOCUMENTED)
 async def complete(request: Request, body: ChatRequest) -> Response:
     """Answer the last message; whole, or as chunks when `stream` is set. Leaving stops the work."""
     here = service.of(request)

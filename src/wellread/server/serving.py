@@ -39,9 +39,12 @@ def serve(settings: Settings, options: ServerOptions) -> None:
     host, port = listening.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
     print(f"wellread listens on http://{shown}:{port}/  (stop with Ctrl-C)", file=sys.stderr)  # noqa: T201
-    server(app, options).run(sockets=[listening])
-    if isinstance(problem := getattr(app.state, "problem", None), WellreadError):
-        raise problem
+    try:
+        server(app, options).run(sockets=[listening])
+    except SystemExit:  # uvicorn's way to say that the start failed
+        if isinstance(problem := getattr(app.state, "problem", None), WellreadError):
+            raise problem from None
+        raise
 
 
 def server(app: FastAPI, options: ServerOptions) -> Server:

@@ -58,12 +58,6 @@ class RunRequest(AskRequest):
     parent: str | None = Field(None, pattern=RUN_ID, description="The run that this one follows up on.")
 
 
-class Error(BaseModel):
-    """What went wrong, in one line."""
-
-    error: str = Field(examples=["the question is empty"])
-
-
 class Started(BaseModel):
     """Where to find the run that was begun."""
 
@@ -146,3 +140,20 @@ def _fields(record: Record) -> dict[str, Any]:
         "sources": list(record.sources),
         "preview": preview if len(preview) <= 160 else preview[:159] + "…",
     }
+
+
+def refusals(*statuses: int, error: dict[str, Any] | None = None) -> dict[int | str, Any]:
+    """How errors are documented; written out because streaming routes would give them the stream's type."""
+    schema = {"type": "object", "required": ["error"], "properties": {"error": error or {"type": "string"}}}
+    content = {"application/json": {"schema": schema}}
+    return {status: {"description": _REFUSALS[status], "content": content} for status in statuses}
+
+
+_REFUSALS = {
+    400: "The request makes no sense.",
+    404: "There is no such run.",
+    422: "The request has not the right form.",
+    429: "Too many runs; `Retry-After` says when to come back.",
+    502: "A search service or a language model failed.",
+    503: "The server is stopping, or cannot write.",
+}

@@ -1,0 +1,153 @@
+"""The history: what was acknowledged stays, old files are brought up to date, old runs go."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from wellread.errors import DamagedFile
+from wellread.server.history import History, Record
+
+pytestmark = pytest.mark.anyio
+
+
+def record(name: str = "AAAAAAAAAAAA", **changes: object) -> Record:
+    plain = Record(name, name, None, "What is it?", "quote", None, ("library",), "running", time.time())
+    return replace(plain, **changes)  # type: ignore[arg-type]
+
+
+async def test_what_goes_in_comes_out(tmp_path: Path) -> None:
+    history = await History.open(tmp_path / "deep" / "history.sqlite")
+    await history.add(record())
+    for number in range(3):
+        history.append("AAAAAAAAAAAA", number, f'{{"n": {number}}}')
+    answer: dict[str, object] = {"outcome": "answered", "answer": "It is <that>.", "citations": []}
+    await history.finish("AAAAAAAAAAAA", "done", answer)
+    await history.aclose()
+    again = await History.open(tmp_path / "deep" / "history.sqlite")
+    kept = await again.get("AAAAAAAAAAAA")
+    assert kept is not None
+    assert (kept.state, kept.outcome, kept.answer, kept.sources) == ("done", "answered", answer, ("library",))
+    assert await again.events("AAAAAAAAAAAA", 1) == [(1, '{"n": 1}'), (2, '{"n": 2}')]
+    assert [one.id for one in await again.list(search="THAT")] == ["AAAAAAAAAAAA"]
+    assert await again.delete("AAAAAAAAAAAA")
+    assert not await again.delete("AAAAAAAAAAAA")
+    assert await again.events("AAAAAAAAAAAA") == []
+    await again.aclose()
+
+
+async def test_others_cannot_read_the_file(tmp_path: Path) -> None:
+    history = await History.open(tmp_path / "history.sqlite")
+    await history.add(record())
+    await history.aclose()
+    assert stat.S_IMODE((tmp_path / "history.sqlite").stat().st_mode) == 0o600
+
+
+async def test_runs_that_a_crash_left_are_marked_interrupted(tmp_path: Path) -> None:
+    path = tmp_path / "history.sqlite"
+    history = await History.open(path)
+    await history.add(record())
+    history.append("AAAAAAAAAAAA", 0, '{"event": "started"}')
+    await history.add(record("BBBBBBBBBBBB"))
+    await history.aclose()  # without an end, as after a crash
+    again = await History.open(path)
+    for name, count in (("AAAAAAAAAAAA", 2), ("BBBBBBBBBBBB", 1)):
+        kept = await again.get(name)
+        assert kept is not None
+        assert kept.state == "interrupted"
+        events = await again.events(name)
+        assert len(events) == count
+        assert '"interrupted"' in events[-1][1]
+    await again.aclose()
+
+
+async def test_old_runs_are_forgotten_and_running_ones_are_not(tmp_path: Path) -> None:
+    history = await History.open(tmp_path / "history.sqlite")
+    long_ago = time.time() - 100 * 86_400
+    await history.add(record("AAAAAAAAAAAA", created=long_ago))
+    await history.finish("AAAAAAAAAAAA", "done", None)
+    await history.add(record("BBBBBBBBBBBB", created=long_ago))
+    await history.add(record("CCCCCCCCCCCC"))
+    assert await history.expire(0) == 0
+    assert await history.expire(90) == 1
+    assert {one.id for one in await history.list()} == {"BBBBBBBBBBBB", "CCCCCCCCCCCC"}
+    await history.aclose()
+
+
+async def test_everything_is_exported_in_order(tmp_path: Path) -> None:
+    history = await History.open(tmp_path / "history.sqlite")
+    now = time.time()
+    for number in range(250):  # more than a page, several at the same moment
+        await history.add(record(f"run{number:09d}", created=now + number // 10))
+    assert [one.id async for one in history.export()] == [f"run{number:09d}" for number in range(250)]
+    await history.aclose()
+
+
+async def test_a_newer_or_broken_file_is_refused_with_a_reason(tmp_path: Path) -> None:
+    path = tmp_path / "history.sqlite"
+    await (await History.open(path)).aclose()
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    with pytest.raises(DamagedFile, match="newer"):
+        await History.open(path)
+    path.write_bytes(b"this is no database, and long enough to be looked at" * 20)
+    with pytest.raises(DamagedFile, match="cannot be opened"):
+        await History.open(path)
+
+
+async def test_many_writers_share_transactions(tmp_path: Path) -> None:
+    history = await History.open(tmp_path / "history.sqlite")
+    await asyncio.gather(*(history.add(record(f"run{number:09d}")) for number in range(200)))
+    assert len(await history.list(limit=500)) == 200
+    await history.aclose()
+
+
+@pytest.mark.slow
+def test_kill_9_fifty_times_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
+    path, acknowledged = tmp_path / "history.sqlite", tmp_path / "acknowledged"
+    chance = random.Random(7)
+    command = [sys.executable, "-m", "tests.server.writer"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as nursery:
+        assert nursery.stdin is not None
+        assert nursery.stdout is not None
+        for round in range(50):
+            before = acknowledged.stat().st_size if acknowledged.exists() else 0
+            nursery.stdin.write(f"{path} {acknowledged} {round * 100_000}\n")
+            nursery.stdin.flush()
+            child = int(nursery.stdout.readline())
+            deadline = time.monotonic() + 20
+            while not acknowledged.exists() or acknowledged.stat().st_size == before:
+                assert time.monotonic() < deadline
+                time.sleep(0.002)
+            time.sleep(chance.random() * 0.06)
+            os.kill(child, signal.SIGKILL)
+            assert nursery.stdout.readline() == "gone\n"
+        nursery.stdin.close()
+    asyncio.run(check_nothing_is_lost(path, [line.split() for line in acknowledged.read_text().splitlines()]))
+
+
+async def check_nothing_is_lost(path: Path, lines: list[list[str]]) -> None:
+    history = await History.open(path)
+    added = {name for name, what in lines if what == "added"}
+    finished = {name for name, what in lines if what == "finished"}
+    kept = {one.id: one async for one in history.export()}
+    assert len(added) >= 50
+    assert added <= set(kept)
+    for name in finished:
+        assert kept[name].state == "done"
+        assert kept[name].text
+        assert len(await history.events(name)) == 5
+    assert {one.state for name, one in kept.items() if name not in finished} <= {"done", "interrupted"}
+    await history.aclose()

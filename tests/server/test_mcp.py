@@ -1,0 +1,98 @@
+"""MCP over HTTP and stdio, with the official client."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+import anyio
+import pytest
+from mcp import Client, StdioServerParameters
+from tests.server.stage import Live, engine, running, until
+from tests.wire.server import Response, WireServer
+
+from wellread.engine import Engine
+from wellread.server import mcp
+from wellread.settings import Settings
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_the_tools_over_http(live: Live, mode: str) -> None:
+    told: list[str | None] = []
+
+    async def progress(number: float, total: float | None, message: str | None) -> None:
+        told.append(message)
+
+    async with Client(f"{live.url}/mcp", mode=mode) as client:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        assert set(tools) == {"ask", "search", "read"}
+        assert "question" in tools["ask"].input_schema["properties"]
+        assert "ctx" not in tools["ask"].input_schema["properties"]
+        reply = await client.call_tool("ask", {"question": "How many moons has Saturn?"}, progress_callback=progress)
+        assert not reply.is_error
+        assert reply.structured_content is not None
+        assert reply.structured_content["citations"][0]["title"] == "Saturn"
+        assert "Saturn has 146 moons. [1]" in reply.content[0].text  # type: ignore[union-attr]
+        assert "1. [Saturn](<https://planets.example/saturn>)" in reply.content[0].text  # type: ignore[union-attr]
+        found = await client.call_tool("search", {"query": "Titan discovered", "limit": 1})
+        assert found.structured_content is not None
+        assert [hit["title"] for hit in found.structured_content["hits"]] == ["Titan"]
+    assert "searching: moons of Saturn" in told
+
+
+async def test_wrong_calls_are_answers_that_say_so(live: Live) -> None:
+    async with Client(f"{live.url}/mcp") as client:
+        calls = (
+            ("ask", {"question": "  "}, "empty"),
+            ("ask", {"question": "x", "strategy": "nonsense"}, "unknown strategy"),
+            ("ask", {"question": "x", "source": "files:/etc"}, "not offered"),
+            ("search", {"query": "x", "source": "files:/etc"}, "not offered"),
+            ("read", {"url": "file:///etc/passwd"}, "only http"),
+            ("read", {"url": "http://127.0.0.1:1/"}, "127.0.0.1"),
+        )
+        for tool, arguments, words in calls:
+            reply = await client.call_tool(tool, arguments)
+            assert reply.is_error
+            assert words in reply.content[0].text  # type: ignore[union-attr]
+
+
+async def test_cancelling_stops_the_work(folder: Path) -> None:
+    of = engine(delay=0.3)
+    with running(of, folder) as live:
+        async with Client(f"{live.url}/mcp") as client:
+            with anyio.move_on_after(1.0) as scope:
+                await client.call_tool("ask", {"question": "How many moons has Saturn?"})
+            assert scope.cancelled_caught
+            await asyncio.to_thread(until, lambda: live.service.gate.running == 0)
+            await asyncio.to_thread(until, lambda: of.workshop.model().closed >= 1)  # type: ignore[attr-defined]
+
+
+async def test_reading_a_page() -> None:
+    words = b"Tea is a drink made from leaves. " * 12
+    body = b"<html><head><title>Tea</title></head><body><article><p>" + words + b"</p></article></body></html>"
+    async with WireServer([Response([body], headers={"Content-Type": "text/html"})]) as server:
+        own = (server.url.removeprefix("http://"),)
+        of = Engine(Settings(model="none", allow_hosts=own, ignore_robots=True, cache=False))
+        async with Client(mcp.build(mcp.Alone(of))) as client:
+            reply = await client.call_tool("read", {"url": f"{server.url}/tea"})
+        await of.aclose()
+    assert not reply.is_error
+    assert reply.structured_content is not None
+    assert reply.structured_content["title"] == "Tea"
+    assert reply.structured_content["text"].startswith("Tea is a drink made from leaves.")
+
+
+async def test_the_tools_over_stdio(tmp_path: Path) -> None:
+    environment = {**os.environ, "WELLREAD_MODEL": "none"}
+    command = ["-c", "from wellread.cli.main import main; main()", "mcp"]
+    server = StdioServerParameters(command=sys.executable, args=command, env=environment, cwd=str(tmp_path))
+    async with Client(server) as client:
+        assert {tool.name for tool in (await client.list_tools()).tools} == {"ask", "search", "read"}
+        reply = await client.call_tool("ask", {"question": "Who discovered Titan?"})
+        assert "Huygens" in reply.content[0].text  # type: ignore[union-attr]
+        nothing = await client.call_tool("ask", {"question": "What did Zorblax the Unseen eat on Quuxday?"})
+        assert nothing.content[0].text.startswith("No answer")  # type: ignore[union-attr]

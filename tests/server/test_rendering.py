@@ -1,0 +1,182 @@
+"""Foreign text stays text: in answers, titles, questions, quotes; as HTML and as Markdown."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.server.stage import ask, engine, finished, running
+
+from wellread.server.rendering import answer_html, markdown
+from wellread.server.web.html import Safe, el, render, text
+from wellread.server.web.steps import site, status, step
+from wellread.types import Hit
+
+ATTACKS = (
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "[click](javascript:alert(1))",
+    "![x](https://evil.example/track.png)",
+    "<a href='https://evil.example' onclick='x()'>x</a>",
+    '"><svg onload=alert(1)>',
+    "<iframe src='//evil.example'></iframe>",
+    '[x](https://ok.example ""onmouseover=alert(1)")',
+    "\ue102" + "1\ue103<b>",
+    "</textarea><script>alert(1)</script>",
+    "{{title}} ${alert(1)} {{constructor}}",
+)
+HIT = {"id": "1", "title": "<img onerror=x>", "url": None, "source": "<s>"}
+ALLOWED = {
+    *("p", "br", "em", "strong", "code", "pre", "blockquote", "ul", "ol", "li", "hr", "a", "span"),
+    *("h1", "h2", "h3", "h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td"),
+}
+
+
+class Seen(HTMLParser):
+    """Which elements and attributes a browser would make."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+
+def seen(html: str) -> list[tuple[str, dict[str, str | None]]]:
+    parser = Seen()
+    parser.feed(html)
+    return parser.tags
+
+
+def answer(words: str, *, supported: bool = True, number: int = 1) -> dict[str, object]:
+    cited = {
+        "number": number,
+        "title": "T",
+        "url": "https://x.example",
+        "source": "s",
+        "quote": "q",
+        "start": 0,
+        "end": 1,
+        "support": 1.0,
+    }
+    return {"answer": words, "outcome": "answered", "sentences": [{"text": words, "supported": supported}], "citations": [cited]}
+
+
+def harmless(html: str) -> None:
+    for tag, attributes in seen(html):
+        assert tag in ALLOWED
+        assert not [name for name in attributes if name.startswith("on") or name in ("style", "src", "id", "srcdoc")]
+        address = attributes.get("href") or ""
+        assert re.match(r"(https?://|#source-\d+$|$)", address)
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_an_attack_in_an_answer_is_text(attack: str) -> None:
+    harmless(answer_html(answer(attack)))
+    harmless(answer_html(answer(f"Fine words. {attack} [1]", supported=False)))
+
+
+@given(
+    st.text(max_size=200)
+    | st.lists(st.sampled_from(["<", ">", "&", "`", "[1]", "](", "script", "\n", "|", "*", "on=", "\ue100"])).map("".join)
+)
+def test_no_answer_makes_dangerous_html(words: str) -> None:
+    harmless(answer_html(answer(words)))
+    harmless(answer_html(answer(words, supported=False)))
+
+
+def test_numbers_become_buttons_and_weak_sentences_are_marked() -> None:
+    html = answer_html(answer("**Saturn** has moons. [1] [1, 7] [9]", supported=False))
+    cites = [attributes for tag, attributes in seen(html) if "cite" in (attributes.get("class") or "")]
+    assert [one["data-number"] for one in cites] == ["1", "1"]
+    assert "<strong>Saturn</strong>" in html
+    assert "[9]" in html  # a number that leads nowhere stays as it was written
+    assert 'class="mark"' in html
+    assert "mark" not in answer_html(answer("Fine. [1]"))
+    assert answer_html(None) == ""
+
+
+def test_copied_markdown_has_safe_links() -> None:
+    body = answer("Words. [1]")
+    body["citations"][0].update(title="A [b](javascript:x) `c`", url="https://x.example/a b>c", quote="two\nlines")  # type: ignore[index]
+    copied = markdown(body)
+    assert "1. [A \\[b\\](javascript:x) \\`c\\`](<https://x.example/a b%3Ec>): “two lines”" in copied
+    body["citations"][0]["url"] = "javascript:alert(1)"  # type: ignore[index]
+    assert "](" not in markdown(body).rpartition("Sources")[2].replace("](javascript:x)", "", 1).replace("\\](", "")
+
+
+def test_the_builder_escapes_everything_but_its_own() -> None:
+    assert (
+        el("a", "<b>", href='"x"', class_="y", hidden=True, title=None)
+        == '<a href="&quot;x&quot;" class="y" hidden>&lt;b&gt;</a>'
+    )
+    assert text(Safe("<i>")) == "<i>"
+    with pytest.raises(KeyError, match="title"):
+        render("page.html", main="x", head=None)
+    with pytest.raises(KeyError, match="more"):
+        render("page.html", main="x", head=None, title="x", more="y")
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"event": "thought", "kind": "plan", "text": "<script>" * 50},
+        {"event": "thought", "kind": "<b>", "text": "<script>"},
+        {
+            "event": "searched",
+            "query": "<script>",
+            "hits": [{"id": "1", "title": "<img onerror=x>", "url": None, "source": "<s>"}],
+            "failures": ["<x>"],
+        },
+        {"event": "searched", "query": "x", "hits": []},
+        {"event": "page_read", "url": "https://<x>", "title": "<script>"},
+        {"event": "page_failed", "url": "<x>", "reason": "<script>"},
+        {"event": "ranked", "by": "<x>", "kept": ["1"], "dropped": 3},
+        {"event": "graded", "title": "<x>", "relevant": False, "score": 0.2},
+        {"event": "graded", "title": "<x>", "relevant": True, "score": None},
+        {"event": "decided", "decision": "<x>", "why": "<y>"},
+        {"event": "rewritten", "query": "<x>"},
+        {"event": "model_called", "model": "<x>", "role": "<y>", "input_tokens": 1, "output_tokens": 2, "seconds": 0.1},
+        {"event": "notice", "message": "<x>"},
+        {"event": "exhausted", "limit": "<x>"},
+        {"event": "cut", "what": "<x>", "kept_tokens": 1, "of_tokens": 2},
+    ],
+)
+def test_steps_hold_foreign_words_as_words(event: dict[str, object]) -> None:
+    html = step({"at": 1.0, **event})
+    assert html.startswith("<li")
+    ours = {"li", "svg", "use", "div", "time", "details", "summary", "p", "b", "q", "ul", "small"}
+    assert {tag for tag, _ in seen(html)} <= ours
+    status({"at": 1.0, **event})
+    assert step({"event": "numbered"}) == ""
+
+
+def test_sites_are_hosts() -> None:
+    assert site("https://www.example.org/x") == "example.org"
+    assert site("library:saturn") == "library"
+    assert site(None) == ""
+
+
+def test_attacks_through_question_title_page_and_model_stay_text(folder: Path) -> None:
+    attack = "".join(ATTACKS)
+    hits = [Hit("saturn", attack, "javascript:alert(1)", f"Saturn has 146 moons. {attack}", source=attack)]
+    with running(engine(answer=f"Saturn has 146 moons. [1] {attack}", hits=hits), folder) as live, live.client() as client:
+        run = ask(client, f"How many moons has Saturn? {attack}")
+        finished(client, run)
+        for path in (f"/r/{run}", f"/r/{run}/article", "/history", f"/history?q={attack}"):
+            html = client.get(path).text
+            tags = seen(html)
+            scripts = [attributes.get("src") for tag, attributes in tags if tag == "script"]
+            assert scripts in ([], ["/static/theme.js", "/static/page.js"])
+            assert not [tag for tag, _ in tags if tag in ("img", "iframe")]
+            assert not [name for _, attributes in tags for name in attributes if name.startswith("on")]
+            assert not [a["href"] for tag, a in tags if tag == "a" and (a.get("href") or "").startswith("javascript")]
+        live_lines = client.get(f"/r/{run}/live").text
+        steps = [json.loads(line[6:]).get("step", "") for line in live_lines.splitlines() if line.startswith("data: ")]
+        assert not [tag for one in steps for tag, _ in seen(one) if tag in ("script", "img", "iframe")]
