@@ -32,6 +32,7 @@ import numpy as np
 from wellread.index.build import BuildOptions, build
 from wellread.index.feed import Batch
 from wellread.index.quantize import to_bytes, to_codes
+from wellread.index.rows import RowFile
 from wellread.index.search import LocalIndex, SearchOptions
 from wellread.types import Passage
 
@@ -120,9 +121,9 @@ class SyntheticFeed:
         return best
 
     async def batches(self, skip: int, scale: np.ndarray | None) -> AsyncIterator[Batch]:
-        rows = np.memmap(self.path, np.int8, "r", shape=(self.rows, self.dimensions))
+        rows = RowFile(self.path, self.rows, self.dimensions)
         for start in range(skip, self.rows, 10_000):
-            part = np.array(rows[start : start + 10_000])
+            part = rows.block(start, 10_000)
             passages = [Passage(f"p{start + i}", f"Passage {start + i}.", f"Title {(start + i) // 8}") for i in range(len(part))]
             yield Batch(passages, part, to_codes(part))
 
@@ -268,6 +269,7 @@ _RESIDENT = """
 import sys, re, numpy as np
 sys.path.insert(0, {here!r})
 import index as bench
+from wellread.index.rows import RowFile
 from wellread.index.search import LocalIndex
 def kept(codes_only):
     total = 0; mine = False

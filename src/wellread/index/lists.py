@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wellread.index.quantize import Bytes, Codes, Floats
+from wellread.index.rows import RowFile
 
 Labels: TypeAlias = NDArray[np.uint32]
 Nearest: TypeAlias = Callable[[Floats, Floats], Labels]
@@ -76,13 +77,13 @@ def regions_for(rows: int) -> int:
     return int(np.clip(2 ** round(np.log2(rows**0.25 * 1.15)), 8, 128))
 
 
-def train(rows: Bytes, scale: Floats, nearest: Nearest = nearest_centre) -> Lists:
+def train(rows: RowFile, scale: Floats, nearest: Nearest = nearest_centre) -> Lists:
     """Lists for these rows, from a sample spread evenly over them."""
     regions = regions_for(len(rows))
     wanted = min(len(rows), max(regions * regions * _PER_LIST, 20_000))
     picks = np.linspace(0, len(rows) - 1, wanted).astype(np.int64)
-    projection = _principal(rows[picks[:: max(1, wanted // 20_000)]].astype(np.float32) * scale)
-    blocks = [(rows[picks[i : i + _BLOCK]].astype(np.float32) * scale) @ projection for i in range(0, wanted, _BLOCK)]
+    projection = _principal(rows.some(picks[:: max(1, wanted // 20_000)]).astype(np.float32) * scale)
+    blocks = [(rows.some(picks[i : i + _BLOCK]).astype(np.float32) * scale) @ projection for i in range(0, wanted, _BLOCK)]
     sample = np.concatenate(blocks, dtype=np.float32)
     rng = np.random.default_rng(1)
     top = _kmeans(sample, regions, rng, nearest)
@@ -123,12 +124,12 @@ def _unit(vectors: Floats) -> Floats:
     return np.asarray(vectors / np.where(lengths == 0, 1, lengths), dtype=np.float32)
 
 
-def assign_all(rows: Bytes, assign: Callable[[Bytes], Labels], progress: Callable[[int], None]) -> Labels:
+def assign_all(rows: RowFile, assign: Callable[[Bytes], Labels], progress: Callable[[int], None]) -> Labels:
     """The list of every row, block by block on all cores."""
     labels = np.empty(len(rows), np.uint32)
 
     def block(start: int) -> int:
-        part = rows[start : start + _BLOCK]
+        part = rows.block(start, _BLOCK)
         labels[start : start + len(part)] = assign(part)
         return start + len(part)
 

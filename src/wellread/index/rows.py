@@ -55,6 +55,32 @@ class Rows:
         return self.matrix[rows].astype(np.float32) @ query
 
 
+class RowFile:
+    """Rows read from the file and not from a map: a build walks through all of them once, and mapped pages would
+    count as its memory."""
+
+    def __init__(self, path: Path, rows: int, dimensions: int) -> None:
+        self._path, self._rows, self._dimensions = path, rows, dimensions
+
+    def __len__(self) -> int:
+        return self._rows
+
+    def block(self, start: int, count: int) -> Bytes:
+        """Rows that follow each other."""
+        count = min(count, self._rows - start)
+        found = np.fromfile(self._path, np.int8, count * self._dimensions, offset=start * self._dimensions)
+        return found.reshape(count, self._dimensions)
+
+    def some(self, numbers: Numbers) -> Bytes:
+        """Rows here and there."""
+        found = np.empty((len(numbers), self._dimensions), np.int8)
+        with self._path.open("rb", buffering=0) as file:
+            for place, number in enumerate(numbers.tolist()):
+                file.seek(number * self._dimensions)
+                file.readinto(found[place].data)
+        return found
+
+
 def best(scores: Floats, limit: int) -> Numbers:
     """Positions of the highest scores, best first; equal scores in order of position."""
     if limit < len(scores):

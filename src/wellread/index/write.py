@@ -26,7 +26,7 @@ from wellread.index.keys import ARRIVAL, Seen, hashed, title_hash
 from wellread.index.lexical import WordsWriter
 from wellread.index.manifest import Segment, checksums, replace_file
 from wellread.index.quantize import Bytes, Codes, Floats, code_bytes
-from wellread.index.rows import ROWS
+from wellread.index.rows import ROWS, RowFile
 from wellread.index.texts import TextStore
 from wellread.types import Passage
 
@@ -107,7 +107,7 @@ class SegmentWriter:
         return len(np.load(done))
 
     def _sort_codes(self, scale: Floats, device: Device, progress: Progress) -> None:
-        rows = np.memmap(self.folder / ROWS, np.int8, "r", shape=(self.rows, self.dimensions))
+        rows = RowFile(self.folder / ROWS, self.rows, self.dimensions)
         progress("lists", 0, self.rows)
         trained, assign = _trained(rows, scale, device)
         labels = lists.assign_all(rows, assign, lambda done: progress("lists", done, self.rows))
@@ -151,7 +151,7 @@ class SegmentWriter:
         return files
 
 
-def _trained(rows: Bytes, scale: Floats, device: Device) -> tuple[lists.Lists, Callable[[Bytes], lists.Labels]]:
+def _trained(rows: RowFile, scale: Floats, device: Device) -> tuple[lists.Lists, Callable[[Bytes], lists.Labels]]:
     if device == "cuda":
         from wellread.index import gpu
 
