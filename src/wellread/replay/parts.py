@@ -141,13 +141,22 @@ class PagesOnTape:
         return await self._tape.call(self._label, "read", {"url": url}, lambda: self._inner.read(url), codec.PAGE)
 
 
+def judge(tape: Tape, label: str, facts: Json, inner: Any = None) -> Any:
+    """A part that judges; the evaluator, which knows paths, is put on tape where its model is asked."""
+    if "plan" in facts:
+        from wellread.replay.evaluator import EvaluatorOnTape
+
+        return EvaluatorOnTape(tape, label, facts, inner)
+    return JudgeOnTape(tape, label, facts, inner)
+
+
 ON_TAPE: Mapping[str, Callable[[Tape, str, Json, Any], Any]] = {
     "source": SourceOnTape,
     "model": ModelOnTape,
     "embedder": EmbedderOnTape,
-    "reranker": JudgeOnTape,
-    "grader": JudgeOnTape,
-    "reader": JudgeOnTape,
+    "reranker": judge,
+    "grader": judge,
+    "reader": judge,
     "pages": PagesOnTape,
 }
 
@@ -159,6 +168,8 @@ def facts_of(kind: str, part: Any) -> Json:
         facts["capabilities"] = codec.encode(part.capabilities)
     if abilities := [name for name in ABILITIES.get(kind, ()) if hasattr(part, name)]:
         facts["abilities"] = abilities
+    if hasattr(part, "trail"):
+        facts["plan"] = codec.encode(part.plan)
     if kind == "source" and getattr(part, "sources", None):
         facts["members"] = [source.name for source in part.sources]
     return facts

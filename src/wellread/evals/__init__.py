@@ -1,0 +1,1 @@
+"""Measuring: data sets, metrics, runs of strategies over questions, tables and reports."""

@@ -1,0 +1,35 @@
+"""The evaluator through a tape: what its model says is recorded; how it searches and ranks with that is run again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from wellread.ranking.evaluator import Evaluator
+from wellread.ranking.judge import Chain
+from wellread.ranking.paths import Plan, Verdict
+from wellread.replay import codec
+from wellread.replay.codec import Json, Shape
+from wellread.replay.parts import Tape
+
+VERDICTS: Shape[list[Verdict]] = Shape(
+    lambda verdicts: [codec.encode(verdict) for verdict in verdicts], lambda data: [codec.decode(Verdict, one) for one in data]
+)
+
+
+class EvaluatorOnTape(Evaluator):
+    """Searches along paths call back into the run, so the tape has to be under them and not around them."""
+
+    def __init__(self, tape: Tape, label: str, facts: Json, inner: Any = None) -> None:
+        super().__init__()
+        self._plan: Plan = codec.decode(Plan, facts["plan"])
+        self._tape, self._label, self._inner = tape, label, inner
+
+    @property
+    def plan(self) -> Plan:
+        return self._plan
+
+    async def judge(self, question: str, chains: Sequence[Chain]) -> list[Verdict]:
+        shown = [[{"id": passage.id, "title": passage.title, "text": passage.text} for passage in chain] for chain in chains]
+        asked: Json = {"question": question, "chains": shown}
+        return await self._tape.call(self._label, "judge", asked, lambda: self._inner.judge(question, chains), VERDICTS)
