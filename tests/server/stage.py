@@ -74,7 +74,7 @@ def engine(
 
 def quoting(**settings: Any) -> Engine:
     """No model: quotes from the library in the package."""
-    return Engine(Settings(model="none", **settings))
+    return Engine(Settings(model="none", effort="low", **settings))
 
 
 @dataclass

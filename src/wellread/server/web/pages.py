@@ -75,7 +75,9 @@ async def show(request: Request, run: RunId) -> Response:
     last = chain[-1]
     again = None if last.state != "running" else el("noscript", el("meta", http_equiv="refresh", content=2))
     box = ask_box(here.menu, parent=last, label="Ask a follow-up")
-    return page(last.question, el("div", *articles, class_="thread"), el("div", box, class_="follow-up"), head=again)
+    title = el("h1", "Question and answer" if len(chain) == 1 else "Questions and answers", class_="hidden")
+    thread = el("div", title, *articles, class_="thread")
+    return page(last.question, thread, el("div", box, class_="follow-up"), head=again)
 
 
 @router.get("/r/{run}/article")
@@ -201,7 +203,7 @@ def _picker(name: str, label: str, choices: list[tuple[str, str, str, bool]], ch
         el("option", shown, value=value, title=about or None, disabled=not usable, selected=value == chosen)
         for value, shown, about, usable in choices
     ]
-    return el("label", el("span", label), el("select", *options, name=name), class_="picker")
+    return el("label", el("span", label), el("select", *options, name=name, aria_label=label), class_="picker")
 
 
 def _login(following: str, problem: str = "", status_code: int = 200) -> HTMLResponse:
