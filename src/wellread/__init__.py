@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wellread.types import Answer, Citation, Hit, Passage, Query, Sentence, Usage
+from wellread.version import __version__
 
 if TYPE_CHECKING:
     from wellread.engine import Engine, ask, retrieve
@@ -29,7 +30,6 @@ __all__ = [
     "ask",
     "retrieve",
 ]
-__version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> object:

@@ -86,13 +86,13 @@ class Workshop:
         return self._plugin("embedders", spec or self.settings.embedder or "onnx")
 
     def reranker(self, spec: str | None = None) -> Reranker | None:
-        return self._optional("rerankers", spec or self.settings.reranker or "evaluator")
+        return self._optional("rerankers", spec or self.settings.reranker)
 
     def grader(self, spec: str | None = None) -> Grader | None:
-        return self._optional("graders", spec or self.settings.grader or "evaluator")
+        return self._optional("graders", spec or self.settings.grader)
 
     def answer_reader(self) -> AnswerReader | None:
-        evaluator = self._optional("rerankers", "evaluator")
+        evaluator = self._optional("rerankers", None)
         return evaluator if isinstance(evaluator, AnswerReader) else None
 
     def pages(self) -> PageReader:
@@ -121,7 +121,12 @@ class Workshop:
 
         return self._kept(kind, text, build)
 
-    def _optional(self, kind: plugins.Kind, text: str) -> Any:
+    def _optional(self, kind: plugins.Kind, text: str | None) -> Any:
+        """The part that is named; else the evaluator, where its weights are installed; else none."""
+        if text is None:
+            from wellread.ranking.evaluator import available
+
+            text = "evaluator" if available() else "none"
         return None if text == "none" else self._plugin(kind, text)
 
     def _kept(self, kind: str, name: str, build: Callable[[], T]) -> T:

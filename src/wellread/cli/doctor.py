@@ -78,8 +78,12 @@ def _weights() -> Iterator[Finding]:
     from wellread.embedding import onnx
     from wellread.ranking import evaluator
 
-    for name, verify in (("embedder", onnx.verify), ("evaluator", evaluator.verify)):
-        yield _attempt(f"weights of the {name}", verify, "install wellread again: pip install --force-reinstall wellread")
+    again = "install wellread again: pip install --force-reinstall wellread"
+    yield _attempt("weights of the embedder", onnx.verify, again)
+    if evaluator.available():
+        yield _attempt("weights of the evaluator", evaluator.verify, again)
+    else:
+        yield Finding("note", "the evaluator's weights are not installed: answers are chosen by words and meaning alone")
 
 
 def _library() -> Iterator[Finding]:

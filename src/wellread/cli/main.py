@@ -10,9 +10,9 @@ from typing import Annotated
 
 import typer
 
-from wellread import __version__
-from wellread.cli import ask, chat, compare, dataset, doctor, index, mcp, plugins, read, replay, search, serve
+from wellread.cli import ask, chat, compare, dataset, doctor, eval, index, mcp, plugins, read, replay, search, serve
 from wellread.errors import UsageError, WellreadError
+from wellread.version import __version__
 
 app = typer.Typer(
     name="wellread",
@@ -30,6 +30,7 @@ app.command("search")(search.search)
 app.command("read")(read.read)
 app.command("serve")(serve.serve)
 app.command("mcp")(mcp.mcp)
+app.command("eval")(eval.evaluate)
 app.command("replay")(replay.replay)
 app.command("plugins")(plugins.plugins)
 app.command("doctor")(doctor.doctor)

@@ -48,6 +48,11 @@ def from_spec(spec: Spec, kit: Kit) -> Evaluator:
     return Evaluator(effort=kit.effort)
 
 
+def available(folder: Path = SHIPPED) -> bool:
+    """Whether the weights are installed; without them everything works by words and meaning alone."""
+    return (folder / MODEL).is_file()
+
+
 def verify(folder: Path = SHIPPED) -> None:
     """Raise unless the weights are those of the model card."""
     known = _calibration(folder)["sha256"]

@@ -22,7 +22,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, TypeVar, cast
 
-from wellread import __version__, events
+from wellread import events
 from wellread.errors import UsageError
 from wellread.protocols import Source
 from wellread.replay import codec
@@ -32,6 +32,7 @@ from wellread.replay.parts import ON_TAPE, KitOnTape, facts_of
 from wellread.replay.secret import Covers
 from wellread.run import World
 from wellread.types import Completion
+from wellread.version import __version__
 
 FORMAT = 1
 _USERS = ("settings", "params", "model")  # what a user wrote as specs and options, perhaps with a key in it

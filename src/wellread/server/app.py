@@ -10,7 +10,6 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 
-from wellread import __version__
 from wellread.engine import Engine
 from wellread.errors import DamagedFile, ReadError, SourceError, UsageError, WellreadError
 from wellread.server import api, mcp, openai_api, origins
@@ -23,6 +22,7 @@ from wellread.server.security import Wall
 from wellread.server.service import running
 from wellread.server.web import pages
 from wellread.settings import Settings
+from wellread.version import __version__
 
 _ABOUT = """Ask questions, watch how they are answered, search.
 

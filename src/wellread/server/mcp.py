@@ -13,7 +13,7 @@ from pydantic import Field
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from wellread import __version__, events
+from wellread import events
 from wellread.engine import Engine
 from wellread.errors import WellreadError
 from wellread.server.asking import Asked, Menu, Wish
@@ -22,6 +22,7 @@ from wellread.server.options import ServerOptions
 from wellread.server.rendering import markdown
 from wellread.server.service import Service
 from wellread.types import Answer
+from wellread.version import __version__
 
 if TYPE_CHECKING:
     from mcp.server import MCPServer

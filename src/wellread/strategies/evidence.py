@@ -12,16 +12,20 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from functools import lru_cache
+from typing import Literal, Protocol, runtime_checkable
 
+from wellread.run import Run
 from wellread.sentences import sentences
-from wellread.types import Passage
-from wellread.words import Words, read
+from wellread.types import Hit, Passage
+from wellread.words import Words
+from wellread.words import read as read_words
 
 Wanted = Literal["name", "number", "any"]
 _MEASURES = "many|much|long|far|old|tall|high|big|large|deep|wide|fast|heavy|hot|often"
 _NUMBER = re.compile(rf"\b(when|(what|which) year|how ({_MEASURES})|what (date|percentage|number))\b", re.IGNORECASE)
 _NAME = re.compile(r"\b(who|whom|whose|where|which|what (country|city|town|river|sea|ocean|island|language))\b", re.IGNORECASE)
+_KEPT = 4_000  # texts whose words are remembered: the same passages are found for many questions
 _PARENTHESIS = re.compile(r"\s*\([^)]*\)\s*$")
 
 
@@ -56,13 +60,38 @@ class Asked:
         return sum(w for key, w in self.weights.items() if key in found) / total if total else 0.0
 
 
+@runtime_checkable
+class Linked(Protocol):
+    """A source whose cross-references can be followed by title."""
+
+    async def find_title(self, title: str) -> Sequence[Hit]: ...
+
+
+async def linked(run: Run, passage: Passage) -> list[Passage]:
+    """The passages that a passage's cross-references lead to; none where the source cannot follow them."""
+    if not isinstance(run.source, Linked):
+        return []
+    return [Passage.of(hit) for title in passage.links for hit in await run.source.find_title(title)]
+
+
 def candidates(passages: Sequence[Passage]) -> list[Candidate]:
     """All sentences of the passages, in their order."""
     return [
-        Candidate(passage, start, end, read(passage.text[start:end]), rank)
+        Candidate(passage, start, end, words, rank)
         for rank, passage in enumerate(passages)
-        for start, end in sentences(passage.text)
+        for start, end, words in _taken_apart(passage.text)
     ]
+
+
+@lru_cache(_KEPT)
+def read(text: str) -> Words:
+    """The words of a text, which nobody may change."""
+    return read_words(text)
+
+
+@lru_cache(_KEPT)
+def _taken_apart(text: str) -> tuple[tuple[int, int, Words], ...]:
+    return tuple((start, end, read_words(text[start:end])) for start, end in sentences(text))
 
 
 def asked(question: str, passages: Sequence[Passage]) -> Asked:

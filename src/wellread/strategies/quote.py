@@ -13,23 +13,26 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar
 
 from wellread.events import AnswerDelta, Answered, Decided, Event, Ranked
 from wellread.parameters import param
 from wellread.run import Run
 from wellread.strategies import evidence
 from wellread.strategies.evidence import Asked, Candidate
-from wellread.types import Hit, Passage
-from wellread.words import read
+from wellread.types import Effort, Passage
+
+if TYPE_CHECKING:
+    from wellread.strategies.trail import Tracker
 
 _PARTS = re.compile(
     r",?\s+and\s+(?=(?:(?:in|on|at|for|by|of) )?(?:who|whom|whose|what|when|where|which|how|why)\b)", re.IGNORECASE
 )
 _CHOICE = re.compile(r"\bor\b", re.IGNORECASE)
-_EMBEDDED = 10  # sentences compared by meaning; the rest have too few words in common
+# Sentences compared by meaning, by effort: the rest have too few words in common. Each costs about 20 ms.
+_EMBEDDED: Mapping[Effort, int] = {"low": 4, "normal": 10, "high": 20}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +58,6 @@ class Scored:
     confidence: float = 0.0
 
 
-@runtime_checkable
-class Linked(Protocol):
-    """A source whose cross-references can be followed by title."""
-
-    async def find_title(self, title: str) -> Sequence[Hit]: ...
-
-
 class Quote:
     name: ClassVar[str] = "quote"
     summary: ClassVar[str] = "Quote the sentences that answer, with their sources; needs no language model."
@@ -72,7 +68,43 @@ class Quote:
         self.params = params
 
     async def stream(self, run: Run) -> AsyncIterator[Event]:
-        """Search, choose, follow, quote."""
+        """With the evaluator where the effort allows it, else by words and meaning alone."""
+        tracker = run.kit.answer_reader() if run.kit.effort != "low" else None
+        if tracker is None:
+            steps = self._by_words(run)
+        else:
+            from wellread.strategies.trail import Tracker
+
+            steps = self._by_reading(run, tracker) if isinstance(tracker, Tracker) else self._by_words(run)
+        async for event in steps:
+            yield event
+
+    async def _by_reading(self, run: Run, tracker: Tracker) -> AsyncIterator[Event]:
+        """Search, follow paths, read the answer, quote what carries it."""
+        from wellread.strategies import trail
+
+        found = await self._search(run, run.question, tracker.plan.singles)
+        if not found:
+            yield Answered(run.answer("", outcome="unsure", reason="nothing was found"))
+            return
+        path = await trail.follow(run, tracker, found)
+        kept = path.passages[: self.params.results]
+        yield Ranked(
+            "evaluator", tuple(p.id for p, _ in kept), tuple(round(s, 4) for _, s in kept), len(path.passages) - len(kept)
+        )
+        best = path.answers[0] if path.answers else None
+        if best is None or best.confidence < self.params.min_confidence:
+            sure = f", {best.confidence:.0%} sure" if best else ""
+            why = f"nothing found answers the question (best match: {kept[0][0].title}{sure})"
+            yield Answered(run.answer("", outcome="unsure", reason=why, confidence=best.confidence if best else 0.0))
+            return
+        yield Decided(f"answer: {best.text}", " → ".join(passage.title for passage in best.chain))
+        text = _quoted(run, trail.carrying(run, best)[: self.params.max_sentences])
+        yield AnswerDelta(text)
+        yield Answered(run.answer(text, short=best.text, confidence=best.confidence))
+
+    async def _by_words(self, run: Run) -> AsyncIterator[Event]:
+        """Search, choose, follow a cross-reference, quote."""
         parts = _PARTS.split(run.question, maxsplit=1)
         found = await self._search(run, parts[0])
         if not found:
@@ -96,13 +128,14 @@ class Quote:
         yield AnswerDelta(text)
         yield Answered(run.answer(text, confidence=best.confidence))
 
-    async def _search(self, run: Run, text: str) -> list[Passage]:
-        hits = await run.search(text, limit=self.params.results)
+    async def _search(self, run: Run, text: str, limit: int = 0) -> list[Passage]:
+        hits = await run.search(text, limit=max(limit, self.params.results))
         return [Passage.of(hit) for hit in hits if (hit.text or hit.snippet).strip()]
 
     async def _rank(self, run: Run, question: Asked, sentences: Sequence[Candidate]) -> list[Scored]:
         """The sentences by words; the best of them again by words and meaning, best first."""
-        words = sorted(((_by_words(question, one), one) for one in sentences), key=lambda pair: -pair[0])[:_EMBEDDED]
+        most = _EMBEDDED[run.kit.effort]
+        words = sorted(((_by_words(question, one), one) for one in sentences), key=lambda pair: -pair[0])[:most]
         embedder = run.kit.embedder()
         asked = await run.timed(embedder.embed([question.text], kind="query"))
         texts = [f"{evidence.bare_title(one.passage.title)}: {one.text}" for _, one in words]
@@ -117,10 +150,8 @@ class Quote:
         """The sentence that answers what the first leaves open; none when nothing is open."""
         more = await self._search(run, run.question) if len(parts) > 1 else []
         pool = {passage.id: passage for passage in (*found, *more)}
-        if isinstance(run.source, Linked):
-            for title in first.passage.links:
-                for hit in await run.source.find_title(title):
-                    pool.setdefault(hit.id, Passage.of(hit))
+        for passage in await evidence.linked(run, first.passage):
+            pool.setdefault(passage.id, passage)
         question = evidence.asked(parts[-1], list(pool.values()))
         open_before = 0.0 if len(parts) > 1 else question.coverage(evidence.keys_of(first))
         ranked = sorted(
@@ -161,7 +192,7 @@ def _needed(parts: Sequence[str], gain: float, covered: float) -> bool:
 
 def _confidence(question: Asked, one: Candidate, meaning: float) -> float:
     """How sure it is that the sentence answers: a logistic fit on the shipped questions (docs/log.md)."""
-    covered = question.coverage(read(f"{one.passage.title}. {one.passage.text}").content)
+    covered = question.coverage(evidence.read(f"{one.passage.title}. {one.passage.text}").content)
     logit = 3.1 * covered + 15.5 * meaning - 11.3
     return 1 / (1 + math.exp(-logit))
 
