@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from wellread.errors import UsageError
 from wellread.types import Passage
@@ -75,11 +75,11 @@ def _file(path: Path) -> Data:
     if not path.is_file():
         raise UsageError(f"{path}: there is no such file or folder")
     try:
-        content = json.loads((gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()).decode())
+        content: Any = json.loads((gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()).decode())
     except (OSError, ValueError) as problem:
         raise UsageError(f"{path} cannot be read as JSON: {problem}") from None
     try:
-        questions, passages = _hotpot(content) if isinstance(content, list) else _squad(content)
+        questions, passages = _hotpot(cast("list[Json]", content)) if isinstance(content, list) else _squad(content)
     except (KeyError, TypeError, IndexError) as problem:
         raise UsageError(f"{path} is neither HotpotQA nor SQuAD: {problem!r}") from None
     return Data(path.name.split(".")[0], questions, lambda: iter(passages))

@@ -1,0 +1,201 @@
+"""`wellread eval`: how good the answers are, measured."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from wellread.cli import options
+from wellread.errors import UsageError
+
+if TYPE_CHECKING:
+    from wellread.evals.data import Question
+    from wellread.evals.results import Result
+    from wellread.evals.runs import Cell, Plan
+
+_COLUMNS = (
+    ("recall@5", "recall@5"),
+    ("mrr", "mrr"),
+    ("em", "em"),
+    ("f1", "f1"),
+    ("answer_in_text", "in text"),
+    ("unsure", "unsure"),
+    ("sentences_supported", "supported"),
+    ("citation_precision", "cit. prec."),
+    ("judged", "judged*"),
+    ("seconds_p50", "s p50"),
+    ("seconds_p95", "s p95"),
+)
+
+
+def evaluate(
+    data: Annotated[
+        Path | None, typer.Argument(help="Folder with corpus and questions, or a HotpotQA or SQuAD file; else the library's.")
+    ] = None,
+    strategy: Annotated[list[str] | None, typer.Option("--strategy", "-s", help="A strategy. May be repeated.")] = None,
+    param: Annotated[
+        list[str] | None, typer.Option("--param", "-p", help="name=value; the same name twice tries both values.")
+    ] = None,
+    retrieval: Annotated[bool, typer.Option("--retrieval", help="Measure the search alone.")] = False,
+    index: Annotated[Path | None, typer.Option("--index", help="Where the corpus is indexed: built once, then reused.")] = None,
+    source: options.Sources = None,
+    model: options.Model = None,
+    effort: options.Effort = None,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Only the first questions.")] = None,
+    parallel: Annotated[int, typer.Option("--parallel", min=1, max=64, help="Questions at once.")] = 4,
+    judge: Annotated[str | None, typer.Option("--judge", help="A language model that judges answers; an opinion.")] = None,
+    runs: Annotated[Path | None, typer.Option("--runs", help="Where results and recordings are kept.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Keep the results of an earlier, finished run.")] = False,
+    report: Annotated[Path | None, typer.Option("--report", help="Write report.html and results.json there.")] = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Measure retrieval, answers, citations and cost over questions with known answers.
+
+    With no data it runs the questions that come with the library. An interrupted run goes on when the same
+    command is given again.
+
+    \b
+    wellread eval --effort low
+    wellread eval squad/ --retrieval --index squad-index
+    wellread eval hotpot.json -s iterative -s fanout --model ollama:qwen3 --limit 100 --report out
+    """
+    from wellread.evals.corpus import cache_folder
+    from wellread.evals.runs import Plan
+
+    settings = options.load(sources=source, model=model, effort=effort)
+    plan = Plan(runs or (report / "runs" if report else cache_folder() / "runs"), parallel, resume)
+    chosen = ["retrieval"] if retrieval else list(dict.fromkeys(strategy or []))
+    tables, results, questions = asyncio.run(_measure(data, limit, chosen, param or [], settings, index, plan, judge))
+    if report is not None:
+        from wellread.evals.report import write
+
+        write(report, tables, results, questions)
+        typer.echo(f"{report / 'report.html'}", err=True)
+    if as_json:
+        typer.echo(json.dumps(tables[0] if len(tables) == 1 else tables, ensure_ascii=False))
+    else:
+        _print(tables, results)
+
+
+async def _measure(
+    path: Path | None,
+    limit: int | None,
+    strategies: list[str],
+    params: list[str],
+    settings: options.Settings,
+    index: Path | None,
+    plan: Plan,
+    judge: str | None,
+) -> tuple[list[dict[str, Any]], list[list[Result]], Sequence[Question]]:
+    from dataclasses import replace
+
+    from wellread.evals.corpus import index_of
+    from wellread.evals.data import load
+    from wellread.evals.judge import ModelJudge
+    from wellread.evals.results import summary
+    from wellread.evals.runs import run_cell
+    from wellread.workshop import Workshop
+
+    data = load(path, limit)
+    if not settings.sources:
+        settings = replace(settings, sources=(await index_of(data, index, settings, _progress),))
+    workshop = Workshop(settings)
+    name = settings.strategy or ("iterative" if workshop.model_spec() else "quote")
+    opinion = ModelJudge(workshop.model(judge)) if judge else None
+    tables: list[dict[str, Any]] = []
+    results: list[list[Result]] = []
+    for cell in _grid(strategies or [name], params):
+        results.append(await run_cell(data, cell, settings, plan, _told, opinion))
+        head = {"data": data.name, "strategy": cell.strategy, "params": dict(cell.params), "effort": settings.effort}
+        asked = {"model": workshop.model_spec(), "judge": judge}
+        tables.append({**head, **asked, **summary(results[-1])})
+    await workshop.aclose()
+    return tables, results, data.questions
+
+
+def _grid(strategies: list[str], params: list[str]) -> list[Cell]:
+    """Every strategy with every combination of the values of the parameters it has."""
+    from wellread import plugins
+    from wellread.evals.runs import Cell
+    from wellread.parameters import fill
+
+    values: dict[str, list[object]] = {}
+    for pair in params:
+        for name, value in options.parameters([pair]).items():
+            values.setdefault(name, []).append(value)
+    known = {strategy: _known(strategy, values) for strategy in strategies}
+    if unknown := [name for name in values if not any(name in names for names in known.values())]:
+        raise UsageError(f"none of {', '.join(strategies)} has a parameter {unknown[0]!r}")
+    cells: list[Cell] = []
+    for strategy, names in known.items():
+        for combination in itertools.product(*(values[name] for name in names)):
+            cells.append(Cell(strategy, dict(zip(names, combination, strict=True))))
+    for cell in cells:
+        if cell.strategy != "retrieval":  # wrong values are found before the first run
+            kind: Any = plugins.load("strategies", cell.strategy)
+            fill(kind.Params, cell.params, f"strategy {cell.strategy}")
+    return cells
+
+
+def _known(strategy: str, names: Iterable[str]) -> list[str]:
+    """Those of the parameters that a strategy has."""
+    from wellread import plugins
+    from wellread.parameters import describe
+
+    if strategy == "retrieval":
+        return []
+    kind: Any = plugins.load("strategies", strategy)
+    there = {parameter.name for parameter in describe(kind.Params)}
+    return [name for name in names if name in there]
+
+
+def _print(tables: list[dict[str, Any]], results: list[list[Result]]) -> None:
+    from wellread.evals.compare import against_first
+
+    columns = [(key, title) for key, title in _COLUMNS if any(table.get(key) is not None for table in tables)]
+    names = [_name(table) for table in tables]
+    width = max(map(len, [*names, "strategy"]))
+    typer.echo(f"{tables[0]['data']}: {tables[0]['questions']} questions, effort {tables[0]['effort']}\n")
+    typer.echo("  ".join([f"{'strategy':{width}}", *(f"{title:>{_width(title)}}" for _, title in columns)]))
+    for name, table in zip(names, tables, strict=True):
+        cells = ["" if table.get(key) is None else f"{table[key]:.3f}" for key, _ in columns]
+        typer.echo(
+            "  ".join([f"{name:{width}}", *(f"{cell:>{_width(title)}}" for cell, (_, title) in zip(cells, columns, strict=True))])
+        )
+    _print_kinds(tables[0])
+    for line in against_first(names, results):
+        typer.echo(line)
+    if any(table.get("judged") is not None for table in tables):
+        typer.echo(f"\n* the opinion of a language model ({tables[0]['judge']}), not a measurement")
+
+
+def _print_kinds(table: dict[str, Any]) -> None:
+    if len(table["kinds"]) > 1:
+        typer.echo("")
+        for kind, scores in table["kinds"].items():
+            typer.echo(f"  {kind}: " + ", ".join(f"{name} {value:.3f}" for name, value in scores.items()))
+
+
+def _name(table: dict[str, Any]) -> str:
+    return " ".join([table["strategy"], *(f"{key}={value}" for key, value in table["params"].items())])
+
+
+def _width(title: str) -> int:
+    return max(6, len(title))
+
+
+def _told(name: str, done: int, total: int) -> None:
+    if sys.stderr.isatty():
+        typer.echo(f"\r{name}: {done} of {total}", err=True, nl=done == total)
+
+
+def _progress(step: str, done: int, total: int | None) -> None:
+    if sys.stderr.isatty():
+        typer.echo(f"\rindexing, {step}: {done}", err=True, nl=False)

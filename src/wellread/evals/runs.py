@@ -1,0 +1,235 @@
+"""Running a grid of strategies and parameters over questions: in parallel, resumable, on tape.
+
+Each cell keeps its results in a file of JSON lines, one line a question, written as soon as it is known.
+A run that was killed goes on where it was; the same command does that by itself. A finished cell is run
+anew unless `resume` is asked for. Runs with a language model are recorded beside it and replayed
+when nothing has changed, so that they cost nothing the second time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import asdict, dataclass, field, replace
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from wellread import events, plugins
+from wellread.engine import Engine
+from wellread.errors import DamagedFile, ReplayMismatch
+from wellread.evals.data import Data, Question
+from wellread.evals.results import Result, Watch, ranked
+from wellread.protocols import Embedder
+from wellread.recordings import recorded, replayed
+from wellread.settings import Settings
+from wellread.types import Answer
+from wellread.workshop import Workshop
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Told = Callable[[str, int, int], None]
+Judge = Callable[[Question, Answer], Awaitable[float]]
+_REMEMBERED = 50_000  # texts; about 100 MB of vectors
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One strategy with its parameters; `retrieval` searches and nothing more."""
+
+    strategy: str
+    params: Mapping[str, object] = field(default_factory=dict[str, object])
+
+    @property
+    def name(self) -> str:
+        given = " ".join(f"{key}={value}" for key, value in self.params.items())
+        return f"{self.strategy} {given}".strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How to run."""
+
+    folder: Path
+    parallel: int = 4
+    resume: bool = False
+    record: bool | None = None  # None: only what uses a language model
+
+
+class Remembering:
+    """An embedder that embeds each text once: the same passages come up for many questions."""
+
+    def __init__(self, inner: Embedder) -> None:
+        self._inner = inner
+        self._known: dict[tuple[str, str], NDArray[np.float32]] = {}
+
+    @property
+    def name(self) -> str:
+        return self._inner.name
+
+    @property
+    def dimensions(self) -> int:
+        return self._inner.dimensions
+
+    async def embed(self, texts: Sequence[str], *, kind: Literal["query", "passage"]) -> NDArray[np.float32]:
+        import numpy as np
+
+        missing = list(dict.fromkeys(text for text in texts if (kind, text) not in self._known))
+        fresh: dict[tuple[str, str], NDArray[np.float32]] = {}
+        if missing:
+            vectors = await self._inner.embed(missing, kind=kind)
+            fresh = {(kind, text): vector for text, vector in zip(missing, vectors, strict=True)}
+            if len(self._known) + len(fresh) <= _REMEMBERED:
+                self._known.update(fresh)
+        rows = [fresh[kind, text] if (kind, text) in fresh else self._known[kind, text] for text in texts]
+        return np.stack(rows) if rows else np.zeros((0, self.dimensions), np.float32)
+
+
+class EvalWorkshop(Workshop):
+    """A workshop whose embedder remembers."""
+
+    def embedder(self, spec: str | None = None) -> Embedder:
+        name = spec or self.settings.embedder or "onnx"
+        return self._kept("remembering", name, lambda: Remembering(super(EvalWorkshop, self).embedder(spec)))
+
+
+async def run_cell(
+    data: Data, cell: Cell, settings: Settings, plan: Plan, told: Told, judge: Judge | None = None
+) -> list[Result]:
+    """The results of one cell, in the order of the questions."""
+    path = plan.folder / f"{digest(data, cell, settings)}.jsonl"
+    known = _known(path, plan.resume)
+    waiting = [question for question in data.questions if question.id not in known]
+    plan.folder.mkdir(parents=True, exist_ok=True)
+    done = len(known)
+    told(cell.name, done, len(data.questions))
+    workshop = EvalWorkshop(settings)
+    async with Engine(settings, workshop=workshop) as engine:
+        with path.open("a", encoding="utf-8") as file:
+            async with aclosing(_in_parallel(engine, cell, waiting, plan, judge)) as results:
+                async for result in results:
+                    known[result.id] = result
+                    print(json.dumps(asdict(result), ensure_ascii=False), file=file, flush=True)
+                    done += 1
+                    told(cell.name, done, len(data.questions))
+            print(json.dumps({"done": len(data.questions)}), file=file)
+    return [known[question.id] for question in data.questions]
+
+
+async def _in_parallel(
+    engine: Engine, cell: Cell, waiting: Sequence[Question], plan: Plan, judge: Judge | None
+) -> AsyncGenerator[Result, None]:
+    """Results as they come, a few questions at a time."""
+    todo = iter(waiting)
+    running: set[asyncio.Task[Result]] = set()
+    try:
+        while True:
+            while len(running) < plan.parallel and (question := next(todo, None)) is not None:
+                running.add(asyncio.create_task(_one(engine, cell, question, plan, judge)))
+            if not running:
+                return
+            done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                yield task.result()
+    finally:
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+
+async def _one(engine: Engine, cell: Cell, question: Question, plan: Plan, judge: Judge | None) -> Result:
+    if cell.strategy == "retrieval":
+        return await _retrieval(engine, question)
+    watch = Watch()
+    async with aclosing(_events(engine, cell, question, plan)) as stream:
+        async for event in stream:
+            watch.event(event)
+    result = watch.result(question)
+    if judge is None or watch.answer is None:
+        return result
+    return replace(result, scores={**result.scores, "judged": float(await judge(question, watch.answer))})
+
+
+async def _retrieval(engine: Engine, question: Question) -> Result:
+    begun = engine.world.clock()
+    hits = await engine.search(question.text, limit=20)
+    ids = tuple(dict.fromkeys(hit.id for hit in hits))
+    scores = {**ranked(question, ids), "seconds": round(engine.world.clock() - begun, 4), "searches": 1.0}
+    return Result(question.id, question.weight, scores, question.kind, found=ids)
+
+
+async def _events(engine: Engine, cell: Cell, question: Question, plan: Plan) -> AsyncGenerator[events.Event, None]:
+    """A replay where there is a recording that still holds, else a run."""
+    if not (plan.record if plan.record is not None else needs_model(cell.strategy)):
+        async for event in engine.stream(question.text, strategy=cell.strategy, params=cell.params):
+            yield event
+        return
+    name = json.dumps([question.text, cell.strategy, dict(cell.params), _told(engine.settings)], default=str)
+    path = plan.folder / "recordings" / f"{sha256(name.encode()).hexdigest()[:24]}.jsonl.gz"
+    if path.exists():
+        try:
+            again = [event async for event in replayed(path)]
+        except (ReplayMismatch, DamagedFile):
+            again = []
+        if again and isinstance(again[-1], events.Answered):
+            for event in again:
+                yield event
+            return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f"unfinished-{path.name}")
+    async for event in recorded(engine, unfinished, question.text, strategy=cell.strategy, params=cell.params):
+        yield event
+    unfinished.replace(path)
+
+
+def needs_model(strategy: str) -> bool:
+    """Whether a strategy asks a language model."""
+    return strategy != "retrieval" and bool(getattr(plugins.load("strategies", strategy), "needs_model", True))
+
+
+def digest(data: Data, cell: Cell, settings: Settings) -> str:
+    """A name for what is measured: the questions, the cell, the settings and the program itself."""
+    parts = [data.fingerprint, cell.strategy, dict(cell.params), _told(settings), _program()]
+    return sha256(json.dumps(parts, default=str).encode()).hexdigest()[:24]
+
+
+def _told(settings: Settings) -> dict[str, Any]:
+    return {name: value for name, value in asdict(settings).items() if name not in ("server", "strategy")}
+
+
+@cache
+def _program() -> str:
+    """Changes whenever a file of the program does: old results must not pass for new ones."""
+    root = Path(__file__).parents[1]
+    stats = [(str(p.relative_to(root)), p.stat().st_size, p.stat().st_mtime_ns) for p in sorted(root.rglob("*.py"))]
+    stats += [(p.name, p.stat().st_size, 0) for p in sorted((root / "prompts").glob("*.md"))]
+    return sha256(json.dumps(stats).encode()).hexdigest()
+
+
+def _known(path: Path, resume: bool) -> dict[str, Result]:
+    """What an unfinished run has left, or with `resume` any run."""
+    if not path.exists():
+        return {}
+    found: dict[str, Result] = {}
+    done = False
+    for line in path.read_text(encoding="utf-8").splitlines():
+        try:
+            row: dict[str, Any] = json.loads(line)
+        except ValueError:
+            continue  # killed while writing it: the question is asked again
+        done = done or "done" in row
+        if "id" in row:
+            row["found"] = tuple(row["found"])
+            found[row["id"]] = Result(**row)
+    if done and not resume:
+        os.replace(path, path.with_suffix(".previous"))
+        return {}
+    kept = [json.dumps(asdict(result), ensure_ascii=False) + "\n" for result in found.values()]
+    path.write_text("".join(kept), encoding="utf-8")  # without the broken line, if there is one
+    return found
