@@ -253,3 +253,24 @@ async def test_vectors_that_are_no_numbers_are_refused(tmp_path: Path) -> None:
 
     with pytest.raises(EmbedderError, match="NaN"):
         await build(tmp_path, feed([Passage("a", "b")], Broken()))
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    if subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=400k", "none", str(folder)], capture_output=True, check=False
+    ).returncode:
+        pytest.skip("a small disk needs the right to mount one")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+async def test_a_disk_that_is_really_full(small_disk: Path) -> None:
+    await make(small_disk / "index")
+    with pytest.raises(IndexFault, match="No space left on device"):
+        await build(small_disk / "index", feed(numbered(5000)))
+    hits = await LocalIndex.open(small_disk / "index").search("red rust", WordEmbedder(), 1)
+    assert hits[0].id == "mars#0"
+    assert list(problems(small_disk / "index")) == []

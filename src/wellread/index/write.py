@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Literal, TypeAlias, cast
 
@@ -82,7 +83,8 @@ class SegmentWriter:
     def close(self) -> None:
         """Leave the files; what came after the last checkpoint is cut off at the next start."""
         for file in self._files:
-            file.close()
+            with suppress(OSError):  # on a full disk: the error was raised by the write already
+                file.close()
 
     def finish(
         self, scale: Floats, *, words: bool = True, threads: int = 1, device: Device = "cpu", progress: Progress = silent
