@@ -78,6 +78,8 @@ def evaluate(
 
         write(report, tables, results, questions)
         typer.echo(f"{report / 'report.html'}", err=True)
+    for line in _failures(results):
+        typer.echo(line, err=True)
     if as_json:
         typer.echo(json.dumps(tables[0] if len(tables) == 1 else tables, ensure_ascii=False))
     else:
@@ -174,6 +176,12 @@ def _print(tables: list[dict[str, Any]], results: list[list[Result]]) -> None:
         typer.echo(line)
     if any(table.get("judged") is not None for table in tables):
         typer.echo(f"\n* the opinion of a language model ({tables[0]['judge']}), not a measurement")
+
+
+def _failures(results: list[list[Result]]) -> list[str]:
+    """What failed must not pass for a wrong answer unseen."""
+    failed = [result for found in results for result in found if result.outcome == "failed"]
+    return [f"{len(failed)} runs failed; the first one: {failed[0].reason}"] if failed else []
 
 
 def _print_kinds(table: dict[str, Any]) -> None:

@@ -70,12 +70,11 @@ def seconds(names: Sequence[str], results: Sequence[Sequence[Result]]) -> str:
         times = sorted(row.scores["seconds"] for row in rows if "seconds" in row.scores)
         if times:
             shares = [(place + 1) / len(times) for place in range(len(times))]
-            axes.step(
-                [times[0], *times], [0, *shares], where="post", color=COLOURS[number % len(COLOURS)], linewidth=1.8, label=name
-            )
+            colour = COLOURS[number % len(COLOURS)]
+            axes.step([times[0], *times], [0, *shares], where="post", color=colour, linewidth=1.8, label=name)
     axes.set_xscale("log")
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    axes.xaxis.set_minor_formatter(lambda value, _: "")
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.xaxis.set_minor_formatter("")
     axes.set_xlabel("seconds", color=QUIET)
     axes.set_ylabel("share of questions done", color=QUIET)
     axes.set_ylim(0, 1.02)

@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import date
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,7 @@ COSTS = (
     ("seconds_p50", "seconds, p50"),
     ("seconds_p95", "seconds, p95"),
 )
-_SHOWN = (
+_SHOWN = {"recall@1", "recall@5", "recall@20", "mrr", "f1", "answer_in_text", "unsure", "sentences_supported"}
     "recall@1",
     "recall@5",
     "recall@20",
@@ -53,21 +54,9 @@ _SHOWN = (
     "unsure",
     "sentences_supported",
     "citation_precision",
-)
+}
+_CARDS = {"recall@5", "f1", "answer_in_text", "unsure", "sentences_supported", "seconds_p50"}
 _WRONG = 40  # questions listed
-_STYLE = """
-:root { color-scheme: light; --ink: #1f2430; --quiet: #667085; --line: #e4e7ec; --soft: #f7f8fa; --good: #2f7d4f; --bad: #b23a48 }
-* { box-sizing: border-box } body { margin: 0; background: #fff; color: var(--ink); font: 15px/1.55 system-ui, sans-serif }
-main { max-width: 1000px; margin: 0 auto; padding: 40px 24px 80px } h1 { font-size: 28px; margin: 0 } h2 { font-size: 18px; margin: 44px 0 10px }
-.sub { color: var(--quiet); margin: 4px 0 28px } .cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(150px, 1fr)); gap: 12px }
-.card { background: var(--soft); border: 1px solid var(--line); border-radius: 10px; padding: 14px 16px } .card b { display: block; font-size: 26px; line-height: 1.2 }
-.card span { color: var(--quiet); font-size: 13px } .scroll { overflow-x: auto } table { border-collapse: collapse; width: 100%; font-size: 14px }
-th, td { text-align: left; padding: 7px 10px; border-bottom: 1px solid var(--line); vertical-align: top } th { color: var(--quiet); font-weight: 500 }
-td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap } td small { color: var(--quiet); display: block }
-svg { max-width: 100%; height: auto } .pair { display: flex; flex-wrap: wrap; gap: 24px } .pair figure { flex: 1 1 380px; margin: 0 }
-figure { margin: 0 } figcaption, .note { color: var(--quiet); font-size: 13px } .up { color: var(--good) } .down { color: var(--bad) }
-details { border-bottom: 1px solid var(--line); padding: 8px 0 } summary { cursor: pointer } summary span { color: var(--quiet) }
-"""
 
 
 def write(
@@ -88,30 +77,30 @@ def _page(tables: Sequence[Mapping[str, Any]], results: Sequence[Sequence[Result
     names = [name(table) for table in tables]
     first = tables[0]
     asked = f"{first['questions']:,} questions · effort {first['effort']} · {first['model'] or 'no language model'}"
-    calibration = plots.sureness(names, results)
+    shown = plots.scores(names, tables, [pair for pair in SCORES if pair[0] in _SHOWN])
     sections = [
         f"<h1>{_text(first['data'])}</h1><p class=sub>{_text(asked)} · wellread {__version__} · {date.today().isoformat()}</p>",
         _cards(first) if len(tables) == 1 else "",
-        f"<h2>Scores</h2><figure>{plots.scores(names, tables, [pair for pair in SCORES if pair[0] in _SHOWN])}"
-        "<figcaption>Lines are 95 % intervals (bootstrap over questions).</figcaption></figure>",
+        "<h2>Scores</h2>" + _figure(shown, "Lines are 95 % intervals (bootstrap over questions)."),
         _table(names, tables),
         _comparison(names, results),
         _kinds(names, tables),
-        "<h2>Time and confidence</h2><div class=pair>"
-        f"<figure>{plots.seconds(names, results)}<figcaption>Time for each question.</figcaption></figure>"
-        + (
-            f"<figure>{calibration}<figcaption>On the grey line, confidence can be believed.</figcaption></figure>"
-            if calibration
-            else ""
-        )
-        + "</div>",
+        "<h2>Time and confidence</h2><div class=pair>",
+        _figure(plots.seconds(names, results), "Time for each question."),
+        _figure(plots.sureness(names, results), "On the grey line, confidence can be believed."),
+        "</div>",
         _wrong(results[0], questions, names[0]),
     ]
     title = f"wellread: {first['data']}"
+    style = (files("wellread") / "evals" / "report.css").read_text(encoding="utf-8")
     return (
         f"<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>"
-        f"<title>{_text(title)}</title><style>{_STYLE}</style><main>{''.join(sections)}</main></html>"
+        f"<title>{_text(title)}</title><style>{style}</style><main>{''.join(sections)}</main></html>"
     )
+
+
+def _figure(svg: str, caption: str) -> str:
+    return f"<figure>{svg}<figcaption>{caption}</figcaption></figure>" if svg else ""
 
 
 def name(table: Mapping[str, Any]) -> str:
@@ -120,11 +109,7 @@ def name(table: Mapping[str, Any]) -> str:
 
 
 def _cards(table: Mapping[str, Any]) -> str:
-    chosen = [
-        pair
-        for pair in (*SCORES, *COSTS)
-        if pair[0] in ("recall@5", "f1", "answer_in_text", "unsure", "sentences_supported", "seconds_p50")
-    ]
+    chosen = [pair for pair in (*SCORES, *COSTS) if pair[0] in _CARDS]
     cards = [
         f"<div class=card><b>{_number(key, table[key])}</b><span>{title}</span></div>"
         for key, title in chosen
@@ -141,10 +126,9 @@ def _table(names: Sequence[str], tables: Sequence[Mapping[str, Any]]) -> str:
             continue
         cells = "".join(f"<td class=n>{_number(key, table.get(key))}{_interval(table, key)}</td>" for table in tables)
         rows.append(f"<tr><td>{title}</td>{cells}</tr>")
+    opinion = f"* the opinion of a language model ({_text(tables[0]['judge'])}), not a measurement"
     judged = any(table.get("judged") is not None for table in tables)
-    note = (
-        f"<p class=note>* the opinion of a language model ({_text(tables[0]['judge'])}), not a measurement</p>" if judged else ""
-    )
+    note = f"<p class=note>{opinion}</p>" if judged else ""
     return f"<h2>All numbers</h2><div class=scroll><table><tr><th></th>{head}</tr>{''.join(rows)}</table></div>{note}"
 
 
@@ -155,14 +139,16 @@ def _comparison(names: Sequence[str], results: Sequence[Sequence[Result]]) -> st
             found = paired(results[0], others, score)
             if found is not None:
                 way = "" if found.p >= 0.05 else "up" if found.difference > 0 else "down"
-                numbers = f"<td class='n {way}'>{found.difference:+.3f}</td><td class=n>{found.low:+.3f} to {found.high:+.3f}</td><td class=n>{found.p:.3f}</td>"
-                rows.append(f"<tr><td>{_text(one)}</td><td>{score}</td>{numbers}</tr>")
+                cells = (f"{found.low:+.3f} to {found.high:+.3f}", f"{found.p:.3f}")
+                numbers = "".join(f"<td class=n>{cell}</td>" for cell in cells)
+                change = f"<td class='n {way}'>{found.difference:+.3f}</td>"
+                rows.append(f"<tr><td>{_text(one)}</td><td>{score}</td>{change}{numbers}</tr>")
     if not rows:
         return ""
-    head = f"<tr><th>against {_text(names[0])}</th><th>score</th><th class=n>difference</th><th class=n>95 %</th><th class=n>p</th></tr>"
-    note = (
-        "<p class=note>Paired over questions: sign flips for p, bootstrap for the interval. Coloured where p is below 0.05.</p>"
-    )
+    titles = "".join(f"<th class=n>{title}</th>" for title in ("difference", "95 %", "p"))
+    head = f"<tr><th>against {_text(names[0])}</th><th>score</th>{titles}</tr>"
+    how = "Paired over questions: sign flips for p, bootstrap for the interval. Coloured where p is below 0.05."
+    note = f"<p class=note>{how}</p>"
     return f"<h2>Is the difference real?</h2><div class=scroll><table>{head}{''.join(rows)}</table></div>{note}"
 
 
@@ -175,7 +161,8 @@ def _kinds(names: Sequence[str], tables: Sequence[Mapping[str, Any]]) -> str:
     ]
     if len(rows) < 2:
         return ""
-    head = "<tr><th></th><th>kind of question</th><th class=n>recall@5</th><th class=n>F1</th><th class=n>answer in text</th><th class=n>unsure</th></tr>"
+    titles = "".join(f"<th class=n>{title}</th>" for title in ("recall@5", "F1", "answer in text", "unsure"))
+    head = f"<tr><th></th><th>kind of question</th>{titles}</tr>"
     return f"<h2>By kind of question</h2><div class=scroll><table>{head}{''.join(rows)}</table></div>"
 
 
@@ -202,15 +189,9 @@ def _item(result: Result, question: Question) -> str:
 def _number(key: str, value: float | None) -> str:
     if value is None:
         return "–"
-    return (
-        f"{value:,.0f}"
-        if key == "tokens"
-        else f"{value:.4f}"
-        if key == "cost"
-        else f"{value:.2f}"
-        if key.startswith("sec")
-        else f"{value:.3f}"
-    )
+    if key == "tokens":
+        return f"{value:,.0f}"
+    return f"{value:.{4 if key == 'cost' else 2 if key.startswith('seconds') else 3}f}"
 
 
 def _interval(table: Mapping[str, Any], key: str) -> str:

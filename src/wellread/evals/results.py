@@ -29,6 +29,7 @@ class Result:
     kind: str = ""
     answer: str = ""
     outcome: str = ""
+    reason: str | None = None
     confidence: float | None = None
     found: tuple[str, ...] = field(default_factory=tuple[str, ...])
 
@@ -62,6 +63,7 @@ class Watch:
             question.kind,
             answer.short or strip_markers(answer.text),
             answer.outcome,
+            answer.reason,
             answer.confidence,
             ranking[: DEPTHS[-1]],
         )
@@ -81,12 +83,13 @@ def answered(question: Question, answer: Answer) -> dict[str, float]:
     given = "" if silent else answer.short or strip_markers(answer.text)
     whole = f"{answer.short or ''} {strip_markers(answer.text)}"
     held = float(silent) if not question.answers else 0.0 if silent else metrics.answer_in_text(whole, question.answers)
+    failed = answer.outcome == "failed"
     return {
-        "em": metrics.exact_match(given, question.answers),
-        "f1": metrics.f1(given, question.answers),
-        "answer_in_text": held,
+        "em": 0.0 if failed else metrics.exact_match(given, question.answers),
+        "f1": 0.0 if failed else metrics.f1(given, question.answers),
+        "answer_in_text": 0.0 if failed else held,
         "unsure": float(answer.outcome == "unsure"),
-        "failed": float(answer.outcome == "failed"),
+        "failed": float(failed),
     }
 
 
