@@ -24,8 +24,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-WORDS = "Saturn has 146 moons. [1] " + "Titan is the largest of them. [1] " * 40
-PIECE = 40
+WORDS = "Saturn has 146 moons. [1] " + "Titan is the largest of them. [1] " * 12
+PIECE = 13  # characters, a few tokens
 DELAY = 0.05
 TEXT = "Saturn has 146 moons. Titan is the largest of them. " * 10
 
@@ -130,6 +130,11 @@ class Bench:
             await reader.readline()
         writer.close()
 
+    def cpu(self) -> float:
+        """Seconds of processor time that the server has used."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def megabytes(self) -> float:
         fields = Path(f"/proc/{self.pid}/statm").read_text().split()
         return int(fields[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
@@ -142,6 +147,7 @@ async def measure(bench: Bench, streams: int, drops: int) -> dict[str, object]:
     await asyncio.gather(*(bench.ask(number) for number in range(10)))
     alone = statistics.median([(await bench.ask(number)).seconds for number in range(3)])
     await bench.counts()
+    used = bench.cpu()
     before = bench.megabytes()
     peak = before
 
@@ -164,6 +170,7 @@ async def measure(bench: Bench, streams: int, drops: int) -> dict[str, object]:
         "time_ratio": round(statistics.median(outcome.seconds for outcome in outcomes) / alone, 3),
         "mb_per_stream": round(max(0.0, peak - before) / streams, 3),
         "first_event_ms": round(1000 * statistics.median(outcome.first for outcome in outcomes), 1),
+        "cpu_ms_per_stream": round(1000 * (bench.cpu() - used) / streams, 1),
         "alone_seconds": round(alone, 2),
         **await leaks(bench, drops),
     }
