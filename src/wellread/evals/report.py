@@ -45,16 +45,6 @@ COSTS = (
     ("seconds_p95", "seconds, p95"),
 )
 _SHOWN = {"recall@1", "recall@5", "recall@20", "mrr", "f1", "answer_in_text", "unsure", "sentences_supported"}
-    "recall@1",
-    "recall@5",
-    "recall@20",
-    "mrr",
-    "f1",
-    "answer_in_text",
-    "unsure",
-    "sentences_supported",
-    "citation_precision",
-}
 _CARDS = {"recall@5", "f1", "answer_in_text", "unsure", "sentences_supported", "seconds_p50"}
 _WRONG = 40  # questions listed
 
