@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from wellread.cli import ask, chat, compare, dataset, doctor, eval, index, mcp, plugins, read, replay, search, serve
+from wellread.cli import ask, chat, compare, dataset, doctor, eval, index, mcp, plugins, read, replay, search, serve, trace
 from wellread.errors import UsageError, WellreadError
 from wellread.version import __version__
 
@@ -32,6 +32,7 @@ app.command("serve")(serve.serve)
 app.command("mcp")(mcp.mcp)
 app.command("eval")(eval.evaluate)
 app.command("replay")(replay.replay)
+app.command("trace")(trace.trace)
 app.command("plugins")(plugins.plugins)
 app.command("doctor")(doctor.doctor)
 app.add_typer(dataset.app, name="dataset")

@@ -1,0 +1,81 @@
+"""`wellread trace`: what a run did, as a timeline."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from wellread.errors import UsageError
+
+if TYPE_CHECKING:
+    from wellread.replay.timeline import Step, Timeline
+
+_WIDTH = 24  # characters of a bar
+_BARS = ("search", "read", "model")
+
+
+def trace(
+    file: Annotated[Path, typer.Argument(help="A trace (ask --trace) or a recording (ask --record).")],
+    html: Annotated[Path | None, typer.Option("--html", help="Write a page that needs nothing else.")] = None,
+) -> None:
+    """Show where the time and tokens of a run went, what was found, kept and dropped, and why.
+
+    \b
+    wellread ask "Who invented the telescope?" --trace run.jsonl
+    wellread trace run.jsonl --html run.html
+    """
+    from wellread.replay.timeline import load, timeline
+
+    story = timeline(load(file))
+    if html is not None:
+        from wellread.replay.tracepage import page
+
+        try:
+            html.write_text(page(story), encoding="utf-8")
+        except OSError as problem:
+            raise UsageError(f"{html} cannot be written: {problem.strerror}") from None
+        typer.echo(str(html), err=True)
+        return
+    _print(story)
+
+
+def _print(story: Timeline) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+    console.print(Text(story.question, style="bold"))
+    console.print(Text(_head(story), style="dim"))
+    console.print()
+    for step in story.steps:
+        console.print(_line(story, step), no_wrap=True, overflow="ellipsis", crop=sys.stdout.isatty())
+    if story.fates:
+        console.print()
+        for fate in story.fates:
+            style = {"cited": "green", "shown": "", "dropped": "dim"}[fate.verdict]
+            where = f"“{fate.query}” #{fate.place}"
+            console.print(Text(f"{fate.verdict:8} {fate.title or fate.id} · {where} · {fate.why}", style=style))
+
+
+def _head(story: Timeline) -> str:
+    usage = story.answer.get("usage", {})
+    tokens = usage.get("input_tokens", 0) + usage.get("output_tokens", 0)
+    parts = [story.strategy, story.model or "no model", str(story.answer.get("outcome", "unfinished")), f"{story.seconds:.2f} s"]
+    parts += [f"{kind} {seconds:.2f} s" for kind, seconds in story.by_kind.items()]
+    return " · ".join([*parts, *([f"{tokens:,} tokens"] if tokens else [])])
+
+
+def _line(story: Timeline, step: Step) -> str:
+    from rich.markup import escape
+
+    total = story.seconds or 1.0
+    label = escape(" ".join(step.label.split())[:90])
+    if step.kind not in _BARS:
+        return f"{step.start:7.2f}  {' ' * _WIDTH}  [dim]{step.kind}: {label}[/]"
+    start = min(_WIDTH - 1, int(step.start / total * _WIDTH))
+    length = max(1, min(_WIDTH - start, round(step.seconds / total * _WIDTH)))
+    bar = " " * start + "█" * length + " " * (_WIDTH - start - length)
+    return f"{step.start:7.2f}  [cyan]{bar}[/]  {step.kind}: {label} [dim]({step.seconds:.2f} s, {escape(step.detail)})[/]"
