@@ -11,8 +11,18 @@ from pathlib import Path
 import pytest
 
 pytest_plugins = ["tests.services.servers"]  # real servers as fixtures, for any test
-KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "NEWSAPI_KEY", "TAVILY_API_KEY", "BRAVE_API_KEY", "SLACK_TOKEN", "NEWS_API_KEY", "BRAVE_SEARCH_API_KEY")
-KEYS += ("SLACK_USER_TOKEN", "ELASTICSEARCH_API_KEY")
+KEYS = (
+    "ANTHROPIC_API_KEY",
+    "OPENAI_API_KEY",
+    "NEWSAPI_KEY",
+    "NEWS_API_KEY",
+    "TAVILY_API_KEY",
+    "BRAVE_API_KEY",
+    "BRAVE_SEARCH_API_KEY",
+    "SLACK_TOKEN",
+    "SLACK_USER_TOKEN",
+    "ELASTICSEARCH_API_KEY",
+)
 
 
 def _is_loopback(host: object) -> bool:

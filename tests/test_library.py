@@ -75,15 +75,15 @@ async def test_gold_passages_are_in_the_top_five() -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("effort", ["low", "normal"])
-async def test_quote_answers_what_it_can_and_only_that(effort: str) -> None:
+async def test_quote_answers_what_it_can_and_only_that() -> None:
     right: dict[str, list[bool]] = defaultdict(list)
-    async with Engine(Settings(model="none", effort=effort)) as engine:
+    async with Engine(Settings(model="none", effort="low")) as engine:
         for question in questions():
             answer = await engine.ask(question["question"], strategy="quote")
             assert answer.outcome in ("answered", "unsure")
             assert all(sentence.supported for sentence in answer.sentences), answer.text
-            right[question["type"]].append(holds(answer, question["answers"]) if question["answers"] else answer.outcome == "unsure")
+            good = holds(answer, question["answers"]) if question["answers"] else answer.outcome == "unsure"
+            right[question["type"]].append(good)
     assert share(right["one-step"]) >= 0.80
     assert share(right["two-step"]) >= 0.50
     assert share(right["unanswerable"]) >= 0.80
