@@ -1,4 +1,4 @@
-"""Batches for the GPU: the items of some questions as a few padded blocks of rows of like length."""
+"""Batches for the GPU: the items of some questions as rows of tokens with their targets."""
 
 from __future__ import annotations
 
@@ -12,34 +12,25 @@ from training.evaluator.data import Question
 from training.evaluator.items import SPAN, Candidates, Item, Sampler
 from training.evaluator.tokens import PassageTable
 
-from wellread.ranking.inputs import Ids, Limits, Row, build_row, pad_rows
-
-BLOCKS = 10  # blocks a batch is cut into by length
-ROUND = 16  # block widths are multiples of this
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """Rows padded to one width. `items` are their places in the batch; spans are (item, row, first, last)."""
-
-    ids: NDArray[np.int32]
-    lengths: NDArray[np.int32]
-    question_lengths: NDArray[np.int32]
-    items: NDArray[np.int64]
-    spans: NDArray[np.int64]
+from wellread.ranking.inputs import Ids, Limits, Row, build_row
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Blocks, and for each item what it should be."""
+    """Rows of tokens, and for each what it should be; spans are (row, first place, last place)."""
 
-    blocks: tuple[Block, ...]
+    ids: tuple[Ids, ...]
+    question_lengths: tuple[int, ...]
     relevant: NDArray[np.float32]
     kinds: NDArray[np.int64]
     lists: NDArray[np.int64]
     judged: NDArray[np.float32]  # 0 for reading rows
     weights: NDArray[np.float32]
-    tokens: int
+    spans: NDArray[np.int64]
+
+    @property
+    def tokens(self) -> int:
+        return sum(len(row) for row in self.ids)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,37 +110,17 @@ def answer_spans(question: Question, item: Item, row: Row, table: PassageTable) 
 
 
 def collate(items: Sequence[tuple[Item, Row, list[tuple[int, int]], float]]) -> Batch:
-    """Sort rows by length, cut them into blocks, pad each."""
-    lengths = np.array([len(row.ids) for _, row, _, _ in items])
-    order = np.argsort(lengths, kind="stable")
-    blocks: list[Block] = []
-    # Equal shares of tokens rather than of rows, so that no block is much heavier than another.
-    share = np.cumsum(lengths[order]) * BLOCKS // (int(lengths.sum()) + 1)
-    for part in range(BLOCKS):
-        members = order[share == part]
-        if not len(members):
-            continue
-        rows = [items[index][1] for index in members]
-        width = -(-int(lengths[members].max()) // ROUND) * ROUND
-        ids, _, _ = pad_rows(rows, width)
-        spans = [(index, place, a, b) for place, index in enumerate(members) for a, b in items[index][2]]
-        blocks.append(
-            Block(
-                ids.astype(np.int32),
-                lengths[members].astype(np.int32),
-                np.array([row.question_length for row in rows], np.int32),
-                members.astype(np.int64),
-                np.array(spans, np.int64).reshape(-1, 4),
-            )
-        )
+    """Items as arrays."""
+    spans = [(index, first, last) for index, (_, _, found, _) in enumerate(items) for first, last in found]
     return Batch(
-        tuple(blocks),
+        tuple(row.ids for _, row, _, _ in items),
+        tuple(row.question_length for _, row, _, _ in items),
         np.array([item.relevant for item, *_ in items], np.float32),
         np.array([item.kind for item, *_ in items], np.int64),
         np.array([item.list for item, *_ in items], np.int64),
         np.array([not item.reading for item, *_ in items], np.float32),
         np.array([weight for *_, weight in items], np.float32),
-        int(sum(block.ids.size for block in blocks)),
+        np.array(spans, np.int64).reshape(-1, 3),
     )
 
 

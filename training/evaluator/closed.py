@@ -11,12 +11,12 @@ from training.evaluator.data import Question
 from training.evaluator.dense import nearest, query_ids, vectors
 from training.evaluator.lexical import Bm25, fuse_ranks
 from training.evaluator.mentions import Mentions
-from training.evaluator.model import State, judge
+from training.evaluator.model import Packed, State, judge
 from training.evaluator.records import Chain, Record
 from training.evaluator.sources import Prepared
 from training.evaluator.tokens import PassageTable
 
-from wellread.ranking.inputs import Ids, Limits, Row, batch_by_length, build_row, pad_rows
+from wellread.ranking.inputs import Ids, Limits, Row, batch_by_length, build_row
 from wellread.ranking.paths import Collect, Plan, Score, Search, Verdict, Weights, search_paths
 
 FIRST_LIST, CANDIDATES = 100, 30
@@ -71,10 +71,8 @@ def verdicts_on(
     """The model's verdict on each row."""
     result: list[Verdict | None] = [None] * len(rows)
     for members in batch_by_length([len(row.ids) for row in rows], TOKENS, rows=4096):
-        ids, _, mask = pad_rows([rows[index] for index in members])
-        lengths = torch.from_numpy(mask.sum(1)).to(device)
-        asked = torch.tensor([rows[index].question_length for index in members], device=device)
-        judged = judge(state, torch.from_numpy(ids).to(device), lengths, asked)
+        batch = [rows[index] for index in members]
+        judged = judge(state, Packed.of([row.ids for row in batch], [row.question_length for row in batch], device))
         first, last, worth = best_spans(judged.starts, judged.ends)
         columns = (judged.relevance, judged.kinds, first, last, worth)
         for index, relevance, kinds, a, b, span in zip(members, *(column.tolist() for column in columns), strict=True):

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from training.evaluator.model import State, embed
+from training.evaluator.model import Packed, State, embed
 
 from wellread.ranking.inputs import CLS, DOT, SEP, Ids, Tokens, batch_by_length
 
@@ -35,13 +35,8 @@ def vectors(state: State, rows: Sequence[Ids], device: torch.device, tokens: int
     words = state["embeddings.word_embeddings.weight"]
     result = torch.empty((len(rows), words.shape[1]), dtype=words.dtype, device=device)
     for members in batch_by_length([len(row) + 1 for row in rows], tokens, rows=4096):
-        width = max(len(rows[index]) for index in members) + 1
-        ids = np.zeros((len(members), width), np.int32)
-        lengths = np.array([len(rows[index]) + 1 for index in members], np.int32)
-        for place, index in enumerate(members):
-            ids[place, : lengths[place] - 1] = rows[index]
-            ids[place, lengths[place] - 1] = SEP
-        found = embed(state, torch.from_numpy(ids).to(device), torch.from_numpy(lengths).to(device))
+        ended = [np.append(rows[index], np.int32(SEP)) for index in members]
+        found = embed(state, Packed.of(ended, [0] * len(ended), device))
         result[torch.tensor(members, device=device)] = found.to(words.dtype)
     return result
 

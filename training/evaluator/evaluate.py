@@ -26,10 +26,11 @@ from training.evaluator.weights import load_weights
 
 from wellread.ranking.paths import Plan
 
-# Wider than any plan the engine runs, so that narrower ones can be replayed.
-WIDE = Plan(singles=50, firsts=6, seconds=32, thirds=4, third_width=14, reads=8)
-NARROW = Plan(singles=30, firsts=3, seconds=12, reads=6)
-ALONE = Plan(singles=100)
+# As wide as the widest plan of the engine, so that narrower ones can be replayed.
+WIDE = Plan(singles=50, firsts=5, seconds=28, thirds=3, third_width=14, reads=6)
+NARROW = Plan(singles=24, firsts=3, seconds=11, reads=4)
+ALONE = Plan(singles=60)
+PLANS = {"hotpotqa": WIDE, "2wiki": WIDE, "musique_train100": WIDE, "squad": NARROW, "scifact": ALONE, "nq_open_oracle": NARROW}
 FILES = {"hotpotqa": "hotpotqa", "2wiki": "2wiki"}
 TINY = Plan(singles=4, firsts=2, seconds=2, thirds=1, third_width=1, reads=2)  # to see that it runs
 PLANS = {
@@ -43,7 +44,9 @@ PLANS = {
 
 
 def held_out(prepared: Prepared, name: str, limit: int | None) -> list[Question]:
-    return [question for question in prepared.collection.of(name) if question.part != "train"][:limit]
+    """The questions nobody trained on; with a limit, a third of them to tune with."""
+    tune, report = (prepared.collection.of(name, part) for part in ("tune", "report"))
+    return tune + report if limit is None else tune[: limit // 3] + report[: limit - limit // 3]
 
 
 def record_set(state: State, prepared: Prepared, name: str, plan: Plan, limit: int | None) -> list[Record]:

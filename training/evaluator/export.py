@@ -16,7 +16,6 @@ from pathlib import Path
 import numpy as np
 import onnx
 from onnx import TensorProto
-
 from training.bert_graph import Float32Weights, Graph, Int8Weights, Shape, State, Weights, encoder
 from training.evaluator.weights import load_weights
 

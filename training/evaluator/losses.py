@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 from torch.nn import functional
+from training.evaluator.model import LOWEST
 
 SPAN = 1
-LOWEST = -1e4
 WEIGHTS = {"relevance": 1.0, "order": 1.0, "kind": 0.7, "span": 0.5, "shared": 0.3}
 
 

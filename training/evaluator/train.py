@@ -20,15 +20,15 @@ from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 from training.evaluator.batches import Batch, Stream
 from training.evaluator.evaluate import evaluate
 from training.evaluator.losses import Outputs, Targets, grouped_logsumexp, losses, total
 from training.evaluator.minilm import read_minilm
-from training.evaluator.model import Evaluator, State, initial_state, judge
+from training.evaluator.model import Evaluator, Packed, State, initial_state, judge
 from training.evaluator.sources import MINILM, Prepared, load_prepared, neighbours, real_sources, say, synthetic_sources
-from training.evaluator.weights import save_weights
+from training.evaluator.weights import load_weights, save_weights
 
 # Questions in a batch: first mostly synthetic ones, then mostly real ones.
 MIXES: tuple[Mapping[str, int], ...] = (
@@ -52,7 +52,7 @@ class Recipe:
     average: float = 0.998  # of the weights that are kept
     seed: int = 1
     synthetic_passages: int = 45_000
-    workers: int = 14
+    workers: int = 5  # each touches, and so copies, much of the memory it shares
     shrink: int = 1  # divides the questions in a batch
 
 
@@ -72,25 +72,14 @@ class Batches(IterableDataset[Batch]):
 
 
 def forward(state: State, batch: Batch, device: torch.device, dropout: float) -> tuple[Outputs, Targets]:
-    """Judge a batch block by block; outputs by item."""
-    count = len(batch.kinds)
-    parts: list[tuple[Tensor, ...]] = []
-    order: list[Tensor] = []
-    for block in batch.blocks:
-        ids, lengths, asked, items, spans = (
-            torch.from_numpy(array).to(device, non_blocking=True)
-            for array in (block.ids, block.lengths, block.question_lengths, block.items, block.spans)
-        )
-        judged = judge(state, ids, lengths, asked, dropout)
-        at = judged.starts[spans[:, 1], spans[:, 2]] + judged.ends[spans[:, 1], spans[:, 3]]
-        correct = grouped_logsumexp(at, spans[:, 1], len(items))
-        parts.append((judged.relevance, judged.kinds, correct, judged.starts.logsumexp(1), judged.ends.logsumexp(1)))
-        order.append(items)
-    back = torch.empty(count, dtype=torch.long, device=device)
-    back[torch.cat(order)] = torch.arange(count, device=device)
-    outputs = Outputs(*(torch.cat(column)[back] for column in zip(*parts, strict=True)))
-    fields = (batch.relevant, batch.kinds, batch.lists, batch.judged, batch.weights)
-    return outputs, Targets(*(torch.from_numpy(field).to(device, non_blocking=True) for field in fields))
+    """Judge a batch; outputs and targets by item."""
+    judged = judge(state, Packed.of(batch.ids, batch.question_lengths, device), dropout)
+    fields = (batch.relevant, batch.kinds, batch.lists, batch.judged, batch.weights, batch.spans)
+    *targets, spans = (torch.from_numpy(field).to(device, non_blocking=True) for field in fields)
+    at = judged.starts[spans[:, 0], spans[:, 1]] + judged.ends[spans[:, 0], spans[:, 2]]
+    correct = grouped_logsumexp(at, spans[:, 0], len(batch.kinds))
+    outputs = Outputs(judged.relevance, judged.kinds, correct, judged.starts.logsumexp(1), judged.ends.logsumexp(1))
+    return outputs, Targets(*targets)
 
 
 class Average:
@@ -172,6 +161,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seconds", type=float, default=400.0, help="length of the training itself")
     parser.add_argument("--steps", type=int, help="count steps instead of seconds")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--start", type=Path, help="weights of an earlier run to go on from: no synthetic phase, a lower rate")
     parser.add_argument("--quick", action="store_true", help="few synthetic questions, no workers, a short evaluation")
     options = parser.parse_args(arguments)
     # Millions of small objects live to the end; looking for garbage among them costs minutes, in every worker again.
@@ -179,11 +169,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     started = time.monotonic()
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     recipe = Recipe(seconds=options.seconds, steps=options.steps, seed=options.seed)
+    if options.start:
+        recipe = replace(recipe, synthetic=0.0, rate=1.2e-4, synthetic_passages=6000)
     if options.quick:
         recipe = replace(recipe, synthetic_passages=200, workers=0, shrink=24)
     prepared = load_prepared(options.prepared, options.minilm, device, started)
     stream = stream_from(prepared, recipe, started)
-    model = Evaluator(initial_state(read_minilm(options.minilm / "model.onnx"), recipe.seed)).to(device)
+    if options.start:
+        initial = {name: torch.from_numpy(value) for name, value in load_weights(options.start).items()}
+    else:
+        initial = initial_state(read_minilm(options.minilm / "model.onnx"), recipe.seed)
+    model = Evaluator(initial).to(device)
     state = train(model, stream, recipe, device, started)
     save_weights({name: value.float().cpu().numpy() for name, value in state.items()}, options.output)
     say(started, f"trained and saved: {json.dumps(asdict(recipe))}")
