@@ -138,3 +138,15 @@ def test_shares_cover_the_spans_once(lengths: list[int], parts: int) -> None:
     assert covered == [place for start, end in spans for place in range(start, end)]
     slots = sorted(slot for job in jobs for start, end, at in job for slot in range(at, at + end - start))
     assert slots == list(range(len(covered)))
+
+
+def test_one_thread_is_given_back() -> None:
+    from wellread.index import blas
+
+    switch = blas._switch()
+    if switch is None:
+        pytest.skip("this numpy has another BLAS")
+    before = switch[0]()
+    with blas.one_thread():
+        assert switch[0]() == 1
+    assert switch[0]() == before

@@ -17,6 +17,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from wellread.index.blas import one_thread
 from wellread.index.quantize import Bytes, Codes, Floats
 from wellread.index.rows import RowFile
 
@@ -133,7 +134,7 @@ def assign_all(rows: RowFile, assign: Callable[[Bytes], Labels], progress: Calla
         labels[start : start + len(part)] = assign(part)
         return start + len(part)
 
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+    with one_thread(), ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         for done in pool.map(block, range(0, len(rows), _BLOCK)):
             progress(done)
     return labels

@@ -7,7 +7,6 @@ they are. Candidates are read by several threads at once: on a cold disk the rea
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -38,21 +37,19 @@ class Rows:
     def scores(self, query: Floats, candidates: Numbers, readers: ThreadPoolExecutor | None = None) -> Floats:
         """Scores of chosen rows; `query` is already multiplied by the scale."""
         if readers is None or len(candidates) < _PARALLEL_FROM:
-            return self._part(query, candidates)
-        # Sorted, so that each thread walks forward through its own stretch of the file.
+            return self.matrix[candidates].astype(np.float32) @ query
+        # Only the reading is shared out: each thread walks forward through its own stretch of the file.
         order = np.argsort(candidates)
         parts: list[Numbers] = np.array_split(candidates[order], READERS)
+        read: list[Bytes] = list(readers.map(self.matrix.__getitem__, parts))
         scores = np.empty(len(candidates), np.float32)
-        scores[order] = np.concatenate(list(readers.map(partial(self._part, query), parts)))
+        scores[order] = np.concatenate(read).astype(np.float32) @ query
         return scores
 
     def all_scores(self, query: Floats) -> Floats:
         """Scores of every row: right for small indexes, and the yardstick for the others."""
         blocks = [self.matrix[start : start + _BLOCK].astype(np.float32) @ query for start in range(0, len(self.matrix), _BLOCK)]
         return np.concatenate(blocks) if blocks else np.zeros(0, np.float32)
-
-    def _part(self, query: Floats, rows: Numbers) -> Floats:
-        return self.matrix[rows].astype(np.float32) @ query
 
 
 class RowFile:
