@@ -104,10 +104,8 @@ class Player:
             yield codec.COMPLETION.decode(reply["value"])
 
     def count(self, part: str, text: str, job: Callable[[], int]) -> int:
-        count = self.recording.counts.get((part, fingerprint(text)))
-        if count is None:
-            raise self._depart(departure.of_call(self._asked, None, (part, "count_tokens", {"text": text})))
-        return count
+        """As recorded. A text that is not known there is guessed at: the prompt it goes into will show the difference."""
+        return self.recording.counts.get((part, fingerprint(text)), len(text) // 4)
 
     def part(self, kind: str, spec: str, build: Callable[[], Any]) -> Any:
         line = self.recording.parts.get((kind, spec))

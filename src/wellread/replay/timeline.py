@@ -6,7 +6,7 @@ Works on the events as JSON, from a trace (`--trace`) or a recording (`--record`
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -139,7 +139,7 @@ def _fates(events: Sequence[Json], answer: Json) -> list[Fate]:
     found: dict[str, tuple[str, str, int]] = {}
     graded: dict[str, Json] = {}
     ranked: Json | None = None
-    numbers: dict[str, int] = {}
+    numbers: dict[str, list[int]] = {}
     for event in events:
         match event["event"]:
             case "searched":
@@ -150,17 +150,28 @@ def _fates(events: Sequence[Json], answer: Json) -> list[Fate]:
             case "ranked":
                 ranked = event
             case "numbered":
-                numbers[event["passage"]["id"].partition("~")[0]] = event["number"]
+                numbers.setdefault(_hit_of(event["passage"]["id"], found), []).append(event["number"])
             case _:
                 pass
     cited = {citation["number"] for citation in answer.get("citations", ())}
     kept = {one.rpartition("@")[0] or one for one in ranked["kept"]} if ranked else None
     fates = [
-        Fate(one, title, query, place, *_verdict(one, numbers.get(one), cited, graded.get(one), kept), numbers.get(one))
+        Fate(one, title, query, place, *_verdict(one, number, cited, graded.get(one), kept), number)
         for one, (title, query, place) in found.items()
+        for number in [_best(numbers.get(one, ()), cited)]
     ]
     order = ("cited", "shown", "dropped")
     return sorted(fates, key=lambda fate: (order.index(fate.verdict), fate.number or 0, fate.place))
+
+
+def _hit_of(passage: str, found: Container[str]) -> str:
+    """The hit a passage is a part of: excerpts and paragraphs of a page have longer ids."""
+    return next((one for one in (passage, passage.rpartition("~")[0], passage.rpartition("#")[0]) if one in found), passage)
+
+
+def _best(numbers: Sequence[int], cited: set[Any]) -> int | None:
+    """Of the numbers of a page's parts, one that the answer cites."""
+    return next((number for number in numbers if number in cited), numbers[0] if numbers else None)
 
 
 def _verdict(one: str, number: int | None, cited: set[Any], grade: Json | None, kept: set[str] | None) -> tuple[str, str]:
