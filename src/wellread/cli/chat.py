@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import json
 import sys
 from contextlib import aclosing, suppress
@@ -120,7 +121,7 @@ async def _chat(talk: Conversation) -> None:
     interactive = sys.stdin.isatty()
     if interactive:
         with suppress(ImportError):
-            import readline  # noqa: F401  # line editing in input()
+            importlib.import_module("readline")  # line editing in input()
         typer.echo(_HELP, err=True)
     try:
         while (line := await asyncio.to_thread(_line, "? " if interactive else "")) is not None:
@@ -138,7 +139,7 @@ async def _turn(talk: Conversation, line: str) -> None:
     if line == "/clear":
         talk.clear()
     elif line == "/sources":
-        for number, passage in (talk.last.passages if talk.last else {}).items():
+        for number, passage in talk.last.passages.items() if talk.last else ():
             show.typed(f"[{number}] {passage.title} ({passage.url or passage.source})")
     elif line.startswith("/"):
         typer.echo(_HELP, err=True)

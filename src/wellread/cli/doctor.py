@@ -99,7 +99,7 @@ def _library() -> Iterator[Finding]:
 
 def _keys() -> Iterator[Finding]:
     for variable, purpose in KEYS.items():
-        if os.environ.get(variable):
+        if os.environ.get(variable, "").strip():
             yield Finding("ok", f"{variable} is set ({purpose})")
         else:
             yield Finding("note", f"{variable} is not set ({purpose})")
