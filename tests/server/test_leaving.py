@@ -58,6 +58,7 @@ async def test_a_client_that_leaves_frees_its_run_within_a_second(folder: Path, 
         assert not live.service.runs.attached
 
 
+@pytest.mark.slow
 async def test_many_that_connect_and_drop_leave_nothing_behind(folder: Path) -> None:
     with running(engine(delay=0.05), folder, max_running=100, max_per_client=100, max_queued=100) as live:
         with live.client() as client:
@@ -103,6 +104,7 @@ def free_port() -> int:
         return one.getsockname()[1]
 
 
+@pytest.mark.slow
 def test_serve_as_a_process_answers_and_ends_on_sigterm(tmp_path: Path) -> None:
     port = free_port()
     command = [sys.executable, "-c", "from wellread.cli.main import main; main()", "serve", "--port", str(port)]
@@ -129,6 +131,7 @@ def test_serve_as_a_process_answers_and_ends_on_sigterm(tmp_path: Path) -> None:
     assert "Traceback" not in "\n".join(lines)
 
 
+@pytest.mark.slow
 def test_a_taken_port_is_one_line(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -140,6 +143,7 @@ def test_a_taken_port_is_one_line(tmp_path: Path) -> None:
     assert result.stderr.splitlines()[-1].startswith("wellread: cannot listen on 127.0.0.1")
 
 
+@pytest.mark.slow
 def test_a_broken_history_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "h.sqlite").write_bytes(b"no database at all, just words" * 50)
     command = [sys.executable, "-c", "from wellread.cli.main import main; main()", "serve", "--model", "none"]

@@ -86,6 +86,7 @@ async def test_reading_a_page() -> None:
     assert reply.structured_content["text"].startswith("Tea is a drink made from leaves.")
 
 
+@pytest.mark.slow
 async def test_the_tools_over_stdio(tmp_path: Path) -> None:
     environment = {**os.environ, "WELLREAD_MODEL": "none"}
     command = ["-c", "from wellread.cli.main import main; main()", "mcp"]

@@ -111,6 +111,14 @@ def test_copied_markdown_has_safe_links() -> None:
     assert "](" not in markdown(body).rpartition("Sources")[2].replace("](javascript:x)", "", 1).replace("\\](", "")
 
 
+def test_a_citation_without_words_shows_no_empty_quote() -> None:
+    body = answer("It likes cheese. [1]", supported=False)
+    body["citations"][0]["quote"] = ""  # type: ignore[index]
+    assert markdown(body).endswith("1. [T](<https://x.example>)")
+    body["citations"].append({**body["citations"][0], "quote": "words"})  # type: ignore[attr-defined, index]
+    assert markdown(body).endswith("1. [T](<https://x.example>): “words”")
+
+
 def test_the_builder_escapes_everything_but_its_own() -> None:
     assert (
         el("a", "<b>", href='"x"', class_="y", hidden=True, title=None)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis.checks import CHECKS
 from tests.server.stage import Live
 
 
+@pytest.mark.slow
 def test_no_request_makes_the_server_fail(library: Live) -> None:
     schema = schemathesis.openapi.from_url(f"{library.url}/openapi.json")
     wanted = CHECKS.get_by_names(["not_a_server_error", "content_type_conformance", "response_schema_conformance"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 
@@ -52,6 +53,7 @@ def create_app(
                 raise
             app.state.service = service
             await stack.enter_async_context(tools.running(service))
+            await asyncio.to_thread(app.openapi)  # slow the first time, kept afterwards
             yield
 
     app = FastAPI(title="wellread", version=__version__, description=_ABOUT, lifespan=lifespan, docs_url=None, redoc_url=None)

@@ -6,10 +6,11 @@ Cancelling a call cancels the handler, which closes the run's stream: the work s
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from contextlib import aclosing, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, nullcontext
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 from pydantic import Field
+from starlette.requests import Request
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
@@ -40,7 +41,10 @@ class Desk(Protocol):
 
     @property
     def menu(self) -> Menu: ...
-    def stream(self, asked: Asked) -> AsyncGenerator[events.Event, None]: ...
+    def stream(self, asked: Asked, client: str) -> AsyncGenerator[events.Event, None]: ...
+    def turn(self, client: str) -> AbstractAsyncContextManager[None]:
+        """A place among the plain searches and readings."""
+        ...
 
 
 class Alone:
@@ -49,8 +53,11 @@ class Alone:
     def __init__(self, engine: Engine) -> None:
         self.menu = Menu(engine, ServerOptions())
 
-    def stream(self, asked: Asked) -> AsyncGenerator[events.Event, None]:
+    def stream(self, asked: Asked, client: str) -> AsyncGenerator[events.Event, None]:
         return asked.engine.stream(asked.question, strategy=asked.strategy, params=asked.params)
+
+    def turn(self, client: str) -> AbstractAsyncContextManager[None]:
+        return nullcontext()
 
 
 class Shared:
@@ -60,9 +67,18 @@ class Shared:
         self.menu = service.menu
         self._service = service
 
-    def stream(self, asked: Asked) -> AsyncGenerator[events.Event, None]:
+    def stream(self, asked: Asked, client: str) -> AsyncGenerator[events.Event, None]:
         runs = self._service.runs
-        return runs.attach(asked, runs.admit("mcp"))
+        return runs.attach(asked, runs.admit(client))
+
+    @asynccontextmanager
+    async def turn(self, client: str) -> AsyncGenerator[None, None]:
+        ticket = self._service.searching.admit(client)
+        try:
+            await ticket.turn()
+            yield
+        finally:
+            ticket.release()
 
 
 class McpEndpoint:
@@ -118,23 +134,23 @@ def build(desk: Desk) -> MCPServer[Any]:
 
     async def search(
         query: Annotated[str, Field(description="Words to search for.", max_length=2_000)],
+        ctx: Context[Any, Any],
         limit: Annotated[int, Field(ge=1, le=50)] = 10,
         source: Annotated[str | None, Field(description="Which of the server's sources to search.")] = None,
     ) -> CallToolResult:
         """Search the sources and return the passages found, best first."""
-        return await _search(desk, query, limit, source)
+        return await _search(desk, query, limit, source, _client(ctx))
 
     async def read(
         url: Annotated[str, Field(description="An http or https address.", max_length=4_000)],
+        ctx: Context[Any, Any],
     ) -> CallToolResult:
         """Read the main text of a public web page or PDF."""
-        return await _read(desk, url)
+        return await _read(desk, url, _client(ctx))
 
     # the SDK resolves annotations of functions by their module's names, and these are local
     for tool in (ask, search, read):
-        tool.__annotations__ = {**tool.__annotations__, "return": CallToolResult}
-        if tool is ask:
-            tool.__annotations__["ctx"] = Context
+        tool.__annotations__ = {**tool.__annotations__, "ctx": Context, "return": CallToolResult}
         server.add_tool(tool)
     return server
 
@@ -144,7 +160,7 @@ async def _ask(desk: Desk, wish: Wish, ctx: Any) -> Any:
 
     answer: Answer | None = None
     try:
-        async with aclosing(desk.stream(desk.menu.order(wish))) as stream:
+        async with aclosing(desk.stream(desk.menu.order(wish), _client(ctx))) as stream:
             number = 0
             async for event in stream:
                 if isinstance(event, events.Answered):
@@ -160,12 +176,13 @@ async def _ask(desk: Desk, wish: Wish, ctx: Any) -> Any:
     return _result(text, body, failed=answer.outcome == "failed")
 
 
-async def _search(desk: Desk, query: str, limit: int, source: str | None) -> Any:
+async def _search(desk: Desk, query: str, limit: int, source: str | None, client: str) -> Any:
     from mcp.server.mcpserver.exceptions import ToolError
 
     try:
-        hits = await desk.menu.searching((source,) if source else ()).search(query, limit=limit)
-    except WellreadError as problem:
+        async with desk.turn(client):
+            hits = await desk.menu.searching((source,) if source else ()).search(query, limit=limit)
+    except (WellreadError, Busy) as problem:
         raise ToolError(str(problem)) from None
     rows = [
         {"title": hit.title, "url": hit.url, "text": hit.text or hit.snippet, "source": hit.source, "score": hit.score}
@@ -175,14 +192,15 @@ async def _search(desk: Desk, query: str, limit: int, source: str | None) -> Any
     return _result(text, {"query": query, "hits": rows})
 
 
-async def _read(desk: Desk, url: str) -> Any:
+async def _read(desk: Desk, url: str, client: str) -> Any:
     from mcp.server.mcpserver.exceptions import ToolError
 
     if not url.lower().startswith(("http://", "https://")):
         raise ToolError("only http and https addresses can be read")
     try:
-        page = await desk.menu.engine.workshop.pages().read(url)
-    except WellreadError as problem:
+        async with desk.turn(client):
+            page = await desk.menu.engine.workshop.pages().read(url)
+    except (WellreadError, Busy) as problem:
         raise ToolError(str(problem)) from None
     text = page.text[:_LONGEST]
     facts = {"url": page.url, "title": page.title, "published": page.published, "truncated": len(page.text) > _LONGEST}
@@ -193,6 +211,12 @@ def _result(text: str, body: dict[str, Any], *, failed: bool = False) -> Any:
     from mcp.types import CallToolResult, TextContent
 
     return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=body, is_error=failed)
+
+
+def _client(ctx: Any) -> str:
+    """The address that the limits per client count; over stdio there is none."""
+    request = ctx.request_context.request
+    return request.client.host if isinstance(request, Request) and request.client else "mcp"
 
 
 def told(event: events.Event) -> str:

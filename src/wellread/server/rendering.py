@@ -43,11 +43,14 @@ def markdown(answer: dict[str, object]) -> str:
 
 
 def source_lines(answer: dict[str, object]) -> list[str]:
-    """`1. [Title](url): “quote”`, each cited passage once, by number."""
+    """`1. [Title](url): “quote”`, each cited passage once, by number; without a quote where nothing carries the sentence."""
     first: dict[int, dict[str, Any]] = {}
-    for one in _rows(answer, "citations"):
+    for one in sorted(_rows(answer, "citations"), key=lambda one: not one["quote"]):
         first.setdefault(int(one["number"]), one)
-    return [f"{number}. {_link(one)}: “{' '.join(str(one['quote']).split())}”" for number, one in sorted(first.items())]
+    quotes = {number: " ".join(str(one["quote"]).split()) for number, one in first.items()}
+    return [
+        f"{number}. {_link(one)}" + (f": “{quotes[number]}”" if quotes[number] else "") for number, one in sorted(first.items())
+    ]
 
 
 def _link(one: dict[str, Any]) -> str:

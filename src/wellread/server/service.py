@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from importlib import import_module
 
 from starlette.requests import Request
 
@@ -19,6 +20,7 @@ from wellread.server.history import History
 from wellread.server.limits import Gate
 from wellread.server.metrics import Metrics
 from wellread.server.options import ServerOptions, history_path
+from wellread.server.rendering import answer_html
 from wellread.server.runs import Runs
 
 _DAY = 86_400
@@ -73,6 +75,8 @@ def _build(engine: Engine, options: ServerOptions, history: History, metrics: Me
         engine.workshop.model()
     service = Service(options, engine, history, gate, searching, metrics, Runs(history, gate, metrics), menu)
     service.plugins = [to_json(plugin) for plugin in plugins.everything()]
+    import_module("wellread.reading.reader")
+    answer_html({"answer": "**ready**"})
     return service
 
 

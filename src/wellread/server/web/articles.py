@@ -69,7 +69,7 @@ def _finished(record: Record, passages: Mapping[int, Passage]) -> Safe:
     body = Safe(answer_html(answer))  # sanitised
     short = el("p", answer["short"], class_="short") if answer.get("short") and body else None
     weak = sum(not one["supported"] for one in answer["sentences"]) if answer["outcome"] != "unsure" else 0
-    warning = f"{weak} of {len(answer['sentences'])} sentences are not carried by the sources they cite; they are marked "
+    warning = f"{weak} of {len(answer['sentences'])} sentences {'is' if weak == 1 else 'are'} not carried by the cited sources: "
     return join(
         notes,
         short,
@@ -106,8 +106,9 @@ def _trail(record: Record, steps: Safe) -> Safe:
     searches = usage.get("searches")
     counted = f"{searches} search{'' if searches == 1 else 'es'}" if searches else ""
     facts = " · ".join(part for part in (counted, seconds) if part)
-    summary = el("summary", "How this was answered ", el("small", facts))
-    return el("details", summary, el("ol", steps, class_="steps"), class_="trail", open=record.state == "running")
+    running = record.state == "running"
+    summary = el("summary", "Steps so far" if running else "How this was answered ", el("small", facts))
+    return el("details", summary, el("ol", steps, class_="steps"), class_="trail", open=running)
 
 
 def _sources(answer: Body, passages: Mapping[int, Passage]) -> Safe | None:
@@ -132,7 +133,7 @@ def _source(number: int, found: list[Body], passage: Passage | None) -> Safe:
     facts = el(
         "p", el("span", place), el("span", when) if when else None, el("span", meter, f" {support:.0%} support"), class_="facts"
     )
-    quotes = [el("blockquote", one["quote"]) for one in found]
+    quotes = [el("blockquote", quote) for quote in dict.fromkeys(str(one["quote"]) for one in found) if quote]
     whole = el("div", el("p", _highlighted(passage, found)), class_="passage") if passage else None
     shown = el("details", el("summary", "Show in its passage"), whole) if whole else None
     head = el("div", el("span", number, class_="number", aria_hidden="true"), title, class_="source-head")
@@ -141,9 +142,9 @@ def _source(number: int, found: list[Body], passage: Passage | None) -> Safe:
 
 def _highlighted(passage: Passage, found: list[Body]) -> Safe:
     """The passage with its quotes marked; a long one is shown around them."""
-    spans = sorted((int(one["start"]), int(one["end"])) for one in found)
-    begin = max(0, spans[0][0] - _AROUND)
-    end = min(len(passage.text), spans[-1][1] + _AROUND)
+    spans = sorted((int(one["start"]), int(one["end"])) for one in found if one["quote"])
+    begin = max(0, spans[0][0] - _AROUND) if spans else 0
+    end = min(len(passage.text), (spans[-1][1] if spans else _AROUND) + _AROUND)
     parts: list[str] = ["… "] if begin else []
     at = begin
     for start, stop in spans:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from wellread.server.web.html import Safe, el
+from wellread.server.web.html import Safe, el, join
 
 Schema = dict[str, Any]
 
 
 def describe(schema: Schema) -> Safe:
-    intro = [el("p", part) for part in str(schema["info"]["description"]).strip().split("\n\n")]
+    intro = [el("p", _words(part)) for part in str(schema["info"]["description"]).strip().split("\n\n")]
     operations = [
         _operation(path, method, one, schema) for path, methods in schema["paths"].items() for method, one in methods.items()
     ]
@@ -27,11 +27,16 @@ def _operation(path: str, method: str, one: Schema, schema: Schema) -> Safe:
     return el(
         "section",
         head,
-        el("p", one.get("description", "")),
+        el("p", _words(one.get("description", ""))),
         table,
         _example(one, schema),
         el("p", f"Answers: {statuses}", class_="facts"),
     )
+
+
+def _words(text: str) -> Safe:
+    """What stands between backticks is code."""
+    return join(*(el("code", part) if number % 2 else part for number, part in enumerate(text.split("`"))))
 
 
 def _parameter(parameter: Schema) -> Safe:

@@ -98,7 +98,7 @@ def _rewritten(event: Body) -> Safe:
 def _model_called(event: Body) -> Safe:
     tokens = int(event["input_tokens"]) + int(event["output_tokens"])
     facts = f"{event['model']}, {tokens:,} tokens, {float(event['seconds']):.1f} s"
-    return _row(event, "model", f"Model: {event['role']} ", el("small", facts), kind="step-quiet")
+    return _row(event, "model", f"Model ({event['role']}) ", el("small", facts), kind="step-quiet")
 
 
 def _notice(event: Body) -> Safe:
