@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import cast
 
 from wellread import events
-from wellread.errors import WellreadError
+from wellread.errors import BudgetExhausted, WellreadError
 from wellread.server import logs
 from wellread.server.asking import Asked
 from wellread.server.history import History, Record, State
@@ -126,6 +126,8 @@ class Runs:
                         outcome = event.answer.outcome
                         self.metrics.used(event.answer.usage)
                     yield event
+        except TimeoutError:
+            raise BudgetExhausted("seconds") from None
         finally:
             self.attached.discard(task)
             self._finished(ticket, asked.strategy, outcome, time.monotonic() - begun)
