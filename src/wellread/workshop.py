@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from wellread import plugins
 from wellread.errors import UsageError
@@ -32,8 +32,7 @@ class Workshop:
         self.settings = settings
         self._environ = environ
         self._parts: dict[tuple[str, str], Any] = {}
-        if model is not None:
-            self._parts["model", ""] = model
+        self._given = model
 
     def choosing(self, model: str) -> Workshop:
         """The same workshop, parts shared, whose runs use another model."""
@@ -65,8 +64,8 @@ class Workshop:
         return Several([self.source(spec) for spec in specs])
 
     def model(self, spec: str | None = None) -> Model:
-        if spec is None and ("model", "") in self._parts:
-            return self._parts["model", ""]
+        if spec is None and self._given is not None:
+            return self._given
         named = spec or self.model_spec()
         if named is None:
             raise UsageError(NO_MODEL)
@@ -74,8 +73,8 @@ class Workshop:
 
     def model_spec(self) -> str | None:
         """The model that a run will use, without building it."""
-        if ("model", "") in self._parts:
-            return cast("Model", self._parts["model", ""]).name
+        if self._given is not None:
+            return self._given.name
         if self.settings.model is not None:
             return None if self.settings.model == "none" else self.settings.model
         from wellread.models.default import default_spec
@@ -110,7 +109,7 @@ class Workshop:
     async def aclose(self) -> None:
         """Close whatever holds connections or files."""
         parts, self._parts = self._parts, {}
-        for part in parts.values():
+        for part in (*parts.values(), self._given):
             if isinstance(part, Closing):
                 await part.aclose()
 

@@ -182,6 +182,21 @@ def test_a_client_can_lower_limits_but_not_raise_them(folder: Path) -> None:
         assert menu.order(Wish(QUESTION, limits={"max_seconds": 5})).engine.settings.max_seconds == 5
 
 
+def test_other_models_and_sources_can_be_chosen_where_they_are_offered(folder: Path) -> None:
+    from wellread.server.asking import Wish
+
+    offered = {"models": ("ollama:tiny",), "sources": ("wikipedia?language=de",)}
+    with running(engine(), folder, **offered) as live, live.client() as client:
+        menu = live.service.menu
+        assert [one["name"] for one in client.get("/api/menu").json()["models"]] == ["scripted", "ollama:tiny"]
+        other = menu.order(Wish(QUESTION, model="ollama:tiny", sources=("library", "wikipedia?language=de")))
+        assert (other.model, other.engine.workshop.model_spec()) == ("ollama:tiny", "ollama:tiny")
+        assert other.sources == ("library", "wikipedia?language=de")
+        assert menu.order(Wish(QUESTION)).engine.workshop.model_spec() == "scripted"
+        plain = menu.order(Wish(QUESTION, model="none"))
+        assert (plain.strategy, plain.model) == ("quote", None)
+
+
 def test_a_run_that_fails_says_why_without_inside_views(folder: Path) -> None:
     of = engine()
     of.workshop.model().script = lambda prompt: RuntimeError("key sk-secret-123 in /home/me")  # type: ignore[attr-defined]
