@@ -19,7 +19,7 @@ LOUD = ("error", "warning")
 LONG = "Saturn has 146 moons. [1] It likes cheese. [1] " + "Titan is the largest of them. [1] " * 12
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # Playwright's event loop must not outlive these tests
 def browser(need: Callable[[bool, str], None]) -> Iterator[Browser]:
     need(CHROMIUM.exists(), "chromium")
     with sync_playwright() as playwright:
@@ -28,14 +28,14 @@ def browser(need: Callable[[bool, str], None]) -> Iterator[Browser]:
         one.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def library(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     """The first minute: no model, the library in the package."""
     with running(quoting(), tmp_path_factory.mktemp("library")) as server:
         yield server
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def slow(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     """A model that takes a few seconds for its words."""
     with running(engine(answer=LONG.strip(), delay=0.04), tmp_path_factory.mktemp("slow")) as server:
