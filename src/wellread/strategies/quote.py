@@ -33,6 +33,7 @@ _PARTS = re.compile(
 _CHOICE = re.compile(r"\bor\b", re.IGNORECASE)
 # Sentences compared by meaning, by effort: the rest have too few words in common. Each costs about 20 ms.
 _EMBEDDED: Mapping[Effort, int] = {"low": 4, "normal": 10, "high": 20}
+_BEHIND = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +137,8 @@ class Quote:
         """The sentences by words; the best of them again by words and meaning, best first."""
         most = _EMBEDDED[run.kit.effort]
         words = sorted(((_by_words(question, one), one) for one in sentences), key=lambda pair: -pair[0])[:most]
+        if run.kit.effort == "low":  # so far behind in words, meaning hardly ever makes up for it
+            words = [pair for pair in words if pair[0] > words[0][0] - _BEHIND]
         embedder = run.kit.embedder()
         asked = await run.timed(embedder.embed([question.text], kind="query"))
         texts = [f"{evidence.bare_title(one.passage.title)}: {one.text}" for _, one in words]
