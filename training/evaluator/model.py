@@ -153,9 +153,10 @@ def _packed_attention_works() -> bool:
     results: list[tuple[Tensor, Tensor]] = []
     try:
         for way in (_attend_packed, _attend_padded):
-            given = parts.clone().requires_grad_()
-            mixed = way(*given.unbind(0), packed)
-            (gradient,) = torch.autograd.grad(mixed.float().square().sum(), given)
+            with torch.enable_grad():  # the caller may have switched gradients off
+                given = parts.clone().requires_grad_()
+                mixed = way(*given.unbind(0), packed)
+                (gradient,) = torch.autograd.grad(mixed.float().square().sum(), given)
             results.append((mixed.detach().float(), gradient.float()))
     except (ImportError, RuntimeError, TypeError, ValueError) as error:
         print(f"attention without padding is not to be had: {error!r}", flush=True)

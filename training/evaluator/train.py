@@ -3,7 +3,7 @@
     python -m training.evaluator.train --prepared training/prepared --output RUN --seconds 400
 
 Writes the averaged weights in float16 (`weights-*.npz`, in parts), the log and what `evaluate` found. On a
-CPU `--steps 2 --quick` runs the same code on a handful of questions.
+CPU `--steps 2 --questions 4 --quick` runs the same code on a handful of questions.
 """
 
 from __future__ import annotations
@@ -162,6 +162,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--steps", type=int, help="count steps instead of seconds")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--start", type=Path, help="weights of an earlier run to go on from: no synthetic phase, a lower rate")
+    parser.add_argument("--questions", type=int, help="of each set in the evaluation; all by default")
     parser.add_argument("--quick", action="store_true", help="few synthetic questions, no workers, a short evaluation")
     options = parser.parse_args(arguments)
     # Millions of small objects live to the end; looking for garbage among them costs minutes, in every worker again.
@@ -185,7 +186,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     say(started, f"trained and saved: {json.dumps(asdict(recipe))}")
     kind = torch.bfloat16 if device.type == "cuda" else torch.float32
     working = {name: value.to(kind) for name, value in state.items()}
-    evaluate(working, prepared, options.output, started, 4 if options.quick else None)
+    evaluate(working, prepared, options.output, started, options.questions, quick=options.quick)
 
 
 if __name__ == "__main__":
