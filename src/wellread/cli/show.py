@@ -6,10 +6,11 @@ Answers go to stdout, progress to stderr. Colour, Markdown and a moving line onl
 from __future__ import annotations
 
 import json
+import os
 import sys
 import textwrap
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Protocol
 
@@ -17,6 +18,7 @@ from wellread import events
 from wellread.types import Answer, Citation
 
 UNSUPPORTED = " ⚠"
+OTEL = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 
 
 class Display(Protocol):
@@ -38,12 +40,34 @@ def display(*, as_json: bool = False, as_events: bool = False) -> Display:
 
 @contextmanager
 def tracing(path: Path | None) -> Generator[Callable[[events.Event], None], None, None]:
-    """A writer of events as JSON lines; does nothing without a path."""
-    if path is None:
+    """A writer of events as JSON lines, where there is a path; a collector of traces gets them too."""
+    exporting = any(os.environ.get(name) for name in OTEL)
+    if path is None and not exporting:
         yield lambda event: None
         return
-    with path.open("w", encoding="utf-8") as file:
-        yield lambda event: print(_line(event), file=file, flush=True)
+    seen: list[events.Event] = []
+    with path.open("w", encoding="utf-8") if path else nullcontext() as file:
+
+        def write(event: events.Event) -> None:
+            seen.append(event)
+            if file is not None:
+                print(_line(event), file=file, flush=True)
+
+        yield write
+    if exporting and seen:
+        _export(seen)
+
+
+def _export(seen: list[events.Event]) -> None:
+    """A collector that is set for all programs must not cost an answer where the extra is missing."""
+    from wellread.errors import MissingExtra
+    from wellread.replay import otel
+
+    try:
+        if otel.wanted():
+            otel.export(seen)
+    except MissingExtra as problem:
+        print(problem, file=sys.stderr)  # noqa: T201
 
 
 class Silent:
