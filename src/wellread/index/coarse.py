@@ -34,7 +34,7 @@ THREADS = max(1, os.cpu_count() or 1)
 _WIDE = 1024  # dimensions at which the recipe's number of candidates was chosen
 _SECOND_LOOK = 10  # candidates scored with the full query, for each that goes on
 _THOROUGH = 4  # times the candidates
-_SCAN = 220  # rows read in default mode: this times the square root of all rows
+_SCAN = 300  # rows read in default mode: this times the square root of all rows
 _BITS: Floats = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.float32)
 
 

@@ -75,7 +75,7 @@ def nearest_centre(points: Floats, centres: Floats) -> Labels:
 
 def regions_for(rows: int) -> int:
     """The square root of the number of lists; lists grow as the square root of the rows."""
-    return int(np.clip(2 ** round(np.log2(rows**0.25 * 1.15)), 8, 128))
+    return int(np.clip(round(rows**0.25 * 1.6), 8, 160))
 
 
 def train(rows: RowFile, scale: Floats, nearest: Nearest = nearest_centre) -> Lists:
