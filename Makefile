@@ -48,15 +48,14 @@ check: setup-dev
 	$(BIN)/python -m pytest -q tests/test_shape.py
 
 test: check
-	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest -q
-	$(BIN)/coverage combine -q 2>/dev/null || true
-	$(BIN)/coverage report --skip-covered --skip-empty --fail-under=$(COVERAGE)
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile --cov=wellread --cov-branch \
+	  --cov-report=term:skip-covered --cov-fail-under=$(COVERAGE)
 
 COVERAGE ?= 90
+WORKERS ?= 2
 
 quick: setup-dev
-	$(BIN)/python -m pytest -q -m "not service and not browser and not slow"
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile -m "not service and not browser and not slow"
 
 serve: setup
 	$(BIN)/wellread serve
