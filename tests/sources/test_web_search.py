@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -48,12 +49,14 @@ async def test_tavily_shows_its_own_error(build: Build, serve: Serve) -> None:
 async def test_brave_pages_through_results_at_its_rate(build: Build, serve: Serve) -> None:
     server = serve(searches.brave)
     source = build(f"brave?base={server.url}&rate=20&country=DE&language=de&safe_search=strict")
+    begun = time.perf_counter()
     assert len(await source.search(Query("lighthouse", limit=45, since="2021-01-01", until="2021-12-31"))) == 45
+    took = time.perf_counter() - begun
     assert [asked.params.get("offset") for asked in server.asked] == [None, "1", "2"]
     first = server.asked[0].params
     assert first["freshness"] == "2021-01-01to2021-12-31"
     assert (first["country"], first["search_lang"], first["safesearch"], first["count"]) == ("DE", "de", "strict", "20")
-    assert server.asked[2].at - server.asked[0].at > 0.08
+    assert took > 0.08  # two pauses; when requests arrive says less on a busy machine
 
 
 async def test_brave_keeps_queries_within_its_limits(build: Build, serve: Serve) -> None:
