@@ -91,7 +91,7 @@ class Workshop:
         return self._optional("graders", spec or self.settings.grader)
 
     def answer_reader(self) -> AnswerReader | None:
-        evaluator = self._optional("rerankers", None)
+        evaluator = self._optional("rerankers", self.settings.reranker)
         return evaluator if isinstance(evaluator, AnswerReader) else None
 
     def pages(self) -> PageReader:
@@ -121,9 +121,8 @@ class Workshop:
         return self._kept(kind, text, build)
 
     def _optional(self, kind: plugins.Kind, text: str | None) -> Any:
-        """The part that is named; else the evaluator, where its weights are installed; else none."""
-        if text is None:
-            from wellread.ranking.evaluator import available
+        """The part that is named, if one is."""
+        return None if text in (None, "none") else self._plugin(kind, text)
 
             text = "evaluator" if available() else "none"
         return None if text == "none" else self._plugin(kind, text)
