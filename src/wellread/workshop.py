@@ -124,9 +124,6 @@ class Workshop:
         """The part that is named, if one is."""
         return None if text in (None, "none") else self._plugin(kind, text)
 
-            text = "evaluator" if available() else "none"
-        return None if text == "none" else self._plugin(kind, text)
-
     def _kept(self, kind: str, name: str, build: Callable[[], T]) -> T:
         key = (kind, name)
         if key not in self._parts:
