@@ -1,62 +1,131 @@
 """Which answer the verdicts speak for, and how sure that is.
 
-Every chain that was judged proposes an answer. What speaks for it: how likely the chain is the right one, that
-it answers at all, and that the answer is these words; the same answer from several chains is worth more.
+Every chain that was judged proposes answers. What speaks for one: how likely the chain is the right one, that it
+answers at all, that the answer is these words, and how far up its passages stand in the ranking. How often such an
+answer is right was measured on questions set aside for it; that is the confidence.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Generic, Literal, TypeVar
 
 from wellread.ranking.paths import Verdict, Weights, log_probability
-from wellread.types import Passage, Reading
+from wellread.types import Reading
 from wellread.words import fold
 
-_KINDS: tuple[Literal["none", "span", "yes", "no"], ...] = ("none", "span", "yes", "no")
+K = TypeVar("K", bound=Hashable)
+Kind = Literal["span", "yes", "no"]
+
+WIDEST_MARGIN = 6.0
 
 
 @dataclass(frozen=True, slots=True)
-class Best:
+class AnswerWeights:
+    """What an answer's score is made of, and the logistic fit that turns it into a confidence."""
+
+    path: float = 1.0
+    kind: float = 1.0
+    span: float = 0.3
+    place: float = 0.5
+    sure_score: float = 1.0
+    sure_margin: float = 0.1
+    sure_path: float = 0.0
+    sure_kind: float = 0.0
+    sure_span: float = 0.0
+    sure_bias: float = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class Best(Generic[K]):
     """An answer, the chain that proposes it best, and what speaks for it."""
 
     text: str
-    kind: Literal["span", "yes", "no"]
-    chain: tuple[Passage, ...]
+    kind: Kind
+    chain: tuple[K, ...]
     verdict: Verdict
-    score: float
-    confidence: float
+    path: float  # the mean step's log-probability
+    likelihood: float  # log-probability of this kind of answer
+    place: int  # of the last of its passages in the ranking, in the chain where that is best
+    score: float = 0.0
+    margin: float = 0.0  # to the best other answer
+    confidence: float = 0.0
+
+    @property
+    def span(self) -> float:
+        """The log-likelihood of the words; yes and no have none."""
+        return self.verdict.span if self.kind == "span" else 0.0
 
     def reading(self, passage: int) -> Reading:
         """The same as a `Reading` of the passage with this number."""
         return Reading(self.kind, self.text, passage, self.verdict.start, self.verdict.end, self.confidence)
 
 
-def best_answers(verdicts: Mapping[tuple[Passage, ...], Verdict], weights: Weights) -> list[Best]:
-    """Different answers, best first."""
-    found: dict[str, Best] = {}
+def best_answers(
+    order: Sequence[K], verdicts: Mapping[tuple[K, ...], Verdict], weights: Weights, scoring: AnswerWeights
+) -> list[Best[K]]:
+    """Different answers, best first; `order` is the ranking of the passages."""
+    places = {key: place for place, key in enumerate(order)}
+    found: dict[str, Best[K]] = {}
     for chain, verdict in verdicts.items():
-        for kind, likelihood in _proposals(verdict):
-            text = verdict.text if kind == "span" else kind
-            if not text.strip():
-                continue
-            score = _path(chain, verdicts, weights) + likelihood
+        path = _path(chain, verdicts, weights)
+        place = max(places.get(key, len(places)) for key in chain)
+        for kind, text, likelihood in _proposals(verdict):
+            new = Best(text, kind, chain, verdict, path, likelihood, place)
             key = " ".join(fold(word) for word in text.split())
-            if key not in found or score > found[key].score:
-                found[key] = Best(text, kind, chain, verdict, score, min(1.0, math.exp(score)))
-    return sorted(found.values(), key=lambda best: -best.score)
+            found[key] = _better(found.get(key), new, scoring)
+    scored = [replace(best, score=_score(best, scoring)) for best in found.values()]
+    return _sure(sorted(scored, key=lambda best: -best.score), scoring)
 
 
-def _proposals(verdict: Verdict) -> list[tuple[Literal["span", "yes", "no"], float]]:
+def _better(old: Best[K] | None, new: Best[K], scoring: AnswerWeights) -> Best[K]:
+    """The better proposal of the same answer, with the better place of the two."""
+    if old is None:
+        return new
+    first, second = sorted((old, new), key=lambda best: -_worth(best, scoring))
+    return replace(first, place=min(first.place, second.place))
+
+
+def _worth(best: Best[K], scoring: AnswerWeights) -> float:
+    return scoring.path * best.path + scoring.kind * best.likelihood + scoring.span * best.span
+
+
+def _score(best: Best[K], scoring: AnswerWeights) -> float:
+    return _worth(best, scoring) - scoring.place * math.log1p(best.place)
+
+
+def _sure(ranked: Sequence[Best[K]], scoring: AnswerWeights) -> list[Best[K]]:
+    """Margins and confidences; the first has its margin to the second, the others to the first."""
+    sure: list[Best[K]] = []
+    for rank, best in enumerate(ranked):
+        rival = ranked[1 if rank == 0 else 0].score if len(ranked) > 1 else -math.inf
+        margin = max(-WIDEST_MARGIN, min(WIDEST_MARGIN, best.score - rival))
+        logit = scoring.sure_bias + sum(
+            weight * value
+            for weight, value in (
+                (scoring.sure_score, best.score),
+                (scoring.sure_margin, margin),
+                (scoring.sure_path, best.path),
+                (scoring.sure_kind, best.likelihood),
+                (scoring.sure_span, best.span),
+            )
+        )
+        sure.append(replace(best, margin=margin, confidence=1 / (1 + math.exp(min(30.0, max(-30.0, -logit))))))
+    return sure
+
+
+def _proposals(verdict: Verdict) -> list[tuple[Kind, str, float]]:
+    """The span, yes and no, each with the log-probability of its kind."""
     most = max(verdict.kinds)
     total = most + math.log(sum(math.exp(logit - most) for logit in verdict.kinds))
-    span, yes, no = (verdict.kinds[place] - total for place in (1, 2, 3))
-    return [("span", 0.6 * span + 0.5 * verdict.span), ("yes", 0.6 * yes), ("no", 0.6 * no)]
+    _, span, yes, no = (logit - total for logit in verdict.kinds)
+    words: list[tuple[Kind, str, float]] = [("span", verdict.text, span)] if verdict.text.strip() else []
+    return [*words, ("yes", "yes", yes), ("no", "no", no)]
 
 
-def _path(chain: tuple[Passage, ...], verdicts: Mapping[tuple[Passage, ...], Verdict], weights: Weights) -> float:
+def _path(chain: tuple[K, ...], verdicts: Mapping[tuple[K, ...], Verdict], weights: Weights) -> float:
     """The mean step's log-probability; a step that nobody judged counts as the last."""
     steps = [verdicts.get(chain[: length + 1], verdicts[chain]) for length in range(len(chain))]
-    return 0.6 * sum(log_probability(step.relevance, weights) for step in steps) / len(steps)
+    return sum(log_probability(step.relevance, weights) for step in steps) / len(steps)

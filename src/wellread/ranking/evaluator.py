@@ -20,14 +20,20 @@ from typing import cast
 
 from wellread.errors import DamagedFile, UsageError
 from wellread.protocols import Kit
-from wellread.ranking.answers import Best, best_answers
+from wellread.ranking.answers import AnswerWeights, Best, best_answers
+from wellread.ranking.inputs import Limits
 from wellread.ranking.judge import Chain, Judge
-from wellread.ranking.paths import PLANS, RANK_OFFSET, Collect, Plan, Score, Verdict, Weights, log_probability, search_paths
+from wellread.ranking.paths import PLANS, Collect, Plan, Score, Verdict, Weights, log_probability, place_worth, search_paths
 from wellread.types import Effort, Grade, Passage, Reading, Spec
 
 SHIPPED = Path(__file__).parent / "weights"
 TOKENIZER = Path(__file__).parents[1] / "embedding" / "weights" / "all-minilm-l6-v2" / "tokenizer.json"
 MODEL = "evaluator.onnx"
+# What first place in the first list is worth to a re-ranked passage, in logits. Where the model knows the field its logits
+# differ by more than that; where it does not, the first list decides.
+RERANK_FIRST_LIST = 10.0
+# Shorter windows save a third of the time on long passages and cost little: what is cut is mostly beside the point.
+LIMITS: Mapping[Effort, Limits] = {"normal": Limits(known=112, judged=160)}
 
 Candidates = Callable[[Sequence[Chain]], Awaitable[Sequence[Sequence[Sequence[Passage]]]]]
 
@@ -37,7 +43,7 @@ class Trail:
     """What a search along paths found."""
 
     passages: tuple[tuple[Passage, float], ...]  # best first
-    answers: tuple[Best, ...]  # best first
+    answers: tuple[Best[Passage], ...]  # best first
     pairs: int  # how many were judged
 
 
@@ -80,12 +86,17 @@ class Evaluator:
     def __init__(self, folder: Path = SHIPPED, effort: Effort = "normal", threads: int = 0) -> None:
         self._folder = folder
         self._effort: Effort = effort
-        self._judge = Judge(folder / MODEL, TOKENIZER, threads)
+        self._judge = Judge(folder / MODEL, TOKENIZER, threads, LIMITS.get(effort))
 
     @cached_property
     def weights(self) -> Weights:
         """What rankings and probabilities are made of."""
         return Weights(**cast("Mapping[str, float]", _calibration(self._folder)["weights"]))
+
+    @cached_property
+    def scoring(self) -> AnswerWeights:
+        """What an answer's score and confidence are made of."""
+        return AnswerWeights(**cast("Mapping[str, float]", _calibration(self._folder)["answers"]))
 
     @property
     def plan(self) -> Plan:
@@ -95,11 +106,7 @@ class Evaluator:
     async def rerank(self, question: str, passages: Sequence[Passage]) -> Sequence[float]:
         """Relevance and the place in the first list together, so that it never ruins a good list."""
         verdicts = await self.judge(question, [(passage,) for passage in passages])
-        weights = self.weights
-        return [
-            2 * log_probability(verdict.relevance, weights) + weights.first_list * RANK_OFFSET / (RANK_OFFSET + rank)
-            for rank, verdict in enumerate(verdicts)
-        ]
+        return [verdict.relevance + RERANK_FIRST_LIST * place_worth(rank) for rank, verdict in enumerate(verdicts)]
 
     async def grade(self, question: str, passages: Sequence[Passage]) -> Sequence[Grade]:
         """Calibrated probabilities of relevance."""
@@ -113,7 +120,8 @@ class Evaluator:
         chains += [(passages[0], other) for other in passages[1:4]]
         verdicts = dict(zip(chains, await self.judge(question, chains), strict=True))
         numbers = {passage.id: number for number, passage in enumerate(passages)}
-        return [best.reading(numbers[best.chain[best.verdict.passage].id]) for best in best_answers(verdicts, self.weights)]
+        answers = best_answers(passages, verdicts, self.weights, self.scoring)
+        return [best.reading(numbers[best.chain[best.verdict.passage].id]) for best in answers]
 
     async def trail(self, question: str, ranked: Sequence[Passage], candidates: Candidates, plan: Plan | None = None) -> Trail:
         """Search along paths that start in the first list; `candidates` finds what may follow a chain."""
@@ -131,7 +139,8 @@ class Evaluator:
                     request = search.send(await candidates(request.chains))
         except StopIteration as end:
             found = end.value
-            return Trail(found.ranking, tuple(best_answers(found.verdicts, self.weights)), pairs)
+            order = [passage for passage, _ in found.ranking]
+            return Trail(found.ranking, tuple(best_answers(order, found.verdicts, self.weights, self.scoring)), pairs)
         return Trail(tuple((passage, -float(rank)) for rank, passage in enumerate(ranked)), (), 0)
 
     async def judge(self, question: str, chains: Sequence[Chain]) -> list[Verdict]:

@@ -48,8 +48,9 @@ class _Read:
 class Judge:
     """Open files of the evaluator. Loaded at the first use; may be called from several threads."""
 
-    def __init__(self, model: Path, tokenizer: Path, threads: int = 0) -> None:
+    def __init__(self, model: Path, tokenizer: Path, threads: int = 0, limits: Limits | None = None) -> None:
         self._model_file, self._tokenizer_file, self._threads = model, tokenizer, threads
+        self._limits = limits or Limits()
         self._opened: tuple[Session, Tokenizer] | None = None
         self._lock = threading.Lock()
         self._read = lru_cache(maxsize=4096)(self._read_now)
@@ -61,7 +62,8 @@ class Judge:
         session, tokenizer = self._open()
         asked = np.array(tokenizer.encode(question[:_MAX_CHARACTERS], add_special_tokens=False).ids, np.int32)
         rows = [
-            build_row(asked, [self._read(passage.title, passage.text).tokens for passage in chain], Limits()) for chain in chains
+            build_row(asked, [self._read(passage.title, passage.text).tokens for passage in chain], self._limits)
+            for chain in chains
         ]
         found = [Verdict(-12.0, (12.0, 0.0, 0.0, 0.0))] * len(rows)
         for members in batch_by_length([len(row.ids) for row in rows], _BATCH_TOKENS):

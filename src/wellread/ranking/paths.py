@@ -16,12 +16,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
 K = TypeVar("K", bound=Hashable)
 
 RANK_OFFSET = 10.0  # of reciprocal rank fusion: small, since the lists are short and their heads good
+# What the lists of candidates after a passage are worth.
+MENTIONED, SEARCHED, JUDGED, LISTED = 2.0, 2.0, 0.5, 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +47,9 @@ class Plan:
 class Weights:
     """What the places of a ranking are made of; tuned on questions set aside for it."""
 
-    first_list: float = 0.1  # the first list's reciprocal rank, in units of log-probability
-    path: float = 1.0  # how much a path's likelihood counts against a passage's own
-    temperature: float = 1.0  # divides the relevance logits
-    bias: float = 0.0  # added after the division
+    temperature: float = 1.3  # divides the relevance logits, so that they become probabilities
+    bias: float = -1.65  # added after the division
+    first_list: float = 0.3  # what first place in the first list is worth to a passage on its own, in log-probability
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ class Score(Generic[K]):
 
 @dataclass(frozen=True, slots=True)
 class Collect(Generic[K]):
-    """Asks for candidates after each chain: for each, several lists, each of them best first."""
+    """Asks for candidates after each chain: for each, lists that are best first; the first holds what the chain mentions."""
 
     chains: tuple[tuple[K, ...], ...]
 
@@ -93,7 +94,7 @@ Search: TypeAlias = "Generator[Score[K] | Collect[K], Sequence[Verdict] | Sequen
 
 PLANS: Mapping[str, Plan] = {
     "low": Plan(singles=0),
-    "normal": Plan(singles=20, firsts=3, seconds=12, reads=4),
+    "normal": Plan(singles=20, firsts=2, seconds=12, reads=2),
     "high": Plan(singles=50, firsts=5, seconds=28, thirds=3, third_width=16, reads=6),
 }
 
@@ -134,15 +135,21 @@ def _follow(
     wanted: list[tuple[K, ...]] = []
     for chain, lists in zip(chains, replies, strict=True):
         assert not isinstance(lists, Verdict)
-        fused = fuse([*lists, alone, ranked])
+        fused = fuse([*lists, alone, ranked], _list_weights(len(lists)))
         wanted += [(*chain, key) for key in fused if key not in chain][:width]
     yield from _judge(wanted, verdicts)
 
 
-def fuse(lists: Sequence[Sequence[K]], weights: Sequence[float] | None = None) -> list[K]:
+def _list_weights(lists: int) -> list[float]:
+    """What is mentioned counts most, then what searches found; what was judged or listed before counts little."""
+    searches = max(lists - 1, 1)
+    return [*([MENTIONED] * min(lists, 1)), *([SEARCHED / searches] * (lists - 1)), JUDGED, LISTED]
+
+
+def fuse(lists: Sequence[Sequence[K]], weights: Sequence[float]) -> list[K]:
     """Reciprocal rank fusion; ties keep the order of the lists."""
     scores: dict[K, float] = {}
-    for weight, entries in zip(weights or [1.0] * len(lists), lists, strict=True):
+    for weight, entries in zip(weights, lists, strict=True):
         for rank, key in enumerate(entries):
             scores[key] = scores.get(key, 0.0) + weight / (RANK_OFFSET + rank)
     return sorted(scores, key=lambda key: -scores[key])
@@ -171,37 +178,32 @@ def rank_paths(verdicts: Mapping[tuple[K, ...], Verdict], weights: Weights) -> l
 def rank_passages(ranked: Sequence[K], verdicts: Mapping[tuple[K, ...], Verdict], weights: Weights) -> list[tuple[K, float]]:
     """Every passage that was listed or judged, best first.
 
-    A passage is as good as the better of its own likelihood and that of the best path it is on, plus
-    what its place in the first list is worth; passages nobody judged follow in the first list's order.
+    A passage is as good as the better of two: its own likelihood, with what its place in the first list is worth, and
+    that of the best path it is on. Passages nobody judged follow in the first list's order.
     """
     best: dict[K, float] = {}
-    for chain, verdict in verdicts.items():
-        if len(chain) == 1:
-            best[chain[0]] = 2 * log_probability(verdict.relevance, weights)
+    for rank, key in enumerate(ranked):
+        if (verdict := verdicts.get((key,))) is not None:
+            best[key] = 2 * log_probability(verdict.relevance, weights) + weights.first_list * place_worth(rank)
     for path, score in rank_paths(verdicts, weights):
         for place, key in enumerate(path):
-            worth = weights.path * score - place * 1e-6  # the path's own order breaks ties
-            best[key] = max(best.get(key, -math.inf), worth)
-    for rank, key in enumerate(ranked):
-        if key in best:
-            best[key] += weights.first_list * RANK_OFFSET / (RANK_OFFSET + rank)
+            # The path's own order breaks ties.
+            best[key] = max(best.get(key, -math.inf), score - place * 1e-6)
     floor = min(best.values(), default=0.0) - 1.0
     rest = [(key, floor - rank) for rank, key in enumerate(key for key in ranked if key not in best)]
     return [*sorted(best.items(), key=lambda item: -item[1]), *rest]
 
 
+def place_worth(rank: int) -> float:
+    """1 for the first place of a list, a half for the eleventh."""
+    return RANK_OFFSET / (RANK_OFFSET + rank)
+
+
 def reading_chains(
     order: Sequence[K], verdicts: Mapping[tuple[K, ...], Verdict], weights: Weights, count: int
 ) -> list[tuple[K, ...]]:
-    """Chains worth reading that may not have been judged: the best pair both ways, the best three, the best four."""
-    pairs = [path for path, _ in rank_paths(verdicts, weights) if len(path) == 2]
-    wanted: list[tuple[K, ...]] = [pairs[0]] if pairs else []
-    wanted += [tuple(order[:length]) for length in (2, 3, 4) if len(order) >= length]
-    wanted += [(second, first) for first, second in wanted if len((first, second)) == 2] if False else []
-    wanted += [(pair[1], pair[0]) for pair in pairs[:1]] + pairs[1:3]
+    """Chains worth reading that nobody judged yet: the best two, three and four passages, the best path the other way round."""
+    paths = [path for path, _ in rank_paths(verdicts, weights) if len(path) == 2]
+    wanted = [tuple(order[:length]) for length in (2, 3, 4) if len(order) >= length]
+    wanted += [(second, first) for first, second in paths[:3]]
     return [chain for chain in dict.fromkeys(wanted) if chain not in verdicts][:count]
-
-
-def calibrated(weights: Weights, temperature: float, bias: float) -> Weights:
-    """The same weights with another calibration."""
-    return replace(weights, temperature=temperature, bias=bias)

@@ -53,7 +53,7 @@ def _mentioned(references: Sequence[Passage], passage: Passage) -> list[Passage]
     return sorted(references, key=lambda one: (places[one.title] < 0, places[one.title]))
 
 
-def carrying(run: Run, best: Best) -> list[Candidate]:
+def carrying(run: Run, best: Best[Passage]) -> list[Candidate]:
     """The sentences that carry an answer: the one it stands in, and one of each passage that led there."""
     question = evidence.asked(run.question, best.chain)
     chosen: list[Candidate] = []
