@@ -14,6 +14,7 @@ from tests.strategies.test_all import QUESTION
 
 from wellread.engine import Engine
 from wellread.events import Answered
+from wellread.ranking.answers import AnswerWeights
 from wellread.ranking.evaluator import Evaluator
 from wellread.ranking.judge import Chain
 from wellread.ranking.paths import Verdict, Weights
@@ -49,6 +50,7 @@ class Stocked(Workshop):
 
 async def test_quote_with_the_evaluator_replays_bit_for_bit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Evaluator, "weights", Weights(**{f.name: 1.0 for f in fields(Weights)}))
+    monkeypatch.setattr(Evaluator, "scoring", AnswerWeights(**{f.name: 1.0 for f in fields(AnswerWeights)}))
     path = tmp_path / "run.jsonl"
     settings = Settings(model="none")
     async with Engine(settings, source=Library(LOCAL, weather=Unsteady(1)), workshop=Stocked(settings)) as engine:
