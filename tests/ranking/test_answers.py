@@ -1,0 +1,119 @@
+"""Which answer wins, told from verdicts written by hand."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wellread.ranking.answers import AnswerWeights, Best, best_answers
+from wellread.ranking.paths import Verdict, Weights
+
+WEIGHTS, SCORING = Weights(), AnswerWeights()
+SPAN, YES, NO, NONE = (-4.0, 4.0, -4.0, -4.0), (-4.0, -4.0, 4.0, -4.0), (-4.0, -4.0, -4.0, 4.0), (9.0, -4.0, -4.0, -4.0)
+Verdicts = dict[tuple[str, ...], Verdict]
+
+
+def span(text: str, relevance: float = 3.0, likelihood: float = -0.2, passage: int = 0) -> Verdict:
+    return Verdict(relevance, SPAN, likelihood, passage, 10, 10 + len(text), text)
+
+
+def best(verdicts: Verdicts, order: str = "abcd") -> list[Best[str]]:
+    return best_answers(order, verdicts, WEIGHTS, SCORING)
+
+
+def texts(answers: list[Best[str]], kind: str = "span") -> list[str]:
+    return [answer.text for answer in answers if answer.kind == kind]
+
+
+def test_nothing_judged_is_no_answer() -> None:
+    assert best({}) == []
+
+
+def test_the_answer_of_the_likelier_passage_comes_first() -> None:
+    answers = best({("a",): span("Titan", -2.0), ("b",): span("Ganymede", 5.0)})
+    assert texts(answers) == ["Ganymede", "Titan"]
+    first = answers[0]
+    assert (first.chain, first.kind, first.verdict.start, first.verdict.end) == (("b",), "span", 10, 18)
+    assert first.confidence > next(answer for answer in answers if answer.text == "Titan").confidence
+
+
+def test_the_same_answer_from_several_chains_counts_once() -> None:
+    verdicts = {
+        ("a",): span("the Moon", 1.0),
+        ("b",): span("The  moon", 4.0),
+        ("a", "b"): span("THE MOON", 0.0, passage=1),
+        ("c",): span("Mars", 0.0),
+    }
+    answers = best(verdicts)
+    assert texts(answers) == ["The  moon", "Mars"]
+    assert answers[0].chain == ("b",), "as the likeliest chain says it"
+    assert answers[0].place == 0, "and as far up as the best place where it stands"
+
+
+def test_accents_do_not_make_two_answers_of_one() -> None:
+    assert texts(best({("a",): span("Žofie"), ("b",): span("Zofie", 1.0)})) == ["Žofie"]
+
+
+def test_yes_and_no_have_no_words_of_their_own() -> None:
+    answers = best({("a",): Verdict(4.0, YES, -3.0, 0, 2, 5, "xyz"), ("b",): Verdict(-4.0, NO, -3.0, 0, 2, 5, "xyz")})
+    assert (answers[0].kind, answers[0].text, answers[0].chain) == ("yes", "yes", ("a",))
+    assert answers[0].span == 0.0
+    assert best({("a",): Verdict(4.0, NO)})[0].kind == "no"
+    assert {answer.kind for answer in answers} == {"yes", "no", "span"}
+
+
+@pytest.mark.parametrize("text", ["", "  \n"])
+def test_an_empty_span_is_not_an_answer(text: str) -> None:
+    assert texts(best({("a",): span(text)})) == []
+
+
+def test_a_passage_that_holds_no_answer_is_doubted() -> None:
+    doubted = best({("a",): Verdict(3.0, NONE, -0.2, 0, 0, 4, "Mars")})
+    sure = best({("a",): span("Mars")})
+    assert doubted[0].confidence < sure[0].confidence
+
+
+def test_further_down_is_a_little_worse() -> None:
+    verdicts = {("a",): span("one"), ("b",): span("two")}
+    assert texts(best(verdicts, "ab")) == ["one", "two"]
+    assert texts(best(verdicts, "ba")) == ["two", "one"]
+    assert texts(best({("z",): span("far"), **verdicts}, "ab"))[-1] == "far", "what nobody ranked is last"
+
+
+def test_a_chain_is_as_good_as_its_steps() -> None:
+    weak = {("a",): Verdict(-6.0, NONE), ("a", "b"): span("weak", passage=1)}
+    strong = {("c",): Verdict(6.0, NONE), ("c", "d"): span("strong", passage=1)}
+    assert texts(best({**weak, **strong}, "acbd")) == ["strong", "weak"]
+
+
+def test_an_answer_becomes_a_reading() -> None:
+    answer = best({("a",): span("Ganymede")})[0]
+    reading = answer.reading(7)
+    assert (reading.kind, reading.text, reading.passage, reading.start, reading.end) == ("span", "Ganymede", 7, 10, 18)
+    assert reading.confidence == answer.confidence
+
+
+logits = st.floats(-40, 40)
+verdicts = st.builds(
+    Verdict,
+    relevance=logits,
+    kinds=st.tuples(logits, logits, logits, logits),
+    span=st.floats(-60, 0),
+    text=st.sampled_from(["", "Mars", "mars", "Titan", "a moon"]),
+)
+chains = st.lists(st.sampled_from("abcd"), min_size=1, max_size=3, unique=True).map(tuple)
+
+
+@given(st.dictionaries(chains, verdicts, max_size=8))
+def test_answers_differ_come_best_first_and_have_a_probability(judged: Verdicts) -> None:
+    answers = best(judged)
+    keys = [answer.text.casefold() for answer in answers]
+    assert len(keys) == len(set(keys))
+    scores = [answer.score for answer in answers]
+    assert scores == sorted(scores, reverse=True)
+    assert all(0.0 <= answer.confidence <= 1.0 and math.isfinite(answer.margin) for answer in answers)
+    assert all(answer.chain in judged for answer in answers)
+    assert len(answers) >= 2 * bool(judged), "yes and no are always possible"

@@ -1,0 +1,193 @@
+"""The evaluator's roles, with the weights of the package."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from tests.ranking.test_judge import GANYMEDE, POTTERY, QUESTION, TITAN, WOMBAT
+
+from wellread.errors import DamagedFile, UsageError
+from wellread.plugins import parse_spec
+from wellread.protocols import AnswerReader, Grader, Reranker
+from wellread.ranking.evaluator import MODEL, SHIPPED, Evaluator, Tracker, available, from_spec, verify
+from wellread.ranking.judge import Chain, Judge
+from wellread.ranking.paths import PLANS, Verdict
+from wellread.settings import Settings
+from wellread.types import Passage
+from wellread.workshop import Workshop
+
+pytestmark = pytest.mark.anyio
+PASSAGES = [WOMBAT, TITAN, GANYMEDE, POTTERY]
+BROKEN = ("{", "[]", "{}", '{"weights": 3, "answers": []}', '{"weights": {"heat": 1.0}, "answers": {"luck": 2.0}}')
+
+
+class Level(Evaluator):
+    """Knows nothing: says the same of everything."""
+
+    async def judge(self, question: str, chains: Sequence[Chain]) -> list[Verdict]:
+        return [Verdict(0.7, (1.0, 0.0, 0.0, 0.0))] * len(chains)
+
+
+@pytest.fixture(scope="module")
+def evaluator() -> Evaluator:
+    return Evaluator()
+
+
+def test_it_has_all_its_roles(evaluator: Evaluator) -> None:
+    assert all(isinstance(evaluator, role) for role in (Reranker, Grader, AnswerReader, Tracker))
+    assert evaluator.plan == PLANS["normal"]
+
+
+async def test_grades_are_probabilities_far_apart_where_it_is_clear(evaluator: Evaluator) -> None:
+    grades = await evaluator.grade(QUESTION, PASSAGES)
+    assert [grade.relevant for grade in grades] == [False, False, True, False]
+    assert all(grade.score is not None and 0 <= grade.score <= 1 for grade in grades)
+    assert (grades[2].score or 0) > 0.6
+    assert max(grade.score or 0 for grade in (grades[0], grades[3])) < 0.05
+
+
+async def test_reranking_brings_the_right_passage_up(evaluator: Evaluator) -> None:
+    scores = await evaluator.rerank(QUESTION, PASSAGES)
+    assert max(range(4), key=lambda place: scores[place]) == 2
+
+
+async def test_reranking_keeps_the_list_where_it_knows_nothing() -> None:
+    scores = await Level().rerank(QUESTION, [Passage(str(n), "x") for n in range(60)])
+    assert list(scores) == sorted(scores, reverse=True)
+    assert len(set(scores)) == 60
+
+
+async def test_an_answer_is_read_with_its_exact_place(evaluator: Evaluator) -> None:
+    best, *others = await evaluator.read(QUESTION, PASSAGES)
+    assert (best.kind, best.text, best.passage) == ("span", "Galileo Galilei", 2)
+    assert GANYMEDE.text[best.start : best.end] == best.text
+    assert best.confidence > 0.5
+    assert all(other.confidence < best.confidence / 2 for other in others)
+    assert len({other.text.casefold() for other in others}) == len(others)
+
+
+async def test_where_no_answer_is_none_is_believed(evaluator: Evaluator) -> None:
+    readings = await evaluator.read("How many people live in Paris?", [POTTERY, WOMBAT])
+    assert max(reading.confidence for reading in readings) < 0.1
+
+
+async def test_yes_and_no_are_answers(evaluator: Evaluator) -> None:
+    readings = await evaluator.read("Is pottery made of clay?", [WOMBAT, POTTERY])
+    best = readings[0]
+    assert (best.kind, best.text, best.passage) == ("yes", "yes", 1)
+
+
+async def test_nothing_to_judge_is_no_work(evaluator: Evaluator) -> None:
+    assert await evaluator.rerank(QUESTION, []) == []
+    assert await evaluator.grade(QUESTION, []) == []
+    assert await evaluator.read(QUESTION, []) == []
+    trail = await evaluator.trail(QUESTION, [], _nowhere)
+    assert (trail.passages, trail.answers, trail.pairs) == ((), (), 0)
+
+
+async def _nowhere(chains: Sequence[Chain]) -> list[list[list[Passage]]]:
+    return [[[], []] for _ in chains]
+
+
+async def test_a_trail_leads_to_what_the_first_list_does_not_hold(evaluator: Evaluator) -> None:
+    film = Passage("film", "Arrow is a film that was directed by Jane Quill.", "Arrow (film)")
+    jane = Passage("jane", "Jane Quill (1950 to 2001) was a Portuguese artist, born in Lisbon.", "Jane Quill")
+
+    async def after(chains: Sequence[Chain]) -> list[list[list[Passage]]]:
+        return [[[jane], []] if chain == (film,) else [[], []] for chain in chains]
+
+    trail = await evaluator.trail("In which city was the director of the film Arrow born?", [POTTERY, film], after)
+    assert [passage.id for passage, _ in trail.passages[:2]] in (["film", "jane"], ["jane", "film"])
+    assert trail.answers[0].text == "Lisbon"
+    assert trail.answers[0].chain[trail.answers[0].verdict.passage] == jane
+    assert trail.pairs <= 2 + 2 * 2 + 2
+    assert {passage.id for passage, _ in trail.passages} == {"film", "jane", "pottery"}
+
+
+async def test_a_low_effort_reads_nothing() -> None:
+    trail = await Evaluator(effort="low").trail(QUESTION, PASSAGES, _nowhere)
+    assert [passage for passage, _ in trail.passages] == PASSAGES
+    assert (trail.answers, trail.pairs) == ((), 0)
+
+
+async def test_cancelling_ends_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, ended = asyncio.Event(), asyncio.Event()
+    loop, batches = asyncio.get_running_loop(), 0
+    real = Judge._run  # pyright: ignore[reportPrivateUsage]
+    judge = Judge.judge
+
+    def slow(*args: object) -> list[Verdict]:
+        nonlocal batches
+        batches += 1
+        loop.call_soon_threadsafe(begun.set)
+        return real(*args)  # pyright: ignore[reportArgumentType]
+
+    def whole(*args: object) -> list[Verdict]:
+        try:
+            return judge(*args)  # pyright: ignore[reportArgumentType]
+        finally:
+            loop.call_soon_threadsafe(ended.set)
+
+    monkeypatch.setattr(Judge, "_run", slow)
+    monkeypatch.setattr(Judge, "judge", whole)
+    many = [Passage(str(n), f"{n} potters burn pots. " * 60) for n in range(60)]
+    task = asyncio.create_task(Evaluator(threads=1).grade(QUESTION, many))
+    await begun.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await asyncio.wait_for(ended.wait(), 10)
+    assert batches < 5, "of twenty"
+
+
+@pytest.mark.parametrize("text", BROKEN)
+async def test_a_damaged_calibration_is_said(tmp_path: Path, text: str) -> None:
+    (tmp_path / "calibration.json").write_text(text, encoding="utf-8")
+    broken = Evaluator(tmp_path)
+    for part in ("weights", "scoring"):
+        with pytest.raises(DamagedFile, match=r"calibration\.json"):
+            getattr(broken, part)
+
+
+async def test_missing_files_are_said(tmp_path: Path) -> None:
+    with pytest.raises(DamagedFile, match=r"calibration\.json"):
+        _ = Evaluator(tmp_path).weights
+    with pytest.raises(DamagedFile, match=r"evaluator\.onnx"):
+        await Evaluator(tmp_path).grade(QUESTION, PASSAGES)
+    assert not available(tmp_path)
+
+
+def test_the_weights_are_verified(tmp_path: Path) -> None:
+    verify()
+    assert available()
+    with pytest.raises(DamagedFile, match=r"calibration\.json"):
+        verify(tmp_path)
+    shutil.copy(SHIPPED / "calibration.json", tmp_path)
+    with pytest.raises(DamagedFile, match=r"evaluator\.onnx"):
+        verify(tmp_path)
+    weights = bytearray((SHIPPED / MODEL).read_bytes())
+    weights[len(weights) // 2] ^= 1
+    (tmp_path / MODEL).write_bytes(weights)
+    with pytest.raises(DamagedFile, match="not the file it should be"):
+        verify(tmp_path)
+    (tmp_path / "calibration.json").write_text(json.dumps({"weights": {}}), encoding="utf-8")
+    with pytest.raises(DamagedFile, match="not the file it should be"):
+        verify(tmp_path)
+
+
+def test_the_workshop_hands_it_out_unless_the_effort_is_low() -> None:
+    normal = Workshop(Settings(), environ={})
+    assert isinstance(normal.reranker(), Evaluator)
+    assert isinstance(normal.answer_reader(), Evaluator)
+    low = Workshop(Settings(effort="low"), environ={})
+    assert low.reranker() is low.grader() is low.answer_reader() is None
+    none = Workshop(Settings(reranker="none"), environ={})
+    assert none.answer_reader() is None
+    assert Workshop(Settings(effort="high", reranker="evaluator"), environ={}).answer_reader().plan == PLANS["high"]  # type: ignore[union-attr]
+    with pytest.raises(UsageError, match="no argument"):
+        from_spec(parse_spec("evaluator:x"), normal)

@@ -1,0 +1,189 @@
+"""The evaluator's model at work, with the weights of the package."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from wellread.errors import DamagedFile, EmbedderError
+from wellread.ranking.evaluator import MODEL, SHIPPED, TOKENIZER
+from wellread.ranking.judge import LONGEST_ANSWER, Chain, Judge, best_spans
+from wellread.ranking.paths import Verdict
+from wellread.types import Passage
+
+GANYMEDE = Passage(
+    "ganymede",
+    "Ganymede is the largest moon of Jupiter and of the whole Solar System. Galileo Galilei discovered it in January 1610.",
+    "Ganymede (moon)",
+)
+TITAN = Passage("titan", "Titan is the largest moon of Saturn. Christiaan Huygens found it in 1655.", "Titan (moon)")
+POTTERY = Passage("pottery", "Pottery is made of clay and fired in a kiln at a high temperature.", "Pottery")
+WOMBAT = Passage("wombat", "The wombat is a short-legged animal of Australia that digs long burrows.", "Wombat")
+QUESTION = "Who discovered Ganymede?"
+CHAINS: list[Chain] = [
+    (GANYMEDE,),
+    (TITAN,),
+    (POTTERY,),
+    (GANYMEDE, TITAN),
+    (TITAN, GANYMEDE),
+    (POTTERY, TITAN, GANYMEDE, WOMBAT),
+]
+
+
+@pytest.fixture(scope="module")
+def judge() -> Judge:
+    return Judge(SHIPPED / MODEL, TOKENIZER, threads=1)
+
+
+def alike(one: Verdict, other: Verdict) -> bool:
+    close = np.allclose([one.relevance, one.span, *one.kinds], [other.relevance, other.span, *other.kinds], atol=1e-3)
+    return bool(close) and (one.passage, one.start, one.end, one.text) == (other.passage, other.start, other.end, other.text)
+
+
+def test_a_row_is_padded_to_where_its_rounding_is_that_of_any_batch(judge: Judge) -> None:
+    for words in range(20, 28):  # every length modulo the rows that are computed at once
+        chain = (Passage("x", "kiln " * words, "Kiln"),)
+        alone, among = judge.judge(QUESTION, [chain])[0], judge.judge(QUESTION, [chain, *CHAINS[3:5]])[0]
+        assert alike(alone, among), words
+
+
+def test_a_verdict_does_not_depend_on_company_or_threads(judge: Judge) -> None:
+    together = judge.judge(QUESTION, CHAINS)
+    alone = [judge.judge(QUESTION, [chain])[0] for chain in CHAINS]
+    two = Judge(SHIPPED / MODEL, TOKENIZER, threads=2).judge(QUESTION, CHAINS[::-1])[::-1]
+    assert all(alike(one, other) for one, other in zip(together, alone, strict=True))
+    assert all(alike(one, other) for one, other in zip(together, two, strict=True))
+
+
+def test_the_answer_is_found_where_it_stands_in_any_chain(judge: Judge) -> None:
+    for chain, verdict in zip(CHAINS, judge.judge(QUESTION, CHAINS), strict=True):
+        held = chain[verdict.passage]
+        assert verdict.text in (held.title, held.text[verdict.start : verdict.end])
+        if GANYMEDE in chain[-2:]:
+            assert verdict.text == "Galileo Galilei"
+            assert held is GANYMEDE
+
+
+def test_a_passage_on_the_matter_is_far_above_one_that_is_not(judge: Judge) -> None:
+    right, other, wrong = (verdict.relevance for verdict in judge.judge(QUESTION, CHAINS[:3]))
+    assert right > other + 3
+    assert right > wrong + 5
+
+
+def test_an_answer_may_be_a_title(judge: Judge) -> None:
+    untold = Passage("x", "The largest moon of Jupiter, found in January 1610.", "Ganymede")
+    (verdict,) = judge.judge("Which is the largest moon of Jupiter?", [(untold,)])
+    assert verdict.text == "Ganymede"
+    assert (verdict.start, verdict.end) == (0, 0), "it stands nowhere in the text"
+
+
+@pytest.mark.parametrize(
+    ("question", "passage", "answer"),
+    [
+        (
+            "Who founded the Café Übermüt?",
+            Passage("1", "🎉 Das Café Übermüt gründete 1897 Žofie Dvořáková in Zürich.", "Café Übermüt"),
+            "Žofie Dvořáková",
+        ),
+        (
+            "東京タワーはいつ完成したか？",
+            Passage("2", "東京タワーは1958年に完成した。高さは333メートルである。", "東京タワー"),
+            "1958年",
+        ),
+        (
+            "Who opened the emoji café?",
+            Passage("3", "🎉🎉 The 👩‍👩‍👧 emoji café was opened by Zoë Åström in 2019.", "Emoji"),
+            "Zoë Åström",
+        ),
+    ],
+)
+def test_any_writing_system_keeps_its_characters(judge: Judge, question: str, passage: Passage, answer: str) -> None:
+    (verdict,) = judge.judge(question, [(passage,)])
+    assert verdict.text == passage.text[verdict.start : verdict.end]
+    assert answer in verdict.text
+
+
+def test_half_a_character_does_no_harm(judge: Judge) -> None:
+    broken = Passage("x", "\ud83c " + GANYMEDE.text, "Ganymede \udf89")
+    (verdict,) = judge.judge(QUESTION + " \ud83c", [(broken,)])
+    assert verdict.text == "Galileo Galilei" == broken.text[verdict.start : verdict.end]
+
+
+def test_long_passages_are_read_where_the_question_points(judge: Judge) -> None:
+    filler = "The potters of the valley burnt their pots in the old kilns every autumn. "
+    long = Passage("long", filler * 40 + GANYMEDE.text + filler * 600, "Valley")
+    assert len(long.text) > 40_000
+    short, cut = judge.judge(QUESTION, [(GANYMEDE,), (long,)])
+    assert cut.text == "Galileo Galilei" == long.text[cut.start : cut.end]
+    assert cut.relevance > short.relevance - 6
+    endless = Passage("endless", "kiln" * 12_500, "")  # one word of 50,000 characters
+    assert len(judge.judge(QUESTION, [(endless,), (endless, endless)])) == 2
+
+
+def test_empty_things_are_judged_too(judge: Judge) -> None:
+    assert judge.judge(QUESTION, []) == []
+    nothing = Passage("empty", "")
+    blank = judge.judge(QUESTION, [(nothing,), (nothing, nothing)])
+    assert [verdict.text for verdict in blank] == ["", ""]
+    assert len(judge.judge("", [(GANYMEDE,)])) == 1
+
+
+def test_stopping_ends_the_work_between_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    judge = Judge(SHIPPED / MODEL, TOKENIZER, threads=1)
+    stop, batches = threading.Event(), 0
+    real = Judge._run  # pyright: ignore[reportPrivateUsage]
+
+    def counted(*args: object) -> list[Verdict]:
+        nonlocal batches
+        batches += 1
+        stop.set()
+        return real(*args)  # pyright: ignore[reportArgumentType]
+
+    monkeypatch.setattr(Judge, "_run", counted)
+    long = [(Passage(str(n), f"{n} potters. " * 200),) for n in range(12)]
+    verdicts = judge.judge(QUESTION, long, stop)
+    assert batches == 1
+    assert len(verdicts) == 12
+    unseen = [verdict for verdict in verdicts if verdict.span == -np.inf]
+    assert 0 < len(unseen) < 12
+    assert all(verdict.relevance < -10 and verdict.kinds[0] == max(verdict.kinds) for verdict in unseen)
+    already = threading.Event()
+    already.set()
+    judge.judge(QUESTION, [(GANYMEDE,)], already)
+    assert batches == 1, "nothing is begun after the stop"
+
+
+def test_damaged_files_are_said(tmp_path: Path) -> None:
+    with pytest.raises(DamagedFile, match=r"evaluator\.onnx"):
+        Judge(tmp_path / "evaluator.onnx", TOKENIZER).judge(QUESTION, [(GANYMEDE,)])
+    cut = tmp_path / MODEL
+    cut.write_bytes((SHIPPED / MODEL).read_bytes()[:100_000])
+    with pytest.raises(DamagedFile, match="not a model"):
+        Judge(cut, TOKENIZER).judge(QUESTION, [(GANYMEDE,)])
+    shutil.copy(TOKENIZER, tmp_path / "tokenizer.json")
+    (tmp_path / "tokenizer.json").write_text("{", encoding="utf-8")
+    with pytest.raises(DamagedFile, match=r"tokenizer\.json"):
+        Judge(SHIPPED / MODEL, tmp_path / "tokenizer.json").judge(QUESTION, [(GANYMEDE,)])
+
+
+def test_another_kind_of_model_is_said() -> None:
+    embedder = TOKENIZER.parent / "model.onnx"
+    assert embedder.is_file()
+    with pytest.raises(EmbedderError, match="failed"):
+        Judge(embedder, TOKENIZER).judge(QUESTION, [(GANYMEDE,)])
+
+
+def test_spans_run_forwards_and_are_not_too_long() -> None:
+    chance = np.random.default_rng(5)
+    starts, ends = (chance.normal(0, 3, (20, 90)).astype(np.float32) for _ in range(2))
+    first, last, worth = best_spans(starts, ends)
+    assert np.all((first <= last) & (last < first + LONGEST_ANSWER))
+    logs = [x - np.log(np.exp(x).sum(1, keepdims=True)) for x in (starts, ends)]
+    for row in range(20):
+        allowed = [(logs[0][row, a] + logs[1][row, b]) for a in range(90) for b in range(a, min(90, a + LONGEST_ANSWER))]
+        assert worth[row] == pytest.approx(max(allowed), abs=1e-4)
+        assert worth[row] == pytest.approx(logs[0][row, first[row]] + logs[1][row, last[row]], abs=1e-4)

@@ -1,0 +1,209 @@
+"""The search along paths, driven by hand: it asks, a script answers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wellread.ranking.paths import (
+    PLANS,
+    Collect,
+    Found,
+    Plan,
+    Score,
+    Verdict,
+    Weights,
+    fuse,
+    log_probability,
+    place_worth,
+    rank_passages,
+    rank_paths,
+    reading_chains,
+    search_paths,
+)
+from wellread.types import PAIRS
+
+WEIGHTS = Weights(temperature=1.0, bias=0.0, first_list=0.3)
+Path = tuple[str, ...]
+
+
+@dataclass
+class Script:
+    """Gives the verdicts and candidates of a search, and keeps what was asked."""
+
+    relevance: Callable[[Path], float]
+    after: Callable[[Path], Sequence[Sequence[str]]] = lambda chain: ([], [])
+    scored: list[Path] = field(default_factory=list[Path])
+    collected: list[Path] = field(default_factory=list[Path])
+
+    def run(self, ranked: Sequence[str], plan: Plan, weights: Weights = WEIGHTS) -> Found[str]:
+        search = search_paths(ranked, plan, weights)
+        reply = None
+        while True:
+            try:
+                request = next(search) if reply is None else search.send(reply)
+            except StopIteration as end:
+                return end.value
+            if isinstance(request, Score):
+                self.scored += request.chains
+                reply = [Verdict(self.relevance(chain)) for chain in request.chains]
+            else:
+                assert isinstance(request, Collect)
+                self.collected += request.chains
+                reply = [self.after(chain) for chain in request.chains]
+
+
+def order(found: Found[str]) -> list[str]:
+    return [key for key, _ in found.ranking]
+
+
+def test_every_effort_keeps_within_its_pairs() -> None:
+    for effort, most in PAIRS.items():
+        assert PLANS[effort].pairs <= most
+
+
+def test_a_low_effort_asks_nothing_and_keeps_the_list() -> None:
+    script = Script(lambda chain: 0.0)
+    assert order(script.run("abc", PLANS["low"])) == ["a", "b", "c"]
+    assert script.scored == script.collected == []
+
+
+@pytest.mark.parametrize("effort", ["low", "normal", "high"])
+def test_an_empty_list_leads_nowhere(effort: str) -> None:
+    script = Script(lambda chain: 0.0)
+    assert script.run([], PLANS[effort]).ranking == ()
+    assert script.scored == script.collected == []
+
+
+def test_a_second_step_that_the_first_list_does_not_hold_is_found() -> None:
+    logits = {("film",): 3.0, ("film", "director"): 4.0}
+    script = Script(
+        lambda chain: logits.get(chain, -5.0),
+        lambda chain: (["director"], ["noise", "b"]) if chain == ("film",) else ([], ["noise"]),
+    )
+    first = ["a", "film", *"bcdefgh"]
+    found = script.run(first, PLANS["normal"])
+    assert order(found)[:2] == ["film", "director"]
+    assert set(order(found)) == {*first, "director", "noise"}
+    assert script.scored[: len(first)] == [(key,) for key in first], "first everything alone"
+    assert script.collected[0] == ("film",), "the best passage is followed first"
+    assert ("film", "film") not in script.scored
+
+
+def test_a_third_step_follows_the_best_paths_where_the_plan_has_one() -> None:
+    logits = {("a",): 3.0, ("a", "b"): 3.0, ("a", "b", "c"): 4.0}
+    steps = {("a",): (["b"], []), ("a", "b"): (["c"], [])}
+    script = Script(lambda chain: logits.get(chain, -5.0), lambda chain: steps.get(chain, ([], [])))
+    assert order(script.run(["x", "a"], PLANS["high"]))[:3] == ["a", "b", "c"]
+    assert ("a", "b") in script.collected
+    short = Script(script.relevance, script.after)
+    assert "c" not in order(short.run(["x", "a"], PLANS["normal"]))
+
+
+def test_no_chain_is_judged_twice() -> None:
+    script = Script(lambda chain: -float(len(chain)), lambda chain: (["b", "b", "a"], ["a", "b"], ["b"]))
+    script.run(["a", "b", "a"], PLANS["high"])
+    assert len(script.scored) == len(set(script.scored))
+
+
+keys = st.sampled_from("abcdefghijklmnop")
+lists = st.lists(keys, max_size=12)
+plans = st.builds(
+    Plan,
+    singles=st.integers(0, 8),
+    firsts=st.integers(0, 3),
+    seconds=st.integers(0, 5),
+    thirds=st.integers(0, 2),
+    third_width=st.integers(0, 3),
+    reads=st.integers(0, 4),
+)
+
+
+@given(lists, plans, st.lists(lists, min_size=1, max_size=4), st.randoms(use_true_random=False))
+def test_never_more_pairs_than_planned_and_no_passage_lost(ranked: list[str], plan: Plan, more: list[list[str]], chance) -> None:  # pyright: ignore[reportUnknownParameterType, reportMissingParameterType]
+    seen = set(ranked)
+    script = Script(lambda chain: chance.uniform(-9, 9), lambda chain: [chance.sample(entries, len(entries)) for entries in more])
+    found = script.run(ranked, plan)
+    assert len(script.scored) <= plan.pairs
+    assert max(map(len, script.scored), default=0) <= 4
+    assert set(found.verdicts) == set(script.scored)
+    got = order(found)
+    assert len(got) == len(set(got)), "each passage once"
+    assert set(got) >= seen, "nothing of the first list is lost"
+    assert set(got) >= {chain[0] for chain in script.scored}
+    assert set(got) <= seen.union(*more)
+    scores = [score for _, score in found.ranking]
+    assert scores == sorted(scores, reverse=True)
+    assert all(map(math.isfinite, scores))
+
+
+def test_paths_of_different_lengths_compete_by_their_mean_step() -> None:
+    verdicts = {
+        chain: Verdict(logit)
+        for chain, logit in {("a",): 2.0, ("b",): -1.0, ("a", "b"): 2.0, ("b", "a"): 9.0, ("a", "b", "c"): 2.0}.items()
+    }
+    verdicts["x", "y"] = Verdict(9.0)  # nobody judged x alone: no path
+    paths = rank_paths(verdicts, WEIGHTS)
+    assert {path for path, _ in paths} == {("a", "b"), ("b", "a"), ("a", "b", "c")}
+    assert paths[-1][0] == ("b", "a")
+    by = dict(paths)
+    assert by["a", "b"] == pytest.approx(by["a", "b", "c"])
+    assert by["a", "b"] == pytest.approx(2 * log_probability(2.0, WEIGHTS))
+
+
+def test_a_passage_is_as_good_as_its_better_half() -> None:
+    verdicts = {("a",): Verdict(-4.0), ("b",): Verdict(3.0), ("b", "z"): Verdict(3.0)}
+    ranking = rank_passages(["a", "b", "u", "v"], verdicts, WEIGHTS)
+    assert [key for key, _ in ranking] == ["b", "z", "a", "u", "v"], "those nobody judged follow in their order"
+
+
+def test_equal_verdicts_leave_the_first_list_as_it_was() -> None:
+    verdicts = {(key,): Verdict(1.5) for key in "dbca"}
+    assert [key for key, _ in rank_passages("dbca", verdicts, WEIGHTS)] == list("dbca")
+
+
+@given(st.floats(-200, 200), st.floats(-200, 200), st.floats(0.2, 5), st.floats(-3, 3))
+def test_log_probabilities_are_those_of_a_logistic_curve(one: float, other: float, temperature: float, bias: float) -> None:
+    weights = Weights(temperature, bias)
+    low, high = sorted((one, other))
+    assert log_probability(low, weights) <= log_probability(high, weights) <= 0.0
+    probability = math.exp(log_probability(one, weights))
+    assert 0.0 <= probability <= 1.0
+    scaled = one / temperature + bias
+    if abs(scaled) < 30:
+        assert probability == pytest.approx(1 / (1 + math.exp(-scaled)), rel=1e-6)
+
+
+@given(st.lists(lists, min_size=1, max_size=4))
+def test_fusing_keeps_everything_once_and_one_list_as_it_is(entries: list[list[str]]) -> None:
+    fused = fuse(entries, [1.0] * len(entries))
+    assert sorted(fused) == sorted({key for one in entries for key in one})
+    once = list(dict.fromkeys(entries[0]))
+    assert fuse([once], [0.7]) == once
+    assert fuse([once, once], [2.0, 0.1]) == once
+
+
+def test_a_heavier_list_goes_first_and_ties_keep_the_order_of_the_lists() -> None:
+    assert fuse([["a"], ["b"]], [1.0, 2.0]) == ["b", "a"]
+    assert fuse([["a"], ["b"]], [1.0, 1.0]) == ["a", "b"]
+    with pytest.raises(ValueError, match="zip"):
+        fuse([["a"]], [1.0, 2.0])
+
+
+def test_places_are_worth_less_and_less() -> None:
+    worth = [place_worth(rank) for rank in range(50)]
+    assert worth[0] == 1.0
+    assert worth[10] == 0.5
+    assert worth == sorted(worth, reverse=True)
+
+
+def test_chains_to_read_are_the_best_passages_together_and_the_best_path_backwards() -> None:
+    verdicts = {("a",): Verdict(1.0), ("a", "b"): Verdict(1.0)}
+    assert reading_chains(list("abcd"), verdicts, WEIGHTS, 9) == [("a", "b", "c"), ("a", "b", "c", "d"), ("b", "a")]
+    assert reading_chains(list("abcd"), verdicts, WEIGHTS, 1) == [("a", "b", "c")]
+    assert reading_chains(["a"], {}, WEIGHTS, 3) == []
