@@ -32,9 +32,10 @@ class Several:
         results = await asyncio.gather(*(_attempt(source, query) for source in self.sources))
         failures = [message for _, problems in results for message in problems]
         answered = [hits for hits, _ in results if hits is not None]
+        pairs = sum(hits.pairs for hits in answered if isinstance(hits, Hits))
         if not answered:
             raise SourceError("all sources failed", "; ".join(failures) or "there are none")
-        return Hits.with_failures(_fused(answered)[: query.limit], failures)
+        return Hits.with_failures(_fused(answered)[: query.limit], failures, pairs)
 
 
 async def _attempt(source: Source, query: Query) -> tuple[Sequence[Hit] | None, Sequence[str]]:
