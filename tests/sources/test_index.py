@@ -25,6 +25,8 @@ class WordCount:
 
 
 class Kit:
+    effort = "normal"
+
     def __init__(self) -> None:
         self.asked: list[str | None] = []
 
@@ -34,6 +36,9 @@ class Kit:
 
     def reranker(self, spec: str | None = None) -> WordCount:
         return WordCount()
+
+    def answer_reader(self) -> None:
+        return None
 
 
 def source(folder: Path, **options: str) -> IndexSource:
