@@ -255,13 +255,12 @@ async def test_a_broken_re_ranker_is_reported() -> None:
 
 async def test_the_re_ranker_reads_as_much_as_the_effort_allows() -> None:
     many = {"https://web.example/0": [f"Paragraph {n} on soup." for n in range(90)] + [FACT]}
-    bench = internet(pages=many, effort="low")
-    await bench.ask(Digest, QUESTION, top_k_documents=1)
-    assert [len(batch) for batch in bench.ranks.read] == [16]
-    assert FACT in bench.prompt(0)
-    bench = internet(pages=many, effort="high")
-    await bench.ask(Digest, QUESTION, top_k_documents=1)
-    assert [len(batch) for batch in bench.ranks.read] == [91]
+    for effort, read in (("low", []), ("normal", [24]), ("high", [60])):
+        bench = internet(pages=many, effort=effort)
+        answer = await bench.ask(Digest, QUESTION, top_k_documents=1)
+        assert [len(batch) for batch in bench.ranks.read] == read
+        assert answer.usage.pairs == sum(read)
+        assert FACT in bench.prompt(0), "what shares most with the question is read; with nothing read, meaning decides"
 
 
 async def test_documents_are_summarised_at_the_same_time() -> None:

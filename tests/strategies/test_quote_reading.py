@@ -1,0 +1,111 @@
+"""`quote` and `corrective` with the evaluator of the package, on the library of the package."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from wellread import events
+from wellread.engine import Engine
+from wellread.models.scripted import ScriptedModel
+from wellread.ranking.evaluator import Evaluator
+from wellread.settings import Settings
+from wellread.types import Answer, Prompt
+
+pytestmark = pytest.mark.anyio
+
+# Of the library's own questions: one step, two steps, and one that it cannot answer.
+QUESTIONS = [
+    ("Which planet has the shortest year?", {"Mercury"}, {"mercury-planet#0"}),
+    ("In which town was the author of Hamlet born?", {"Stratford-upon-Avon"}, {"william-shakespeare#0"}),
+    ("What are the clouds on Venus made of?", {"sulfuric acid"}, {"venus#0"}),
+]
+UNANSWERABLE = "What is the capital of Paraguay?"
+
+
+@pytest.fixture(scope="module")
+async def engine() -> AsyncIterator[Engine]:
+    async with Engine(Settings(model="none")) as engine:
+        yield engine
+
+
+async def asked(engine: Engine, question: str, **options: Any) -> tuple[Answer, list[events.Event]]:
+    seen = [event async for event in engine.stream(question, **options)]
+    assert isinstance(seen[-1], events.Answered)
+    return seen[-1].answer, seen
+
+
+@pytest.mark.parametrize(("question", "short", "gold"), QUESTIONS)
+async def test_a_short_answer_first_then_what_carries_it_word_for_word(
+    engine: Engine, question: str, short: set[str], gold: set[str]
+) -> None:
+    answer, seen = await asked(engine, question, strategy="quote")
+    assert answer.outcome == "answered", answer.reason
+    assert answer.short in short
+    assert answer.short in answer.text
+    assert 0 < len(answer.sentences) <= 3
+    for sentence in answer.sentences:
+        assert sentence.supported
+        (citation,) = sentence.citations
+        quoted = sentence.text.rpartition(" [")[0] or sentence.text
+        assert quoted in " ".join(citation.passage.text.split()), "verbatim"
+        assert f"[{citation.number}]" in answer.text
+    assert gold <= {citation.passage.id for citation in answer.citations}
+    assert answer.confidence is not None
+    assert 0.5 <= answer.confidence <= 1
+    (ranked,) = [event for event in seen if isinstance(event, events.Ranked)]
+    assert ranked.by == "evaluator"
+    assert 0 < ranked.pairs == answer.usage.pairs <= 60
+
+
+async def test_what_the_library_does_not_say_is_left_open_with_a_reason(engine: Engine) -> None:
+    answer, _ = await asked(engine, UNANSWERABLE, strategy="quote")
+    assert (answer.outcome, answer.text, answer.short) == ("unsure", "", None)
+    assert answer.reason
+    assert 0 < answer.usage.pairs <= 60
+
+
+async def test_who_wants_to_be_surer_gets_no_answer(engine: Engine) -> None:
+    answer, _ = await asked(engine, QUESTIONS[0][0], strategy="quote", params={"min_confidence": "1.0"})
+    assert answer.outcome == "unsure"
+    assert answer.reason
+
+
+async def test_a_low_effort_reads_no_pairs() -> None:
+    async with Engine(Settings(model="none", effort="low")) as engine:
+        answer, seen = await asked(engine, QUESTIONS[0][0], strategy="quote")
+    assert answer.usage.pairs == 0
+    assert answer.outcome == "answered"
+    assert answer.short is None
+    assert [event.by for event in seen if isinstance(event, events.Ranked)] == ["words and meaning"]
+
+
+def replies(prompt: Prompt) -> str:
+    text = prompt.messages[-1].text
+    if "You judge" in text:
+        return '{"relevant": "yes"}'
+    if "numbered strips" in text:
+        return '{"keep": [1]}'
+    return "Mercury has the shortest year. [1]"
+
+
+@pytest.mark.parametrize(("effort", "calls"), [("normal", {"answer"}), ("low", {"answer", "grade"})])
+async def test_corrective_grades_with_the_evaluator_unless_the_effort_is_low(effort: Any, calls: set[str]) -> None:
+    settings = Settings(model="none", effort=effort)
+    async with Engine(settings, model=ScriptedModel(replies)) as engine:
+        answer, seen = await asked(engine, QUESTIONS[0][0], strategy="corrective")
+    grades = [event for event in seen if isinstance(event, events.Graded)]
+    assert len(grades) == 4
+    assert {event.role for event in seen if isinstance(event, events.ModelCalled)} == calls
+    assert all((event.score is None) == (effort == "low") for event in grades)
+    if effort == "normal":
+        assert 4 < answer.usage.pairs <= 60
+        best = max(grades, key=lambda event: event.score or 0.0)
+        assert best.id == "mercury-planet#0"
+        assert (best.score or 0.0) > 0.5
+        assert isinstance(engine.workshop.grader(), Evaluator)
+    else:
+        assert answer.usage.pairs == 0
+    assert answer.outcome == "answered"
