@@ -78,6 +78,7 @@ class Ranked(Event):
     kept: tuple[str, ...]
     scores: tuple[float, ...] = ()
     dropped: int = 0
+    pairs: int = 0  # that the evaluator read for it
 
 
 @dataclass(frozen=True, slots=True)

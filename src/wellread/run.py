@@ -21,7 +21,7 @@ from wellread.budget import Budget
 from wellread.citations import check
 from wellread.errors import BudgetExhausted, ReadError, SourceError
 from wellread.protocols import Kit, Model, Source
-from wellread.types import Answer, Completion, Hit, Hits, Outcome, Page, Passage, Prompt, Query
+from wellread.types import PAIRS, Answer, Completion, Hit, Hits, Outcome, Page, Passage, Prompt, Query
 
 T = TypeVar("T")
 
@@ -98,6 +98,8 @@ class Run:
             query = Query(text, limit, since, until)
             found = await self.timed(self._slotted(where.search(query)))
             hits, failures = tuple(found), found.failures if isinstance(found, Hits) else ()
+            if isinstance(found, Hits) and found.pairs:
+                self.budget.pairs(found.pairs)
         except SourceError as problem:
             failures = (str(problem),)
         self.failures.extend(failures)
@@ -172,6 +174,11 @@ class Run:
             if limit.expired():
                 raise BudgetExhausted("seconds") from None
             raise
+
+    @property
+    def pairs_left(self) -> int:
+        """Pairs of question and passage that the evaluator may still read at this effort."""
+        return max(0, PAIRS[self.kit.effort] - self.budget.usage.pairs)
 
     def number(self, passage: Passage) -> int:
         """The passage's number in this run; a new one is reported."""

@@ -37,9 +37,10 @@ class Settings:
     fallback: str | None = param(None, "where corrective looks when the index does not know")
     model: str | None = param(None, "language model; the first provider with a key, a running Ollama, or none")
     embedder: str | None = param(None, "embedder for searches by meaning; the one in the wheel")
-    reranker: str | None = param(None, "re-ranker: evaluator, or onnx:PATH; none unless set")
-    grader: str | None = param(None, "grader of corrective: evaluator, or none for the language model")
-    effort: Effort = param("normal", "how much the evaluator reads: low, normal, high")
+    hops: int = param(1, "2: every search also follows what the first passages lead to, in all sources together")
+    reranker: str | None = param(None, "re-ranker: evaluator (unless the effort is low), onnx:PATH or none")
+    grader: str | None = param(None, "grader of corrective: evaluator (unless the effort is low), or none for the language model")
+    effort: Effort = param("normal", "how many pairs the evaluator reads: low none, normal up to 60, high up to 250")
     cache: bool = param(True, "keep answers of search services and pages on disk as they allow")
     max_searches: int | None = param(None, "outer limit on searches")
     max_tokens: int | None = param(None, "outer limit on tokens, in and out together")
@@ -55,6 +56,8 @@ class Settings:
             value = getattr(self, name)
             if value is not None and value < 0:
                 raise ValueError(f"{name} must not be negative")
+        if self.hops not in (1, 2):
+            raise ValueError("hops must be 1 or 2")
 
     @property
     def limits(self) -> Limits:

@@ -8,6 +8,7 @@ from typing import Literal
 
 Outcome = Literal["answered", "unsure", "exhausted", "failed"]
 Effort = Literal["low", "normal", "high"]
+PAIRS: Mapping[Effort, int] = {"low": 0, "normal": 60, "high": 250}  # that the evaluator may read in one run
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +54,15 @@ class Hit:
 
 
 class Hits(tuple[Hit, ...]):
-    """What a search returns when part of it failed: the hits there are, and what went wrong."""
+    """What a search returns when there is more to say: what went wrong in part of it, what it cost."""
 
     failures: tuple[str, ...] = ()  # "source: message" each
+    pairs: int = 0  # question-passage pairs that the evaluator read for it
 
     @classmethod
-    def with_failures(cls, hits: Iterable[Hit], failures: Iterable[str]) -> Hits:
+    def with_failures(cls, hits: Iterable[Hit], failures: Iterable[str], pairs: int = 0) -> Hits:
         found = cls(hits)
-        found.failures = tuple(failures)
+        found.failures, found.pairs = tuple(failures), pairs
         return found
 
 

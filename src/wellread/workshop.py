@@ -56,12 +56,18 @@ class Workshop:
         return self._plugin("sources", spec)
 
     def several(self, specs: tuple[str, ...]) -> Source:
-        """One source, or many searched together."""
+        """One source, or many searched together; followed a second step where the settings say so."""
         if len(specs) == 1:
-            return self.source(specs[0])
-        from wellread.sources.several import Several
+            found = self.source(specs[0])
+        else:
+            from wellread.sources.several import Several
 
-        return Several([self.source(spec) for spec in specs])
+            found = Several([self.source(spec) for spec in specs])
+        if self.settings.hops == 1:
+            return found
+        from wellread.sources.two_steps import TwoSteps
+
+        return TwoSteps(found, self)
 
     def model(self, spec: str | None = None) -> Model:
         if spec is None and self._given is not None:
@@ -121,8 +127,17 @@ class Workshop:
         return self._kept(kind, text, build)
 
     def _optional(self, kind: plugins.Kind, text: str | None) -> Any:
-        """The part that is named, if one is."""
+        """The part that is named; else the evaluator, where its weights are there and the effort lets it read."""
+        if text is None and self._evaluator_reads():
+            text = "evaluator"
         return None if text in (None, "none") else self._plugin(kind, text)
+
+    def _evaluator_reads(self) -> bool:
+        if self.effort == "low":
+            return False
+        from wellread.ranking.evaluator import available
+
+        return available()
 
     def _kept(self, kind: str, name: str, build: Callable[[], T]) -> T:
         key = (kind, name)

@@ -2,8 +2,9 @@
 
     python -m training.evaluator.calibrate --records RUN --model src/wellread/ranking/weights/evaluator.onnx
 
-Fits on the `tune` parts alone and writes `calibration.json` beside the model: a temperature and a bias for relevance,
-the weights of an answer's score (a small grid), and a logistic fit of how often such an answer is right.
+RUN holds the records of training, or of `evaluate --shipped` (then with `--efforts normal`). Fits on the `tune` parts alone and
+writes `calibration.json` beside the model: a temperature and a bias for relevance, the weights of an answer's
+score (a small grid), and a logistic fit of how often such an answer is right.
 """
 
 from __future__ import annotations
@@ -68,11 +69,11 @@ def fit_relevance(records: Sequence[Record]) -> tuple[float, float]:
     return 1 / float(slope), float(bias)
 
 
-def fit_answers(records: Sequence[Record], weights: Weights) -> AnswerWeights:
+def fit_answers(records: Sequence[Record], weights: Weights, efforts: Sequence[str] = ("normal", "high")) -> AnswerWeights:
     """The grid's best weights over the sets and efforts, then the confidence at `normal`."""
     searched: dict[tuple[str, str], list[tuple[Record, Found[int]]]] = {}
     for record in records:
-        for effort in ("normal", "high") if record.question.hops > 1 else ("normal",):
+        for effort in efforts if record.question.hops > 1 else efforts[:1]:
             found, _ = search_again(record, PLANS[effort], weights)
             searched.setdefault((record.question.data, effort), []).append((record, found))
     answerable = [[pair for pair in pairs if pair[0].variant == "open"] for pairs in searched.values()]
@@ -104,6 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--records", type=Path, required=True)
     parser.add_argument("--model", type=Path, required=True)
+    parser.add_argument("--efforts", nargs="+", choices=("normal", "high"), default=["normal", "high"])
     options = parser.parse_args(arguments)
     files = sorted(options.records.glob("records-*.jsonl.gz"))
     records = [record for path in files for record in load_records(path) if record.question.part == "tune"]
@@ -112,7 +114,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     content = {
         "sha256": hashlib.sha256(options.model.read_bytes()).hexdigest(),
         "weights": asdict(weights),
-        "answers": asdict(fit_answers(records, weights)),
+        "answers": asdict(fit_answers(records, weights, options.efforts)),
     }
     (options.model.parent / "calibration.json").write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
     print(json.dumps(content, indent=2))

@@ -1,4 +1,4 @@
-"""Step 6, without the model: the figures of merit from the records, on the `report` parts alone.
+"""Step 7, without the model: the figures of merit from the records, on the `report` parts alone.
 
 python -m training.evaluator.figures --records RUN --calibration src/wellread/ranking/weights/calibration.json
 """
@@ -123,11 +123,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--records", type=Path, required=True)
     parser.add_argument("--calibration", type=Path, required=True)
     parser.add_argument("--part", choices=("tune", "report"), default="report")
+    parser.add_argument("--efforts", nargs="+", choices=("normal", "high"), default=["normal", "high"])
     options = parser.parse_args(arguments)
     content = json.loads(options.calibration.read_text(encoding="utf-8"))
     files = sorted(options.records.glob("records-*.jsonl.gz"))
     records = [record for path in files for record in load_records(path) if record.question.part == options.part]
-    print(json.dumps(all_figures(records, Weights(**content["weights"]), AnswerWeights(**content["answers"])), indent=1))
+    weights, scoring = Weights(**content["weights"]), AnswerWeights(**content["answers"])
+    print(json.dumps(all_figures(records, weights, scoring, options.efforts), indent=1))
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 from training.evaluator.batches import Batch, Stream
-from training.evaluator.evaluate import evaluate
+from training.evaluator.evaluate import evaluate, in_training
 from training.evaluator.losses import Outputs, Targets, grouped_logsumexp, losses, total
 from training.evaluator.minilm import read_minilm
 from training.evaluator.model import Evaluator, Packed, State, initial_state, judge
@@ -186,7 +186,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     say(started, f"trained and saved: {json.dumps(asdict(recipe))}")
     kind = torch.bfloat16 if device.type == "cuda" else torch.float32
     working = {name: value.to(kind) for name, value in state.items()}
-    evaluate(working, prepared, options.output, started, options.questions, quick=options.quick)
+    evaluate(in_training(working, prepared, options.questions, quick=options.quick), prepared, options.output, started)
 
 
 if __name__ == "__main__":

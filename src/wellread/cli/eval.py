@@ -48,6 +48,7 @@ def evaluate(
     source: options.Sources = None,
     model: options.Model = None,
     effort: options.Effort = None,
+    hops: options.Hops = None,
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="Only the first questions.")] = None,
     parallel: Annotated[int, typer.Option("--parallel", min=1, max=64, help="Questions at once.")] = 4,
     judge: Annotated[str | None, typer.Option("--judge", help="A language model that judges answers; an opinion.")] = None,
@@ -69,7 +70,7 @@ def evaluate(
     from wellread.evals.corpus import cache_folder
     from wellread.evals.runs import Plan
 
-    settings = options.load(sources=source, model=model, effort=effort)
+    settings = options.load(sources=source, model=model, effort=effort, hops=hops)
     plan = Plan(runs or (report / "runs" if report else cache_folder() / "runs"), parallel, resume)
     chosen = ["retrieval"] if retrieval else list(dict.fromkeys(strategy or []))
     tables, results, questions = asyncio.run(_measure(data, limit, chosen, param or [], settings, index, plan, judge))

@@ -27,7 +27,10 @@ Model = Annotated[
     str | None,
     typer.Option("--model", "-m", help="Language model: anthropic:NAME, openai:NAME[@URL], ollama:NAME, local, none."),
 ]
-Effort = Annotated[str | None, typer.Option("--effort", help="How much the evaluator reads: low, normal, high.")]
+Effort = Annotated[str | None, typer.Option("--effort", help="How much the evaluator reads: low (nothing), normal, high.")]
+Hops = Annotated[
+    int | None, typer.Option("--hops", min=1, max=2, help="2: every search also follows what its first passages lead to.")
+]
 Params = Annotated[
     list[str] | None, typer.Option("--param", "-p", help="A parameter of the strategy, name=value. May be repeated.")
 ]

@@ -17,6 +17,8 @@ def search(
     query: Annotated[str, typer.Argument(help="What to look for.")],
     source: options.Sources = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many results.")] = 10,
+    effort: options.Effort = None,
+    hops: options.Hops = None,
     no_cache: options.NoCache = False,
     as_json: options.AsJson = False,
 ) -> None:
@@ -25,8 +27,9 @@ def search(
     \b
     wellread search "moons of Jupiter"
     wellread search "central bank" --source wikipedia --limit 3 --json
+    wellread search "Who discovered the largest moon of Saturn?" --hops 2
     """
-    settings = options.load(sources=source, no_cache=no_cache)
+    settings = options.load(sources=source, no_cache=no_cache, effort=effort, hops=hops)
     hits = asyncio.run(_search(query, settings, limit))
     for failure in hits.failures:
         typer.echo(f"wellread: {failure}", err=True)

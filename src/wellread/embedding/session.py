@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias, cast
@@ -10,6 +9,7 @@ from typing import Any, Literal, Protocol, TypeAlias, cast
 import onnxruntime
 from numpy.typing import NDArray
 
+from wellread.embedding.processors import available_processors
 from wellread.errors import DamagedFile, EmbedderError
 
 Device: TypeAlias = Literal["cpu", "cuda"]
@@ -55,13 +55,6 @@ def _session_options(threads: int, *, fused: bool) -> Any:
     level = "ORT_DISABLE_ALL" if fused else "ORT_ENABLE_ALL"
     options.graph_optimization_level = getattr(library.GraphOptimizationLevel, level)
     return options
-
-
-def available_processors() -> int:
-    """Those this process may use, which in a container are fewer than the machine's."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def first_line(problem: Exception) -> str:

@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import cast
+from typing import Protocol, TypeVar, cast, runtime_checkable
 
 from wellread.errors import DamagedFile, UsageError
 from wellread.protocols import Kit
@@ -26,6 +26,7 @@ from wellread.ranking.judge import Chain, Judge
 from wellread.ranking.paths import PLANS, Collect, Plan, Score, Verdict, Weights, log_probability, place_worth, search_paths
 from wellread.types import Effort, Grade, Passage, Reading, Spec
 
+T = TypeVar("T")
 SHIPPED = Path(__file__).parent / "weights"
 TOKENIZER = Path(__file__).parents[1] / "embedding" / "weights" / "all-minilm-l6-v2" / "tokenizer.json"
 MODEL = "evaluator.onnx"
@@ -33,7 +34,7 @@ MODEL = "evaluator.onnx"
 # differ by more than that; where it does not, the first list decides.
 RERANK_FIRST_LIST = 10.0
 # Shorter windows save a third of the time on long passages and cost little: what is cut is mostly beside the point.
-LIMITS: Mapping[Effort, Limits] = {"normal": Limits(known=112, judged=160)}
+LIMITS: Mapping[Effort, Limits] = {"normal": Limits(alone=160, known=112, judged=160)}
 
 Candidates = Callable[[Sequence[Chain]], Awaitable[Sequence[Sequence[Sequence[Passage]]]]]
 
@@ -45,6 +46,17 @@ class Trail:
     passages: tuple[tuple[Passage, float], ...]  # best first
     answers: tuple[Best[Passage], ...]  # best first
     pairs: int  # how many were judged
+
+
+@runtime_checkable
+class Tracker(Protocol):
+    """What searches along paths; the evaluator, also on a recording."""
+
+    @property
+    def plan(self) -> Plan: ...
+    async def trail(
+        self, question: str, ranked: Sequence[Passage], candidates: Candidates, plan: Plan | None = None
+    ) -> Trail: ...
 
 
 def from_spec(spec: Spec, kit: Kit) -> Evaluator:
@@ -61,7 +73,7 @@ def available(folder: Path = SHIPPED) -> bool:
 
 def verify(folder: Path = SHIPPED) -> None:
     """Raise unless the weights are those of the model card."""
-    known = _calibration(folder)["sha256"]
+    known = _calibration(folder).get("sha256")
     try:
         found = hashlib.sha256((folder / MODEL).read_bytes()).hexdigest()
     except OSError as problem:
@@ -73,9 +85,20 @@ def verify(folder: Path = SHIPPED) -> None:
 def _calibration(folder: Path) -> Mapping[str, object]:
     path = folder / "calibration.json"
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        found: object = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as problem:
         raise DamagedFile(f"{path} cannot be read: {problem}") from problem
+    if not isinstance(found, dict):
+        raise DamagedFile(f"{path} holds no calibration")
+    return cast("Mapping[str, object]", found)
+
+
+def _fitted(folder: Path, part: str, kind: Callable[..., T]) -> T:
+    """One part of the calibration."""
+    try:
+        return kind(**cast("Mapping[str, float]", _calibration(folder).get(part)))
+    except TypeError as problem:  # missing, or with other names than it should have
+        raise DamagedFile(f"{folder / 'calibration.json'} has no {part} that fit this version") from problem
 
 
 class Evaluator:
@@ -91,12 +114,12 @@ class Evaluator:
     @cached_property
     def weights(self) -> Weights:
         """What rankings and probabilities are made of."""
-        return Weights(**cast("Mapping[str, float]", _calibration(self._folder)["weights"]))
+        return _fitted(self._folder, "weights", Weights)
 
     @cached_property
     def scoring(self) -> AnswerWeights:
         """What an answer's score and confidence are made of."""
-        return AnswerWeights(**cast("Mapping[str, float]", _calibration(self._folder)["answers"]))
+        return _fitted(self._folder, "answers", AnswerWeights)
 
     @property
     def plan(self) -> Plan:

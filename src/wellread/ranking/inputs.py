@@ -39,8 +39,9 @@ class Limits:
 
     question: int = 64
     title: int = 24
+    alone: int = 208  # a passage by itself
     known: int = 160  # each passage before the last
-    judged: int = 208  # the last passage
+    judged: int = 208  # the last of several passages
     total: int = 512
 
 
@@ -76,8 +77,8 @@ def build_row(question: Ids, chain: Sequence[Tokens], limits: Limits) -> Row:
     at = len(head) + 2
     placed: list[Placed] = []
     for rank, passage in enumerate(chain):
-        last = rank == len(chain) - 1
-        allowed = min(limits.judged if last else limits.known, (limits.total - at) // (len(chain) - rank))
+        wanted = limits.known if rank < len(chain) - 1 else limits.judged if rank else limits.alone
+        allowed = min(wanted, (limits.total - at) // (len(chain) - rank))
         title = passage.title[: min(limits.title, max(allowed - 2, 0))]
         room = max(allowed - len(title) - 2, 0)
         window = best_window(head, passage.text, room)

@@ -1,13 +1,15 @@
 """The evaluator's model at work: questions and chains of passages in, verdicts out.
 
-Rows are built as in training (`inputs`), batched by length and run on onnxruntime in the calling thread. The
-tokenizer is the embedder's: both models grew from MiniLM.
+Rows are built as in training (`inputs`), batched by length and run on onnxruntime, each batch on a thread of its
+own: several small batches side by side are a third faster than one large one shared by the threads. The tokenizer
+is the embedder's: both models grew from MiniLM.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -16,6 +18,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from wellread.embedding.processors import available_processors
+from wellread.embedding.texts import clean
 from wellread.errors import DamagedFile, EmbedderError
 from wellread.ranking.inputs import Limits, Row, Tokens, batch_by_length, build_row, pad_rows
 from wellread.ranking.paths import Verdict
@@ -29,7 +33,8 @@ if TYPE_CHECKING:
 LONGEST_ANSWER = 24  # tokens
 MAX_TOKENS = 1024  # of a passage's text; the windows of a row are much shorter
 _MAX_CHARACTERS = 16_000
-_BATCH_TOKENS = 4096
+_BATCH_TOKENS = 512  # more does not fit a processor's caches
+_ROWS_AT_ONCE = 4  # of a matrix, in onnxruntime: rows left over are rounded otherwise, and a verdict would depend on its batch
 _IMPOSSIBLE = -1e4
 
 Chain = tuple[Passage, ...]
@@ -49,7 +54,8 @@ class Judge:
     """Open files of the evaluator. Loaded at the first use; may be called from several threads."""
 
     def __init__(self, model: Path, tokenizer: Path, threads: int = 0, limits: Limits | None = None) -> None:
-        self._model_file, self._tokenizer_file, self._threads = model, tokenizer, threads
+        self._model_file, self._tokenizer_file = model, tokenizer
+        self._threads = threads or available_processors()
         self._limits = limits or Limits()
         self._opened: tuple[Session, Tokenizer] | None = None
         self._lock = threading.Lock()
@@ -60,22 +66,32 @@ class Judge:
         if not chains:
             return []
         session, tokenizer = self._open()
-        asked = np.array(tokenizer.encode(question[:_MAX_CHARACTERS], add_special_tokens=False).ids, np.int32)
+        asked = np.array(tokenizer.encode(clean(question, _MAX_CHARACTERS), add_special_tokens=False).ids, np.int32)
         rows = [
             build_row(asked, [self._read(passage.title, passage.text).tokens for passage in chain], self._limits)
             for chain in chains
         ]
         found = [Verdict(-12.0, (12.0, 0.0, 0.0, 0.0))] * len(rows)
-        for members in batch_by_length([len(row.ids) for row in rows], _BATCH_TOKENS):
-            if stop is not None and stop.is_set():
-                break
-            batch = [rows[index] for index in members]
-            for index, verdict in zip(members, self._run(session, batch, [chains[i] for i in members]), strict=True):
-                found[index] = verdict
+
+        def run(members: Sequence[int]) -> None:
+            if stop is None or not stop.is_set():
+                verdicts = self._run(session, [rows[i] for i in members], [chains[i] for i in members])
+                for index, verdict in zip(members, verdicts, strict=True):
+                    found[index] = verdict
+
+        # The longest first, so that the threads end together.
+        batches = batch_by_length([len(row.ids) for row in rows], _BATCH_TOKENS)[::-1]
+        if self._threads == 1 or len(batches) == 1:
+            for members in batches:
+                run(members)
+        else:
+            with ThreadPoolExecutor(self._threads, thread_name_prefix="wellread-evaluator") as pool:
+                list(pool.map(run, batches))
         return found
 
     def _run(self, session: Session, rows: Sequence[Row], chains: Sequence[Chain]) -> list[Verdict]:
-        ids, types, mask = pad_rows(rows)
+        longest = max(len(row.ids) for row in rows)
+        ids, types, mask = pad_rows(rows, longest + -longest % _ROWS_AT_ONCE)
         try:
             relevance, kinds, starts, ends = session.run(
                 ["relevance", "kinds", "starts", "ends"], {"input_ids": ids, "token_type_ids": types, "attention_mask": mask}
@@ -113,7 +129,8 @@ class Judge:
 
     def _read_now(self, title: str, text: str) -> _Read:
         _, tokenizer = self._open()
-        heading, body = tokenizer.encode_batch([title[:_MAX_CHARACTERS], text[:_MAX_CHARACTERS]], add_special_tokens=False)
+        told = [clean(title, _MAX_CHARACTERS), clean(text, _MAX_CHARACTERS)]
+        heading, body = tokenizer.encode_batch(told, add_special_tokens=False)
         tokens = Tokens(np.array(heading.ids[:MAX_TOKENS], np.int32), np.array(body.ids[:MAX_TOKENS], np.int32))
         return _Read(tokens, tuple(heading.offsets[:MAX_TOKENS]), tuple(body.offsets[:MAX_TOKENS]))
 
@@ -122,7 +139,7 @@ class Judge:
             if self._opened is None:
                 from wellread.embedding.session import open_session
 
-                self._opened = open_session(self._model_file, self._threads, fused=True), self._open_tokenizer()
+                self._opened = open_session(self._model_file, 1, fused=True), self._open_tokenizer()
             return self._opened
 
     def _open_tokenizer(self) -> Tokenizer:

@@ -95,13 +95,14 @@ Search: TypeAlias = "Generator[Score[K] | Collect[K], Sequence[Verdict] | Sequen
 PLANS: Mapping[str, Plan] = {
     "low": Plan(singles=0),
     "normal": Plan(singles=20, firsts=2, seconds=12, reads=2),
-    "high": Plan(singles=50, firsts=5, seconds=28, thirds=3, third_width=16, reads=6),
+    "high": Plan(singles=40, firsts=3, seconds=20, thirds=2, third_width=12, reads=3),
 }
 
 
 def search_paths(ranked: Sequence[K], plan: Plan, weights: Weights) -> Search[K]:
     """Search from the first list `ranked`; returns what it `Found`."""
     verdicts: dict[tuple[K, ...], Verdict] = {}
+    ranked = tuple(dict.fromkeys(ranked))  # a source may name a passage twice
     yield from _judge([(key,) for key in ranked[: plan.singles]], verdicts)
     if plan.firsts:
         firsts = [(key,) for key, _ in rank_passages(ranked, verdicts, weights)[: plan.firsts]]

@@ -82,12 +82,16 @@ def decode_error(data: Json) -> Exception:
 
 
 def _encode_hits(found: Sequence[Hit]) -> Json:
-    failures = found.failures if isinstance(found, Hits) else ()
-    return {"hits": [encode(hit) for hit in found], **({"failures": list(failures)} if failures else {})}
+    written: Json = {"hits": [encode(hit) for hit in found]}
+    if isinstance(found, Hits) and found.failures:
+        written["failures"] = list(found.failures)
+    if isinstance(found, Hits) and found.pairs:
+        written["pairs"] = found.pairs
+    return written
 
 
 def _decode_hits(data: Json) -> Sequence[Hit]:
-    return Hits.with_failures((decode(Hit, hit) for hit in data["hits"]), data.get("failures", ()))
+    return Hits.with_failures((decode(Hit, hit) for hit in data["hits"]), data.get("failures", ()), data.get("pairs", 0))
 
 
 def _encode_vectors(vectors: NDArray[np.float32]) -> Json:

@@ -15,9 +15,10 @@ from pathlib import Path
 
 from wellread.errors import ReadError, SourceError, UsageError
 from wellread.parameters import fill, param
-from wellread.protocols import Kit
+from wellread.protocols import Kit, Source
 from wellread.sources.memory import Memory, few
 from wellread.sources.pieces import passages
+from wellread.sources.two_steps import TwoSteps
 from wellread.types import Hit, Hits, Passage, Query, Spec
 
 _SUFFIXES = "txt text md markdown rst org adoc html htm xhtml pdf docx epub csv tsv json log tex"
@@ -31,15 +32,21 @@ class Options:
     meaning: bool = param(True, "search by meaning too, not by words alone")
     max_files: int = param(2000, "files read at most")
     max_megabytes: float = param(50.0, "larger files are left out")
+    hops: int = param(1, "2: also follow what the first passages lead to")
+
+    def __post_init__(self) -> None:
+        if self.hops not in (1, 2):
+            raise ValueError("hops must be 1 or 2")
 
 
-def from_spec(spec: Spec, kit: Kit) -> Files:
+def from_spec(spec: Spec, kit: Kit) -> Source:
     """A folder of documents, searched in memory."""
     options = fill(Options, spec.options, "source files")
     path = Path(spec.argument).expanduser()
     if not spec.argument or not path.exists():
         raise UsageError(f"files needs a folder or a file that is there: files:PATH ({spec.argument or 'none given'})")
-    return Files(f"files:{spec.argument}", path, options, kit)
+    files = Files(f"files:{spec.argument}", path, options, kit)
+    return TwoSteps(files, kit) if options.hops > 1 else files
 
 
 class Files:

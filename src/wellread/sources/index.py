@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Literal
 
 from wellread.errors import DamagedFile, IndexFault, SourceError, UsageError
 from wellread.parameters import fill, param
-from wellread.protocols import Embedder, Kit
-from wellread.types import Hit, Query, Spec
+from wellread.protocols import Embedder, Kit, Reranker
+from wellread.types import PAIRS, Hit, Hits, Passage, Query, Spec
 
 if TYPE_CHECKING:
     from wellread.index.search import LocalIndex, SearchOptions
@@ -33,7 +33,7 @@ class Options:
     words: bool = param(True, "search by words")
     meaning: bool = param(True, "search by meaning")
     fusion: Literal["scores", "ranks"] = param("scores", "words and meaning are put together by scores or by ranks (RRF)")
-    hops: int = param(1, "2: also follow the cross-references of the first passages found")
+    hops: int = param(1, "2: also follow what the first passages lead to")
     rerank: bool = param(False, "let the reranker order the passages and add related ones")
     top_k_nodes: int = param(10, "passages the reranker keeps")
     top_k_related_documents: int = param(1, "best documents whose other passages are read too")
@@ -41,9 +41,11 @@ class Options:
     embedder: str | None = param(None, "the embedder the index was built with, when it is not the default one")
 
     def __post_init__(self) -> None:
-        for name in ("similarity_search_top_k_nodes", "similarity_search_rescore_multiplier", "hops", "top_k_nodes"):
+        for name in ("similarity_search_top_k_nodes", "similarity_search_rescore_multiplier", "top_k_nodes"):
             if not 1 <= getattr(self, name) <= 100_000:
                 raise ValueError(f"{name} must be between 1 and 100000")
+        if self.hops not in (1, 2):
+            raise ValueError("hops must be 1 or 2")
         if min(self.top_k_related_documents, self.top_k_related_nodes) < 0:
             raise ValueError("top_k_related_documents and top_k_related_nodes cannot be negative")
         if not (self.words or self.meaning):
@@ -111,6 +113,10 @@ class IndexSource:
 
     async def _search(self, query: Query) -> Sequence[Hit]:
         o, index = self._options, self.index
+        if o.hops > 1 and self._kit.answer_reader() is not None:
+            from wellread.sources.two_steps import TwoSteps
+
+            return await TwoSteps(self.tuned(hops=1, rerank=False), self._kit).search(query)
         embedder = self._embedder() if o.meaning else None
         reranker = self._kit.reranker() if o.rerank else None
         limit = max(query.limit, o.similarity_search_top_k_nodes) if reranker else query.limit
@@ -126,7 +132,9 @@ class IndexSource:
         from wellread.index.related import Closer, read_closer
 
         how = Closer(o.top_k_nodes, o.top_k_related_documents, o.top_k_related_nodes)
-        return (await read_closer(index, query.text, hits, reranker, how))[: query.limit + o.top_k_related_nodes]
+        counted = _Bounded(reranker, PAIRS[self._kit.effort])
+        closer = await read_closer(index, query.text, hits, counted, how)
+        return Hits.with_failures(closer[: query.limit + o.top_k_related_nodes], (), counted.pairs)
 
     def _embedder(self) -> Embedder:
         """The usual embedder when the index was built with it, else the one that the index remembers.
@@ -152,8 +160,24 @@ class IndexSource:
             fusion=o.fusion,
         )
 
-    def _named(self, hits: Sequence[Hit]) -> list[Hit]:
-        return [replace(hit, source=self._name) for hit in hits]
+    def _named(self, hits: Sequence[Hit]) -> Sequence[Hit]:
+        named = [replace(hit, source=self._name) for hit in hits]
+        return Hits.with_failures(named, hits.failures, hits.pairs) if isinstance(hits, Hits) else named
+
+
+class _Bounded:
+    """A reranker that reads no more pairs than the effort allows; what it does not read keeps its order behind the rest."""
+
+    def __init__(self, inner: Reranker, most: int) -> None:
+        self._inner, self._left, self.pairs = inner, most, 0
+
+    async def rerank(self, question: str, passages: Sequence[Passage]) -> Sequence[float]:
+        read = passages[: self._left]
+        scores = list(await self._inner.rerank(question, read)) if read else []
+        self._left -= len(read)
+        self.pairs += len(read)
+        floor = min(scores, default=0.0)
+        return [*scores, *(floor - 1 - rank for rank in range(len(passages) - len(read)))]
 
 
 def from_spec(spec: Spec, kit: Kit) -> IndexSource:

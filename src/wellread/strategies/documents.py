@@ -86,11 +86,12 @@ async def _extended(run: Run, question: str, library: Library, document: Documen
 
 async def _best(run: Run, question: str, passages: list[Passage], keep: int, *, ordered: bool = False) -> list[int]:
     """The places of the best passages, best first, reported."""
-    by, scores = await relevance.rerank(run, question, passages, ordered=ordered)
-    places = relevance.best(scores, keep)
+    found = await relevance.rerank(run, question, passages, ordered=ordered)
+    places = relevance.best(found.scores, keep)
     if passages:
         ids = tuple(passages[index].id for index in places)
-        run.emit(Ranked(by, ids, tuple(round(scores[index], 4) for index in places), len(passages) - len(places)))
+        scores = tuple(round(found.scores[index], 4) for index in places)
+        run.emit(Ranked(found.by, ids, scores, len(passages) - len(places), found.pairs))
     return places
 
 

@@ -30,7 +30,7 @@ from wellread.strategies import calls, context, lookup, relevance
 from wellread.strategies.compose import Brief, compose
 from wellread.strategies.followup import stand_alone
 from wellread.strategies.roles import Roles
-from wellread.types import Hit
+from wellread.types import Hit, Passage
 
 _SCHEMA = {
     "type": "object",
@@ -46,6 +46,7 @@ class FanoutParams(Roles):
     temperature: float = param(0.5, "how freely queries, the hypothetical answer and the answer are written, 0 to 2")
     top_k: int = param(5, "results the answer is written from")
     min_score: float | None = param(None, "results less similar to the hypothetical answer are left out")
+    rerank: Literal["none", "evaluator"] = param("none", "evaluator: the small local model reads the results and orders them")
     detail: Literal["brief", "full"] = param("full", "how much the answer says")
     max_queries: int = param(40, "at most so many queries, whatever the model thinks of")
     results_per_query: int = param(50, "results asked for with each query")
@@ -151,13 +152,21 @@ class Fanout:
         by, scores = await relevance.by_meaning(run, haul.hypothesis, [embedding_text(hit) for hit in hits], kind="passage")
         order = sorted(range(len(hits)), key=lambda index: -scores[index])
         least = self.params.min_score
-        kept = [index for index in order if least is None or scores[index] >= least][: self.params.top_k]
+        close = [index for index in order if least is None or scores[index] >= least]
+        by, pairs = f"{by}, against the hypothetical answer", 0
+        if self.params.rerank == "evaluator" and close:
+            # What the question itself says comes after what a likely answer looks like.
+            read = await relevance.rerank(run, haul.question, [_excerpt(hits[index]) for index in close], ordered=True)
+            by, pairs, scores = read.by, read.pairs, dict(zip(close, read.scores, strict=True))
+            close = sorted(close, key=lambda index: -scores[index])
+        kept = close[: self.params.top_k]
         haul.best = [hits[index] for index in kept]
         return Ranked(
-            f"{by}, against the hypothetical answer",
+            by,
             tuple(hit.id for hit in haul.best),
             tuple(round(scores[index], 4) for index in kept),
             len(hits) - len(kept),
+            pairs,
         )
 
     def _by_words(self, haul: _Haul) -> list[Hit]:
@@ -183,7 +192,7 @@ class Fanout:
 
     def _material(self, run: Run, hit: Hit) -> str:
         """Title, description and address: what the answer is written from."""
-        passage = lookup.excerpt(hit, lookup.description(hit) or plain(hit.title))
+        passage = _excerpt(hit)
         number = run.number(passage)
         rows = [f"Title: {plain(hit.title)}", f"Description: {passage.text}"]
         rows += [f"Published: {hit.published}"] if hit.published else []
@@ -192,6 +201,11 @@ class Fanout:
 
     def _manner(self, run: Run) -> dict[str, Any]:
         return {"model": self.params.writer(run), "temperature": self.params.temperature}
+
+
+def _excerpt(hit: Hit) -> Passage:
+    """What the answer may be written from and cites: the description, or the title where there is none."""
+    return lookup.excerpt(hit, lookup.description(hit) or plain(hit.title))
 
 
 def embedding_text(hit: Hit) -> str:

@@ -49,6 +49,7 @@ class IterativeParams(Roles):
     protocol: Literal["auto", "text", "tools"] = param("auto", "how the model asks for searches; auto: tools where it has them")
     max_searches: int = param(5, "searches the model may ask for")
     results_per_search: int = param(3, "pages shown for each search")
+    rerank: Literal["none", "evaluator"] = param("none", "evaluator: the small local model reads the results and orders them")
     max_page_tokens: int | None = param(5000, "each page is cut to this; none keeps it whole")
     max_tokens: int = param(1000, "tokens the model may generate while it searches, all steps together")
     answer_tokens: int = param(1000, "tokens for the answer")
@@ -101,7 +102,9 @@ class Iterative:
         return Retrieval(tuple(study.hits), passages, tuple(study.queries), study.information or "", study.transcript)
 
     def _study(self, run: Run) -> Study:
-        return Study(run.question, self.params.max_searches, self.params.results_per_search, self.params.max_page_tokens)
+        params = self.params
+        reread = params.rerank == "evaluator"
+        return Study(run.question, params.max_searches, params.results_per_search, params.max_page_tokens, reread)
 
     def _brief(self, run: Run, study: Study) -> Brief:
         params = self.params

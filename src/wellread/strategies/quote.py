@@ -1,5 +1,13 @@
 """quote: answers without a language model, in the sources' own words.
 
+With the evaluator (effort normal and high):
+
+    search the question; the small model judges what was found, follows what the best passages lead to, and reads the answer
+    of a two-part question do this for the first part, then for the second with the first one's answer put in
+    say the short answer and quote the sentences that carry it, or say that nothing answers
+
+By words and meaning alone (effort low):
+
     search the question (of a two-part question, its first part)
     take apart what was found into sentences; the one that covers the question best is the first
     if something of the question is still open, follow one cross-reference from there:
@@ -11,29 +19,27 @@ It follows no published recipe: it is what makes the first minute work offline a
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from wellread.events import AnswerDelta, Answered, Decided, Event, Ranked
 from wellread.parameters import param
 from wellread.run import Run
-from wellread.strategies import evidence
+from wellread.strategies import evidence, wording
 from wellread.strategies.evidence import Asked, Candidate
-from wellread.types import Effort, Passage
+from wellread.strategies.wording import Scored
+from wellread.types import Answer, Passage
 
 if TYPE_CHECKING:
-    from wellread.strategies.trail import Tracker
+    from wellread.ranking.evaluator import Tracker
+    from wellread.strategies.trail import Reached
 
 _PARTS = re.compile(
     r",?\s+and\s+(?=(?:(?:in|on|at|for|by|of) )?(?:who|whom|whose|what|when|where|which|how|why)\b)", re.IGNORECASE
 )
 _CHOICE = re.compile(r"\bor\b", re.IGNORECASE)
-# Sentences compared by meaning, by effort: the rest have too few words in common. Each costs about 20 ms.
-_EMBEDDED: Mapping[Effort, int] = {"low": 4, "normal": 10, "high": 20}
-_BEHIND = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +54,6 @@ class QuoteParams:
     def __post_init__(self) -> None:
         if self.results < 1 or self.max_sentences < 1:
             raise ValueError("results and max_sentences must be at least 1")
-
-
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """A candidate with how well it fits."""
-
-    candidate: Candidate
-    score: float
-    confidence: float = 0.0
 
 
 class Quote:
@@ -74,35 +71,45 @@ class Quote:
         if tracker is None:
             steps = self._by_words(run)
         else:
-            from wellread.strategies.trail import Tracker
+            from wellread.ranking.evaluator import Tracker
 
             steps = self._by_reading(run, tracker) if isinstance(tracker, Tracker) else self._by_words(run)
         async for event in steps:
             yield event
 
     async def _by_reading(self, run: Run, tracker: Tracker) -> AsyncIterator[Event]:
-        """Search, follow paths, read the answer, quote what carries it."""
+        """Search, follow paths, read the answer, quote what carries it; of a two-part question first the one, then the other."""
         from wellread.strategies import trail
 
-        found = await self._search(run, run.question, tracker.plan.singles)
-        if not found:
-            yield Answered(run.answer("", outcome="unsure", reason="nothing was found"))
-            return
-        path = await trail.follow(run, tracker, found)
-        kept = path.passages[: self.params.results]
-        yield Ranked(
-            "evaluator", tuple(p.id for p, _ in kept), tuple(round(s, 4) for _, s in kept), len(path.passages) - len(kept)
-        )
-        best = path.answers[0] if path.answers else None
-        if best is None or best.confidence < self.params.min_confidence:
-            sure = f", {best.confidence:.0%} sure" if best else ""
-            why = f"nothing found answers the question (best match: {kept[0][0].title}{sure})"
-            yield Answered(run.answer("", outcome="unsure", reason=why, confidence=best.confidence if best else 0.0))
-            return
-        yield Decided(f"answer: {best.text}", " → ".join(passage.title for passage in best.chain))
-        text = _quoted(run, trail.carrying(run, best)[: self.params.max_sentences])
-        yield AnswerDelta(text)
-        yield Answered(run.answer(text, short=best.text, confidence=best.confidence))
+        parts = _PARTS.split(run.question, maxsplit=1)
+        plan, slack = (tracker.plan, trail.WHOLE) if len(parts) == 1 else (trail.shared(tracker.plan), trail.PART)
+        reached: list[trail.Reached] = []
+        for part in parts:
+            question = trail.resolved(part, reached[0].text) if reached else part
+            found = await self._search(run, question, plan.singles)
+            if not found:
+                break
+            one = await trail.reach(run, tracker, question, found, plan, slack=slack)
+            yield one.ranked(self.params.results)
+            reached.append(one)
+            if one.confidence < self.params.min_confidence:
+                break
+        yield Answered(self._reached(run, reached, whole=len(reached) == len(parts)))
+
+    def _reached(self, run: Run, reached: Sequence[Reached], *, whole: bool) -> Answer:
+        """The answer from what reading has reached: its parts, or why there is none."""
+        if not reached:
+            return run.answer("", outcome="unsure", reason="nothing was found")
+        sure = min(one.confidence for one in reached)
+        if sure < self.params.min_confidence or not whole:
+            why = f"nothing found answers the question (best match: {reached[-1].nearest}, {sure:.0%} sure)"
+            return run.answer("", outcome="unsure", reason=why, confidence=sure)
+        sentences = [one for part in reached for one in part.sentences[: self.params.max_sentences]]
+        text = _quoted(run, list({(one.passage.id, one.start): one for one in sentences}.values()))
+        run.emit(Decided(f"answer: {'; '.join(one.text or 'see the quotes' for one in reached)}", _way(reached)))
+        run.emit(AnswerDelta(text))
+        short = "; ".join(one.text for one in reached) if all(one.text for one in reached) else None
+        return run.answer(text, short=short, confidence=sure)
 
     async def _by_words(self, run: Run) -> AsyncIterator[Event]:
         """Search, choose, follow a cross-reference, quote."""
@@ -112,7 +119,7 @@ class Quote:
             yield Answered(run.answer("", outcome="unsure", reason="nothing was found"))
             return
         question = evidence.asked(parts[0], found)
-        ranked = await self._rank(run, question, evidence.candidates(found))
+        ranked = await wording.rank(run, question, evidence.candidates(found))
         yield _ranking(ranked)
         best = ranked[0]
         if best.confidence < self.params.min_confidence:
@@ -132,22 +139,6 @@ class Quote:
     async def _search(self, run: Run, text: str, limit: int = 0) -> list[Passage]:
         hits = await run.search(text, limit=max(limit, self.params.results))
         return [Passage.of(hit) for hit in hits if (hit.text or hit.snippet).strip()]
-
-    async def _rank(self, run: Run, question: Asked, sentences: Sequence[Candidate]) -> list[Scored]:
-        """The sentences by words; the best of them again by words and meaning, best first."""
-        most = _EMBEDDED[run.kit.effort]
-        words = sorted(((_by_words(question, one), one) for one in sentences), key=lambda pair: -pair[0])[:most]
-        if run.kit.effort == "low":  # so far behind in words, meaning hardly ever makes up for it
-            words = [pair for pair in words if pair[0] > words[0][0] - _BEHIND]
-        embedder = run.kit.embedder()
-        asked = await run.timed(embedder.embed([question.text], kind="query"))
-        texts = [f"{evidence.bare_title(one.passage.title)}: {one.text}" for _, one in words]
-        meanings = (await run.timed(embedder.embed(texts, kind="passage"))) @ asked[0]
-        scored = [
-            Scored(one, score + 2 * float(meaning), _confidence(question, one, float(meaning)))
-            for (score, one), meaning in zip(words, meanings, strict=True)
-        ]
-        return sorted(scored, key=lambda one: -one.score)
 
     async def _follow(self, run: Run, first: Candidate, found: Sequence[Passage], parts: Sequence[str]) -> list[Candidate]:
         """The sentence that answers what the first leaves open; none when nothing is open."""
@@ -170,10 +161,6 @@ class Quote:
         return [ranked[0][2]]
 
 
-def _by_words(question: Asked, one: Candidate) -> float:
-    return question.coverage(evidence.keys_of(one)) + 0.2 * evidence.holds_wanted(question, one) - 0.03 * one.rank
-
-
 def _second_step(question: Asked, first: Candidate, one: Candidate, open_before: float) -> tuple[float, float]:
     """How well a sentence continues the first: what it adds, and whether one leads to the other."""
     title, came_from = evidence.bare_title(one.passage.title).casefold(), evidence.bare_title(first.passage.title).casefold()
@@ -193,16 +180,13 @@ def _needed(parts: Sequence[str], gain: float, covered: float) -> bool:
     return len(parts) > 1 or _CHOICE.search(parts[0]) is not None or (covered < 0.8 and gain >= 0.05)
 
 
-def _confidence(question: Asked, one: Candidate, meaning: float) -> float:
-    """How sure it is that the sentence answers: a logistic fit on the shipped questions (docs/log.md)."""
-    covered = question.coverage(evidence.read(f"{one.passage.title}. {one.passage.text}").content)
-    logit = 3.1 * covered + 15.5 * meaning - 11.3
-    return 1 / (1 + math.exp(-logit))
-
-
 def _close_second(ranked: Sequence[Scored]) -> list[Candidate]:
     """A runner-up that fits nearly as well is quoted too."""
     return [one.candidate for one in ranked[1:2] if ranked[0].score - one.score < 0.15]
+
+
+def _way(reached: Sequence[Reached]) -> str:
+    return " → ".join(dict.fromkeys(passage.title for one in reached for passage in one.chain))
 
 
 def _quoted(run: Run, chosen: Sequence[Candidate]) -> str:

@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import log
 
 from wellread.errors import BudgetExhausted, WellreadError
@@ -16,9 +17,18 @@ from wellread.run import Run
 from wellread.types import Passage
 from wellread.words import fold, stem
 
-_READ = {"low": 16, "normal": 40, "high": 1000}  # passages that the re-ranker reads at most, by effort
+_READ = {"low": 0, "normal": 24, "high": 60}  # passages that the re-ranker reads of one list at most, by effort
 _WORD = re.compile(r"[^\W_]+")
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2,}")
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """One score for each passage, what gave them, and how many pairs the evaluator read for it."""
+
+    by: str
+    scores: list[float]
+    pairs: int = 0
 
 
 def content(text: str) -> set[str]:
@@ -58,35 +68,34 @@ async def by_meaning(run: Run, question: str, texts: Sequence[str], *, kind: str
     return "meaning", [float(score) for score in given @ asked[0]]
 
 
-async def rerank(run: Run, question: str, passages: Sequence[Passage], *, ordered: bool = False) -> tuple[str, list[float]]:
-    """One score for each passage, and what gave it: the re-ranker, else meaning, else words.
+async def rerank(run: Run, question: str, passages: Sequence[Passage], *, ordered: bool = False) -> Ranking:
+    """Scores from the re-ranker, else by meaning, else by words.
 
     Reading is slow. Of many passages only the likeliest are read, how many by the effort asked for: the
     first ones where they come `ordered` from an index, else those that share most words with the
-    question. The others keep their order behind these.
+    question. The others keep their order behind these. When the run has read all it may, meaning decides.
     """
-    most = _READ[run.kit.effort]
     texts = [f"{passage.title}. {passage.text}" for passage in passages]
-    if len(passages) <= most:
-        first = [0.0] * len(passages)
-    else:
-        first = [-index / len(passages) for index in range(len(passages))] if ordered else by_words(question, texts)
-    chosen = best(first, most)
-    by, read = await _read(run, question, [passages[index] for index in chosen], [texts[index] for index in chosen])
-    behind = min(read, default=0.0) - 2.0  # below everything that was read
+    most = min(_READ[run.kit.effort], run.pairs_left)
+    if most == 0:
+        return Ranking(*await by_meaning(run, question, texts))
+    first = [-index / len(passages) for index in range(len(passages))] if ordered else by_words(question, texts)
+    chosen = best(first, most)  # best first: the evaluator gives something on the order it finds
+    read = await _read(run, question, [passages[index] for index in chosen], [texts[index] for index in chosen])
+    behind = min(read.scores, default=0.0) - 2.0  # below everything that was read
     scores = [behind + score for score in first]
-    for index, score in zip(chosen, read, strict=True):
+    for index, score in zip(chosen, read.scores, strict=True):
         scores[index] = score
-    return by, scores
+    return Ranking(read.by, scores, read.pairs)
 
 
-async def _read(run: Run, question: str, passages: Sequence[Passage], texts: Sequence[str]) -> tuple[str, list[float]]:
+async def _read(run: Run, question: str, passages: Sequence[Passage], texts: Sequence[str]) -> Ranking:
     reranker = _reranker(run) if passages else None
     if reranker is None:
-        return await by_meaning(run, question, texts)
+        return Ranking(*await by_meaning(run, question, texts))
+    run.budget.pairs(len(passages))  # before reading: what runs at the same time must not spend the same pairs
     scores = await run.timed(reranker.rerank(question, passages))
-    run.budget.pairs(len(passages))
-    return "evaluator", [float(score) for score in scores]
+    return Ranking("evaluator", [float(score) for score in scores], len(passages))
 
 
 def _reranker(run: Run) -> Reranker | None:

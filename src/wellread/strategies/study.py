@@ -6,15 +6,16 @@ from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
 
 from wellread.citations import markers
-from wellread.events import Decided, Thought
+from wellread.events import Decided, Ranked, Thought
 from wellread.prompts.render import render
 from wellread.protocols import Model
 from wellread.run import Run
-from wellread.strategies import context, lookup, tags
+from wellread.strategies import context, lookup, relevance, tags
 from wellread.strategies.attribution import attributed
 from wellread.types import Hit, Passage
 
 _SPARE = 2  # hits beyond those shown, in case pages fail to load
+_READ = 12  # results that the evaluator chooses among
 _AROUND = 40  # tokens of tags and title around a page
 _NOTHING = "<search_results>\nNothing was found. Try other or fewer words.\n</search_results>"
 _AGAIN = "<search_results>\nYou have searched for exactly that before; its results are above. Use other words.\n</search_results>"
@@ -29,6 +30,7 @@ class Study:
     max_searches: int
     results: int
     page_tokens: int | None
+    reread: bool = False  # the evaluator chooses among more results than are shown
     information: str | None = None
     refused: bool = False
     hits: list[Hit] = field(default_factory=list[Hit])
@@ -82,7 +84,9 @@ class Study:
         return await run.gather(jobs) if len(jobs) > 1 else [await job for job in jobs]
 
     async def _search(self, run: Run, query: str) -> list[Passage]:
-        found = await run.search(query, limit=self.results + _SPARE)
+        found = await run.search(query, limit=max(self.results + _SPARE, _READ if self.reread else 0))
+        if self.reread and found:
+            found = await _reread(run, query, found)
         self.hits.extend(found[: self.results])
         return await lookup.passages(run, found, self.results)
 
@@ -111,6 +115,15 @@ class Study:
                 return [cited]
             run.emit(Decided("answer from the passages", "the notes on them name none"))
         return [context.numbered(run, number, passage) for number, passage in run.passages.items()]
+
+
+async def _reread(run: Run, query: str, found: Sequence[Hit]) -> list[Hit]:
+    """The results in the order the evaluator gives them."""
+    ranking = await relevance.rerank(run, query, [Passage.of(hit) for hit in found], ordered=True)
+    places = relevance.best(ranking.scores, len(found))
+    scores = tuple(round(ranking.scores[place], 4) for place in places)
+    run.emit(Ranked(ranking.by, tuple(found[place].id for place in places), scores, 0, ranking.pairs))
+    return [found[place] for place in places]
 
 
 async def _nothing_new() -> None:

@@ -1,61 +1,157 @@
-"""quote with the evaluator: follow the question through passages, read the answer, quote what carries it."""
+"""quote with the evaluator: follow the question through passages, read the answer, quote what carries it.
+
+Two readers look at every question: the evaluator, which follows paths and reads a short answer, and the ranking of
+sentences by words and meaning. Each is often right where the other is not, so both say how sure they are, and the
+confidence in the whole is fitted to the two (docs/log/evaluator.md).
+"""
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from dataclasses import dataclass, replace
 
+from wellread.events import Ranked
 from wellread.ranking.answers import Best
-from wellread.ranking.evaluator import Candidates, Trail
+from wellread.ranking.evaluator import Tracker, Trail
 from wellread.ranking.judge import Chain
 from wellread.ranking.paths import Plan
 from wellread.run import Run
 from wellread.sentences import sentences
-from wellread.strategies import evidence
+from wellread.sources.two_steps import AFTER, mentioned, second_query
+from wellread.strategies import evidence, wording
 from wellread.strategies.evidence import Candidate
 from wellread.types import Passage
 from wellread.words import read
 
-_LEAD = 300  # characters of a passage that join the question when what follows it is looked for
-_AFTER = 12  # passages looked at after each chain
+# How sure the whole is, from the log-odds of the two readers; fitted on questions set aside.
+_READER, _WORDING, _BIAS = 0.756, 0.288, 0.364
+_AGREED = 0.95  # from here on the sentence that fits best decides between answers that are nearly as good
+_TOLD = 0.3  # how sure the evaluator must be for its short answer to be told
+WHOLE, PART = 2.0, 9.0  # see `reach`
+_LISTED, _REACHED = 8, 4  # passages found first, and by the evaluator, whose sentences are ranked by words and meaning
+_BACK = re.compile(
+    r"\b(?:(?:that|this|the same) (?:country|city|town|person|planet|man|woman|place|river|island|state|one)"
+    r"|it|he|him|she|they|them|(?P<place>there))\b(?!['’])|\b(?P<own>its|his|her|their|that country['’]s|that person['’]s)\b",
+    re.IGNORECASE,
+)
 
 
-@runtime_checkable
-class Tracker(Protocol):
-    """An evaluator that searches along paths."""
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """What was found for one question: a short answer (or none worth telling), the sentences, and how sure that is."""
+
+    text: str
+    chain: Chain
+    sentences: tuple[Candidate, ...]
+    confidence: float
+    trail: Trail
 
     @property
-    def plan(self) -> Plan: ...
-    async def trail(self, question: str, ranked: Sequence[Passage], candidates: Candidates) -> Trail: ...
+    def nearest(self) -> str:
+        """The title of the passage that comes closest."""
+        return self.trail.passages[0][0].title
+
+    def ranked(self, most: int) -> Ranked:
+        """The event that tells what the evaluator made of the passages."""
+        kept = self.trail.passages[:most]
+        scores = tuple(round(score, 4) for _, score in kept)
+        return Ranked("evaluator", tuple(p.id for p, _ in kept), scores, len(self.trail.passages) - len(kept), self.trail.pairs)
 
 
-async def follow(run: Run, tracker: Tracker, found: Sequence[Passage]) -> Trail:
+async def reach(
+    run: Run, tracker: Tracker, question: str, found: Sequence[Passage], plan: Plan, *, slack: float = WHOLE
+) -> Reached:
+    """Follow, read, and look at the sentences themselves.
+
+    `slack` says how far behind in score an answer may be that the best-fitting sentence holds: little for a whole question,
+    which may need two steps, more for a part of one.
+    """
+    trail = await _follow(run, tracker, question, found, plan)
+    near = {p.id: p for p in (*found[:_LISTED], *(passage for passage, _ in trail.passages[:_REACHED]))}
+    asked = evidence.asked(question, list(near.values()))
+    worded = await wording.rank(run, asked, evidence.candidates(list(near.values())))
+    fitting = worded[0].candidate
+    best = _agreeing(trail.answers, fitting, slack if worded[0].confidence >= _AGREED else 0.0)
+    sure = joint(best.confidence if best else 0.0, worded[0].confidence)
+    if best is None or best.confidence < _TOLD:
+        return Reached("", (fitting.passage,), (fitting,), sure, trail)
+    return Reached(best.text, best.chain, tuple(_joined(carrying(asked, best), best, fitting)), sure, trail)
+
+
+def _joined(carried: list[Candidate], best: Best[Passage], fitting: Candidate) -> list[Candidate]:
+    """The sentences with the one that fits best: in the place of another of its passage if it holds the answer too."""
+    if any((one.passage.id, one.start) == (fitting.passage.id, fitting.start) for one in carried):
+        return carried
+    holds = best.text.casefold() in fitting.text.casefold()
+    same = [place for place, one in enumerate(carried) if one.passage.id == fitting.passage.id]
+    if holds and same:
+        return [*carried[: same[0]], fitting, *carried[same[0] + 1 :]]
+    return [*carried, fitting]
+
+
+def _agreeing(answers: Sequence[Best[Passage]], fitting: Candidate, slack: float) -> Best[Passage] | None:
+    """The best answer, or one little behind it that stands in the sentence that fits best."""
+    if not answers:
+        return None
+    said = f"{fitting.passage.title} {fitting.text}".casefold()
+    near = [one for one in answers if one.kind == "span" and one.score >= answers[0].score - slack]
+    return next((one for one in near if one.text.casefold() in said), answers[0])
+
+
+def joint(reader: float, words: float) -> float:
+    """How sure the two readers are together."""
+    return 1 / (1 + math.exp(-(_READER * _log_odds(reader) + _WORDING * _log_odds(words) + _BIAS)))
+
+
+def _log_odds(probability: float) -> float:
+    bounded = min(max(probability, 1e-4), 1 - 1e-4)
+    return math.log(bounded / (1 - bounded))
+
+
+def shared(plan: Plan) -> Plan:
+    """Half of a plan, for each part of a two-part question."""
+    return replace(
+        plan,
+        singles=plan.singles * 2 // 3,
+        firsts=max(1, plan.firsts // 2),
+        seconds=plan.seconds * 3 // 4,
+        thirds=0,
+        third_width=0,
+    )
+
+
+def resolved(part: str, answer: str) -> str:
+    """The second part of a question with the first one's answer in the place of "it" or "that country"."""
+    if not answer:
+        return part
+    found = _BACK.search(part)
+    if found is None:
+        return f"{part} ({answer})"
+    put = f"{answer}'s" if found["own"] else f"in {answer}" if found["place"] else answer
+    return part[: found.start()] + put + part[found.end() :]
+
+
+async def _follow(run: Run, tracker: Tracker, question: str, found: Sequence[Passage], plan: Plan) -> Trail:
     """Search along paths from what was found; the pairs that were read show in the usage."""
 
     async def after(chain: Chain) -> list[list[Passage]]:
         last = chain[-1]
         references = await evidence.linked(run, last)
-        hits = await run.search(f"{run.question} {last.title} {last.text[:_LEAD]}", limit=_AFTER)
-        return [_mentioned(references, last), [Passage.of(hit) for hit in hits if (hit.text or hit.snippet).strip()]]
+        hits = await run.search(second_query(question, last), limit=AFTER)
+        return [mentioned(references, last), [Passage.of(hit) for hit in hits if (hit.text or hit.snippet).strip()]]
 
     async def candidates(chains: Sequence[Chain]) -> list[list[list[Passage]]]:
         return await run.gather([after(chain) for chain in chains])
 
-    trail = await run.timed(tracker.trail(run.question, found, candidates))
+    trail = await run.timed(tracker.trail(question, found, candidates, plan))
     run.budget.pairs(trail.pairs)
     return trail
 
 
-def _mentioned(references: Sequence[Passage], passage: Passage) -> list[Passage]:
-    """References in the order in which the passage names them."""
-    text = passage.text.casefold()
-    places = {one.title: text.find(evidence.bare_title(one.title).casefold()) for one in references}
-    return sorted(references, key=lambda one: (places[one.title] < 0, places[one.title]))
-
-
-def carrying(run: Run, best: Best[Passage]) -> list[Candidate]:
+def carrying(question: evidence.Asked, best: Best[Passage]) -> list[Candidate]:
     """The sentences that carry an answer: the one it stands in, and one of each passage that led there."""
-    question = evidence.asked(run.question, best.chain)
     chosen: list[Candidate] = []
     for place, passage in enumerate(best.chain):
         every = evidence.candidates([passage])

@@ -1,0 +1,54 @@
+"""Sentences ranked by how well they fit a question in words and in meaning, and how sure the best one is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from wellread.run import Run
+from wellread.strategies import evidence
+from wellread.strategies.evidence import Asked, Candidate
+from wellread.types import Effort
+
+# Sentences compared by meaning, by effort: the rest have too few words in common. Each costs about 20 ms.
+_EMBEDDED: Mapping[Effort, int] = {"low": 4, "normal": 10, "high": 20}
+_BEHIND = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A candidate with how well it fits."""
+
+    candidate: Candidate
+    score: float
+    confidence: float = 0.0
+
+
+async def rank(run: Run, question: Asked, sentences: Sequence[Candidate]) -> list[Scored]:
+    """The sentences by words; the best of them again by words and meaning, best first."""
+    most = _EMBEDDED[run.kit.effort]
+    words = sorted(((by_words(question, one), one) for one in sentences), key=lambda pair: -pair[0])[:most]
+    if run.kit.effort == "low":  # so far behind in words, meaning hardly ever makes up for it
+        words = [pair for pair in words if pair[0] > words[0][0] - _BEHIND]
+    embedder = run.kit.embedder()
+    asked = await run.timed(embedder.embed([question.text], kind="query"))
+    texts = [f"{evidence.bare_title(one.passage.title)}: {one.text}" for _, one in words]
+    meanings = (await run.timed(embedder.embed(texts, kind="passage"))) @ asked[0]
+    scored = [
+        Scored(one, score + 2 * float(meaning), _confidence(question, one, float(meaning)))
+        for (score, one), meaning in zip(words, meanings, strict=True)
+    ]
+    return sorted(scored, key=lambda one: -one.score)
+
+
+def by_words(question: Asked, one: Candidate) -> float:
+    """How much of the question a sentence covers, whether it holds what is asked for, how far up its passage was found."""
+    return question.coverage(evidence.keys_of(one)) + 0.2 * evidence.holds_wanted(question, one) - 0.03 * one.rank
+
+
+def _confidence(question: Asked, one: Candidate, meaning: float) -> float:
+    """How sure it is that the sentence answers: a logistic fit on the shipped questions (docs/log.md)."""
+    covered = question.coverage(evidence.read(f"{one.passage.title}. {one.passage.text}").content)
+    logit = 3.1 * covered + 15.5 * meaning - 11.3
+    return 1 / (1 + math.exp(-logit))
