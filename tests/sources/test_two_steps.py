@@ -121,6 +121,13 @@ async def test_without_a_tracker_the_best_passages_are_followed_by_rank() -> Non
     assert len(await TwoSteps(shelf, Kit()).search(replace(ASKED, limit=2))) == 2
 
 
+async def test_a_tracker_that_may_read_nothing_is_not_asked() -> None:
+    script = Script(plan=PLANS["low"])
+    found = await TwoSteps(Shelf(later=(JANE, FILM)), Kit(tracker=script)).search(ASKED)
+    assert script.lists == []
+    assert {hit.id for hit in found} == {"film", "kiln", "jane"}, "a second step there is all the same"
+
+
 async def test_nothing_found_leads_nowhere() -> None:
     for tracker in (None, Script()):
         assert list(await TwoSteps(Shelf(first=()), Kit(tracker=tracker)).search(ASKED)) == []
