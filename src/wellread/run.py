@@ -81,27 +81,42 @@ class Run:
     timeout: Callable[[float | None, str], Patience] = real_time
     passages: dict[int, Passage] = field(default_factory=dict[int, Passage])
     failures: list[str] = field(default_factory=list[str])  # of sources; part of the reason when nothing is found
+    _lent: int = 0  # pairs that searches under way may read
     _numbers: dict[str, int] = field(default_factory=dict[str, int])
     _slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(32))
 
     async def search(
-        self, text: str, *, limit: int = 10, source: Source | None = None, since: str | None = None, until: str | None = None
+        self,
+        text: str,
+        *,
+        limit: int = 10,
+        source: Source | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        read: bool = True,
     ) -> tuple[Hit, ...]:
-        """Hits for one query. A failing source is reported and gives no hits; a budget raises."""
+        """Hits for one query. A failing source is reported and gives no hits; a budget raises.
+
+        `read`: whether the source may use the evaluator (`hops=2`), with the pairs that are left.
+        """
         where = source or self.source
         self.budget.search()
         self.emit(events.Searching(text, (where.name,)))
         begun = self.clock()
         failures: tuple[str, ...] = ()
         hits: tuple[Hit, ...] = ()
+        lent = max(0, self.pairs_left - self._lent) if read else 0
+        self._lent += lent  # searches at once must not spend the same pairs
         try:
-            query = Query(text, limit, since, until)
+            query = Query(text, limit, since, until, pairs=lent)
             found = await self.timed(self._slotted(where.search(query)))
             hits, failures = tuple(found), found.failures if isinstance(found, Hits) else ()
             if isinstance(found, Hits) and found.pairs:
                 self.budget.pairs(found.pairs)
         except SourceError as problem:
             failures = (str(problem),)
+        finally:
+            self._lent -= lent
         self.failures.extend(failures)
         self.emit(events.Searched(text, hits, self.clock() - begun, failures))
         return hits

@@ -35,6 +35,7 @@ class Query:
     since: str | None = None  # ISO dates
     until: str | None = None
     language: str | None = None
+    pairs: int | None = None  # that the evaluator may read for it; None: as many as the effort allows
 
 
 @dataclass(frozen=True, slots=True)

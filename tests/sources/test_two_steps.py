@@ -13,6 +13,7 @@ import pytest
 from tests.sources.kit import TestKit
 
 from wellread.budget import Budget, Limits
+from wellread.engine import Engine
 from wellread.errors import SettingsError, UsageError
 from wellread.events import Event
 from wellread.index.build import build
@@ -176,7 +177,7 @@ async def test_a_run_counts_the_pairs_of_its_searches() -> None:
     assert run.budget.usage.pairs == 50
     assert run.pairs_left == 10
     await run.search(ASKED.text)
-    assert (run.budget.usage.pairs, run.pairs_left) == (100, 0)
+    assert (run.budget.usage.pairs, run.pairs_left) == (50, 10), "too few are left to follow paths: by ranks"
 
 
 def test_recordings_keep_pairs_and_failures() -> None:
@@ -271,3 +272,19 @@ def test_two_steps_are_the_most(tmp_path: Path, hops: str, workshop: Workshop) -
         workshop.source(f"library?hops={hops}")
     with pytest.raises(SettingsError, match="hops"):
         load(environ={"WELLREAD_HOPS": hops})
+
+
+async def test_searches_at_once_share_the_pairs_of_the_run() -> None:
+    source = TwoSteps(Linked(), Kit(tracker=Script(pairs=50)))
+    run = Run("?", "test", source, Kit(), Budget(Limits(), time.monotonic), lambda _: None, time.monotonic, "2026-11-15", "x")  # type: ignore[arg-type]
+    await run.gather([run.search(ASKED.text) for _ in range(5)])
+    assert run.budget.usage.pairs == 50
+    await run.search(ASKED.text, read=False)
+    assert run.budget.usage.pairs == 50
+
+
+async def test_quote_over_a_source_with_two_steps_keeps_to_the_effort() -> None:
+    async with Engine(Settings(strategy="quote", model="none", sources=("library?hops=2",))) as engine:
+        answer = await engine.ask("Which planet has the shortest year?")
+    assert answer.outcome == "answered"
+    assert 0 < answer.usage.pairs <= 60

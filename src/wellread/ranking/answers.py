@@ -60,7 +60,8 @@ class Best(Generic[K]):
 
     def reading(self, passage: int) -> Reading:
         """The same as a `Reading` of the passage with this number."""
-        return Reading(self.kind, self.text, passage, self.verdict.start, self.verdict.end, self.confidence)
+        start, end = (self.verdict.start, self.verdict.end) if self.kind == "span" else (0, 0)
+        return Reading(self.kind, self.text, passage, start, end, self.confidence)
 
 
 def best_answers(

@@ -132,7 +132,8 @@ class IndexSource:
         from wellread.index.related import Closer, read_closer
 
         how = Closer(o.top_k_nodes, o.top_k_related_documents, o.top_k_related_nodes)
-        counted = _Bounded(reranker, PAIRS[self._kit.effort])
+        most = PAIRS[self._kit.effort]
+        counted = _Bounded(reranker, most if query.pairs is None else min(most, query.pairs))
         closer = await read_closer(index, query.text, hits, counted, how)
         return Hits.with_failures(closer[: query.limit + o.top_k_related_nodes], (), counted.pairs)
 

@@ -54,7 +54,8 @@ class TwoSteps:
 
         tracker = self._kit.answer_reader()
         search = _Search(self._inner, query)
-        if isinstance(tracker, Tracker) and tracker.plan.firsts:  # a low effort follows nothing
+        enough = query.pairs is None or (isinstance(tracker, Tracker) and query.pairs >= tracker.plan.pairs)
+        if isinstance(tracker, Tracker) and enough and tracker.plan.firsts:  # a low effort follows nothing
             return await search.along_paths(tracker)
         return await search.by_ranks()
 

@@ -78,14 +78,15 @@ class CountedGrader:
     inner: Grader
 
     async def grade(self, question: str, passages: Sequence[Passage]) -> Sequence[Grade]:
-        grades = await self.run.timed(self.inner.grade(question, passages))
-        self.run.budget.pairs(len(passages))
-        return grades
+        read = passages[: self.run.pairs_left]
+        self.run.budget.pairs(len(read))
+        grades = await self.run.timed(self.inner.grade(question, read))
+        return [*grades, *(Grade(False, 0.0) for _ in passages[len(read) :])]
 
 
 def grader(run: Run, kind: Literal["evaluator", "llm"], model: Model, temperature: float) -> ModelGrader | CountedGrader:
     """The grader that was asked for; the language model where the evaluator is not there."""
-    if kind == "evaluator":
+    if kind == "evaluator" and run.pairs_left:
         try:
             found = run.kit.grader()
         except BudgetExhausted:

@@ -137,7 +137,7 @@ class Quote:
         yield Answered(run.answer(text, confidence=best.confidence))
 
     async def _search(self, run: Run, text: str, limit: int = 0) -> list[Passage]:
-        hits = await run.search(text, limit=max(limit, self.params.results))
+        hits = await run.search(text, limit=max(limit, self.params.results), read=not limit)  # it follows by itself
         return [Passage.of(hit) for hit in hits if (hit.text or hit.snippet).strip()]
 
     async def _follow(self, run: Run, first: Candidate, found: Sequence[Passage], parts: Sequence[str]) -> list[Candidate]:

@@ -139,7 +139,7 @@ async def _follow(run: Run, tracker: Tracker, question: str, found: Sequence[Pas
     async def after(chain: Chain) -> list[list[Passage]]:
         last = chain[-1]
         references = await evidence.linked(run, last)
-        hits = await run.search(second_query(question, last), limit=AFTER)
+        hits = await run.search(second_query(question, last), limit=AFTER, read=False)
         return [mentioned(references, last), [Passage.of(hit) for hit in hits if (hit.text or hit.snippet).strip()]]
 
     async def candidates(chains: Sequence[Chain]) -> list[list[list[Passage]]]:

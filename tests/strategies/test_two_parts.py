@@ -1,0 +1,73 @@
+"""Two-part questions, and two readers that agree or don't."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wellread.ranking.answers import Best
+from wellread.ranking.paths import PLANS, Verdict
+from wellread.strategies import evidence, trail
+from wellread.types import PAIRS, Passage
+
+
+@pytest.mark.parametrize(
+    ("part", "answer", "whole"),
+    [
+        ("who discovered its largest one?", "Saturn", "who discovered Saturn's largest one?"),
+        ("who discovered it?", "Triton", "who discovered Triton?"),
+        ("in which city was he born?", "Euler", "in which city was Euler born?"),
+        ("what is that country's highest mountain?", "Germany", "what is Germany's highest mountain?"),
+        ("what is the capital there?", "Peru", "what is the capital in Peru?"),
+        ("how long is a day on the planet of that name?", "Mercury", "how long is a day on the planet of that name? (Mercury)"),
+        ("who discovered it?", "", "who discovered it?"),
+    ],
+)
+def test_the_first_answer_takes_the_place_of_it(part: str, answer: str, whole: str) -> None:
+    assert trail.resolved(part, answer) == whole
+
+
+def test_both_parts_together_read_no_more_than_allowed() -> None:
+    for effort in ("normal", "high"):
+        assert 2 * trail.shared(PLANS[effort]).pairs <= PAIRS[effort]
+
+
+@given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 0.2))
+def test_surer_readers_make_a_surer_answer(reader: float, words: float, more: float) -> None:
+    assert 0 < trail.joint(reader, words) < 1
+    assert trail.joint(min(1, reader + more), words) >= trail.joint(reader, words)
+    assert trail.joint(reader, min(1, words + more)) >= trail.joint(reader, words)
+
+
+URANUS = Passage("uranus", "The largest moon of Uranus is Titania.", "Uranus")
+SATURN = Passage("saturn", "Saturn is famous for its rings. Saturn has 146 moons, the most of any planet.", "Saturn")
+
+
+def best(text: str, passage: Passage, score: float, kind: str = "span") -> Best[Passage]:
+    start = passage.text.index(text) if text in passage.text else 0
+    verdict = Verdict(0.0, start=start, end=start + len(text), text=text)
+    return Best(text, kind, (passage,), verdict, -0.1, -0.1, 0, score=score)  # type: ignore[arg-type]
+
+
+def test_the_best_fitting_sentence_decides_between_answers_that_are_nearly_as_good() -> None:
+    fitting = evidence.candidates([SATURN])[1]
+    answers = [best("Titania", URANUS, -0.5), best("Saturn", SATURN, -1.0)]
+    chosen = [trail._agreeing(answers, fitting, slack) for slack in (0.0, 0.4, 2.0)]
+    assert [one.text if one else None for one in chosen] == ["Titania", "Titania", "Saturn"]
+    assert trail._agreeing([], fitting, 9.0) is None
+
+
+def test_yes_and_no_do_not_stand_in_a_sentence() -> None:
+    fitting = evidence.candidates([Passage("x", "There is no other.", "X")])[0]
+    answers = [best("Titania", URANUS, -0.5), best("no", SATURN, -1.0, "no")]
+    assert (trail._agreeing(answers, fitting, 9.0) or answers[1]).text == "Titania"
+
+
+def test_a_sentence_that_holds_the_answer_too_replaces_the_other_of_its_passage() -> None:
+    rings, moons = evidence.candidates([SATURN])
+    answer = best("Saturn", SATURN, -1.0)
+    assert trail._joined([rings], answer, moons) == [moons]
+    assert trail._joined([moons], answer, moons) == [moons]
+    elsewhere = evidence.candidates([URANUS])[0]
+    assert trail._joined([rings], answer, elsewhere) == [rings, elsewhere]
