@@ -274,7 +274,7 @@ from wellread.index.search import LocalIndex
 def kept(codes_only):
     total = 0; mine = False
     for line in open('/proc/self/smaps'):
-        if re.match('^[0-9a-f]+-', line): mine = 'codes.bin' in line; named = '/' in line
+        if re.match('^[0-9a-f]+-', line): mine = 'codes.bin' in line or 'sketch.bin' in line
         elif line.startswith('Anonymous:') : total += int(line.split()[1])
         elif line.startswith('Rss:') and mine: total += int(line.split()[1])
     return total * 1024

@@ -8,8 +8,8 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping
+from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -18,7 +18,7 @@ import numpy as np
 
 from wellread.errors import DamagedFile, IndexFault
 from wellread.index import manifest
-from wellread.index.feed import Feed
+from wellread.index.feed import Batch, Feed
 from wellread.index.manifest import Manifest, Segment, replace_file, sync_folder
 from wellread.index.quantize import Floats
 from wellread.index.texts import TEXTS
@@ -84,15 +84,16 @@ async def fill_segment(
     try:
         known = np.asarray(scale, np.float32) if scale is not None else None
         saved = time.monotonic()
-        async for batch in feed.batches(writer.rows, known):
-            if known is None and feed.scale is not None:
-                known = feed.scale
-                _settle(work / _PLAN, known)
-            await asyncio.to_thread(writer.append, batch.passages, batch.rows, batch.codes)
-            progress("passages", writer.rows, None)
-            if time.monotonic() - saved >= options.checkpoint_seconds:
-                await asyncio.to_thread(writer.checkpoint)
-                saved = time.monotonic()
+        async with aclosing(_ahead(feed.batches(writer.rows, known))) as batches:
+            async for batch in batches:
+                if known is None and feed.scale is not None:
+                    known = feed.scale
+                    _settle(work / _PLAN, known)
+                await asyncio.to_thread(writer.append, batch.passages, batch.rows, batch.codes)
+                progress("passages", writer.rows, None)
+                if time.monotonic() - saved >= options.checkpoint_seconds:
+                    await asyncio.to_thread(writer.checkpoint)
+                    saved = time.monotonic()
         if writer.rows == 0:
             raise IndexFault(f"{feed.origin}: there is no passage in it")
         final = known if known is not None else feed.scale
@@ -103,6 +104,22 @@ async def fill_segment(
         return segment, final
     finally:
         writer.close()
+
+
+async def _ahead(batches: AsyncIterator[Batch]) -> AsyncGenerator[Batch]:
+    """The same batches; the next one is made while one is written."""
+    coming = asyncio.ensure_future(_next(batches))
+    try:
+        while (batch := await coming) is not None:
+            coming = asyncio.ensure_future(_next(batches))
+            yield batch
+    finally:
+        coming.cancel()
+        await asyncio.gather(coming, return_exceptions=True)
+
+
+async def _next(batches: AsyncIterator[Batch]) -> Batch | None:
+    return await anext(batches, None)
 
 
 def place(folder: Path, made: Path, segment: Segment, generation: int) -> Segment:

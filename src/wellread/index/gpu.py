@@ -1,4 +1,4 @@
-"""Training and assignment of lists on a CUDA device, through torch where it is installed: the same lists, sooner."""
+"""Training of lists and assignment to them on a CUDA device, through torch where it is installed: the same lists, sooner."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any, cast
 import numpy as np
 
 from wellread.errors import MissingExtra
-from wellread.index.lists import Labels, Lists
-from wellread.index.quantize import Bytes, Floats
+from wellread.index.lists import Labels, Lists, chief
+from wellread.index.quantize import Bytes, Codes, Floats
 
 
 def torch() -> Any:
@@ -24,28 +24,28 @@ def torch() -> Any:
 
 
 def nearest_centre(points: Floats, centres: Floats) -> Labels:
-    """The centre with the largest inner product."""
+    """The centre at the smallest distance."""
     t = torch()
-    scores = t.from_numpy(np.ascontiguousarray(points)).cuda() @ t.from_numpy(np.ascontiguousarray(centres)).cuda().T
+    return _nearest(t, t.from_numpy(np.ascontiguousarray(points)).cuda(), t.from_numpy(np.ascontiguousarray(centres)).cuda())
+
+
+def _nearest(t: Any, points: Any, centres: Any) -> Labels:
+    scores = points @ centres.T - (centres * centres).sum(dim=1) / 2
     return np.asarray(scores.argmax(dim=1).cpu().numpy(), dtype=np.uint32)
 
 
-class Assigner:
-    """Lists on the device: int8 rows go up, numbers of lists come down."""
+class Encoder:
+    """Lists on the device: int8 rows go up, numbers of lists and projected rows come down."""
 
     def __init__(self, lists: Lists) -> None:
         self._torch = torch()
+        self._lists = lists
         up = self._torch.from_numpy
-        self._projection, self._centres, self._regions = (
-            up(np.ascontiguousarray(part)).cuda() for part in (lists.projection, lists.centres, lists.regions)
-        )
-        self._inside = lists.count // len(lists.regions)
+        self._projection = up(np.ascontiguousarray(lists.projection)).cuda()
+        self._centres = up(np.ascontiguousarray(lists.centres)).cuda()
 
-    def __call__(self, rows: Bytes) -> Labels:
+    def __call__(self, rows: Bytes) -> tuple[Labels, Codes]:
         t = self._torch
         points = t.from_numpy(np.ascontiguousarray(rows)).cuda().float() @ self._projection
-        region = (points @ self._regions.T).argmax(dim=1)
-        # All lists at once and then the region's own: cheaper on a GPU than sorting the rows by region.
-        scores = (points @ self._centres.T).view(len(points), -1, self._inside)
-        within = scores[t.arange(len(points), device="cuda"), region].argmax(dim=1)
-        return np.asarray((region * self._inside + within).cpu().numpy(), dtype=np.uint32)
+        labels = _nearest(t, *chief(points, self._centres))
+        return labels, self._lists.sketches(points.cpu().numpy(), labels)

@@ -1,8 +1,14 @@
-"""Neighbourhoods: codes sorted into lists of passages that are alike, so that a query reads a part of them.
+"""Neighbourhoods and sketches: rows sorted into lists of what is alike, each with a few bits of what sets it apart.
 
-Two levels of spherical k-means on a projection of the vectors: a vector goes to the nearest of some dozens of
-regions and then to the nearest list inside it, which costs a hundredth of comparing it with every list.
-Written in numpy: the same lists from the same rows, and nothing to load at search time.
+A vector is projected on the directions in which the vectors differ most, turned at random so that each says about as
+much, and goes to the nearest centre. What the centre leaves over is kept in two bits a direction: its sign, and whether it
+is large.
+
+    sketch.bin   all first bits, list by list; then all second bits
+    order.u32    which row a place in it belongs to
+    lists.npz    the small arrays of `Lists`, where each list ends, and a sample of the first bits
+
+Written in numpy: the same lists from the same rows.
 """
 
 from __future__ import annotations
@@ -12,7 +18,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import BinaryIO, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,24 +29,28 @@ from wellread.index.rows import RowFile
 
 Labels: TypeAlias = NDArray[np.uint32]
 Nearest: TypeAlias = Callable[[Floats, Floats], Labels]
+Encode: TypeAlias = Callable[[Bytes], tuple[Labels, Codes]]
 
 FROM_ROWS = 200_000  # below this a scan of all codes is as fast
-PROJECTION, CENTRES, ENDS, ORDER = "lists-projection.npy", "lists-centres.npy", "lists-ends.npy", "order.u32"
-SORTED = ".sorted"
-_DIMENSIONS = 64
-_PER_LIST = 48  # sample rows per list
+NARROWEST = 64  # dimensions; below this there is nothing to project
+LISTS, ORDER, SKETCH, UNSORTED = "lists.npz", "order.u32", "sketch.bin", "sketch.tmp"
+_DIRECTIONS = (256, 128, 64)  # widths for which faiss has a scan of its own
+_SAMPLE = 20_000  # rows that decide the directions
+_PER_LIST = 64  # sample rows per list
 _ROUNDS = 8
-_BLOCK = 20_000  # rows assigned at once
+_BLOCK = 4_096  # rows encoded at once
 _SORT_BLOCK = 500_000  # rows moved at once
+_WITNESSES = 16_384  # places whose first bits a query looks at to see how far it must go
 
 
 @dataclass(frozen=True, slots=True)
 class Lists:
-    """Where lists lie in space: centres in the projected space, region by region."""
+    """Where lists lie in the projected space, and how rows lie around them."""
 
-    projection: Floats  # dimensions × projected
-    centres: Floats  # lists × projected, unit length
-    regions: Floats  # regions × projected
+    projection: Floats  # dimensions × directions
+    centres: Floats  # lists × directions
+    spread: Floats  # mean distance of a list's rows from its centre
+    steps: Floats  # spread along each direction: where the second bit divides
 
     @property
     def count(self) -> int:
@@ -50,123 +60,146 @@ class Lists:
         """The same lists for int8 rows: the scale is multiplied into the projection once instead of into every row."""
         return replace(self, projection=np.ascontiguousarray(self.projection * scale[:, None]))
 
-    def assign(self, vectors: Floats | Bytes) -> Labels:
-        """The list of each vector."""
+    def encode(self, vectors: Floats | Bytes) -> tuple[Labels, Codes]:
+        """The list of each vector, and its sketch: first bits, then second bits."""
         points = vectors.astype(np.float32, copy=False) @ self.projection
-        inside = self.count // len(self.regions)
-        region = nearest_centre(points, self.regions)
-        labels = np.empty(len(points), np.uint32)
-        order = np.argsort(region, kind="stable")
-        ends = np.searchsorted(region[order], np.arange(len(self.regions)), side="right")
-        start = 0
-        for number, end in enumerate(ends.tolist()):
-            members = order[start:end]
-            if len(members):
-                centres = self.centres[number * inside : (number + 1) * inside]
-                labels[members] = nearest_centre(points[members], centres) + np.uint32(number * inside)
-            start = end
-        return labels
+        labels = nearest_centre(*chief(points, self.centres))
+        return labels, self.sketches(points, labels)
+
+    def sketches(self, points: Floats, labels: Labels) -> Codes:
+        """Two bits a direction of what the centres leave over."""
+        rest = points - self.centres[labels]
+        first = rest > 0
+        second = (np.abs(rest) > self.steps) == first  # the four levels in order: 00, 01, 10, 11
+        return np.concatenate([np.packbits(first, axis=1), np.packbits(second, axis=1)], axis=1)
+
+
+def chief(points: Floats, centres: Floats) -> tuple[Floats, Floats]:
+    """Both in the half of the directions that says most: enough to tell lists apart."""
+    half = centres.shape[1] // 2
+    return points[:, :half], centres[:, :half]
 
 
 def nearest_centre(points: Floats, centres: Floats) -> Labels:
-    """The centre with the largest inner product."""
-    return np.argmax(points @ centres.T, axis=1).astype(np.uint32)
+    """The centre at the smallest distance."""
+    scores = points @ np.ascontiguousarray(centres.T)
+    scores -= (centres * centres).sum(axis=1) / 2
+    return np.argmax(scores, axis=1).astype(np.uint32)
 
 
-def regions_for(rows: int) -> int:
-    """The square root of the number of lists; lists grow as the square root of the rows."""
-    return int(np.clip(round(rows**0.25 * 1.6), 8, 160))
+def lists_for(rows: int) -> int:
+    """Lists grow as the square root of the rows: 1,024 for ten million."""
+    return int(np.clip(round(rows**0.5 * 0.324), 16, 4096))
 
 
 def train(rows: RowFile, scale: Floats, nearest: Nearest = nearest_centre) -> Lists:
     """Lists for these rows, from a sample spread evenly over them."""
-    regions = regions_for(len(rows))
-    wanted = min(len(rows), max(regions * regions * _PER_LIST, 20_000))
+    count = lists_for(len(rows))
+    wanted = min(len(rows), max(count * _PER_LIST, _SAMPLE))
     picks = np.linspace(0, len(rows) - 1, wanted).astype(np.int64)
-    projection = _principal(rows.some(picks[:: max(1, wanted // 20_000)]).astype(np.float32) * scale)
+    rng = np.random.default_rng(1)
+    projection = _directions(rows.some(picks[:: max(1, wanted // _SAMPLE)]).astype(np.float32) * scale, rng)
     blocks = [(rows.some(picks[i : i + _BLOCK]).astype(np.float32) * scale) @ projection for i in range(0, wanted, _BLOCK)]
     sample = np.concatenate(blocks, dtype=np.float32)
-    rng = np.random.default_rng(1)
-    top = _kmeans(sample, regions, rng, nearest)
-    region = nearest(sample, top)
-    centres = [_kmeans(_members(sample, region == r, top[r], regions), regions, rng, nearest) for r in range(regions)]
-    return Lists(projection, np.concatenate(centres), top)
+    centres, labels = _kmeans(sample, count, rng, nearest)
+    rest = sample - centres[labels]
+    lengths = np.linalg.norm(rest, axis=1)
+    members = np.bincount(labels, minlength=count)
+    spread = np.bincount(labels, weights=lengths, minlength=count) / np.maximum(members, 1)
+    spread[members == 0] = lengths.mean()
+    return Lists(projection, centres, spread.astype(np.float32), np.maximum(rest.std(axis=0), 1e-6).astype(np.float32))
 
 
-def _members(sample: Floats, mask: NDArray[np.bool_], centre: Floats, least: int) -> Floats:
-    """A region's sample; one that is too small takes in its surroundings."""
-    if int(mask.sum()) >= least:
-        return sample[mask]
-    return sample[np.argsort(-(sample @ centre), kind="stable")[: max(least, 2 * int(mask.sum()))]]
-
-
-def _principal(sample: Floats) -> Floats:
-    """The directions in which the vectors differ most."""
-    width = min(_DIMENSIONS, sample.shape[1])
+def _directions(sample: Floats, rng: np.random.Generator) -> Floats:
+    """The directions in which the vectors differ most, the chief half and the other half each turned at random."""
+    width = next(w for w in _DIRECTIONS if w <= sample.shape[1])
     centred = sample - sample.mean(axis=0)
-    _, directions = np.linalg.eigh(centred.T @ centred)
-    return np.ascontiguousarray(directions[:, ::-1][:, :width], dtype=np.float32)
+    _, found = np.linalg.eigh(centred.T @ centred)
+    chosen = found[:, ::-1][:, :width]
+    turned = [part @ np.linalg.qr(rng.standard_normal((width // 2, width // 2)))[0] for part in np.split(chosen, 2, axis=1)]
+    return np.ascontiguousarray(np.concatenate(turned, axis=1), dtype=np.float32)
 
 
-def _kmeans(points: Floats, count: int, rng: np.random.Generator, nearest: Nearest) -> Floats:
-    centres = _unit(points[rng.permutation(len(points))[:count]])
+def _kmeans(points: Floats, count: int, rng: np.random.Generator, nearest: Nearest) -> tuple[Floats, Labels]:
+    centres = points[rng.permutation(len(points))[:count]]
     for _ in range(_ROUNDS):
-        labels = nearest(points, centres)
+        labels = _by_blocks(points, centres, nearest)
         order = np.argsort(labels, kind="stable")
         present, starts = np.unique(labels[order], return_index=True)
-        fresh = points[rng.integers(0, len(points), count)]  # an empty list starts again somewhere
-        fresh[present] = np.add.reduceat(points[order], starts, axis=0)
-        centres = _unit(fresh)
-    return centres
+        centres = points[rng.integers(0, len(points), count)]  # an empty list starts again somewhere
+        sums = np.add.reduceat(points[order], starts, axis=0)
+        centres[present] = sums / np.diff(np.append(starts, len(points)))[:, None]
+    return centres, _by_blocks(points, centres, nearest)
 
 
-def _unit(vectors: Floats) -> Floats:
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.asarray(vectors / np.where(lengths == 0, 1, lengths), dtype=np.float32)
+def _by_blocks(points: Floats, centres: Floats, nearest: Nearest) -> Labels:
+    near = [nearest(*chief(points[i : i + _BLOCK], centres)) for i in range(0, len(points), _BLOCK)]
+    return np.concatenate(near)
 
 
-def assign_all(rows: RowFile, assign: Callable[[Bytes], Labels], progress: Callable[[int], None]) -> Labels:
-    """The list of every row, block by block on all cores."""
+def encode_all(rows: RowFile, encode: Encode, out: BinaryIO, progress: Callable[[int], None]) -> Labels:
+    """The list of every row, and its sketch to a file: block by block on all cores."""
     labels = np.empty(len(rows), np.uint32)
 
-    def block(start: int) -> int:
+    def block(start: int) -> tuple[int, Codes]:
         part = rows.block(start, _BLOCK)
-        labels[start : start + len(part)] = assign(part)
-        return start + len(part)
+        labels[start : start + len(part)], sketches = encode(part)
+        return start + len(part), sketches
 
-    with one_thread(), ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        for done in pool.map(block, range(0, len(rows), _BLOCK)):
-            progress(done)
+    cores = os.cpu_count() or 1
+    starts = range(0, len(rows), _BLOCK)
+    with one_thread(), ThreadPoolExecutor(cores) as pool:
+        for first in range(0, len(starts), 8 * cores):  # in groups: what is encoded must not wait in memory for the disk
+            for done, sketches in pool.map(block, starts[first : first + 8 * cores]):
+                out.write(sketches.data)
+                progress(done)
     return labels
 
 
-def sort_codes(folder: Path, codes: Path, labels: Labels, lists: Lists, width: int) -> None:
-    """Write the codes in the order of their lists, with bounded memory: block by block, each row to its place."""
-    rows = len(labels)
+def sort_sketches(folder: Path, labels: Labels, lists: Lists) -> None:
+    """Write the sketches in the order of their lists, with bounded memory: block by block, each row to its place."""
+    rows, width = len(labels), lists.centres.shape[1] // 8
     sizes = np.bincount(labels, minlength=lists.count)
     ends = np.cumsum(sizes)
     places = ends - sizes
     order = np.memmap(folder / ORDER, np.uint32, "w+", shape=(rows,))
-    with codes.open("rb") as source, codes.with_suffix(SORTED).open("wb") as target:
-        target.truncate(rows * width)
+    with (folder / UNSORTED).open("rb") as source, (folder / SKETCH).open("wb") as target:
+        target.truncate(rows * width * 2)
         for start in range(0, rows, _SORT_BLOCK):
             part = labels[start : start + _SORT_BLOCK]
-            block: Codes = np.frombuffer(source.read(len(part) * width), np.uint8).reshape(len(part), width)
+            block: Codes = np.frombuffer(source.read(len(part) * width * 2), np.uint8).reshape(len(part), 2, width)
             within = np.argsort(part, kind="stable")
-            block = block[within]
-            counts = np.bincount(part, minlength=lists.count)
-            first = 0
-            for number in np.flatnonzero(counts).tolist():
-                count = int(counts[number])
+            firsts, seconds = block[within, 0], block[within, 1]
+            present, begins = np.unique(part[within], return_index=True)
+            for number, first, last in zip(present.tolist(), begins.tolist(), [*begins[1:].tolist(), len(part)], strict=True):
                 at = int(places[number])
-                os.pwrite(target.fileno(), block[first : first + count].tobytes(), at * width)
-                order[at : at + count] = within[first : first + count] + start
-                places[number] += count
-                first += count
+                os.pwrite(target.fileno(), firsts[first:last].data, at * width)
+                os.pwrite(target.fileno(), seconds[first:last].data, (rows + at) * width)
+                order[at : at + last - first] = within[first:last] + start
+                places[number] += last - first
         target.flush()
         os.fsync(target.fileno())
     order.flush()
-    np.save(folder / PROJECTION, lists.projection)
-    np.save(folder / CENTRES, lists.centres)
-    np.save(folder / "ends.tmp.npy", ends.astype(np.int64))
-    (folder / "ends.tmp.npy").replace(folder / ENDS)  # last: it says that the rest is complete
+    _finish(folder, lists, ends, width)
+
+
+def _finish(folder: Path, lists: Lists, ends: NDArray[np.int64], width: int) -> None:
+    """The small arrays, last: their file says that the others are complete."""
+    rows = int(ends[-1])
+    witnesses = np.linspace(0, rows - 1, min(rows, _WITNESSES)).astype(np.int64)
+    firsts: Codes = np.memmap(folder / SKETCH, np.uint8, "r", shape=(2, rows, width))[0][witnesses]
+    fresh = folder / (LISTS + ".tmp")
+    with fresh.open("wb") as out:
+        np.savez(
+            out,
+            projection=lists.projection,
+            centres=lists.centres,
+            spread=lists.spread,
+            steps=lists.steps,
+            ends=ends.astype(np.int64),
+            witnesses=firsts,
+            witness_lists=np.searchsorted(ends, witnesses, side="right").astype(np.int64),
+        )
+        out.flush()
+        os.fsync(out.fileno())
+    fresh.replace(folder / LISTS)

@@ -15,13 +15,14 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
 from wellread.errors import DamagedFile, IndexFault
 
-FORMAT = 1
+FORMAT = 2
+_SKETCHES = 2  # the format from which large segments have sketches; small ones are the same as before
 NAME = "manifest.json"
 _BLOCK = 1 << 20
 
@@ -40,7 +41,7 @@ class Segment:
 
     name: str
     rows: int
-    lists: int  # 0: the codes are in passage order
+    lists: int  # 0: too small for lists and sketches
     files: Mapping[str, FileSum]
 
 
@@ -98,14 +99,17 @@ def load(folder: Path) -> Manifest:
     if data.pop("sha256", None) != _own_sum(data):
         raise DamagedFile(f"{path} is damaged: its checksum differs")
     try:
-        return _parse(data)
+        content = _parse(data)
     except (KeyError, TypeError, ValueError, AttributeError):
         raise DamagedFile(f"{path} is damaged: an entry is missing or wrong") from None
+    if found < _SKETCHES and any(segment.lists for segment in content.segments):
+        raise IndexFault(f"{folder} was built by an older wellread (index format {found}): build it again")
+    return content
 
 
 def save(folder: Path, manifest: Manifest) -> None:
     """Replace the manifest, durably: this is the moment at which a change happens."""
-    data = asdict(manifest)
+    data = asdict(replace(manifest, format=FORMAT))
     replace_file(folder / NAME, json.dumps({"sha256": _own_sum(data), **data}, indent=1, ensure_ascii=False).encode() + b"\n")
 
 

@@ -1,0 +1,192 @@
+"""Stage 1 of a large index: candidates from the sketches, which are half as large as the codes.
+
+1. The query's likeness to each centre, and the signs of what that centre leaves over of the query.
+2. From a sample of places: the likeness that a few ten thousand rows reach. For each list that is a distance in bits, since
+   likeness = likeness to the centre + what the angle between the two rests says.
+3. The first bits of the lists that allow the largest distances are read; what is near enough is kept.
+4. The kept are scored with both bits and the query at (nearly) full precision; the best go to stage 2.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wellread.errors import DamagedFile
+from wellread.index.lists import LISTS, ORDER, SKETCH
+from wellread.index.quantize import Codes, Floats
+from wellread.index.rows import Numbers
+
+THREADS = max(1, os.cpu_count() or 1)
+_READ = 1_600  # rows whose first bits are read: this times the square root of all rows
+_KEPT = 30_000  # rows scored with both bits,
+_KEPT_PER_CANDIDATE = 25  # or more when many candidates are wanted
+_TRUST = 0.7  # of what an angle in bits says: it is a guess from some hundred signs
+_LEVELS = 6  # bits of a query's number in step 4
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """A query as the lists see it."""
+
+    near: Floats  # likeness to each centre
+    codes: Codes  # signs of the query's rest at each list
+    reach: Floats  # likeness that a row's rest can add at most
+    cuts: Codes  # the query's numbers, cut into bits
+    shares: Floats  # what a bit that differs from each cut adds to the likeness
+
+
+class Sketches:
+    """The sketches of one segment, from memory maps."""
+
+    def __init__(self, folder: Path, rows: int) -> None:
+        with np.load(folder / LISTS) as parts:
+            self._projection: Floats = parts["projection"]
+            self._centres: Floats = parts["centres"]
+            self._spread: Floats = parts["spread"]
+            self._steps: Floats = parts["steps"]
+            ends: Numbers = parts["ends"]
+            self._witnesses: NDArray[np.uint64] = parts["witnesses"].view(np.uint64)
+            self._witness_lists: Numbers = parts["witness_lists"]
+        self._sizes = np.diff(ends, prepend=0)
+        self._starts: Numbers = ends - self._sizes
+        self._squares: Floats = np.maximum((self._centres * self._centres).sum(axis=1), 1e-12)
+        self._bits = self._centres.shape[1]
+        self._width = self._bits // 8
+        self._rows = rows
+        path = folder / SKETCH
+        if path.stat().st_size != 2 * rows * self._width or int(ends[-1]) != rows:
+            raise DamagedFile(f"{path} is damaged: its size does not fit {rows} rows (run: wellread index verify)")
+        # A plain array over the map: slices of np.memmap cost microseconds each.
+        self.planes: Codes = np.asarray(np.memmap(path, np.uint8, "r", shape=(2, rows, self._width)))
+        self._order = np.memmap(folder / ORDER, np.uint32, "r", shape=(rows,))
+
+    def candidates(self, query: Floats, count: int, everything: bool, pool: ThreadPoolExecutor) -> Numbers:
+        """The rows whose sketches are most like the query. `everything`: every list is read and more is kept."""
+        aim = self._aim(query)
+        kept = max(_KEPT * (4 if everything else 1), _KEPT_PER_CANDIDATE * count)
+        limits = self._limits(aim, kept)
+        jobs = self._jobs(limits, self._rows if everything else _READ * math.sqrt(self._rows))
+
+        def read(lists: Numbers) -> tuple[Numbers, Floats]:
+            return self._read(aim, limits, lists, kept)
+
+        found = list(pool.map(read, jobs))
+        places = np.concatenate([places for places, _ in found])
+        near = np.concatenate([near for _, near in found])
+
+        def best(part: int) -> tuple[Numbers, Floats]:
+            mine = slice(len(places) * part // THREADS, len(places) * (part + 1) // THREADS)
+            return self._best(aim, places[mine], near[mine], count)
+
+        parts = list(pool.map(best, range(THREADS)))
+        chosen = np.concatenate([part[0] for part in parts])
+        scores = np.concatenate([part[1] for part in parts])
+        if len(chosen) > count:
+            chosen = chosen[np.argpartition(-scores, count - 1)[:count]]
+        return self._order[chosen].astype(np.int64)
+
+    def _aim(self, query: Floats) -> Aim:
+        point = query @ self._projection
+        near: Floats = np.asarray(self._centres @ point, np.float32)
+        share = near / self._squares
+        codes = np.packbits(share[:, None] * self._centres < point, axis=1)
+        rest = np.sqrt(np.maximum(point @ point - near * share, 1e-12))
+        return Aim(near, codes, np.maximum(_TRUST * self._spread * rest, 1e-9), *cut(point * self._steps))
+
+    def _limits(self, aim: Aim, kept: int) -> Numbers:
+        """For each list the distance in bits below which about `kept` rows lie in all."""
+        if kept >= self._rows:
+            return np.full(len(self._centres), self._bits + 1)
+        lists = self._witness_lists
+        codes: NDArray[np.uint64] = aim.codes.view(np.uint64)[lists]
+        words: NDArray[np.uint8] = np.bitwise_count(codes ^ self._witnesses)
+        apart = np.zeros(len(lists), np.intp)
+        for column in range(words.shape[1]):  # a sum along so short an axis takes five times as long
+            apart += words[:, column]
+        angle_says = np.cos(np.pi * np.arange(self._bits + 1) / self._bits).astype(np.float32)
+        likeness = aim.near[lists] + aim.reach[lists] * angle_says[apart]
+        place = len(likeness) - 1 - int(len(likeness) * kept / self._rows)
+        wanted = (float(np.partition(likeness, place)[place]) - aim.near) / aim.reach
+        limits = np.floor(np.arccos(np.clip(wanted, -1, 1)) / np.pi * self._bits).astype(np.int64) + 1
+        return np.where(wanted > 1, 0, limits)
+
+    def _jobs(self, limits: Numbers, rows: float) -> list[Numbers]:
+        """The lists to read, those that allow most first; dealt out in turn, since near lists lie side by side and have most
+        to write down."""
+        order = np.argsort(-limits, kind="stable")
+        read = np.cumsum(self._sizes[order])
+        chosen = order[: int(np.searchsorted(read, rows)) + 1]
+        chosen = np.sort(chosen[(limits[chosen] > 0) & (self._sizes[chosen] > 0)])
+        return [chosen[part::THREADS] for part in range(THREADS)]
+
+    def _read(self, aim: Aim, limits: Numbers, lists: Numbers, kept: int) -> tuple[Numbers, Floats]:
+        """Places near enough in these lists, with the likeness of their centres.
+
+        Addresses instead of arrays, and few steps in the loop: between two scans no other thread can run Python.
+        """
+        import faiss
+
+        names = cast("Any", faiss)  # faiss makes its names at run time
+        match = cast("Callable[..., int]", names.match_hamming_thres)
+        as_bytes, as_pairs = names.cast_integer_to_uint8_ptr, names.cast_integer_to_idx_t_ptr
+        sizes = self._sizes[lists]
+        room = kept + int(sizes.max(initial=0))
+        pairs, distances = np.empty((room, 2), np.int64), np.empty(room, np.int32)
+        width, out, ignored = self._width, pairs.ctypes.data, names.swig_ptr(distances)
+        queries = (aim.codes.ctypes.data + lists * width).tolist()
+        planes = (self.planes.ctypes.data + self._starts[lists] * width).tolist()
+        counts: list[int] = []
+        parts: list[Numbers] = []
+        used = 0
+        for query, plane, size, limit in zip(queries, planes, sizes.tolist(), limits[lists].tolist(), strict=True):
+            if used + size > room:
+                parts.append(pairs[:used, 1].copy())
+                used = 0
+            found = match(as_bytes(query), as_bytes(plane), 1, size, limit, width, as_pairs(out + used * 16), ignored)
+            counts.append(found)
+            used += found
+        parts.append(pairs[:used, 1])
+        return np.concatenate(parts) + np.repeat(self._starts[lists], counts), np.repeat(aim.near[lists], counts)
+
+    def _best(self, aim: Aim, places: Numbers, near: Floats, count: int) -> tuple[Numbers, Floats]:
+        """The places whose both bits are most like the query, with their likeness (up to a constant)."""
+        scores = near.copy()
+        for plane, weight in zip(self.planes, (2, 1), strict=True):
+            rows = plane.take(places, axis=0, mode="clip")
+            scores += (weight * aim.shares) @ hamming(aim.cuts, rows).astype(np.float32)
+        if len(places) > count:
+            chosen = np.argpartition(-scores, count - 1)[:count]
+            places, scores = places[chosen], scores[chosen]
+        return places, scores
+
+
+def cut(weights: Floats) -> tuple[Codes, Floats]:
+    """Numbers cut into bits, so that their sum over the bits of a row is (up to a constant) a sum of Hamming distances: the bits
+    that two vectors share are half of (bits of one + bits of the other − bits that differ)."""
+    low, step = float(weights.min()), max(float(np.ptp(weights)), 1e-12) / (2**_LEVELS - 1)
+    levels = np.rint((weights - low) / step).astype(np.uint8)
+    cuts = [np.packbits(levels >> bit & 1) for bit in range(_LEVELS)]
+    shares = [-step / 2 * 2**bit for bit in range(_LEVELS)]
+    # The distance from zero is the number of a row's bits.
+    return np.stack([*cuts, np.zeros_like(cuts[0])]), np.array([*shares, low + step / 2 * (2**_LEVELS - 1)], np.float32)
+
+
+def hamming(queries: Codes, codes: Codes) -> NDArray[np.int32]:
+    """Distances of each query to each code, by faiss, in this thread."""
+    import faiss
+
+    any_faiss = cast("Any", faiss)
+    queries, codes = np.ascontiguousarray(queries), np.ascontiguousarray(codes)
+    out = np.empty((len(queries), len(codes)), np.int32)
+    pointer = any_faiss.swig_ptr
+    any_faiss.hammings(pointer(queries), pointer(codes), len(queries), len(codes), codes.shape[1], pointer(out))
+    return out
