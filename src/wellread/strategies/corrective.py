@@ -48,7 +48,7 @@ class CorrectiveParams(Roles):
         "scores", "what decides: scores, or any irrelevant passage (always with yes/no grades)"
     )
     upper: float = param(0.6, "a passage above it makes the retrieval correct")
-    lower: float = param(0.1, "with all passages below it the retrieval is incorrect")
+    lower: float = param(0.05, "with all passages below it the retrieval is incorrect")
     refine: bool = param(True, "drop the strips of passages that do not help")
     fallback_results: int = param(5, "results taken from the fallback search")
     detail: Literal["brief", "full"] = param("brief", "how much the answer says")
