@@ -8,7 +8,7 @@ steps in the same order each time, so the order of the answers fixes everything 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sized
+from collections.abc import Callable, Sized
 from contextvars import ContextVar
 from types import TracebackType
 from typing import Literal, cast
@@ -33,26 +33,35 @@ _in_force: ContextVar[tuple[TimeLimit, ...]] = ContextVar("time limits in force"
 class Limits:
     """The time limits of one run while they are in force: they tell why a call was cancelled."""
 
-    def __init__(self) -> None:
+    def __init__(self, expired: Callable[[int], None] = lambda number: None) -> None:
         self.run: set[TimeLimit] = set()  # those of the run as a whole, in all its tasks
+        self.expired = expired  # told of limits that cut off something else than a call
+        self._made = 0
 
     def new(self, seconds: float | None, limit: str) -> TimeLimit:
-        return TimeLimit(self, seconds, "time" if limit == "seconds" else "timeout")
+        self._made += 1
+        return TimeLimit(self, self._made, seconds, "time" if limit == "seconds" else "timeout")
 
     def why_left(self) -> Left:
         """The run's time is up, or the call's own, or nobody waits any more."""
-        own: list[Left] = [limit.meaning for limit in reversed(_in_force.get()) if limit.expired()]
-        if own:
-            return own[0]
-        return "time" if any(limit.expired() for limit in self.run) else "cancelled"
+        own = [limit for limit in reversed(_in_force.get()) if limit.expired()]
+        over = own[:1] or [limit for limit in self.run if limit.expired()]
+        for limit in over:
+            limit.told = True
+        return over[0].meaning if over else "cancelled"
 
 
 class TimeLimit:
-    """`asyncio.timeout` that is known while it is in force."""
+    """`asyncio.timeout` that is known while it is in force.
 
-    def __init__(self, limits: Limits, seconds: float | None, meaning: Left) -> None:
-        self._limits, self._inner = limits, asyncio.timeout(seconds)
+    Usually it cuts off a call, which is then marked as left. On a busy machine it may strike when the answer has been
+    written down and nobody has taken it yet; then the limit itself is written down.
+    """
+
+    def __init__(self, limits: Limits, number: int, seconds: float | None, meaning: Left) -> None:
+        self._limits, self._number, self._inner = limits, number, asyncio.timeout(seconds)
         self.meaning: Left = meaning
+        self.told = False  # a call was marked as left because of it
 
     async def __aenter__(self) -> TimeLimit:
         await self._inner.__aenter__()
@@ -66,19 +75,29 @@ class TimeLimit:
     ) -> bool | None:
         _in_force.set(tuple(limit for limit in _in_force.get() if limit is not self))
         self._limits.run.discard(self)
-        return await self._inner.__aexit__(kind, problem, trace)
+        try:
+            return await self._inner.__aexit__(kind, problem, trace)
+        except TimeoutError:
+            if not self.told:
+                self._limits.expired(self._number)
+            raise
 
     def expired(self) -> bool:
         return self._inner.expired()
 
 
-class NoLimit:
-    """Takes as long as it takes."""
+class RecordedLimit:
+    """Takes as long as it takes; one that has struck by itself then strikes when its work is done."""
 
-    async def __aenter__(self) -> NoLimit:
+    def __init__(self, struck: bool) -> None:
+        self._struck = struck
+
+    async def __aenter__(self) -> RecordedLimit:
         return self
 
-    async def __aexit__(self, *_: object) -> None: ...
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if self._struck and kind is None:
+            raise TimeoutError
 
     def expired(self) -> bool:
-        return False
+        return self._struck

@@ -4,6 +4,7 @@
     {"part": "source library", …}                       a part the run works with
     {"call": 1, "part": …, "method": …, "request": …}   something is asked
     {"reply": 1, "value" | "piece" | "error" | "left"}  and answered; a model's reply comes in pieces
+    {"limit": n}                                        the run's n-th time limit struck between an answer and its use
     {"tokens": "model x", "text": hash, "count": n}     how long a text is for a model
     {"event": …}                                        what the run reported
     {"end": n}                                          the last line: how many events there were
@@ -63,7 +64,7 @@ class Recorder:
         self._base = base
         self._begun = base.clock()
         self._now = 0.0
-        self._limits = Limits()
+        self._limits = Limits(lambda number: self._write({"limit": number, "at": self._tick()}))
         self._calls = 0
         self._events = 0
         self._turn = asyncio.Lock()

@@ -13,7 +13,7 @@ from wellread.errors import BudgetExhausted, ReplayMismatch
 from wellread.protocols import Source
 from wellread.replay import codec, departure
 from wellread.replay.codec import Json, Shape
-from wellread.replay.order import NoLimit, settle
+from wellread.replay.order import RecordedLimit, settle
 from wellread.replay.parts import ON_TAPE, KitOnTape
 from wellread.replay.reading import Call, Recording
 from wellread.replay.record import fingerprint
@@ -36,6 +36,7 @@ class Player:
         self._patience = patience
         self._now: float = 0.0
         self._asked = 0
+        self._limits = 0
         self._position = 0
         self._seen = self._stamped = 0
         self._waiting: dict[int, asyncio.Event] = {}
@@ -54,10 +55,14 @@ class Player:
             clock=lambda: self._now,
             today=lambda: header["today"],
             marker=lambda: header["marker"],
-            timeout=lambda seconds, limit: NoLimit(),
+            timeout=self._limit,
             tick=self._stamp,
             kit=lambda kit: KitOnTape(self, None, effort),
         )
+
+    def _limit(self, seconds: float | None, limit: str) -> RecordedLimit:
+        self._limits += 1
+        return RecordedLimit(self._limits in self.recording.struck)
 
     def source(self, role: str) -> Source | None:
         """The source that had this role, as far as it is in the file."""
