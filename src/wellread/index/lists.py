@@ -179,6 +179,8 @@ def sort_sketches(folder: Path, labels: Labels, lists: Lists) -> None:
                 places[number] += last - first
         target.flush()
         os.fsync(target.fileno())
+        if hasattr(os, "posix_fadvise"):  # it was written in small pieces; read again it lies in large pages
+            os.posix_fadvise(target.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
     order.flush()
     _finish(folder, lists, ends, width)
 

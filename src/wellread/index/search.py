@@ -21,6 +21,7 @@ from wellread.index.manifest import Manifest
 from wellread.index.quantize import Floats, check
 from wellread.index.rows import READERS
 from wellread.index.segment import SegmentReader
+from wellread.index.sketch import THREADS
 from wellread.protocols import Embedder
 from wellread.ranking.fusion import reciprocal_ranks, weighed
 from wellread.types import Hit, Passage
@@ -82,7 +83,7 @@ class LocalIndex:
 
     @cached_property
     def pool(self) -> ThreadPoolExecutor:
-        return ThreadPoolExecutor(READERS, thread_name_prefix="wellread-index")
+        return ThreadPoolExecutor(max(READERS, THREADS), thread_name_prefix="wellread-index")
 
     async def search(
         self, text: str, embedder: Embedder | None, limit: int = 10, options: SearchOptions | None = None

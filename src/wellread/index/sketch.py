@@ -10,9 +10,11 @@
 from __future__ import annotations
 
 import math
+import mmap
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -65,8 +67,7 @@ class Sketches:
         path = folder / SKETCH
         if path.stat().st_size != 2 * rows * self._width or int(ends[-1]) != rows:
             raise DamagedFile(f"{path} is damaged: its size does not fit {rows} rows (run: wellread index verify)")
-        # A plain array over the map: slices of np.memmap cost microseconds each.
-        self.planes: Codes = np.asarray(np.memmap(path, np.uint8, "r", shape=(2, rows, self._width)))
+        self.planes = _mapped(path, (2, rows, self._width))
         self._order = np.memmap(folder / ORDER, np.uint32, "r", shape=(rows,))
 
     def candidates(self, query: Floats, count: int, everything: bool, pool: ThreadPoolExecutor) -> Numbers:
@@ -77,17 +78,10 @@ class Sketches:
         jobs = self._jobs(limits, self._rows if everything else _READ * math.sqrt(self._rows))
 
         def read(lists: Numbers) -> tuple[Numbers, Floats]:
-            return self._read(aim, limits, lists, kept)
+            places, near = self._read(aim, limits, lists, kept)
+            return self._best(aim, places, near, count)
 
-        found = list(pool.map(read, jobs))
-        places = np.concatenate([places for places, _ in found])
-        near = np.concatenate([near for _, near in found])
-
-        def best(part: int) -> tuple[Numbers, Floats]:
-            mine = slice(len(places) * part // THREADS, len(places) * (part + 1) // THREADS)
-            return self._best(aim, places[mine], near[mine], count)
-
-        parts = list(pool.map(best, range(THREADS)))
+        parts = list(pool.map(read, jobs))
         chosen = np.concatenate([part[0] for part in parts])
         scores = np.concatenate([part[1] for part in parts])
         if len(chosen) > count:
@@ -95,11 +89,12 @@ class Sketches:
         return self._order[chosen].astype(np.int64)
 
     def _aim(self, query: Floats) -> Aim:
-        point = query @ self._projection
-        near: Floats = np.asarray(self._centres @ point, np.float32)
+        # Sums without BLAS: its threads go on spinning for a while, on the cores that are to scan.
+        point: Floats = np.einsum("i,ij->j", query, self._projection)
+        near: Floats = np.einsum("ij,j->i", self._centres, point)
         share = near / self._squares
         codes = np.packbits(share[:, None] * self._centres < point, axis=1)
-        rest = np.sqrt(np.maximum(point @ point - near * share, 1e-12))
+        rest = np.sqrt(np.maximum((point * point).sum() - near * share, 1e-12))
         return Aim(near, codes, np.maximum(_TRUST * self._spread * rest, 1e-9), *cut(point * self._steps))
 
     def _limits(self, aim: Aim, kept: int) -> Numbers:
@@ -107,26 +102,25 @@ class Sketches:
         if kept >= self._rows:
             return np.full(len(self._centres), self._bits + 1)
         lists = self._witness_lists
-        codes: NDArray[np.uint64] = aim.codes.view(np.uint64)[lists]
+        codes: NDArray[np.uint64] = aim.codes.view(np.uint64).take(lists, axis=0)
         words: NDArray[np.uint8] = np.bitwise_count(codes ^ self._witnesses)
         apart = np.zeros(len(lists), np.intp)
         for column in range(words.shape[1]):  # a sum along so short an axis takes five times as long
             apart += words[:, column]
-        angle_says = np.cos(np.pi * np.arange(self._bits + 1) / self._bits).astype(np.float32)
-        likeness = aim.near[lists] + aim.reach[lists] * angle_says[apart]
+        angle_says = np.cos(np.arange(self._bits + 1, dtype=np.float32) * np.float32(math.pi / self._bits))
+        likeness = aim.near.take(lists) + aim.reach.take(lists) * angle_says.take(apart)
         place = len(likeness) - 1 - int(len(likeness) * kept / self._rows)
         wanted = (float(np.partition(likeness, place)[place]) - aim.near) / aim.reach
         limits = np.floor(np.arccos(np.clip(wanted, -1, 1)) / np.pi * self._bits).astype(np.int64) + 1
         return np.where(wanted > 1, 0, limits)
 
     def _jobs(self, limits: Numbers, rows: float) -> list[Numbers]:
-        """The lists to read, those that allow most first; dealt out in turn, since near lists lie side by side and have most
-        to write down."""
+        """The lists to read, those that allow most first; dealt out in turn, since those have most to write down."""
         order = np.argsort(-limits, kind="stable")
         read = np.cumsum(self._sizes[order])
         chosen = order[: int(np.searchsorted(read, rows)) + 1]
-        chosen = np.sort(chosen[(limits[chosen] > 0) & (self._sizes[chosen] > 0)])
-        return [chosen[part::THREADS] for part in range(THREADS)]
+        chosen = chosen[(limits[chosen] > 0) & (self._sizes[chosen] > 0)]
+        return [np.sort(chosen[part::THREADS]) for part in range(THREADS)]
 
     def _read(self, aim: Aim, limits: Numbers, lists: Numbers, kept: int) -> tuple[Numbers, Floats]:
         """Places near enough in these lists, with the likeness of their centres.
@@ -162,11 +156,21 @@ class Sketches:
         scores = near.copy()
         for plane, weight in zip(self.planes, (2, 1), strict=True):
             rows = plane.take(places, axis=0, mode="clip")
-            scores += (weight * aim.shares) @ hamming(aim.cuts, rows).astype(np.float32)
+            scores += np.einsum("i,ij->j", weight * aim.shares, hamming(aim.cuts, rows).astype(np.float32))
         if len(places) > count:
             chosen = np.argpartition(-scores, count - 1)[:count]
             places, scores = places[chosen], scores[chosen]
         return places, scores
+
+
+def _mapped(path: Path, shape: tuple[int, ...]) -> Codes:
+    """A file as an array, in large pages where the system has them for files: a scan then waits less for addresses."""
+    with path.open("rb") as file:
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        with suppress(OSError):  # a kernel without them: slower, not wrong
+            mapped.madvise(mmap.MADV_HUGEPAGE)
+    return np.frombuffer(mapped, np.uint8).reshape(shape)
 
 
 def cut(weights: Floats) -> tuple[Codes, Floats]:
