@@ -126,7 +126,8 @@ def _said(event: Json) -> str:
         case "rewritten":
             return f"asking instead: {event['query']}"
         case "ranked":
-            return f"{len(event['kept'])} kept, {event['dropped']} dropped, by {event['by']}"
+            pairs = f", {event['pairs']} pairs read" if event.get("pairs") else ""
+            return f"{len(event['kept'])} kept, {event['dropped']} dropped, by {event['by']}{pairs}"
         case "cut":
             return f"{event['what']}: {event['kept_tokens']} of {event['of_tokens']} tokens kept"
         case "exhausted":
@@ -138,7 +139,7 @@ def _said(event: Json) -> str:
 def _fates(events: Sequence[Json], answer: Json) -> list[Fate]:
     found: dict[str, tuple[str, str, int]] = {}
     graded: dict[str, Json] = {}
-    ranked: Json | None = None
+    kept: set[str] | None = None  # by any of the rankings: a run may rank for each part of a question, or each page
     numbers: dict[str, list[int]] = {}
     for event in events:
         match event["event"]:
@@ -148,13 +149,12 @@ def _fates(events: Sequence[Json], answer: Json) -> list[Fate]:
             case "graded":
                 graded[event["id"]] = event
             case "ranked":
-                ranked = event
+                kept = (kept or set()) | {one.rpartition("@")[0] or one for one in event["kept"]}
             case "numbered":
                 numbers.setdefault(_hit_of(event["passage"]["id"], found), []).append(event["number"])
             case _:
                 pass
     cited = {citation["number"] for citation in answer.get("citations", ())}
-    kept = {one.rpartition("@")[0] or one for one in ranked["kept"]} if ranked else None
     fates = [
         Fate(one, title, query, place, *_verdict(one, number, cited, graded.get(one), kept), number)
         for one, (title, query, place) in found.items()

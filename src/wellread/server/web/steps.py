@@ -76,7 +76,8 @@ def _page_failed(event: Body) -> Safe:
 
 def _ranked(event: Body) -> Safe:
     dropped = f", {event['dropped']} set aside" if event.get("dropped") else ""
-    return _row(event, "rank", f"Ranked {len(event['kept'])} by {event['by']}{dropped}")
+    pairs = f", {event['pairs']} pairs read" if event.get("pairs") else ""
+    return _row(event, "rank", f"Ranked {len(event['kept'])} by {event['by']}{dropped}{pairs}")
 
 
 def _graded(event: Body) -> Safe:
