@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch")
 
 @pytest.mark.slow
 def test_every_step_runs(data_folder: Path, tiny_minilm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from training.evaluator import calibrate, data, export, figures, prepare, train
+    from training.evaluator import calibrate, data, evaluate, export, figures, prepare, train
 
     monkeypatch.setattr(data, "HELD_OUT", {"hotpotqa": (1, 1), "2wiki": (1, 1), "nq_open_oracle": (1, 1)})
     prepare.main(["--data", str(data_folder), "--output", str(tmp_path / "prepared")])
@@ -23,7 +23,11 @@ def test_every_step_runs(data_folder: Path, tiny_minilm: Path, tmp_path: Path, m
     export.main(["--weights", str(tmp_path / "run"), "--output", str(tmp_path / "model")])
     model = tmp_path / "model" / "evaluator.onnx"
     calibrate.main(["--records", str(tmp_path / "run"), "--model", str(model)])
-    figures.main(["--records", str(tmp_path / "run"), "--calibration", str(model.with_name("calibration.json"))])
+    calibrated = ["--calibration", str(model.with_name("calibration.json"))]
+    figures.main(["--records", str(tmp_path / "run"), *calibrated])
+    shipped = [*common[:4], "--shipped", str(model.parent), "--output", str(tmp_path / "normal")]
+    evaluate.main([*shipped, "--effort", "normal", "--limit", "3"])
+    figures.main(["--records", str(tmp_path / "normal"), *calibrated, "--efforts", "normal"])
 
 
 def test_torch_and_onnx_agree() -> None:
