@@ -9,7 +9,7 @@ import json
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from wellread.errors import DamagedFile, UsageError
 from wellread.replay.codec import Json
@@ -139,7 +139,8 @@ def _said(event: Json) -> str:
 def _fates(events: Sequence[Json], answer: Json) -> list[Fate]:
     found: dict[str, tuple[str, str, int]] = {}
     graded: dict[str, Json] = {}
-    kept: set[str] | None = None  # by any of the rankings: a run may rank for each part of a question, or each page
+    ranked = False
+    kept: set[str] = set()  # by any of the rankings: a run may rank for each part of a question, or each page
     numbers: dict[str, list[int]] = {}
     for event in events:
         match event["event"]:
@@ -149,14 +150,15 @@ def _fates(events: Sequence[Json], answer: Json) -> list[Fate]:
             case "graded":
                 graded[event["id"]] = event
             case "ranked":
-                kept = (kept or set()) | {one.rpartition("@")[0] or one for one in event["kept"]}
+                ranked = True
+                kept |= {one.rpartition("@")[0] or one for one in cast("list[str]", event["kept"])}
             case "numbered":
                 numbers.setdefault(_hit_of(event["passage"]["id"], found), []).append(event["number"])
             case _:
                 pass
     cited = {citation["number"] for citation in answer.get("citations", ())}
     fates = [
-        Fate(one, title, query, place, *_verdict(one, number, cited, graded.get(one), kept), number)
+        Fate(one, title, query, place, *_verdict(one, number, cited, graded.get(one), kept if ranked else None), number)
         for one, (title, query, place) in found.items()
         for number in [_best(numbers.get(one, ()), cited)]
     ]
