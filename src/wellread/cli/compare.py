@@ -132,7 +132,7 @@ def _print(answers: list[Answer]) -> None:
 def _row(answer: Answer) -> list[str]:
     from rich.markup import escape
 
-    words = show.marked(answer)
+    words = "\n".join(filter(None, (answer.short, show.marked(answer))))
     if answer.outcome != "answered":
         words = "\n".join(filter(None, (words, f"{answer.outcome}: {answer.reason}")))
     sentences = answer.sentences
