@@ -11,6 +11,8 @@ from wellread.errors import MissingExtra
 from wellread.index.lists import Labels, Lists, chief
 from wellread.index.quantize import Bytes, Codes, Floats
 
+DEVICE = "cuda"
+
 
 def torch() -> Any:
     """torch with a device, or an error that says what is missing."""
@@ -25,11 +27,11 @@ def torch() -> Any:
 
 def nearest_centre(points: Floats, centres: Floats) -> Labels:
     """The centre at the smallest distance."""
-    t = torch()
-    return _nearest(t, t.from_numpy(np.ascontiguousarray(points)).cuda(), t.from_numpy(np.ascontiguousarray(centres)).cuda())
+    up = torch().from_numpy
+    return _nearest(*(up(np.ascontiguousarray(values)).to(DEVICE) for values in (points, centres)))
 
 
-def _nearest(t: Any, points: Any, centres: Any) -> Labels:
+def _nearest(points: Any, centres: Any) -> Labels:
     scores = points @ centres.T - (centres * centres).sum(dim=1) / 2
     return np.asarray(scores.argmax(dim=1).cpu().numpy(), dtype=np.uint32)
 
@@ -41,11 +43,11 @@ class Encoder:
         self._torch = torch()
         self._lists = lists
         up = self._torch.from_numpy
-        self._projection = up(np.ascontiguousarray(lists.projection)).cuda()
-        self._centres = up(np.ascontiguousarray(lists.centres)).cuda()
+        self._projection, self._centres = (
+            up(np.ascontiguousarray(values)).to(DEVICE) for values in (lists.projection, lists.centres)
+        )
 
     def __call__(self, rows: Bytes) -> tuple[Labels, Codes]:
-        t = self._torch
-        points = t.from_numpy(np.ascontiguousarray(rows)).cuda().float() @ self._projection
-        labels = _nearest(t, *chief(points, self._centres))
+        points = self._torch.from_numpy(np.ascontiguousarray(rows)).to(DEVICE).float() @ self._projection
+        labels = _nearest(*chief(points, self._centres))
         return labels, self._lists.sketches(points.cpu().numpy(), labels)

@@ -18,6 +18,7 @@ Hashes: TypeAlias = NDArray[np.uint64]
 
 ENTRY = np.dtype([("hash", "<u8"), ("first", "<u4"), ("count", "<u4")])
 ARRIVAL = np.dtype([("id", "<u8"), ("document", "<u8"), ("title", "<u8")])
+_BLOCK = 4_000_000  # hashes read or sorted at once
 IDS, DOCUMENTS, TITLES = "ids.tab", "documents.tab", "titles.tab"
 
 
@@ -55,25 +56,46 @@ class Table:
         return [range(first, first + count) for first, count in entries]
 
 
-def write_tables(folder: Path, arrivals: NDArray[np.void]) -> None:
-    """The three tables, from the hashes in passage order."""
-    rows = np.arange(len(arrivals), dtype=np.uint32)
-    ids = _entries(arrivals["id"], rows, np.ones(len(rows), np.uint32))
-    ids.tofile(folder / IDS)
-    for column, name in (("document", DOCUMENTS), ("title", TITLES)):
-        hashes = np.asarray(arrivals[column])
+def column(arrivals: Path, name: str, rows: int) -> Hashes:
+    """One kind of hashes in passage order, read block by block: the file holds three times as much."""
+    found = np.empty(rows, np.uint64)
+    with arrivals.open("rb") as file:
+        for start in range(0, rows, _BLOCK):
+            block = np.fromfile(file, ARRIVAL, min(_BLOCK, rows - start))
+            found[start : start + len(block)] = block[name]
+    return found
+
+
+def write_tables(folder: Path, arrivals: Path, rows: int) -> None:
+    """The three tables, from the file of hashes in passage order."""
+    _write(folder / IDS, column(arrivals, "id", rows))
+    for kind, name in (("document", DOCUMENTS), ("title", TITLES)):
+        hashes = column(arrivals, kind, rows)
         fresh = np.ones(len(hashes), dtype=bool)
         fresh[1:] = hashes[1:] != hashes[:-1]
         firsts = np.flatnonzero(fresh).astype(np.uint32)
-        counts = np.diff(np.append(firsts, np.uint32(len(hashes)))).astype(np.uint32)
-        _entries(hashes[firsts], firsts, counts).tofile(folder / name)
+        _write(folder / name, hashes[firsts], firsts, len(hashes))
 
 
-def _entries(hashes: Hashes, firsts: NDArray[np.uint32], counts: NDArray[np.uint32]) -> NDArray[np.void]:
-    order = np.argsort(hashes, kind="stable")
-    table = np.empty(len(hashes), ENTRY)
-    table["hash"], table["first"], table["count"] = hashes[order], firsts[order], counts[order]
-    return table
+def _write(path: Path, hashes: Hashes, firsts: NDArray[np.uint32] | None = None, rows: int = 0) -> None:
+    """Entries sorted by hash, a range of hashes at a time, so that memory does not grow with the table.
+
+    `firsts` are the passages where runs begin, of `rows` in all; without them every hash is a run of its own.
+    """
+    ends = None if firsts is None else np.append(firsts[1:], np.uint32(rows))
+    parts = max(1, -(-len(hashes) // _BLOCK))
+    with path.open("wb") as file:
+        for part in range(parts):
+            inside = hashes >= np.uint64((part << 64) // parts)
+            if part + 1 < parts:
+                inside &= hashes < np.uint64((part + 1 << 64) // parts)
+            places = np.flatnonzero(inside)
+            places = places[np.argsort(hashes[places], kind="stable")]
+            table = np.empty(len(places), ENTRY)
+            table["hash"] = hashes[places]
+            table["first"] = places if firsts is None else firsts[places]
+            table["count"] = 1 if firsts is None or ends is None else ends[places] - firsts[places]
+            table.tofile(file)
 
 
 class Seen:

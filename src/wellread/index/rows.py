@@ -6,6 +6,7 @@ they are. Candidates are read by several threads at once: on a cold disk the rea
 
 from __future__ import annotations
 
+import mmap
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeAlias
@@ -20,6 +21,7 @@ Numbers: TypeAlias = NDArray[np.int64]
 
 ROWS = "rows.i8"
 READERS = 4  # more would help a cold disk a little, and cost a warm search as much
+_LARGE = 64 << 20  # bytes; smaller files are scanned as a whole
 _BLOCK = 4096  # rows converted at once: about the size of a processor's cache
 _PARALLEL_FROM = 64  # fewer candidates are read faster by one thread
 
@@ -32,7 +34,7 @@ class Rows:
         if path.stat().st_size != rows * dimensions:
             raise DamagedFile(f"{path} is damaged: its size does not fit {rows} rows (run: wellread index verify)")
         shape = (rows, dimensions)
-        self.matrix: Bytes = np.memmap(path, np.int8, "r", shape=shape) if rows else np.zeros(shape, np.int8)
+        self.matrix: Bytes = _mapped(path, shape) if rows else np.zeros(shape, np.int8)
 
     def scores(self, query: Floats, candidates: Numbers, readers: ThreadPoolExecutor | None = None) -> Floats:
         """Scores of chosen rows; `query` is already multiplied by the scale."""
@@ -54,6 +56,15 @@ class Rows:
         """Scores of every row: right for small indexes, and the yardstick for the others."""
         blocks = [self.matrix[start : start + _BLOCK].astype(np.float32) @ query for start in range(0, len(self.matrix), _BLOCK)]
         return np.concatenate(blocks) if blocks else np.zeros(0, np.float32)
+
+
+def _mapped(path: Path, shape: tuple[int, int]) -> Bytes:
+    """The file as an array. Of a large one rows are read here and there: the system must not fetch what lies around each."""
+    with path.open("rb") as file:
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    if len(mapped) > _LARGE and hasattr(mmap, "MADV_RANDOM"):
+        mapped.madvise(mmap.MADV_RANDOM)
+    return np.frombuffer(mapped, np.int8).reshape(shape)
 
 
 class RowFile:

@@ -52,8 +52,7 @@ class SegmentWriter:
         self.dimensions = dimensions
         self.rows, self._text_bytes = _state(folder)
         self._files = self._open()
-        arrivals = np.fromfile(folder / _HASHES, ARRIVAL, count=self.rows)
-        self._seen = Seen(np.ascontiguousarray(arrivals["id"]))
+        self._seen = Seen(keys.column(folder / _HASHES, "id", self.rows))
 
     def append(self, passages: Sequence[Passage], rows: Bytes, codes: Codes) -> None:
         """Passages with their vectors, in order."""
@@ -93,7 +92,8 @@ class SegmentWriter:
         """The steps after the last passage; the segment's entry for the manifest."""
         self.checkpoint()
         self.close()
-        keys.write_tables(self.folder, np.fromfile(self.folder / _HASHES, ARRIVAL))
+        self._seen = Seen()  # its memory is wanted now
+        keys.write_tables(self.folder, self.folder / _HASHES, self.rows)
         if words:
             self._write_words(threads, progress)
         count = self._write_lists(scale, device, progress) if self._is_large() else 0

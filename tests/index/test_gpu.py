@@ -1,0 +1,45 @@
+"""The lists of the GPU path, with torch on the CPU where it is installed: they must be the ones numpy makes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from wellread.errors import MissingExtra
+from wellread.index import gpu, lists
+from wellread.index.rows import RowFile
+
+torch = pytest.importorskip("torch")
+
+
+@pytest.fixture
+def on_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gpu, "torch", lambda: torch)
+    monkeypatch.setattr(gpu, "DEVICE", "cpu")
+
+
+@pytest.mark.usefixtures("on_the_cpu")
+def test_the_same_lists_and_sketches(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    middles = rng.standard_normal((40, 384)).astype(np.float32)
+    vectors = middles[rng.integers(0, 40, 5000)] + 0.3 * rng.standard_normal((5000, 384)).astype(np.float32)
+    scale = np.full(384, 6 / 127, np.float32)
+    rows = np.rint(vectors / scale).clip(-127, 127).astype(np.int8)
+    rows.tofile(tmp_path / "rows")
+    file = RowFile(tmp_path / "rows", len(rows), 384)
+    plain, there = lists.train(file, scale), lists.train(file, scale, gpu.nearest_centre)
+    np.testing.assert_allclose(plain.centres, there.centres, atol=1e-3)
+    labels, sketches = plain.scaled(scale).encode(rows)
+    found, sketched = gpu.Encoder(plain.scaled(scale))(rows)
+    assert (labels == found).mean() > 0.999
+    same = labels == found
+    assert (np.unpackbits(sketches[same], axis=1) == np.unpackbits(sketched[same], axis=1)).mean() > 0.999
+
+
+def test_without_a_device_it_says_so() -> None:
+    if torch.cuda.is_available():
+        pytest.skip("there is a device")
+    with pytest.raises(MissingExtra, match="CUDA"):
+        gpu.torch()
