@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from types import SimpleNamespace
 
 import pytest
 
@@ -97,7 +98,8 @@ async def test_they_run_at_the_same_time_and_stop_together() -> None:
 async def test_a_run_reports_the_failures() -> None:
     told: list[Event] = []
     source = Several([Fixed("a", A), Fixed("b", SourceError("b", "out of order"))])
-    run = Run("q", "test", source, None, Budget(Limits(), lambda: 0.0), told.append, lambda: 0.0, "2024-01-01", "m")  # type: ignore[arg-type]
+    kit = SimpleNamespace(effort="low")
+    run = Run("q", "test", source, kit, Budget(Limits(), lambda: 0.0), told.append, lambda: 0.0, "2024-01-01", "m")  # type: ignore[arg-type]
     assert len(await run.search("x")) == 3
     assert [event.failures for event in told if isinstance(event, Searched)] == [("b: out of order",)]
 
