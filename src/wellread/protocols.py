@@ -64,6 +64,13 @@ class Embedder(Protocol):
 
 
 @runtime_checkable
+class Linked(Protocol):
+    """A source whose cross-references can be followed by title."""
+
+    async def find_title(self, title: str) -> Sequence[Hit]: ...
+
+
+@runtime_checkable
 class Reranker(Protocol):
     """Relevance of passages to a question; one score each, in the order given."""
 

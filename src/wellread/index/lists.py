@@ -23,6 +23,7 @@ from typing import BinaryIO, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from wellread.embedding.processors import available_processors
 from wellread.index.blas import one_thread
 from wellread.index.quantize import Bytes, Codes, Floats
 from wellread.index.rows import RowFile
@@ -146,7 +147,7 @@ def encode_all(rows: RowFile, encode: Encode, out: BinaryIO, progress: Callable[
         labels[start : start + len(part)], sketches = encode(part)
         return start + len(part), sketches
 
-    cores = os.cpu_count() or 1
+    cores = available_processors()
     starts = range(0, len(rows), _BLOCK)
     with one_thread(), ThreadPoolExecutor(cores) as pool:
         for first in range(0, len(starts), 8 * cores):  # in groups: what is encoded must not wait in memory for the disk

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 import mmap
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -22,12 +21,13 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from wellread.embedding.processors import available_processors
 from wellread.errors import DamagedFile
 from wellread.index.lists import LISTS, ORDER, SKETCH
 from wellread.index.quantize import Codes, Floats
 from wellread.index.rows import Numbers
 
-THREADS = max(1, os.cpu_count() or 1)
+THREADS = available_processors()
 _READ = 1_600  # rows whose first bits are read: this times the square root of all rows
 _KEPT = 30_000  # rows scored with both bits,
 _KEPT_PER_CANDIDATE = 25  # or more when many candidates are wanted

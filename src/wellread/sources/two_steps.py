@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
-from wellread.protocols import Kit, Source
+from wellread.protocols import Kit, Linked, Source
 from wellread.types import Hit, Hits, Passage, Query
 
 if TYPE_CHECKING:
@@ -21,11 +21,6 @@ if TYPE_CHECKING:
 AFTER = 12  # passages looked at after each chain
 _LEAD = 300  # characters of a passage that join the question when what follows it is looked for
 _FOLLOWED = 2  # passages that are followed without the evaluator
-
-
-@runtime_checkable
-class _Linked(Protocol):
-    async def find_title(self, title: str) -> Sequence[Hit]: ...
 
 
 class TwoSteps:
@@ -91,7 +86,7 @@ class _Search:
 
     async def _after(self, last: Passage) -> list[list[Passage]]:
         references: list[Passage] = []
-        if isinstance(self._source, _Linked):
+        if isinstance(self._source, Linked):
             for title in last.links:
                 references += self._remember(await self._source.find_title(title))
         return [mentioned(references, last), await self._ask(second_query(self._query.text, last), AFTER)]

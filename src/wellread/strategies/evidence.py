@@ -13,11 +13,12 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal
 
+from wellread.protocols import Linked
 from wellread.run import Run
 from wellread.sentences import sentences
-from wellread.types import Hit, Passage
+from wellread.types import Passage
 from wellread.words import Words
 from wellread.words import read as read_words
 
@@ -58,13 +59,6 @@ class Asked:
         total = sum(self.weights.values())
         found = set(keys)
         return sum(w for key, w in self.weights.items() if key in found) / total if total else 0.0
-
-
-@runtime_checkable
-class Linked(Protocol):
-    """A source whose cross-references can be followed by title."""
-
-    async def find_title(self, title: str) -> Sequence[Hit]: ...
 
 
 async def linked(run: Run, passage: Passage) -> list[Passage]:

@@ -23,7 +23,6 @@ from wellread.sources.two_steps import AFTER, mentioned, second_query
 from wellread.strategies import evidence, wording
 from wellread.strategies.evidence import Candidate
 from wellread.types import Passage
-from wellread.words import read
 
 # How sure the whole is, from the log-odds of the two readers; fitted on questions set aside.
 _READER, _WORDING, _BIAS = 0.756, 0.288, 0.364
@@ -170,7 +169,7 @@ def _holding(passage: Passage, start: int, every: Sequence[Candidate]) -> Candid
         if one.start <= start < one.end:
             return one
     a, b = next((span for span in sentences(passage.text) if span[1] > start), (0, len(passage.text)))
-    return Candidate(passage, a, b, read(passage.text[a:b]), 0)
+    return Candidate(passage, a, b, evidence.read(passage.text[a:b]), 0)
 
 
 def _leading(question: evidence.Asked, one: Candidate, others: set[str]) -> float:
