@@ -6,10 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wellread.engine import Engine
+from wellread.errors import SourceError
 from wellread.ranking.answers import Best
 from wellread.ranking.paths import PLANS, Verdict
+from wellread.settings import Settings
 from wellread.strategies import evidence, trail
-from wellread.types import PAIRS, Passage
+from wellread.types import PAIRS, Effort, Hit, Passage, Query
 
 
 @pytest.mark.parametrize(
@@ -71,3 +74,18 @@ def test_a_sentence_that_holds_the_answer_too_replaces_the_other_of_its_passage(
     assert trail._joined([moons], answer, moons) == [moons]
     elsewhere = evidence.candidates([URANUS])[0]
     assert trail._joined([rings], answer, elsewhere) == [rings, elsewhere]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("effort", ["low", "normal"])
+async def test_a_source_that_cannot_be_asked_is_part_of_the_reason(effort: Effort) -> None:
+    class Dead:
+        name, hint = "dead", "nothing"
+
+        async def search(self, query: Query) -> list[Hit]:
+            raise SourceError("dead", "no network")
+
+    async with Engine(Settings(strategy="quote", model="none", effort=effort), source=Dead()) as engine:
+        answer = await engine.ask("Who wrote Hamlet?")
+    assert answer.outcome == "unsure"
+    assert "no network" in (answer.reason or "")

@@ -99,7 +99,7 @@ class Quote:
     def _reached(self, run: Run, reached: Sequence[Reached], *, whole: bool) -> Answer:
         """The answer from what reading has reached: its parts, or why there is none."""
         if not reached:
-            return run.answer("", outcome="unsure", reason="nothing was found")
+            return run.answer("", outcome="unsure", reason=_nothing(run))
         sure = min(one.confidence for one in reached)
         if sure < self.params.min_confidence or not whole:
             why = f"nothing found answers the question (best match: {reached[-1].nearest}, {sure:.0%} sure)"
@@ -116,7 +116,7 @@ class Quote:
         parts = _PARTS.split(run.question, maxsplit=1)
         found = await self._search(run, parts[0])
         if not found:
-            yield Answered(run.answer("", outcome="unsure", reason="nothing was found"))
+            yield Answered(run.answer("", outcome="unsure", reason=_nothing(run)))
             return
         question = evidence.asked(parts[0], found)
         ranked = await wording.rank(run, question, evidence.candidates(found))
@@ -183,6 +183,11 @@ def _needed(parts: Sequence[str], gain: float, covered: float) -> bool:
 def _close_second(ranked: Sequence[Scored]) -> list[Candidate]:
     """A runner-up that fits nearly as well is quoted too."""
     return [one.candidate for one in ranked[1:2] if ranked[0].score - one.score < 0.15]
+
+
+def _nothing(run: Run) -> str:
+    """Why there is no answer when nothing was found: also because a source could not be asked."""
+    return "; ".join(["nothing was found", *list(dict.fromkeys(run.failures))[:3]])
 
 
 def _way(reached: Sequence[Reached]) -> str:
