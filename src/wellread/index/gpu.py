@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wellread.errors import MissingExtra
 from wellread.index.lists import Labels, Lists, chief
@@ -28,26 +29,37 @@ def torch() -> Any:
 def nearest_centre(points: Floats, centres: Floats) -> Labels:
     """The centre at the smallest distance."""
     up = torch().from_numpy
-    return _nearest(*(up(np.ascontiguousarray(values)).to(DEVICE) for values in (points, centres)))
+    return _down(_scores(*(up(np.ascontiguousarray(values)).to(DEVICE) for values in (points, centres))).argmax(dim=1), np.uint32)
 
 
-def _nearest(points: Any, centres: Any) -> Labels:
-    scores = points @ centres.T - (centres * centres).sum(dim=1) / 2
-    return np.asarray(scores.argmax(dim=1).cpu().numpy(), dtype=np.uint32)
+def _scores(points: Any, centres: Any) -> Any:
+    return points @ centres.T - (centres * centres).sum(dim=1) / 2
+
+
+def _down(values: Any, kind: Any) -> NDArray[Any]:
+    return np.asarray(values.cpu().numpy(), dtype=kind)
 
 
 class Encoder:
-    """Lists on the device: int8 rows go up, numbers of lists and projected rows come down."""
+    """Lists on the device: int8 rows go up; numbers of lists and sketches come down, a sixteenth of that."""
 
     def __init__(self, lists: Lists) -> None:
         self._torch = torch()
-        self._lists = lists
         up = self._torch.from_numpy
-        self._projection, self._centres = (
-            up(np.ascontiguousarray(values)).to(DEVICE) for values in (lists.projection, lists.centres)
+        self._projection, self._centres, self._steps = (
+            up(np.ascontiguousarray(values)).to(DEVICE) for values in (lists.projection, lists.centres, lists.steps)
         )
+        self._places = up(np.array([128, 64, 32, 16, 8, 4, 2, 1], np.uint8)).to(DEVICE)
 
     def __call__(self, rows: Bytes) -> tuple[Labels, Codes]:
         points = self._torch.from_numpy(np.ascontiguousarray(rows)).to(DEVICE).float() @ self._projection
-        labels = _nearest(*chief(points, self._centres))
-        return labels, self._lists.sketches(points.cpu().numpy(), labels)
+        scores = _scores(*chief(points, self._centres))
+        labels = scores.argmax(dim=1)
+        rest = points - self._centres[labels]
+        first = rest > 0
+        second = (rest.abs() > self._steps) == first
+        sketches = self._torch.cat([self._packed(first), self._packed(second)], dim=1)
+        return _down(labels, np.uint32), _down(sketches, np.uint8)
+
+    def _packed(self, bits: Any) -> Any:
+        return (bits.view(len(bits), -1, 8) * self._places).sum(dim=2, dtype=self._torch.uint8)

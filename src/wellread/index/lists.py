@@ -138,21 +138,30 @@ def _by_blocks(points: Floats, centres: Floats, nearest: Nearest) -> Labels:
     return np.concatenate(near)
 
 
-def encode_all(rows: RowFile, encode: Encode, out: BinaryIO, progress: Callable[[int], None]) -> Labels:
-    """The list of every row, and its sketch to a file: block by block on all cores."""
+def encode_all(
+    rows: RowFile,
+    encode: Encode,
+    out: BinaryIO,
+    progress: Callable[[int], None],
+    passing: Callable[[Bytes], None] = lambda _: None,
+) -> Labels:
+    """The list of every row, and its sketch to a file: block by block on all cores. `passing` sees all rows in order."""
     labels = np.empty(len(rows), np.uint32)
 
-    def block(start: int) -> tuple[int, Codes]:
+    def block(start: int) -> tuple[Bytes, Codes]:
         part = rows.block(start, _BLOCK)
         labels[start : start + len(part)], sketches = encode(part)
-        return start + len(part), sketches
+        return part, sketches
 
     cores = available_processors()
     starts = range(0, len(rows), _BLOCK)
+    done = 0
     with one_thread(), ThreadPoolExecutor(cores) as pool:
         for first in range(0, len(starts), 8 * cores):  # in groups: what is encoded must not wait in memory for the disk
-            for done, sketches in pool.map(block, starts[first : first + 8 * cores]):
+            for part, sketches in pool.map(block, starts[first : first + 8 * cores]):
                 out.write(sketches.data)
+                passing(part)
+                done += len(part)
                 progress(done)
     return labels
 

@@ -144,10 +144,11 @@ def checksum(path: Path) -> FileSum:
     return FileSum(size, digest.hexdigest())
 
 
-def checksums(folder: Path) -> dict[str, FileSum]:
-    """Of every file under a folder that belongs to the index, not of locks and a writer's notes."""
+def checksums(folder: Path, known: Mapping[str, FileSum]) -> dict[str, FileSum]:
+    """Of every file under a folder that belongs to the index, not of locks and a writer's notes; the known are not read."""
     found = (path for path in sorted(folder.rglob("*")) if path.is_file() and path.suffix not in (".lock", ".tmp"))
-    return {path.relative_to(folder).as_posix(): checksum(path) for path in found}
+    names = {path.relative_to(folder).as_posix(): path for path in found}
+    return {name: known.get(name) or checksum(path) for name, path in names.items()}
 
 
 def _own_sum(data: dict[str, Any]) -> str:

@@ -11,6 +11,7 @@ named in the manifest.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Callable, Sequence
@@ -26,7 +27,7 @@ from wellread.index import keys, lexical, lists, texts
 from wellread.index.coarse import CODES
 from wellread.index.keys import ARRIVAL, Seen, hashed, title_hash
 from wellread.index.lexical import WordsWriter
-from wellread.index.manifest import Segment, checksums, replace_file
+from wellread.index.manifest import FileSum, Segment, checksums, replace_file
 from wellread.index.quantize import Bytes, Codes, Floats, code_bytes
 from wellread.index.rows import ROWS, RowFile
 from wellread.index.texts import TextStore
@@ -96,26 +97,34 @@ class SegmentWriter:
         keys.write_tables(self.folder, self.folder / _HASHES, self.rows)
         if words:
             self._write_words(threads, progress)
-        count = self._write_lists(scale, device, progress) if self._is_large() else 0
+        count, known = self._write_lists(scale, device, progress) if self._is_large() else (0, {})
         progress("checksums", self.rows, self.rows)
-        return Segment(self.folder.name, self.rows, count, checksums(self.folder))
+        return Segment(self.folder.name, self.rows, count, checksums(self.folder, known))
 
     def _is_large(self) -> bool:
         return self.rows >= lists.FROM_ROWS and self.dimensions >= lists.NARROWEST
 
-    def _write_lists(self, scale: Floats, device: Device, progress: Progress) -> int:
-        """Sort rows into lists; the file of the lists themselves comes last and says that all is there."""
+    def _write_lists(self, scale: Floats, device: Device, progress: Progress) -> tuple[int, dict[str, FileSum]]:
+        """Sort rows into lists; the file of the lists themselves comes last and says that all is there.
+
+        The largest file is read for it from end to end, so its checksum comes along.
+        """
         done = self.folder / lists.LISTS
+        known: dict[str, FileSum] = {}
         if not done.exists():
             rows = RowFile(self.folder / ROWS, self.rows, self.dimensions)
             progress("lists", 0, self.rows)
             trained, encode = _trained(rows, scale, device)
+            digest = hashlib.sha256()
             with (self.folder / lists.UNSORTED).open("wb") as out:
-                labels = lists.encode_all(rows, encode, out, lambda done: progress("lists", done, self.rows))
+                labels = lists.encode_all(
+                    rows, encode, out, lambda done: progress("lists", done, self.rows), lambda part: digest.update(part.data)
+                )
+            known[ROWS] = FileSum(self.rows * self.dimensions, digest.hexdigest())
             lists.sort_sketches(self.folder, labels, trained)
         (self.folder / lists.UNSORTED).unlink(missing_ok=True)
         with np.load(done) as parts:
-            return len(parts["ends"])
+            return len(parts["ends"]), known
 
     def _write_words(self, threads: int, progress: Progress) -> None:
         writer = WordsWriter(self.folder / lexical.FOLDER, threads)
