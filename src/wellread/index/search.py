@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,14 +21,12 @@ from wellread.index.quantize import Floats, check
 from wellread.index.rows import READERS
 from wellread.index.segment import SegmentReader
 from wellread.index.sketch import THREADS
+from wellread.index.titles import weigh_titles
 from wellread.protocols import Embedder
 from wellread.ranking.fusion import reciprocal_ranks, weighed
 from wellread.types import Hit, Passage
 
-MEANING_WEIGHT = 0.6  # against 0.4 for the words; these three were chosen on ../shared/data, see docs/log/index.md
-TITLE_BONUS = 0.15
-_TITLES = 50  # best passages whose titles are compared with the query
-_ASIDE = re.compile(r"\(.*?\)")  # "Titan (moon)" is asked for as Titan
+MEANING_WEIGHT = 0.6  # against 0.4 for the words; chosen on ../shared/data, see docs/log/index.md
 _MAX_QUERY = 20_000  # characters; the rest of a pasted book does not make the question clearer
 
 
@@ -50,7 +47,7 @@ class Found:
     """A passage by its number, with how it was found."""
 
     row: int
-    score: float  # fused: 1 is best by words and by meaning; a title that the query names adds a little
+    score: float  # fused: 1 is best by words and by meaning; titles can add a little
     words: float | None = None  # BM25
     meaning: float | None = None  # cosine
 
@@ -133,18 +130,8 @@ class LocalIndex:
             if vector is not None and words:
                 # What only the words found gets its true cosine; the other way round the words' score is nearly zero.
                 meaning |= self.cosines(vector, [row for row in words if row not in meaning])
-            fused = weighed(words, meaning, MEANING_WEIGHT)
-            fused = self._with_titles(text, fused[: max(limit, _TITLES)]) + fused[max(limit, _TITLES) :]
+            fused = weigh_titles(text, weighed(words, meaning, MEANING_WEIGHT), self.passage)
         return [Found(row, score, words.get(row), meaning.get(row)) for row, score in fused[:limit]]
-
-    def _with_titles(self, text: str, fused: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
-        """A passage whose title the query spells out is probably about what is asked."""
-        asked = f" {named(text)} "
-        scored: list[tuple[int, float]] = []
-        for row, score in fused:
-            title = named(_ASIDE.sub("", self.passage(row).title))
-            scored.append((row, score + TITLE_BONUS) if len(title) > 3 and f" {title} " in asked else (row, score))
-        return sorted(scored, key=lambda item: -item[1])
 
     def cosines(self, vector: Floats, rows: Iterable[int]) -> dict[int, float]:
         """The cosines of chosen passages."""
@@ -227,8 +214,3 @@ class LocalIndex:
         for base, segment in zip(self._bases, self.segments, strict=False):
             rows.extend(base + row for row in segment.find(getattr(segment, table), name, key))
         return [row for row in rows if row not in self.removed]
-
-
-def named(text: str) -> str:
-    """A name as words alone, for finding it in a question."""
-    return re.sub(r"\W+", " ", keys.plain(text)).strip()

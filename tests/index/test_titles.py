@@ -1,0 +1,95 @@
+"""Titles that the question or the best passages name: who moves up, how far, and who does not."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wellread.index.titles import ASKED_BONUS, LOOKED_AT, NAMED_BONUS, names, weigh_titles
+from wellread.types import Passage
+
+APPLE = Passage("apple", "Apple was founded by Steve Jobs and Steve Wozniak in 1976.", "Apple Inc.")
+JOBS = Passage("jobs", "He was born in San Francisco in 1955.", "Steve Jobs (businessman)")
+PEAR = Passage("pear", "A pear is a fruit.", "Pear")
+ORCHARD = Passage("orchard", "Fruit grows there.", "Orchard")
+
+
+def weighed(question: str, passages: list[Passage], scores: list[float]) -> list[tuple[str, float]]:
+    found = weigh_titles(question, list(enumerate(scores)), passages.__getitem__)
+    return [(passages[row].id, round(score, 6)) for row, score in found]
+
+
+def test_what_the_best_passage_names_comes_behind_it_and_no_further() -> None:
+    assert weighed("When was the founder born?", [APPLE, PEAR, ORCHARD, JOBS], [0.9, 0.8, 0.7, 0.6]) == [
+        ("apple", 0.9),
+        ("jobs", 0.9),
+        ("pear", 0.8),
+        ("orchard", 0.7),
+    ]
+
+
+def test_what_is_far_behind_moves_up_a_little() -> None:
+    assert dict(weighed("When?", [APPLE, PEAR, JOBS], [0.9, 0.8, 0.1]))["jobs"] == round(0.1 + NAMED_BONUS, 6)
+
+
+def test_only_the_two_best_are_searched_for_names() -> None:
+    assert weighed("When?", [PEAR, ORCHARD, APPLE, JOBS], [0.9, 0.8, 0.7, 0.1])[-1] == ("jobs", 0.1)
+
+
+def test_a_title_in_the_question_counts_for_its_passage() -> None:
+    assert weighed("Where was steve jobs born?", [PEAR, JOBS], [0.5, 0.4]) == [
+        ("jobs", round(0.4 + ASKED_BONUS, 6)),
+        ("pear", 0.5),
+    ]
+
+
+def test_beyond_those_looked_at_nothing_is_read() -> None:
+    read: list[int] = []
+
+    def passage(row: int) -> Passage:
+        read.append(row)
+        return JOBS if row == LOOKED_AT else APPLE
+
+    found = weigh_titles("When?", [(row, 1.0 - row / 1000) for row in range(LOOKED_AT + 5)], passage)
+    assert [row for row, _ in found] == list(range(LOOKED_AT + 5))
+    assert sorted(set(read)) == list(range(LOOKED_AT))
+
+
+@pytest.mark.parametrize(
+    ("text", "title", "links", "expected"),
+    [
+        ("Founded by Steve Jobs.", "Steve Jobs", (), True),
+        ("Founded by Steve Jobs.", "Steve Jobs (businessman)", (), True),
+        ("Steve Jobsworth was here.", "Steve Jobs", (), False),
+        ("The Old-Steve Jobsworth and then Steve Jobs", "Steve Jobs", (), True),
+        ("It is made of gold.", "Gold", (), False),  # the word, not the name
+        ("It is made of gold.", "Gold", ("Gold",), True),  # but a link is a link
+        ("A moon of Jupiter is Io.", "Io (moon)", (), False),  # too short to be sure
+        ("A moon of Jupiter is Io.", "Io (moon)", ("Io (moon)",), True),
+        ("Пётр жил в Санкт-Петербурге; Москва далеко.", "Москва", (), True),
+        ("", "Title", (), False),
+        ("Text", "", (), False),
+        ("(Text)", "(aside)", (), False),
+    ],
+)
+def test_what_counts_as_a_name(text: str, title: str, links: tuple[str, ...], expected: bool) -> None:
+    assert names(Passage("a", text, "A", links=links), Passage("b", "b", title)) is expected
+
+
+def test_a_passage_does_not_name_its_own_document() -> None:
+    assert not names(Passage("a1", "Steve Jobs was born.", "Steve Jobs"), Passage("a2", "More.", "Steve Jobs"))
+
+
+@given(st.lists(st.tuples(st.sampled_from([APPLE, JOBS, PEAR, ORCHARD]), st.floats(0, 1)), max_size=30), st.text(max_size=40))
+def test_nothing_is_lost_and_the_best_stays_unless_the_question_names_another(
+    items: list[tuple[Passage, float]], question: str
+) -> None:
+    items.sort(key=lambda item: -item[1])
+    found = weigh_titles(question, list(enumerate(score for _, score in items)), lambda row: items[row][0])
+    assert sorted(row for row, _ in found) == list(range(len(items)))
+    assert all(before[1] >= after[1] for before, after in pairwise(found))
+    plain = weigh_titles(question, list(enumerate(score for _, score in items)), lambda row: Passage("", "", items[row][0].title))
+    assert [row for row, _ in found[:1]] == [row for row, _ in plain[:1]]
