@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from wellread.cli.main import app
+from wellread.version import __version__
 
 SATURN = "Which planet has the most moons, and who discovered its largest one?"
 
@@ -23,6 +24,13 @@ def wellread(*arguments: str, stdin: str | None = None) -> subprocess.CompletedP
 
 def invoke(*arguments: str) -> Result:
     return CliRunner().invoke(app, list(arguments))
+
+
+def test_the_package_can_be_run() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "wellread", "--version"], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, f"wellread {__version__}\n")
 
 
 def test_json_is_one_object_and_nothing_else() -> None:
