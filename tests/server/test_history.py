@@ -18,6 +18,7 @@ import pytest
 
 from wellread.errors import DamagedFile
 from wellread.server.history import History, Record
+from wellread.server.schema import MIGRATIONS
 
 pytestmark = pytest.mark.anyio
 
@@ -105,6 +106,25 @@ async def test_a_newer_or_broken_file_is_refused_with_a_reason(tmp_path: Path) -
     path.write_bytes(b"this is no database, and long enough to be looked at" * 20)
     with pytest.raises(DamagedFile, match="cannot be opened"):
         await History.open(path)
+
+
+async def test_a_history_of_the_first_version_is_brought_up_to_date(tmp_path: Path) -> None:
+    path = tmp_path / "history.sqlite"
+    with sqlite3.connect(path) as connection:
+        for statement in MIGRATIONS[0]:
+            connection.execute(statement)
+        connection.execute("PRAGMA user_version = 1")
+        row = ("AAAAAAAAAAAA", "AAAAAAAAAAAA", None, "What?", "quote", None, "[]", "done", 1.0, 2.0, "answered", None, "what?")
+        connection.execute(f"INSERT INTO runs VALUES ({', '.join('?' * 13)})", row)
+    connection.close()
+    history = await History.open(path)
+    await history.add(record("BBBBBBBBBBBB", turns=(("What is “it”?", "It is that."),)))
+    old, new = await history.get("AAAAAAAAAAAA"), await history.get("BBBBBBBBBBBB")
+    await history.aclose()
+    assert old is not None
+    assert (old.question, old.state, old.turns) == ("What?", "done", ())
+    assert new is not None
+    assert new.turns == (("What is “it”?", "It is that."),)
 
 
 async def test_many_writers_share_transactions(tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ def send(url: str, path: str, body: object) -> socket.socket:
 
 
 MESSAGES = {"messages": [{"role": "user", "content": "How many moons has Saturn?"}]}
+INPUT = {"input": "How many moons has Saturn?"}
 
 
 @pytest.mark.parametrize(
@@ -41,6 +42,10 @@ MESSAGES = {"messages": [{"role": "user", "content": "How many moons has Saturn?
         ("/api/ask", {"question": "How many moons has Saturn?"}, False),
         ("/v1/chat/completions", {**MESSAGES, "stream": True}, False),
         ("/v1/chat/completions", MESSAGES, True),
+        ("/v1/responses", {**INPUT, "stream": True}, False),
+        ("/v1/responses", {**INPUT, "stream": True, "store": False}, False),
+        ("/v1/responses", INPUT, True),
+        ("/v1/responses", {**INPUT, "store": False}, True),
     ],
 )
 async def test_a_client_that_leaves_frees_its_run_within_a_second(folder: Path, path: str, body: object, silent: bool) -> None:
@@ -57,6 +62,7 @@ async def test_a_client_that_leaves_frees_its_run_within_a_second(folder: Path, 
         assert time.monotonic() - left < 1.0
         until(lambda: of.workshop.model().closed == 1)  # type: ignore[attr-defined]
         assert not live.service.runs.attached
+        assert not live.service.runs.live
 
 
 @pytest.mark.slow
@@ -65,11 +71,13 @@ async def test_many_that_connect_and_drop_leave_nothing_behind(folder: Path) -> 
         with live.client() as client:
             finished(client, run := ask(client))
         before = len(os.listdir("/proc/self/fd"))
-        for number in range(150):
-            if number % 3 == 0:
+        for number in range(200):
+            if number % 4 == 0:
                 send(live.url, "/api/ask", {"question": "x"}).close()
-            elif number % 3 == 1:
+            elif number % 4 == 1:
                 send(live.url, "/v1/chat/completions", {**MESSAGES, "stream": True}).close()
+            elif number % 4 == 2:
+                send(live.url, "/v1/responses", {**INPUT, "stream": number % 8 == 2, "store": number % 16 < 8}).close()
             else:
                 host, port = live.url.removeprefix("http://").split(":")
                 with socket.create_connection((host, int(port))) as connection:

@@ -78,11 +78,15 @@ async def test_past_the_queue_there_is_429_with_a_time(folder: Path) -> None:
         assert client.post("/api/ask", json={"question": "x"}).status_code == 429
         spoken = client.post("/v1/chat/completions", json={"messages": [{"role": "user", "content": "x"}]})
         assert (spoken.status_code, spoken.json()["error"]["type"]) == (429, "rate_limit_error")
+        for store in (True, False):
+            spoken = client.post("/v1/responses", json={"input": "x", "store": store})
+            assert (spoken.status_code, spoken.json()["error"]["type"]) == (429, "rate_limit_error")
+            assert int(spoken.headers["retry-after"]) >= 1
         page = client.get(f"/r/{second}")
         assert "Waiting for a free place" in page.text
         assert finished(client, first)["state"] == "done"
         assert finished(client, second)["state"] == "done"
-        assert "wellread_runs_refused_total 3" in client.get("/metrics").text
+        assert "wellread_runs_refused_total 5" in client.get("/metrics").text
 
 
 async def test_one_that_waits_can_be_stopped(folder: Path) -> None:

@@ -37,9 +37,12 @@ def test_the_description_has_examples_and_answers(library: Live) -> None:
     with library.client() as client:
         schema = client.get("/openapi.json").json()
         assert schema["components"]["schemas"]["AskRequest"]["examples"]
-        for path in ("/api/ask", "/api/runs", "/api/runs/{run}/events", "/api/search", "/v1/chat/completions", "/v1/models"):
+        assert schema["components"]["schemas"]["ResponseRequest"]["examples"]
+        spoken = ("/v1/chat/completions", "/v1/responses", "/v1/models")
+        for path in ("/api/ask", "/api/runs", "/api/runs/{run}/events", "/api/search", *spoken):
             for operation in schema["paths"][path].values():
                 assert operation["description"]
         page = client.get("/docs").text
         assert "/v1/chat/completions" in page
+        assert "/v1/responses" in page
         assert "Who invented the telescope?" in page

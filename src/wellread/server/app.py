@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 
 from wellread.engine import Engine
 from wellread.errors import DamagedFile, ReadError, SourceError, UsageError, WellreadError
-from wellread.server import api, mcp, openai_api, origins
+from wellread.server import api, dialect, mcp, openai_api, origins, responses_api
 from wellread.server import options as options_module
 from wellread.server.access import Access
 from wellread.server.limits import Busy
@@ -60,6 +60,7 @@ def create_app(
     app.state.access = access
     app.include_router(api.router)
     app.include_router(openai_api.router)
+    app.include_router(responses_api.router)
     app.include_router(pages.router)
     app.router.routes.append(tools.route())
     _errors(app)
@@ -71,6 +72,7 @@ def _errors(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(Busy, _busy)
     app.add_exception_handler(api.NotFound, _not_found)
+    app.add_exception_handler(dialect.Refused, _refused)
     app.add_exception_handler(WellreadError, _ours)
     app.add_exception_handler(HTTPException, _http)
 
@@ -91,6 +93,11 @@ async def _not_found(request: Request, problem: Exception) -> Response:
     return _error(request, 404, "there is no such run")
 
 
+async def _refused(request: Request, problem: Exception) -> Response:
+    assert isinstance(problem, dialect.Refused)
+    return dialect.error(400, str(problem), param=problem.param, code=problem.code)
+
+
 async def _ours(request: Request, problem: Exception) -> Response:
     statuses = ((UsageError, 400), (SourceError, 502), (ReadError, 502), (DamagedFile, 503))
     status = next((status for kind, status in statuses if isinstance(problem, kind)), 500)
@@ -105,7 +112,7 @@ async def _http(request: Request, problem: Exception) -> Response:
 def _error(request: Request, status: int, message: str, headers: dict[str, str] | None = None) -> Response:
     """In the caller's dialect: a page for browsers, OpenAI's shape under /v1, else `{"error": …}`."""
     if request.url.path.startswith("/v1/"):
-        return openai_api.error(status, message, headers)
+        return dialect.error(status, message, headers)
     wants_page = "text/html" in request.headers.get("accept", "") and not request.url.path.startswith("/api/")
     if wants_page:
         return pages.error(status, message, headers)

@@ -11,7 +11,7 @@ from wellread.server.history import History, Record
 from wellread.strategies.earlier import Earlier
 from wellread.types import Passage
 
-_TURNS = 8  # of the conversation, the latest
+TURNS = 8  # of the conversation, the latest
 _NAMES = ("id", "text", "title", "url", "source", "published", "document")
 
 
@@ -20,13 +20,13 @@ async def context(history: History, parent: Record | None) -> tuple[tuple[tuple[
     if parent is None:
         return (), []
     before = await chain(history, parent)
-    turns = tuple((record.question, record.text) for record in before if record.text)
+    turns = [turn for record in before for turn in (*record.turns, (record.question, record.text)) if turn[1]]
     earlier = Earlier()
     for record in before:
         log = [body for _, body in await history.events(record.id, limit=5_000)]
         for passage in passages_of(log).values():
             earlier.passages[passage.id] = passage
-    return turns, [earlier] if earlier.passages else []
+    return tuple(turns[-TURNS:]), [earlier] if earlier.passages else []
 
 
 def passages_of(log: Sequence[str]) -> dict[int, Passage]:
@@ -45,6 +45,6 @@ async def chain(history: History, last: Record) -> list[Record]:
     """From the first question to the last; a conversation may have branches."""
     known = {record.id: record for record in await history.thread(last.thread)}
     found = [last]
-    while (before := found[-1].parent) is not None and before in known and len(found) < _TURNS:
+    while (before := found[-1].parent) is not None and before in known and len(found) < TURNS:
         found.append(known[before])
     return found[::-1]

@@ -23,7 +23,7 @@ State = Literal["running", "done", "failed", "stopped", "interrupted"]
 T = TypeVar("T")
 Job = tuple[str, tuple[object, ...]]
 
-_COLUMNS = "id, thread, parent, question, strategy, model, sources, state, created, finished, outcome, answer"
+_COLUMNS = "id, thread, parent, question, strategy, model, sources, state, created, finished, outcome, answer, turns"
 _ENDED = '{"event": "ended", "state": "interrupted", "reason": "the server stopped"}'
 
 
@@ -43,6 +43,7 @@ class Record:
     finished: float | None = None
     outcome: str | None = None
     answer: dict[str, object] | None = None
+    turns: tuple[tuple[str, str], ...] = ()  # that a client told with the question: said before, and not here
 
     @property
     def text(self) -> str:
@@ -92,9 +93,10 @@ class History:
         """Keep a new run; when this returns it survives a crash."""
         row = (
             *(record.id, record.thread, record.parent, record.question, record.strategy, record.model),
-            *(json.dumps(record.sources), record.state, record.created, None, None, None, record.question.casefold()),
+            *(json.dumps(record.sources), record.state, record.created, None, None, None),
+            *(json.dumps(record.turns, ensure_ascii=False) if record.turns else None, record.question.casefold()),
         )
-        await self._commit([(f"INSERT INTO runs ({_COLUMNS}, words) VALUES ({', '.join('?' * 13)})", row)])
+        await self._commit([(f"INSERT INTO runs ({_COLUMNS}, words) VALUES ({', '.join('?' * 14)})", row)])
 
     def append(self, run: str, number: int, body: str) -> None:
         """Keep one event, soon."""
@@ -232,4 +234,5 @@ def _record(row: tuple[object, ...]) -> Record:
     values = list(row)
     values[6] = tuple(json.loads(str(values[6])))
     values[11] = json.loads(str(values[11])) if values[11] is not None else None
+    values[12] = tuple((said, heard) for said, heard in json.loads(str(values[12]))) if values[12] is not None else ()
     return Record(*values)  # pyright: ignore[reportArgumentType]

@@ -1,21 +1,12 @@
-"""The endpoint that tools already speak: `/v1/chat/completions` and `/v1/models`. Models are strategies.
-
-`wellread` is the default recipe, `wellread/iterative` a named one. The last user message is the question,
-what comes before is the conversation. System messages, temperature, tools and the like have no meaning
-here and are left aside. Citations come as `url_citation` annotations, which point at the `[n]` in the text,
-and as a list of sources in Markdown at the end of the text.
-"""
+"""The endpoint that tools already speak: `/v1/chat/completions` and `/v1/models`; see `dialect`."""
 
 from __future__ import annotations
 
-import json
-import re
 import secrets
 import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from itertools import pairwise
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
@@ -23,39 +14,19 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from wellread import events
 from wellread.errors import UsageError, WellreadError
-from wellread.server import service, shapes
+from wellread.server import dialect, service, shapes
 from wellread.server.api import client
 from wellread.server.asking import Asked, Wish
+from wellread.server.dialect import PREFIX, AnswerJson, Message
 from wellread.server.limits import Ticket
-from wellread.server.rendering import source_lines
 from wellread.server.service import Service
-from wellread.server.sse import EventStream
-from wellread.types import Answer, Usage
+from wellread.server.sse import EventStream, Whole
 
 router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"])
-_PREFIX = "wellread"
 _DOCUMENTED: dict[int | str, Any] = {
     200: {"description": "A completion, or chunks of one.", "content": {"application/json": {}, "text/event-stream": {}}},
     **shapes.refusals(400, 422, 429, 502, 503, error={"type": "object", "required": ["message", "type"]}),
 }
-
-
-class Part(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-    type: str = "text"
-    text: str = Field("", max_length=100_000)
-
-
-class ChatMessage(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-    role: Literal["system", "developer", "user", "assistant", "tool", "function"]
-    content: str | list[Part] | None = None
-
-    @property
-    def words(self) -> str:
-        if isinstance(self.content, str):
-            return self.content
-        return "\n".join(part.text for part in self.content or () if part.type in ("text", "input_text"))
 
 
 class StreamOptions(BaseModel):
@@ -70,9 +41,9 @@ class ChatRequest(BaseModel):
             "examples": [{"model": "wellread", "messages": [{"role": "user", "content": "Who invented the telescope?"}]}]
         },
     )
-    model: str = Field(_PREFIX, max_length=200)
-    messages: Annotated[list[ChatMessage], Field(min_length=1, max_length=500)]
-    stream: bool = False
+    model: str = Field(PREFIX, max_length=200)
+    messages: Annotated[list[Message], Field(min_length=1, max_length=500)]
+    stream: bool | None = None
     stream_options: StreamOptions | None = None
     n: int | None = None
 
@@ -80,22 +51,16 @@ class ChatRequest(BaseModel):
         """The last user message, and what was said before it."""
         if self.n not in (None, 1):
             raise UsageError("n must be 1: there is one answer")
-        spoken = [message for message in self.messages if message.role in ("user", "assistant") and message.words.strip()]
-        if not spoken or spoken[-1].role != "user":
-            raise UsageError("the last message must be a question from the user")
-        turns: list[tuple[str, str]] = []
-        for first, second in pairwise(spoken):
-            if first.role == "user" and second.role == "assistant":
-                turns.append((first.words, second.words))
-        return Wish(spoken[-1].words, _strategy(self.model), history=tuple(turns[-8:]))
+        question, turns = dialect.conversation(self.messages)
+        return Wish(question, dialect.strategy(self.model), history=turns)
 
 
 @router.get("/models")
 async def models(request: Request) -> dict[str, Any]:
     """The recipes that can be used here, as models."""
     usable = [name for name, _, fine in service.of(request).menu.strategies() if fine]
-    names = [_PREFIX, *(f"{_PREFIX}/{name}" for name in usable)]
-    return {"object": "list", "data": [{"id": n, "object": "model", "created": 0, "owned_by": _PREFIX} for n in names]}
+    names = [PREFIX, *(f"{PREFIX}/{name}" for name in usable)]
+    return {"object": "list", "data": [{"id": n, "object": "model", "created": 0, "owned_by": PREFIX} for n in names]}
 
 
 @router.post("/chat/completions", response_model=None, responses=_DOCUMENTED)
@@ -109,7 +74,7 @@ async def complete(request: Request, body: ChatRequest) -> Response:
         usage = bool(body.stream_options and body.stream_options.include_usage)
         return EventStream(_chunks(here, asked, ticket, reply, usage))
     # whole replies go the same way, so that a client that leaves is noticed
-    return _Whole(_one(here, asked, ticket, reply))
+    return Whole(_one(here, asked, ticket, reply))
 
 
 class Reply:
@@ -118,18 +83,19 @@ class Reply:
     def __init__(self, model: str) -> None:
         self.head: dict[str, Any] = {"id": f"chatcmpl-{secrets.token_hex(12)}", "created": int(time.time()), "model": model}
 
-    def whole(self, answer: Answer) -> dict[str, Any]:
-        text = spoken(answer)
-        message = {"role": "assistant", "content": text, "refusal": None, "annotations": url_citations(text, answer)}
+    def whole(self, answer: AnswerJson) -> dict[str, Any]:
+        text = dialect.spoken(answer)
+        content = text + dialect.sources(answer)
+        message = {"role": "assistant", "content": content, "refusal": None, "annotations": _annotations(text, answer)}
         choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
-        return {**self.head, "object": "chat.completion", "choices": [choice], "usage": usage_json(answer.usage)}
+        return {**self.head, "object": "chat.completion", "choices": [choice], "usage": _usage(answer)}
 
     def chunk(self, delta: dict[str, Any], finish: str | None = None) -> str:
         choice = {"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}
-        return _line({**self.head, "object": "chat.completion.chunk", "choices": [choice]})
+        return dialect.line({**self.head, "object": "chat.completion.chunk", "choices": [choice]})
 
-    def usage(self, usage: Usage) -> str:
-        return _line({**self.head, "object": "chat.completion.chunk", "choices": [], "usage": usage_json(usage)})
+    def usage(self, answer: AnswerJson) -> str:
+        return dialect.line({**self.head, "object": "chat.completion.chunk", "choices": [], "usage": _usage(answer)})
 
 
 async def _chunks(here: Service, asked: Asked, ticket: Ticket, reply: Reply, usage: bool) -> AsyncGenerator[str, None]:
@@ -142,24 +108,24 @@ async def _chunks(here: Service, asked: Asked, ticket: Ticket, reply: Reply, usa
                     said += event.text
                     yield reply.chunk({"content": event.text})
                 elif isinstance(event, events.Answered):
-                    for line in _ending(reply, event.answer, said, usage):
+                    for line in _ending(reply, events.answer_json(event.answer), said, usage):
                         yield line
     except WellreadError as problem:
-        yield _line({"error": _fault(500, str(problem))})
+        yield dialect.line({"error": dialect.fault(500, str(problem))})
     finally:
         ticket.release()
     yield "data: [DONE]\n\n"
 
 
-def _ending(reply: Reply, answer: Answer, said: str, usage: bool) -> list[str]:
+def _ending(reply: Reply, answer: AnswerJson, said: str, usage: bool) -> list[str]:
     """What has not been said yet, the annotations and the last chunk."""
-    if answer.outcome == "failed":
-        return [_line({"error": _fault(502, answer.reason or "the run failed")})]
-    whole = spoken(answer)
-    rest = whole[len(said) :] if whole.startswith(said) else _sources(answer)
+    if answer["outcome"] == "failed":
+        return [dialect.line({"error": dialect.fault(502, answer["reason"] or "the run failed")})]
+    text = said + dialect.remaining(answer, said)
+    rest = text[len(said) :] + dialect.sources(answer)
     lines = [reply.chunk({"content": rest})] if rest else []
-    lines.append(reply.chunk({"annotations": url_citations(said + rest, answer)}, finish="stop"))
-    return [*lines, reply.usage(answer.usage)] if usage else lines
+    lines.append(reply.chunk({"annotations": _annotations(text, answer)}, finish="stop"))
+    return [*lines, reply.usage(answer)] if usage else lines
 
 
 async def _one(here: Service, asked: Asked, ticket: Ticket, reply: Reply) -> AsyncGenerator[JSONResponse, None]:
@@ -169,73 +135,18 @@ async def _one(here: Service, asked: Asked, ticket: Ticket, reply: Reply) -> Asy
                 if isinstance(event, events.Answered):
                     answer = event.answer
                     failed = answer.outcome == "failed"
-                    yield error(502, answer.reason or "the run failed") if failed else JSONResponse(reply.whole(answer))
+                    whole = JSONResponse(reply.whole(events.answer_json(answer)))
+                    yield dialect.error(502, answer.reason or "the run failed") if failed else whole
     except WellreadError as problem:
-        yield error(500, str(problem))
+        yield dialect.error(500, str(problem))
     finally:
         ticket.release()
 
 
-class _Whole(EventStream):
-    """Waits for one finished response and sends it; a client that leaves meanwhile stops the run."""
-
-    def __init__(self, answers: AsyncGenerator[JSONResponse, None]) -> None:
-        self.answers = answers
-        self.background = None
-
-    async def _send(self, send: Any) -> None:
-        async def receive() -> Any:
-            raise AssertionError("a finished response reads nothing")
-
-        async with aclosing(self.answers):
-            async for answer in self.answers:
-                await answer({"type": "http"}, receive, send)
+def _annotations(text: str, answer: AnswerJson) -> list[dict[str, Any]]:
+    return [{"type": "url_citation", "url_citation": one} for one in dialect.cited(text, answer)]
 
 
-def spoken(answer: Answer) -> str:
-    """The answer's text with its sources; where there is none, why."""
-    if not answer.text:
-        return f"No answer was found: {answer.reason or 'nothing fits'}."
-    return answer.text + _sources(answer)
-
-
-def _sources(answer: Answer) -> str:
-    lines = source_lines(events.answer_json(answer))
-    return "\n\n**Sources**\n\n" + "\n".join(lines) if lines else ""
-
-
-def url_citations(text: str, answer: Answer) -> list[dict[str, Any]]:
-    """One for every `[n]` of the text."""
-    passages = {citation.number: citation.passage for citation in answer.citations}
-    found: list[dict[str, Any]] = []
-    for match in re.finditer(r"\[(\d{1,4}(?:\s*[,;]\s*\d{1,4})*)\]", text):
-        for number in map(int, re.findall(r"\d+", match[1])):
-            if passage := passages.get(number):
-                place = {"start_index": match.start(), "end_index": match.end()}
-                cited = {**place, "title": passage.title, "url": passage.url or passage.source}
-                found.append({"type": "url_citation", "url_citation": cited})
-    return found
-
-
-def usage_json(usage: Usage) -> dict[str, int]:
-    total = usage.input_tokens + usage.output_tokens
-    return {"prompt_tokens": usage.input_tokens, "completion_tokens": usage.output_tokens, "total_tokens": total}
-
-
-def error(status: int, message: str, headers: dict[str, str] | None = None) -> JSONResponse:
-    """An error in OpenAI's shape."""
-    return JSONResponse({"error": _fault(status, message)}, status, headers=headers)
-
-
-def _fault(status: int, message: str) -> dict[str, Any]:
-    kind = "rate_limit_error" if status == 429 else "invalid_request_error" if status < 500 else "server_error"
-    return {"message": message, "type": kind, "param": None, "code": None}
-
-
-def _line(body: dict[str, Any]) -> str:
-    return f"data: {json.dumps(body, ensure_ascii=False)}\n\n"
-
-
-def _strategy(model: str) -> str | None:
-    name = model.removeprefix(_PREFIX).removeprefix("/")
-    return name or None
+def _usage(answer: AnswerJson) -> dict[str, int]:
+    read, written = answer["usage"]["input_tokens"], answer["usage"]["output_tokens"]
+    return {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}

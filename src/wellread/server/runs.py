@@ -10,7 +10,7 @@ import asyncio
 import json
 import secrets
 import time
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import cast
@@ -58,7 +58,9 @@ class Runs:
         self.attached: set[asyncio.Task[object]] = set()
         self.stopping = False
 
-    async def start(self, asked: Asked, client: str, parent: Record | None = None) -> Record:
+    async def start(
+        self, asked: Asked, client: str, parent: Record | None = None, turns: tuple[tuple[str, str], ...] = ()
+    ) -> Record:
         """Begin a detached run; when this returns, the history holds it."""
         ticket = self._admit(client)
         name = secrets.token_urlsafe(9)
@@ -72,6 +74,7 @@ class Runs:
             sources=asked.sources,
             state="running",
             created=time.time(),
+            turns=turns,
         )
         try:
             await self.history.add(record)
@@ -93,7 +96,7 @@ class Runs:
         await asyncio.wait([live.task])
         return True
 
-    async def follow(self, run: str, offset: int = 0) -> AsyncIterator[list[Numbered]]:
+    async def follow(self, run: str, offset: int = 0) -> AsyncGenerator[list[Numbered], None]:
         """A run's events from an offset, as they come; ends with the run."""
         live = self.live.get(run)
         while live is not None:

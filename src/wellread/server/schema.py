@@ -20,6 +20,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             PRIMARY KEY (run, number)
         ) WITHOUT ROWID""",
     ),
+    ("ALTER TABLE runs ADD COLUMN turns TEXT",),
 )
 
 

@@ -13,7 +13,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from wellread.server import logs, origins
+from wellread.server import dialect, logs, origins
 from wellread.server.access import Access
 from wellread.server.metrics import Metrics
 from wellread.server.options import ServerOptions
@@ -80,7 +80,7 @@ class Wall:
             fault = secrets.token_hex(4)
             logs.fault("request failed", problem, fault=fault)
             if not status:
-                answer = JSONResponse({"error": f"something went wrong here (fault {fault})"}, 500)
+                answer = _error(scope["path"], 500, f"something went wrong here (fault {fault})")
                 await answer(scope, receive, sending)
         finally:
             self._log(scope, status, time.monotonic() - begun)
@@ -90,9 +90,9 @@ class Wall:
         method, path = scope["method"], scope["path"]
         host = headers.get("host", "")
         if not origins.host_allowed(host, self.names, local=self.options.local):
-            return _error(421, "this server does not answer under that name")
+            return _error(path, 421, "this server does not answer under that name")
         if not origins.origin_allowed(method, host, headers.get("origin"), headers.get("sec-fetch-site")):
-            return _error(403, "requests from other sites are not allowed")
+            return _error(path, 403, "requests from other sites are not allowed")
         if path in _OPEN or path.startswith("/static/"):
             return None
         if self.access.allowed(headers.get("authorization", ""), headers.get("cookie", "")):
@@ -101,7 +101,7 @@ class Wall:
             self.access.wrong()
         if "text/html" in headers.get("accept", "") and method == "GET":
             return RedirectResponse(f"/login?next={quote(path, safe='/')}", 303)
-        refusal = _error(401, "a token is needed: Authorization: Bearer …")
+        refusal = _error(path, 401, "a token is needed: Authorization: Bearer …")
         refusal.headers["WWW-Authenticate"] = "Bearer"
         return refusal
 
@@ -109,7 +109,7 @@ class Wall:
         """The whole body, so that nothing further in can be made to wait for it or to hold too much."""
         declared = Headers(scope=scope).get("content-length", "0")
         if declared.isdecimal() and int(declared) > self.options.max_body:
-            return _error(413, f"the request is too large: at most {self.options.max_body:,} bytes")
+            return _error(scope["path"], 413, f"the request is too large: at most {self.options.max_body:,} bytes")
         body = bytearray()
         try:
             async with asyncio.timeout(_BODY_SECONDS):
@@ -119,11 +119,11 @@ class Wall:
                         return Response(status_code=400)
                     body += message.get("body", b"")
                     if len(body) > self.options.max_body:
-                        return _error(413, f"the request is too large: at most {self.options.max_body:,} bytes")
+                        return _error(scope["path"], 413, f"the request is too large: at most {self.options.max_body:,} bytes")
                     if not message.get("more_body"):
                         return bytes(body)
         except TimeoutError:
-            return _error(408, "the request came too slowly")
+            return _error(scope["path"], 408, "the request came too slowly")
 
     def _log(self, scope: Scope, status: int, seconds: float) -> None:
         self.metrics.responses[scope["method"] if scope["method"] in _METHODS else "other", status] += 1
@@ -134,8 +134,8 @@ class Wall:
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 
-def _error(status: int, message: str) -> Response:
-    return JSONResponse({"error": message}, status)
+def _error(path: str, status: int, message: str) -> Response:
+    return dialect.error(status, message) if path.startswith("/v1/") else JSONResponse({"error": message}, status)
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

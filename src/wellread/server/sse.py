@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import suppress
+from contextlib import aclosing, suppress
 
 from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from wellread.server.runs import Numbered
 
@@ -49,6 +49,22 @@ class EventStream(Response):
         finally:
             pinging.cancel()
             await self.chunks.aclose()
+
+
+class Whole(EventStream):
+    """Waits for one finished response and sends it; a client that leaves meanwhile stops the work."""
+
+    def __init__(self, answers: AsyncGenerator[Response, None]) -> None:
+        self.answers = answers
+        self.background = None
+
+    async def _send(self, send: Send) -> None:
+        async def receive() -> Message:
+            raise AssertionError("a finished response reads nothing")
+
+        async with aclosing(self.answers):
+            async for answer in self.answers:
+                await answer({"type": "http"}, receive, send)
 
 
 async def _gone(receive: Receive) -> None:

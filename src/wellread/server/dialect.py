@@ -1,0 +1,116 @@
+"""What the OpenAI-compatible endpoints have in common: models, messages, an answer's words, errors.
+
+Models are strategies: `wellread` is the default one, `wellread/iterative` a named one. The last user message
+is the question, what comes before is the conversation. System messages, temperature, tools and the like have
+no meaning here and are left aside. Citations come as annotations that point at the `[n]` in the text, and as
+a list of sources in Markdown at the end of it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, Literal, cast
+
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict, Field
+
+from wellread.errors import UsageError
+from wellread.server.follow_up import TURNS
+from wellread.server.rendering import source_lines
+
+PREFIX = "wellread"
+Turns = tuple[tuple[str, str], ...]  # questions and answers
+AnswerJson = dict[str, Any]  # an answer in the shape of `ask --json`
+_TEXTS = ("text", "input_text", "output_text")
+
+
+class Refused(UsageError):
+    """A request for something that there is not; says which of its fields, and in OpenAI's code where it has one."""
+
+    def __init__(self, message: str, param: str, code: str | None = None) -> None:
+        super().__init__(message)
+        self.param = param
+        self.code = code
+
+
+class Part(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+    type: str = "text"
+    text: str = Field("", max_length=100_000)
+
+
+class Message(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+    role: Literal["system", "developer", "user", "assistant", "tool", "function"]
+    content: str | list[Part] | None = None
+
+    @property
+    def words(self) -> str:
+        if isinstance(self.content, str):
+            return self.content
+        return "\n".join(part.text for part in self.content or () if part.type in _TEXTS)
+
+
+def conversation(messages: Sequence[Message]) -> tuple[str, Turns]:
+    """The question, which is the last user message, and what was said before it."""
+    said = [message for message in messages if message.role in ("user", "assistant") and message.words.strip()]
+    if not said or said[-1].role != "user":
+        raise UsageError("the last message must be a question from the user")
+    turns = [
+        (first.words, second.words) for first, second in pairwise(said) if (first.role, second.role) == ("user", "assistant")
+    ]
+    return said[-1].words, tuple(turns[-TURNS:])
+
+
+def strategy(model: str) -> str | None:
+    """The recipe that a model's name stands for; None: the default one."""
+    return model.removeprefix(PREFIX).removeprefix("/") or None
+
+
+def spoken(answer: AnswerJson) -> str:
+    """The answer's text; where there is none, why."""
+    return str(answer["answer"] or f"No answer was found: {answer['reason'] or 'nothing fits'}.")
+
+
+def sources(answer: AnswerJson) -> str:
+    """The list at the end of the text."""
+    lines = source_lines(answer) if answer["answer"] else []
+    return "\n\n**Sources**\n\n" + "\n".join(lines) if lines else ""
+
+
+def remaining(answer: AnswerJson, said: str) -> str:
+    """What is left to say of the text when this much has been."""
+    words = spoken(answer)
+    return words[len(said) :] if words.startswith(said) else ""
+
+
+def cited(text: str, answer: AnswerJson) -> list[dict[str, Any]]:
+    """Place, title and address for every `[n]` of the text (without its sources: their quotes have numbers of their own)."""
+    rows = {int(row["number"]): row for row in cast("list[dict[str, Any]]", answer["citations"])}
+    found: list[dict[str, Any]] = []
+    for match in re.finditer(r"\[(\d{1,4}(?:\s*[,;]\s*\d{1,4})*)\]", text):
+        place = {"start_index": match.start(), "end_index": match.end()}
+        for number in map(int, re.findall(r"\d+", match[1])):
+            if row := rows.get(number):
+                found.append({**place, "title": row["title"], "url": row["url"] or row["source"]})
+    return found
+
+
+def error(
+    status: int, message: str, headers: dict[str, str] | None = None, *, param: str | None = None, code: str | None = None
+) -> JSONResponse:
+    """An error in OpenAI's shape."""
+    return JSONResponse({"error": fault(status, message, param, code)}, status, headers=headers)
+
+
+def fault(status: int, message: str, param: str | None = None, code: str | None = None) -> dict[str, Any]:
+    kind = "rate_limit_error" if status == 429 else "invalid_request_error" if status < 500 else "server_error"
+    return {"message": message, "type": kind, "param": param, "code": code}
+
+
+def line(body: dict[str, Any], event: str | None = None) -> str:
+    """One event on the wire, in ASCII: some clients take a character like U+2028 for the end of a line."""
+    return (f"event: {event}\n" if event else "") + f"data: {json.dumps(body)}\n\n"

@@ -1,0 +1,164 @@
+"""`POST /v1/responses`, OpenAI's Responses API; see `dialect` for what a request means.
+
+A response is kept as a run in the history, so that `previous_response_id` finds it, unless `store` is false.
+Either way it is attached: a client that leaves stops the work.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+import time
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import JSONResponse
+
+from wellread import events
+from wellread.errors import WellreadError
+from wellread.server import dialect, follow_up, service, shapes
+from wellread.server.api import client
+from wellread.server.asking import Asked, Wish
+from wellread.server.dialect import AnswerJson, Refused
+from wellread.server.follow_up import TURNS
+from wellread.server.history import Record
+from wellread.server.limits import Ticket
+from wellread.server.response_shapes import Ending, Envelope, ResponseRequest, Script, whole
+from wellread.server.runs import Runs
+from wellread.server.service import Service
+from wellread.server.sse import EventStream, Whole
+
+router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"])
+_DOCUMENTED: dict[int | str, Any] = {
+    200: {
+        "description": "A response, or the events of one.",
+        "content": {
+            "application/json": {"schema": {"type": "object", "required": ["id", "object", "created_at", "status", "output"]}},
+            "text/event-stream": {},
+        },
+    },
+    **shapes.refusals(400, 422, 429, 502, 503, error={"type": "object", "required": ["message", "type"]}),
+}
+_TOLD = ('{"event": "answer_delta"', '{"event": "answered"', '{"event": "ended"')
+
+
+@router.post("/responses", response_model=None, responses=_DOCUMENTED)
+async def respond(request: Request, body: ResponseRequest) -> Response:
+    """Answer the last message; whole, or as events when `stream` is set. Leaving stops the work."""
+    here = service.of(request)
+    question, turns = body.asked()
+    before = await _previous(here, body.previous_response_id)
+    earlier, passages = await follow_up.context(here.history, before)
+    wish = Wish(question, dialect.strategy(body.model), history=(*earlier, *turns)[-TURNS:])
+    asked = here.menu.order(wish, also=passages)
+    store = body.store is not False
+    if store:
+        record = await here.runs.start(asked, client(request), before, turns)
+        name, telling = record.id, Kept(here.runs, record.id)
+    else:
+        name, telling = secrets.token_urlsafe(9), Passing(here.runs, asked, here.runs.admit(client(request)))
+    envelope = Envelope(name, body.model, body.previous_response_id, store, int(time.time()))
+    return EventStream(_events(Script(envelope), telling)) if body.stream else Whole(_one(envelope, telling))
+
+
+async def _previous(here: Service, name: str | None) -> Record | None:
+    if name is None:
+        return None
+    known = re.fullmatch(r"resp_([A-Za-z0-9_-]{12})", name)
+    record = await here.history.get(known[1]) if known else None
+    if record is None:
+        raise Refused(f"there is no response {name!r}", "previous_response_id", "previous_response_not_found")
+    if record.state == "running":
+        raise Refused(f"response {name!r} is still being written", "previous_response_id")
+    return record
+
+
+class Telling(Protocol):
+    """A run as a listener hears it: words of the answer, then how it ended. `leave` must follow, whatever happens."""
+
+    def pieces(self) -> AsyncGenerator[str | Ending, None]: ...
+
+    async def leave(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A run of the history."""
+
+    runs: Runs
+    run: str
+
+    async def pieces(self) -> AsyncGenerator[str | Ending, None]:
+        answer: AnswerJson | None = None
+        async with aclosing(self.runs.follow(self.run)) as batches:
+            async for batch in batches:
+                for event in (json.loads(body) for _, body in batch if body.startswith(_TOLD)):
+                    if event["event"] == "answer_delta":
+                        yield event["text"]
+                    elif event["event"] == "answered":
+                        answer = event["answer"]
+                    else:
+                        yield _ended(event, answer)
+                        return
+        yield Ending(None, "the run was removed from the history", 503)
+
+    async def leave(self) -> None:
+        await self.runs.stop(self.run)  # nothing, when it has ended
+
+
+def _ended(event: dict[str, Any], answer: AnswerJson | None) -> Ending:
+    if event["state"] == "done":
+        return Ending(answer)
+    if event["state"] == "failed":
+        return Ending(answer, event["reason"] or "the run failed", 502)
+    why = "the run was stopped" if event["state"] == "stopped" else "the server is stopping"
+    return Ending(answer, why, 503)
+
+
+@dataclass(frozen=True, slots=True)
+class Passing:
+    """A run of which nothing is kept."""
+
+    runs: Runs
+    asked: Asked
+    ticket: Ticket
+
+    async def pieces(self) -> AsyncGenerator[str | Ending, None]:
+        try:
+            async with aclosing(self.runs.attach(self.asked, self.ticket)) as stream:
+                async for event in stream:
+                    if isinstance(event, events.AnswerDelta):
+                        yield event.text
+                    elif isinstance(event, events.Answered):
+                        answer = events.answer_json(event.answer)
+                        failed = event.answer.outcome == "failed"
+                        yield Ending(answer, event.answer.reason or "the run failed", 502) if failed else Ending(answer)
+        except WellreadError as problem:
+            yield Ending(None, str(problem), 502)
+
+    async def leave(self) -> None:
+        self.ticket.release()
+
+
+async def _events(script: Script, telling: Telling) -> AsyncGenerator[str, None]:
+    try:
+        yield script.opening()
+        async with aclosing(telling.pieces()) as pieces:
+            async for piece in pieces:
+                yield script.delta(piece) if isinstance(piece, str) else script.ending(piece)
+    finally:
+        await telling.leave()
+
+
+async def _one(envelope: Envelope, telling: Telling) -> AsyncGenerator[Response, None]:
+    try:
+        async with aclosing(telling.pieces()) as pieces:
+            async for piece in pieces:
+                if isinstance(piece, Ending):
+                    yield JSONResponse(whole(envelope, piece), piece.status)
+    finally:
+        await telling.leave()
