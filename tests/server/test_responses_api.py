@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -174,6 +175,30 @@ def test_one_response_follows_another(folder: Path) -> None:
         assert third.status == "completed"
 
 
+def test_what_is_stored_can_be_had_again_and_forgotten(folder: Path) -> None:
+    with running(engine(), folder) as live, connected(live) as client:
+        first = client.responses.create(model="wellread/iterative", input=QUESTION)
+        second = client.responses.create(model="wellread/iterative", input=QUESTION, previous_response_id=first.id)
+        again = client.responses.retrieve(second.id)
+        changing = {"completed_at"}
+        assert again.model_dump(exclude=changing) == second.model_dump(exclude=changing)
+        with pytest.raises(openai.BadRequestError, match="does not stream"):
+            client.responses.retrieve(second.id, stream=True)
+        client.responses.delete(second.id)
+        with pytest.raises(openai.NotFoundError):
+            client.responses.retrieve(second.id)
+        assert client.responses.retrieve(first.id).output_text == first.output_text
+    with running(engine(delay=5.0), folder) as live, connected(live) as client:
+        stream = client.responses.create(model="wellread", input=QUESTION, stream=True)
+        opened = next(stream)
+        assert opened.type == "response.created"
+        going_on = client.responses.retrieve(opened.response.id)
+        assert (going_on.status, going_on.output) == ("in_progress", [])
+        client.responses.delete(opened.response.id)
+        assert [event.type for event in stream][-1] == "response.failed"
+        assert client.responses.retrieve(first.id).status == "completed"
+
+
 def test_what_is_not_stored_is_not_kept(folder: Path) -> None:
     with running(engine(), folder) as live, connected(live) as client, live.client() as plain:
         passing = client.responses.create(model="wellread", input=QUESTION, store=False)
@@ -205,8 +230,10 @@ def test_wrong_requests_are_errors_in_the_right_shape(client: openai.OpenAI, liv
             reply = plain.post("/v1/responses", json=body)
             assert (reply.status_code, reply.json()["error"]["type"]) == (422, "invalid_request_error")
             assert "input" in reply.json()["error"]["message"]
-    with pytest.raises(openai.NotFoundError):
-        client.responses.retrieve("resp_AAAAAAAAAAAA")
+    for name in ("resp_AAAAAAAAAAAA", "resp_../../etc", "x"):
+        for do in (client.responses.retrieve, client.responses.delete):
+            with pytest.raises(openai.NotFoundError):
+                do(name)
 
 
 def test_the_wall_speaks_the_same_dialect(folder: Path) -> None:
@@ -281,6 +308,23 @@ def test_a_response_that_someone_stops_has_failed(folder: Path) -> None:
         assert seen[-2].type == "response.output_item.done"
         assert seen[-2].item.status == "incomplete"  # type: ignore[union-attr]
         until(lambda: live.service.gate.running == 0)
+        kept = client.responses.retrieve(name)
+        assert (kept.status, kept.error is not None and kept.error.message) == ("failed", "the run was stopped")
+
+
+def test_a_stopping_server_says_so(folder: Path) -> None:
+    with running(engine(delay=5.0), folder) as live, connected(live) as client:
+        stream = client.responses.create(model="wellread", input=QUESTION, stream=True)
+        assert next(stream).type == "response.created"
+        loop = live.service.history._flusher.get_loop()  # type: ignore[union-attr]
+        asyncio.run_coroutine_threadsafe(live.service.runs.drain(0.1), loop)
+        last = list(stream)[-1]
+        assert last.type == "response.failed"
+        assert last.response.error is not None
+        assert last.response.error.message == "the server is stopping"
+        with pytest.raises(openai.InternalServerError, match="stopping") as refused:
+            client.responses.create(model="wellread", input=QUESTION)
+        assert (refused.value.status_code, refused.value.response.headers["retry-after"]) == (503, "5")
 
 
 def test_numbers_in_quotes_are_not_citations(folder: Path) -> None:

@@ -33,7 +33,7 @@ _STREAM: dict[int | str, Any] = {
         },
     }
 }
-_WRONG = shapes.refusals(400, 422, 429, 503)
+_WRONG = shapes.refusals(400, 413, 422, 429, 503)
 _GONE = shapes.refusals(404, 422)
 
 

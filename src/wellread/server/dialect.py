@@ -24,6 +24,7 @@ from wellread.server.rendering import source_lines
 PREFIX = "wellread"
 Turns = tuple[tuple[str, str], ...]  # questions and answers
 AnswerJson = dict[str, Any]  # an answer in the shape of `ask --json`
+ERROR = {"type": "object", "required": ["message", "type"]}  # as it is documented
 _TEXTS = ("text", "input_text", "output_text")
 
 

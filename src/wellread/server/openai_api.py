@@ -25,7 +25,7 @@ from wellread.server.sse import EventStream, Whole
 router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"])
 _DOCUMENTED: dict[int | str, Any] = {
     200: {"description": "A completion, or chunks of one.", "content": {"application/json": {}, "text/event-stream": {}}},
-    **shapes.refusals(400, 422, 429, 502, 503, error={"type": "object", "required": ["message", "type"]}),
+    **shapes.refusals(400, 413, 422, 429, 502, 503, error=dialect.ERROR),
 }
 
 

@@ -1,4 +1,4 @@
-"""`POST /v1/responses`, OpenAI's Responses API; see `dialect` for what a request means.
+"""`/v1/responses`, OpenAI's Responses API; see `dialect` for what a request means.
 
 A response is kept as a run in the history, so that `previous_response_id` finds it, unless `store` is false.
 Either way it is attached: a client that leaves stops the work.
@@ -13,17 +13,17 @@ import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Path, Request, Response
 from fastapi.responses import JSONResponse
 
 from wellread import events
 from wellread.errors import WellreadError
 from wellread.server import dialect, follow_up, service, shapes
-from wellread.server.api import client
+from wellread.server.api import NotFound, client
 from wellread.server.asking import Asked, Wish
-from wellread.server.dialect import AnswerJson, Refused
+from wellread.server.dialect import PREFIX, AnswerJson, Refused
 from wellread.server.follow_up import TURNS
 from wellread.server.history import Record
 from wellread.server.limits import Ticket
@@ -41,8 +41,10 @@ _DOCUMENTED: dict[int | str, Any] = {
             "text/event-stream": {},
         },
     },
-    **shapes.refusals(400, 422, 429, 502, 503, error={"type": "object", "required": ["message", "type"]}),
+    **shapes.refusals(400, 413, 422, 429, 502, 503, error=dialect.ERROR),
 }
+_GONE = shapes.refusals(400, 404, 422, error=dialect.ERROR)
+ResponseId = Annotated[str, Path(max_length=200, examples=["resp_q3J0vXo2mA9k"])]
 _TOLD = ('{"event": "answer_delta"', '{"event": "answered"', '{"event": "ended"')
 
 
@@ -65,11 +67,44 @@ async def respond(request: Request, body: ResponseRequest) -> Response:
     return EventStream(_events(Script(envelope), telling)) if body.stream else Whole(_one(envelope, telling))
 
 
+@router.get("/responses/{response}", responses=_GONE)
+async def retrieve(request: Request, response: ResponseId, stream: bool = False) -> dict[str, Any]:
+    """A response that was stored, as it stands."""
+    if stream:
+        raise Refused("a stored response does not stream again: /api/runs/ID/events does", "stream")
+    here = service.of(request)
+    record = await _find(here, response)
+    if record is None:
+        raise NotFound
+    previous = f"resp_{record.parent}" if record.parent else None
+    envelope = Envelope(record.id, f"{PREFIX}/{record.strategy}", previous, True, int(record.created))
+    if record.state == "running":
+        return envelope.response("in_progress", [])
+    ends = [piece async for piece in Kept(here.runs, record.id).pieces() if isinstance(piece, Ending)]
+    return whole(envelope, ends[0])
+
+
+@router.delete("/responses/{response}", responses=_GONE)
+async def delete(request: Request, response: ResponseId) -> dict[str, str | bool]:
+    """Forget a response that was stored; one that is being written is stopped."""
+    here = service.of(request)
+    record = await _find(here, response)
+    if record is None:
+        raise NotFound
+    await here.runs.stop(record.id)
+    await here.history.delete(record.id)
+    return {"id": response, "object": "response", "deleted": True}
+
+
+async def _find(here: Service, name: str) -> Record | None:
+    known = re.fullmatch(r"resp_([A-Za-z0-9_-]{12})", name)
+    return await here.history.get(known[1]) if known else None
+
+
 async def _previous(here: Service, name: str | None) -> Record | None:
     if name is None:
         return None
-    known = re.fullmatch(r"resp_([A-Za-z0-9_-]{12})", name)
-    record = await here.history.get(known[1]) if known else None
+    record = await _find(here, name)
     if record is None:
         raise Refused(f"there is no response {name!r}", "previous_response_id", "previous_response_not_found")
     if record.state == "running":

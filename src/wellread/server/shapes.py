@@ -152,6 +152,7 @@ def refusals(*statuses: int, error: dict[str, Any] | None = None) -> dict[int | 
 _REFUSALS = {
     400: "The request makes no sense.",
     404: "There is no such run.",
+    413: "The request is too large.",
     422: "The request has not the right form.",
     429: "Too many runs; `Retry-After` says when to come back.",
     502: "A search service or a language model failed.",
