@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shlex
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
+
+import pytest
 
 COMMAND = str(Path(sys.executable).parent / "wellread")
 HAMLET = ("ask", "Who wrote Hamlet?", "--effort", "low")
@@ -26,3 +32,109 @@ def test_an_answer_leaves_nothing_behind_in_the_home_folder(tmp_path: Path) -> N
 def test_a_home_folder_that_is_not_there_costs_nothing(tmp_path: Path) -> None:
     done = run(*HAMLET, HOME="/proc/nowhere", XDG_CACHE_HOME="/proc/nowhere/cache")
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def shell(line: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    """A line of bash, with `wellread` for the command."""
+    words = line.replace("wellread", shlex.quote(COMMAND), 1)
+    return subprocess.run(
+        ["bash", "-c", words], capture_output=True, text=True, timeout=120, check=False, env={**os.environ, **environ}
+    )
+
+
+FULL = "No space left on device"
+
+
+@pytest.mark.parametrize(
+    ("line", "status", "words"),
+    [
+        ("wellread plugins >/dev/full", 1, FULL),
+        ("wellread --help >/dev/full", 1, FULL),
+        ("PYTHONUNBUFFERED=1 wellread plugins >/dev/full", 1, FULL),
+        ("wellread ask - <&-", 2, "the question is empty"),
+        ("wellread ask q --trace /proc/nowhere/t", 2, "/proc/nowhere/t: the trace cannot be written"),
+        ("wellread ask q --json --events", 2, "--json and --events exclude each other"),
+        ("echo q | wellread chat --history /proc/nowhere/h", 2, "/proc/nowhere/h: the conversation cannot be kept"),
+        ("WELLREAD_EFFORT=low wellread eval --limit 1 --runs /proc/nowhere", 1, "/proc/nowhere"),
+    ],
+)
+def test_what_the_machine_refuses_is_one_line(line: str, status: int, words: str) -> None:
+    done = shell(line)
+    assert done.returncode == status
+    assert words in done.stderr
+    assert done.stderr.startswith("wellread: ")
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("line", ["wellread plugins | head -1", "wellread --help | head -1", "wellread plugins >&-"])
+def test_a_reader_who_has_enough_hears_nothing(line: str) -> None:
+    assert shell(line).stderr == ""
+
+
+def test_a_closed_stdout_does_not_stop_a_run(tmp_path: Path) -> None:
+    done = shell(f"wellread {shlex.join(HAMLET)} --trace {tmp_path / 't'} >&-")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "answered" in (tmp_path / "t").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("more", ["", "--json"])
+def test_a_trace_that_cannot_be_written_does_not_cost_the_answer(more: str) -> None:
+    done = shell(f"wellread {shlex.join(HAMLET)} --trace /dev/full {more}")
+    assert "William Shakespeare" in done.stdout
+    assert done.returncode == 1
+    assert done.stderr == f"wellread: /dev/full: the trace cannot be written: {FULL}\n"
+
+
+def test_a_conversation_that_cannot_be_kept_goes_on(tmp_path: Path) -> None:
+    earlier = {"question": "Who wrote?", "answer": "x" * 70_000}
+    (tmp_path / "h").write_text(json.dumps(earlier) + "\n", encoding="utf-8")
+    asked = "printf 'Who wrote Hamlet?\\nWho wrote Hamlet?\\n'"
+    done = shell(f"ulimit -f 64; {asked} | wellread chat --effort low --history {tmp_path / 'h'}")
+    assert done.stdout.count("Hamlet is a tragedy written by William Shakespeare around the year 1600. [1]") == 2
+    assert f"{tmp_path / 'h'}: the conversation cannot be kept: File too large" in done.stderr
+    assert done.returncode == 0
+
+
+def test_letters_that_the_terminal_lacks_are_question_marks() -> None:
+    done = run(*HAMLET, PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    assert done.returncode == 0
+    assert "?Hamlet is a tragedy" in done.stdout
+
+
+def test_what_nobody_foresaw_is_one_line_and_can_be_looked_into(tmp_path: Path) -> None:
+    program = (
+        "import sys; from wellread.cli import main, plugins\n"
+        "def broken(): raise ValueError('first\\nsecond')\n"
+        "plugins.everything = broken; sys.argv = ['wellread', 'plugins']; main.main()"
+    )
+
+    def call(**environ: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", program]
+        return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env={**os.environ, **environ})
+
+    done = call()
+    assert (done.returncode, done.stderr) == (1, "wellread: unexpected ValueError: first (WELLREAD_DEBUG=1 shows where)\n")
+    assert "Traceback" in call(WELLREAD_DEBUG="1").stderr
+
+
+def test_a_stop_is_said_and_is_exit_status_130(tmp_path: Path) -> None:
+    with subprocess.Popen([COMMAND, "chat"], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as started:
+        time.sleep(1.5)
+        started.send_signal(signal.SIGINT)
+        time.sleep(0.2)
+        _, stderr = started.communicate("\n", timeout=30)
+    assert (started.returncode, stderr) == (130, "wellread: stopped\n")
+
+
+def test_a_limit_that_leaves_no_words_has_given_no_answer() -> None:
+    done = run(*HAMLET, "--max-searches", "0", "--json")
+    assert json.loads(done.stdout)["outcome"] == "exhausted"
+    assert done.returncode == 3
+
+
+def test_whoever_finds_nothing_in_the_library_learns_where_else_to_look(tmp_path: Path) -> None:
+    question = ("ask", "What is the capital of Mongolia?", "--effort", "low")
+    assert "--source wikipedia" in run(*question).stderr
+    assert run(*question, "--json").stderr == ""
+    (tmp_path / "note.txt").write_text("The kettle is green.", encoding="utf-8")
+    assert run(*question, "--source", f"files:{tmp_path}").stderr == ""

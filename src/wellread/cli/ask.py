@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from wellread.cli import options, show
+from wellread.cli.tracing import tracing
 from wellread.errors import ReplayMismatch, UsageError
 from wellread.types import Answer, Outcome
 
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from wellread.engine import Engine
 
 EXIT: dict[Outcome, int] = {"answered": 0, "exhausted": 0, "unsure": 3, "failed": 1}
+WIDER = (
+    "Only the small encyclopaedia in the package was searched. Search more with --source wikipedia,\n"
+    "--source files:FOLDER or --source index:FOLDER; all kinds: wellread plugins sources"
+)
 
 
 def ask(
@@ -72,11 +76,14 @@ def ask(
     display = show.display(as_json=as_json, as_events=as_events)
     how = _How(options.parameters(param), record, replay, strategy)
     answer = asyncio.run(_ask(text, settings, how, display, trace))
-    if as_json:
-        from wellread.events import answer_json
+    if answer.outcome == "unsure" and not (settings.sources or replay or as_json or as_events):
+        typer.echo(WIDER, err=True)
+    raise typer.Exit(status(answer))
 
-        typer.echo(json.dumps(answer_json(answer), ensure_ascii=False))
-    raise typer.Exit(EXIT[answer.outcome])
+
+def status(answer: Answer) -> int:
+    """The exit status that an answer deserves; a limit that left no words has given none."""
+    return EXIT["unsure"] if answer.outcome == "exhausted" and not answer.text else EXIT[answer.outcome]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +114,7 @@ async def _ask(text: str, settings: options.Settings, how: _How, display: show.D
     from wellread.engine import Engine
 
     answer: Answer | None = None
-    with show.tracing(trace) as write:
+    with tracing(trace) as write:
         async with Engine(settings) as engine, aclosing(how.stream(engine, text)) as stream:
             with display:
                 async for event in stream:

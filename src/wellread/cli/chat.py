@@ -115,8 +115,8 @@ class Conversation:
             return
         self.turns.append((answer.question, answer.text))
         if self.file is not None:
-            with self.file.open("a", encoding="utf-8") as out:
-                out.write(json.dumps({"question": answer.question, "answer": answer.text}, ensure_ascii=False) + "\n")
+            row = json.dumps({"question": answer.question, "answer": answer.text}, ensure_ascii=False)
+            _append(self.file, row + "\n")
 
 
 async def _chat(talk: Conversation) -> None:
@@ -160,10 +160,26 @@ def _line(prompt: str) -> str | None:
         return None
 
 
-def _read(file: Path | None) -> list[tuple[str, str]]:
-    from wellread.errors import UsageError
+def _append(file: Path, text: str) -> None:
+    from wellread.errors import WellreadError
 
-    if file is None or not file.exists():
+    try:
+        with file.open("a", encoding="utf-8") as out:
+            out.write(text)
+    except OSError as problem:
+        raise WellreadError(f"{file}: the conversation cannot be kept: {problem.strerror}") from None
+
+
+def _read(file: Path | None) -> list[tuple[str, str]]:
+    from wellread.errors import UsageError, WellreadError
+
+    if file is None:
+        return []
+    if not file.exists():
+        try:
+            _append(file, "")  # a wrong path is told before the first question, not after its answer
+        except WellreadError as problem:
+            raise UsageError(str(problem)) from None
         return []
     try:
         rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]

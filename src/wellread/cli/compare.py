@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from wellread.cli import options, show
-from wellread.cli.ask import EXIT
+from wellread.cli.ask import status
 from wellread.errors import UsageError
 from wellread.types import Answer
 
@@ -21,6 +21,7 @@ Strategies = Annotated[
         "--strategy", "-s", help="A strategy to compare; may be repeated. All that can run unless given.", show_default=False
     ),
 ]
+FIGURES = ("cited", "supported", "searches", "tokens", "seconds")
 
 
 def compare(
@@ -111,35 +112,45 @@ def _known(name: str, params: Mapping[str, object]) -> dict[str, object]:
 
 def _status(answers: list[Answer]) -> int:
     """The best of them: an answer, else no answer found, else a failure."""
-    found = {EXIT[answer.outcome] for answer in answers}
-    return next(status for status in (0, 3, 1) if status in found)
+    found = {status(answer) for answer in answers}
+    return next(best for best in (0, 3, 1) if best in found)
 
 
 def _print(answers: list[Answer]) -> None:
+    """One table; on a narrow terminal the figures stand under the strategy's name, so that the answers have room."""
     from rich.console import Console
     from rich.table import Table
 
+    console = Console(width=None if sys.stdout.isatty() else 140)
+    narrow = console.width < 110
     table = Table(show_lines=True)
-    for heading in ("strategy", "answer"):
-        table.add_column(heading, overflow="fold", ratio=6 if heading == "answer" else None)
-    for heading in ("cited", "supported", "searches", "tokens", "seconds"):
+    table.add_column("strategy", no_wrap=True)
+    table.add_column("answer", overflow="fold", ratio=1)
+    for heading in () if narrow else FIGURES:
         table.add_column(heading, justify="right")
     for answer in answers:
-        table.add_row(*_row(answer))
-    Console(width=None if sys.stdout.isatty() else 140).print(table)
+        figures = _figures(answer)
+        if narrow:
+            under = "\n".join(f"{value} {heading}" for heading, value in zip(FIGURES, figures, strict=True))
+            table.add_row(f"{answer.strategy}\n[dim]{under}[/]", _words(answer))
+        else:
+            table.add_row(answer.strategy, _words(answer), *figures)
+    console.print(table)
 
 
-def _row(answer: Answer) -> list[str]:
+def _words(answer: Answer) -> str:
     from rich.markup import escape
 
     words = "\n".join(filter(None, (answer.short, show.marked(answer))))
     if answer.outcome != "answered":
         words = "\n".join(filter(None, (words, f"{answer.outcome}: {answer.reason}")))
+    return escape(words)
+
+
+def _figures(answer: Answer) -> list[str]:
     sentences = answer.sentences
     tokens = answer.usage.input_tokens + answer.usage.output_tokens
     return [
-        answer.strategy,
-        escape(words),
         str(len({citation.number for citation in answer.citations})),
         f"{sum(sentence.supported for sentence in sentences)}/{len(sentences)}",
         str(answer.usage.searches),

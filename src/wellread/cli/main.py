@@ -5,7 +5,10 @@ Exit status: 0 answered · 1 failed · 2 wrong usage · 3 no answer found · 130
 
 from __future__ import annotations
 
+import io
+import os
 import sys
+from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -53,15 +56,57 @@ def top(
 
 
 def main() -> None:
-    """Run the command line; errors of ours are one line on stderr, never a traceback."""
+    """Run the command line; what goes wrong is one line on stderr, never a traceback."""
+    _mend_streams()
+    sys.exit(_written(_status()))
+
+
+def _mend_streams() -> None:
+    """A stream that the caller has closed reads and writes nothing; a letter that a terminal lacks becomes a question mark."""
+    sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: SIM115
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+def _status() -> int | str | None:
     try:
         app()
-    except WellreadError as problem:
-        typer.echo(f"wellread: {problem}", err=True)
-        sys.exit(2 if isinstance(problem, UsageError) else 1)
+    except SystemExit as end:
+        return _told("stopped", 130) if end.code == 130 else end.code
     except KeyboardInterrupt:
-        typer.echo("wellread: stopped", err=True)
-        sys.exit(130)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(1)
+        return _told("stopped", 130)
+    except WellreadError as problem:
+        return _told(str(problem), 2 if isinstance(problem, UsageError) else 1)
+    except OSError as problem:  # a full disk, a folder that may not be written: the machine's matter, not a mistake of ours
+        return _told(_reason(problem), 1)
+    except Exception as problem:
+        if os.environ.get("WELLREAD_DEBUG"):
+            raise
+        first = (str(problem).splitlines() or [""])[0]
+        return _told(f"unexpected {type(problem).__name__}: {first} (WELLREAD_DEBUG=1 shows where)", 1)
+    return 0
+
+
+def _written(status: int | str | None) -> int | str | None:
+    """The status, once everything is out; what cannot be written would else be said by Python, after us and at length."""
+    try:
+        sys.stdout.flush()
+    except OSError as problem:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        broken = isinstance(problem, BrokenPipeError)  # whoever read has read enough
+        return 1 if broken else _told(_reason(problem), 1)
+    return status
+
+
+def _told(message: str, status: int) -> int:
+    with suppress(OSError):
+        typer.echo(f"wellread: {message}", err=True)
+    return status
+
+
+def _reason(problem: OSError) -> str:
+    why = problem.strerror or str(problem)
+    return f"{problem.filename}: {why}" if problem.filename else why

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from contextlib import aclosing
 from pathlib import Path
 from typing import Annotated
@@ -39,12 +38,8 @@ def replay(
         if diff and problem.diff:
             typer.echo(problem.diff)
         raise
-    if as_json and answer is not None:
-        from wellread.events import answer_json
-
-        typer.echo(json.dumps(answer_json(answer), ensure_ascii=False))
     typer.echo(f"{file}: the same {count} events as recorded", err=True)
-    raise typer.Exit(ask.EXIT[answer.outcome] if answer is not None else 0)
+    raise typer.Exit(ask.status(answer) if answer is not None else 0)
 
 
 async def _replay(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import textwrap
 from typing import Annotated
 
 import typer
@@ -41,11 +40,7 @@ def search(
         typer.echo(json.dumps({"query": query, "hits": to_json(rows)}, ensure_ascii=False))
     else:
         for number, hit in enumerate(hits, 1):
-            show.typed(f"{number}. {hit.title}  ({hit.url or hit.source})")
-            words = " ".join((hit.snippet or hit.text or "").split())
-            show.typed(
-                textwrap.fill(textwrap.shorten(words, 220, placeholder=" …"), 78, initial_indent="   ", subsequent_indent="   ")
-            )
+            show.found(number, hit.title, hit.url or hit.source, hit.snippet or hit.text or "")
         if not hits:
             typer.echo("nothing found", err=True)
     raise typer.Exit(0 if hits else 3)

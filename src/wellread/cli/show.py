@@ -6,19 +6,15 @@ Answers go to stdout, progress to stderr. Colour, Markdown and a moving line onl
 from __future__ import annotations
 
 import json
-import os
 import sys
 import textwrap
-from collections.abc import Callable, Generator
-from contextlib import contextmanager, nullcontext
-from pathlib import Path
 from typing import Protocol
 
 from wellread import events
+from wellread.errors import UsageError
 from wellread.types import Answer, Citation
 
 UNSUPPORTED = " ⚠"
-OTEL = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 
 
 class Display(Protocol):
@@ -30,44 +26,14 @@ class Display(Protocol):
 
 
 def display(*, as_json: bool = False, as_events: bool = False) -> Display:
-    """The display that fits: silent for --json, lines for --events, live on a terminal, else plain."""
+    """The display that fits: one object for --json, lines for --events, live on a terminal, else plain."""
+    if as_json and as_events:
+        raise UsageError("--json and --events exclude each other")
     if as_events:
         return Lines()
     if as_json:
-        return Silent()
+        return Object()
     return Terminal() if sys.stdout.isatty() else Plain()
-
-
-@contextmanager
-def tracing(path: Path | None) -> Generator[Callable[[events.Event], None], None, None]:
-    """A writer of events as JSON lines, where there is a path; a collector of traces gets them too."""
-    exporting = any(os.environ.get(name) for name in OTEL)
-    if path is None and not exporting:
-        yield lambda event: None
-        return
-    seen: list[events.Event] = []
-    with path.open("w", encoding="utf-8") if path else nullcontext() as file:
-
-        def write(event: events.Event) -> None:
-            seen.append(event)
-            if file is not None:
-                print(_line(event), file=file, flush=True)
-
-        yield write
-    if exporting and seen:
-        _export(seen)
-
-
-def _export(seen: list[events.Event]) -> None:
-    """A collector that is set for all programs must not cost an answer where the extra is missing."""
-    from wellread.errors import MissingExtra
-    from wellread.replay import otel
-
-    try:
-        if otel.wanted():
-            otel.export(seen)
-    except MissingExtra as problem:
-        print(problem, file=sys.stderr)  # noqa: T201
 
 
 class Silent:
@@ -81,11 +47,19 @@ class Silent:
     def event(self, event: events.Event) -> None: ...
 
 
+class Object(Silent):
+    """The answer as one JSON object."""
+
+    def event(self, event: events.Event) -> None:
+        if isinstance(event, events.Answered):
+            typed(json.dumps(events.answer_json(event.answer), ensure_ascii=False))
+
+
 class Lines(Silent):
     """Every event as one JSON object a line."""
 
     def event(self, event: events.Event) -> None:
-        print(_line(event), flush=True)  # noqa: T201
+        print(line(event), flush=True)  # noqa: T201
 
 
 class Plain(Silent):
@@ -127,8 +101,8 @@ class Terminal(Silent):
             self._delta(event.text)
         elif isinstance(event, events.Notice):
             self._status.console.print(f"[yellow]{escape(event.message)}[/]")
-        elif line := progress(event):
-            self._status.update(escape(textwrap.shorten(line, 72, placeholder=" …")))
+        elif doing := progress(event):
+            self._status.update(escape(textwrap.shorten(doing, 72, placeholder=" …")))
 
     def _delta(self, text: str) -> None:
         """Show the last lines of the draft; the finished answer takes their place."""
@@ -165,8 +139,8 @@ def progress(event: events.Event) -> str:
     match event:
         case events.Searching(query=query):
             return f"searching: {query}"
-        case events.Searched(query=query, hits=hits):
-            return f"found {len(hits)}: {query}"
+        case events.Searched(hits=hits):  # what follows, reading them, takes longer than the search
+            return f"found {counted(len(hits), 'passage', 'passages')}, reading …"
         case events.Reading(url=url):
             return f"reading {url}"
         case events.Thought(kind=kind, text=text):
@@ -212,7 +186,7 @@ def unsupported(answer: Answer) -> str:
 def footer(answer: Answer) -> str:
     """What it took, in a few words."""
     usage = answer.usage
-    parts = [answer.strategy, answer.model or "no model", f"{usage.searches} searches"]
+    parts = [answer.strategy, answer.model or "no model", counted(usage.searches, "search", "searches")]
     if usage.input_tokens or usage.output_tokens:
         parts.append(f"{usage.input_tokens + usage.output_tokens:,} tokens")
         parts.append("cost unknown" if usage.cost is None else f"${usage.cost:.4f}")
@@ -234,6 +208,18 @@ def _print_plain(answer: Answer) -> None:
             typed(textwrap.indent(f"“{quote}”", "    "))
     if warning := unsupported(answer):
         typed("\n" + warning)
+
+
+def found(number: int, title: str, where: str, text: str) -> None:
+    """A search result: its title and place, and the beginning of its words, within 80 columns."""
+    typed(f"{number}. {textwrap.shorten(title, 72, placeholder=' …')}  ({where})")
+    words = textwrap.shorten(text, 220, placeholder=" …")
+    typed(textwrap.fill(words, 78, initial_indent="   ", subsequent_indent="   "))
+
+
+def counted(number: int, thing: str, things: str) -> str:
+    """`1 passage`, `2 passages`."""
+    return f"{number:,} {thing if number == 1 else things}"
 
 
 def typed(text: str) -> None:
@@ -263,5 +249,6 @@ def _escaped(text: str) -> str:
     return escape(text)
 
 
-def _line(event: events.Event) -> str:
+def line(event: events.Event) -> str:
+    """An event as one line of JSON."""
     return json.dumps(events.to_json(event), ensure_ascii=False)
