@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -49,7 +53,7 @@ def test_add_and_remove(index: Path, notes: Path) -> None:
     assert "3 passages" in run("index", "add", index, notes.parent / "pluto.txt").stdout
     found = json.loads(run("index", "search", index, "Pluto", "-n", "1", "--json").stdout)
     assert found["hits"][0]["id"] == "pluto.txt#0"
-    assert "1 passages removed" in run("index", "remove", index, "pluto.txt").stdout
+    assert "1 passage removed" in run("index", "remove", index, "pluto.txt").stdout
     again = json.loads(run("index", "search", index, "Pluto", "--json").stdout)
     assert "pluto.txt#0" not in {hit["id"] for hit in again["hits"]}
 
@@ -78,8 +82,12 @@ def test_verify_fails_on_a_changed_file(notes: Path) -> None:
         (("index", "remove", "nowhere", "d"), "is not an index"),
         (("index", "pull", "no-slash", "--output", "x"), "owner/name"),
         (("dataset", "create", "nowhere", "--output", "x"), "does not exist"),
-        (("index", "build", ".", "--output", "x", "--tokens", "10", "--overlap", "10"), "overlap"),
-        (("index", "build", ".", "--output", "x", "--column", "words=w"), "no parameter 'words'"),
+        (("index", "build", ".", "--output", "../x", "--tokens", "10", "--overlap", "10"), "overlap"),
+        (("index", "build", ".", "--output", "../x", "--column", "words=w"), "no parameter 'words'"),
+        (("index", "build", ".", "--output", "../x", "--column", "words"), "--column 'words': write name=value"),
+        (("index", "build", ".", "--output", "x"), "x is in . and would be read as a document"),
+        (("dataset", "create", ".", "--output", "."), ". is in . and would be read as a document"),
+        (("index", "search", "nowhere", " "), "the query is empty"),
     ],
 )
 def test_mistakes_are_one_clear_error(
@@ -90,3 +98,28 @@ def test_mistakes_are_one_clear_error(
     assert result.exit_code != 0
     assert message in str(result.exception)
     assert not list(tmp_path.glob("nowhere*"))
+
+
+def test_what_could_not_be_read_is_told_also_when_nothing_is_left(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "noise.txt").write_bytes(bytes(range(256)) * 20)
+    result = run("index", "build", tmp_path / "in", "--output", tmp_path / "out", status=1)
+    assert "noise.txt: this is no text we can read" in result.stderr
+
+
+def test_results_fit_the_terminal(index: Path, notes: Path) -> None:
+    (notes.parent / "long.txt").write_text("A kettle is a vessel for boiling water. " * 12)
+    run("index", "add", index, notes.parent / "long.txt")
+    assert max(map(len, run("index", "search", index, "kettle").stdout.splitlines())) <= 80
+
+
+def test_a_stopped_build_says_how_to_go_on(tmp_path: Path) -> None:
+    (tmp_path / "long.txt").write_text("The kettle boils. The lamp is green.\n\n" * 40_000)
+    command = [str(Path(sys.executable).parent / "wellread"), "index", "build", "long.txt", "-o", "out"]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as started:
+        while not (tmp_path / "out" / "building").exists():
+            time.sleep(0.05)
+        started.send_signal(signal.SIGINT)
+        _, stderr = started.communicate(timeout=60)
+    assert started.returncode == 130
+    assert stderr.splitlines() == ["out is unfinished; go on with the same command and --resume", "wellread: stopped"]

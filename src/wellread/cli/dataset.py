@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from wellread.cli import feeds, options
-from wellread.cli.progress import Ticker
+from wellread.cli import feeds, options, show
+from wellread.cli.progress import ticking
 
 app = typer.Typer(help="Make embedded data sets: parquet files that indexes are built from.", no_args_is_help=True)
 
@@ -39,11 +39,12 @@ def create(
     wellread dataset create articles/ --output articles-embedded
     wellread dataset create corpus.jsonl.gz --output corpus --column text=body
     """
+    feeds.apart(inputs, output)
     rows, unreadable = asyncio.run(_create(inputs, output, embedder, tokens, overlap, column, config, shard_rows, fresh, as_json))
     if as_json:
         typer.echo(json.dumps({"rows": rows, "output": str(output), "unreadable": unreadable}, ensure_ascii=False))
     else:
-        typer.echo(f"{rows:,} passages in {output}")
+        typer.echo(f"{show.counted(rows, 'passage', 'passages')} in {output}")
 
 
 async def _create(
@@ -61,13 +62,9 @@ async def _create(
     from wellread.index.dataset import create as write
 
     unreadable: list[str] = []
-    ticker = Ticker(silent)
-    async with feeds.workshop() as kit:
-        source = feeds.feed(
-            inputs, kit, embedder, tokens=tokens, overlap=overlap, names=column, config=config, unreadable=unreadable
-        )
-        rows = await write(output, source, shard_rows=shard_rows, resume=not fresh, progress=ticker)
-    ticker.end()
-    for line in unreadable:
-        typer.echo(f"not read: {line}", err=True)
-    return rows, unreadable
+    with ticking(silent, unreadable, go_on=f"{output} is unfinished; the same command goes on after its last file") as ticker:
+        async with feeds.workshop() as kit:
+            source = feeds.feed(
+                inputs, kit, embedder, tokens=tokens, overlap=overlap, names=column, config=config, unreadable=unreadable
+            )
+            return await write(output, source, shard_rows=shard_rows, resume=not fresh, progress=ticker), unreadable

@@ -40,7 +40,16 @@ def columns(pairs: list[str] | None) -> Columns:
     from wellread.index.inputs import Columns
     from wellread.parameters import fill
 
-    return fill(Columns, options.parameters(pairs), "--column")
+    return fill(Columns, options.parameters(pairs, "--column"), "--column")
+
+
+def apart(inputs: list[str], output: Path) -> None:
+    """What is written must not lie in what is read: it would find itself among the documents."""
+    target = output.expanduser().resolve()
+    for text in inputs:
+        folder = Path(text).expanduser()
+        if folder.is_dir() and target.is_relative_to(folder.resolve()):
+            raise UsageError(f"{output} is in {text} and would be read as a document: choose a folder outside")
 
 
 @asynccontextmanager

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from wellread.cli import feeds, options, show
-from wellread.cli.progress import Ticker
+from wellread.cli.progress import ticking
 from wellread.errors import UsageError
 
 if TYPE_CHECKING:
@@ -47,17 +47,16 @@ def build(
     from wellread.index.build import BuildOptions
     from wellread.index.build import build as make
 
+    feeds.apart(inputs, output)
+
     async def work() -> Manifest:
         unreadable: list[str] = []
-        ticker = Ticker(as_json)
-        async with feeds.workshop() as kit:
-            source = feeds.feed(
-                inputs, kit, embedder, tokens=tokens, overlap=overlap, names=column, config=config, unreadable=unreadable
-            )
-            made = await make(output, source, BuildOptions(words=words, resume=resume, device=device), ticker)
-        ticker.end()
-        _say_unreadable(unreadable)
-        return made
+        with ticking(as_json, unreadable, go_on=f"{output} is unfinished; go on with the same command and --resume") as ticker:
+            async with feeds.workshop() as kit:
+                source = feeds.feed(
+                    inputs, kit, embedder, tokens=tokens, overlap=overlap, names=column, config=config, unreadable=unreadable
+                )
+                return await make(output, source, BuildOptions(words=words, resume=resume, device=device), ticker)
 
     _done(asyncio.run(work()), output, as_json)
 
@@ -82,15 +81,12 @@ def add(
 
     async def work() -> Manifest:
         unreadable: list[str] = []
-        ticker = Ticker(as_json)
         known = manifest.load(folder).embedder
-        async with feeds.workshop() as kit:
-            chosen = embedder or (known if known.startswith("onnx:") else None)
-            source = feeds.feed(inputs, kit, chosen, tokens=tokens, overlap=overlap, names=column, unreadable=unreadable)
-            made = await append(folder, source, progress=ticker)
-        ticker.end()
-        _say_unreadable(unreadable)
-        return made
+        with ticking(as_json, unreadable, go_on=f"{folder} is as it was before") as ticker:
+            async with feeds.workshop() as kit:
+                chosen = embedder or (known if known.startswith("onnx:") else None)
+                source = feeds.feed(inputs, kit, chosen, tokens=tokens, overlap=overlap, names=column, unreadable=unreadable)
+                return await append(folder, source, progress=ticker)
 
     _done(asyncio.run(work()), folder, as_json)
 
@@ -105,7 +101,7 @@ def remove(
     from wellread.index.change import remove as forget
 
     count = forget(folder, names)
-    typer.echo(json.dumps({"removed": count}) if as_json else f"{count:,} passages removed from {folder}")
+    typer.echo(json.dumps({"removed": count}) if as_json else f"{_passages(count)} removed from {folder}")
 
 
 @app.command()
@@ -126,6 +122,9 @@ def search(
     """
     from wellread.types import Query, Spec
 
+    if not query.strip():
+        raise UsageError("the query is empty")
+
     async def work() -> list[dict[str, object]]:
         from wellread.sources.index import from_spec
 
@@ -143,8 +142,7 @@ def search(
     if as_json:
         typer.echo(json.dumps({"query": query, "hits": rows}, ensure_ascii=False))
     for number, row in enumerate([] if as_json else rows, start=1):
-        show.typed(f"{number}. {row['title']}  ({row['id']}, {row['score']:.3f})")
-        show.typed("   " + " ".join(str(row["text"]).split())[:220])
+        show.found(number, str(row["title"]), f"{row['id']}, {row['score']:.3f}", str(row["text"]))
     if not rows:
         typer.echo("nothing found", err=True)
     raise typer.Exit(0 if rows else 3)
@@ -208,10 +206,11 @@ def import_(
     from wellread.index.build import build as make
     from wellread.index.published import PublishedFeed
 
-    ticker = Ticker(as_json)
-    made = asyncio.run(make(output, PublishedFeed(folder, texts, embedder), BuildOptions(resume=resume), ticker))
-    ticker.end()
-    _done(made, output, as_json)
+    async def work() -> Manifest:
+        with ticking(as_json, go_on=f"{output} is unfinished; go on with the same command and --resume") as ticker:
+            return await make(output, PublishedFeed(folder, texts, embedder), BuildOptions(resume=resume), ticker)
+
+    _done(asyncio.run(work()), output, as_json)
 
 
 @app.command()
@@ -228,11 +227,10 @@ def pull(
     typer.echo(f"{repository} is in {output}; next: wellread index import {output} --texts TABLE --output INDEX")
 
 
-def _say_unreadable(lines: list[str]) -> None:
-    for line in lines:
-        typer.echo(f"not read: {line}", err=True)
-
-
 def _done(made: Manifest, folder: Path, as_json: bool) -> None:
     facts = {"passages": made.passages, "embedder": made.embedder, "dimensions": made.dimensions, "output": str(folder)}
-    typer.echo(json.dumps(facts, ensure_ascii=False) if as_json else f"{made.passages:,} passages in {folder}")
+    typer.echo(json.dumps(facts, ensure_ascii=False) if as_json else f"{_passages(made.passages)} in {folder}")
+
+
+def _passages(count: int) -> str:
+    return show.counted(count, "passage", "passages")

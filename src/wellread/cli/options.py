@@ -42,13 +42,13 @@ MaxCost = Annotated[float | None, typer.Option("--max-cost", min=0, help="Outer 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")]
 
 
-def parameters(pairs: list[str] | None) -> dict[str, object]:
+def parameters(pairs: list[str] | None, flag: str = "--param") -> dict[str, object]:
     """`["top_k=5"]` → `{"top_k": "5"}`."""
     found: dict[str, object] = {}
     for pair in pairs or []:
         name, equals, value = pair.partition("=")
         if not equals or not name.strip():
-            raise UsageError(f"--param {pair!r}: write name=value")
+            raise UsageError(f"{flag} {pair!r}: write name=value")
         found[name.strip()] = value
     return found
 

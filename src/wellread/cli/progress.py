@@ -2,11 +2,33 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import time
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+import typer
+
 _TERMINAL_EVERY, _PIPE_EVERY = 0.2, 15.0
+
+
+@contextmanager
+def ticking(silent: bool, unreadable: Sequence[str] = (), *, go_on: str = "") -> Generator[Ticker, None, None]:
+    """Progress while something long is done; then what could not be read, also where the work came to nothing."""
+    ticker = Ticker(silent)
+    try:
+        yield ticker
+    except asyncio.CancelledError:
+        ticker.end()
+        if go_on:
+            typer.echo(go_on, err=True)
+        raise
+    finally:
+        ticker.end()
+        for line in unreadable:
+            typer.echo(f"not read: {line}", err=True)
 
 
 @dataclass(slots=True)
