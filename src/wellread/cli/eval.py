@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import shutil
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -80,11 +81,12 @@ def evaluate(
         write(report, tables, results, questions)
         typer.echo(f"{report / 'report.html'}", err=True)
     for line in _failures(results):
-        typer.echo(line, err=True)
+        typer.echo(f"wellread: {line}", err=True)
     if as_json:
         typer.echo(json.dumps(tables[0] if len(tables) == 1 else tables, ensure_ascii=False))
     else:
         _print(tables, results)
+    raise typer.Exit(1 if all(result.outcome == "failed" for found in results for result in found) else 0)
 
 
 async def _measure(
@@ -166,12 +168,13 @@ def _print(tables: list[dict[str, Any]], results: list[list[Result]]) -> None:
     names = [_name(table) for table in tables]
     width = max(map(len, [*names, "strategy"]))
     typer.echo(f"{tables[0]['data']}: {tables[0]['questions']} questions, effort {tables[0]['effort']}\n")
-    typer.echo("  ".join([f"{'strategy':{width}}", *(f"{title:>{_width(title)}}" for _, title in columns)]))
-    for name, table in zip(names, tables, strict=True):
-        cells = ["" if table.get(key) is None else f"{table[key]:.3f}" for key, _ in columns]
-        typer.echo(
-            "  ".join([f"{name:{width}}", *(f"{cell:>{_width(title)}}" for cell, (_, title) in zip(cells, columns, strict=True))])
-        )
+    for number, part in enumerate(_parts(columns, width)):
+        if number:
+            typer.echo("")
+        typer.echo("  ".join([f"{'strategy':{width}}", *(f"{title:>{_width(title)}}" for _, title in part)]))
+        for name, table in zip(names, tables, strict=True):
+            cells = [f"{'' if table.get(key) is None else f'{table[key]:.3f}':>{_width(title)}}" for key, title in part]
+            typer.echo("  ".join([f"{name:{width}}", *cells]))
     _print_kinds(tables[0])
     for line in against_first(names, results):
         typer.echo(line)
@@ -179,10 +182,26 @@ def _print(tables: list[dict[str, Any]], results: list[list[Result]]) -> None:
         typer.echo(f"\n* the opinion of a language model ({tables[0]['judge']}), not a measurement")
 
 
+def _parts(columns: list[tuple[str, str]], first: int) -> list[list[tuple[str, str]]]:
+    """The columns in as many tables as the terminal's width asks for; one where there is no terminal."""
+    room = shutil.get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize
+    parts: list[list[tuple[str, str]]] = []
+    used = room
+    for column in columns:
+        needed = 2 + _width(column[1])
+        if used + needed > room:
+            parts.append([])
+            used = first
+        parts[-1].append(column)
+        used += needed
+    return parts
+
+
 def _failures(results: list[list[Result]]) -> list[str]:
     """What failed must not pass for a wrong answer unseen."""
     failed = [result for found in results for result in found if result.outcome == "failed"]
-    return [f"{len(failed)} runs failed; the first one: {failed[0].reason}"] if failed else []
+    total = sum(map(len, results))
+    return [f"{len(failed)} of {total} runs failed; the first one: {failed[0].reason}"] if failed else []
 
 
 def _print_kinds(table: dict[str, Any]) -> None:
@@ -202,9 +221,9 @@ def _width(title: str) -> int:
 
 def _told(name: str, done: int, total: int) -> None:
     if sys.stderr.isatty():
-        typer.echo(f"\r{name}: {done} of {total}", err=True, nl=done == total)
+        typer.echo(f"\r{name}: {done} of {total}\x1b[K", err=True, nl=done == total)
 
 
 def _progress(step: str, done: int, total: int | None) -> None:
     if sys.stderr.isatty():
-        typer.echo(f"\rindexing, {step}: {done}", err=True, nl=False)
+        typer.echo(f"\rindexing, {step}: {done}\x1b[K", err=True, nl=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -56,8 +57,14 @@ def _print(story: Timeline) -> None:
         console.print()
         for fate in story.fates:
             style = {"cited": "green", "shown": "", "dropped": "dim"}[fate.verdict]
-            where = f"“{fate.query}” #{fate.place}"
-            console.print(Text(f"{fate.verdict:8} {fate.title or fate.id} · {where} · {fate.why}", style=style))
+            where = f"“{_short(fate.query, 40)}” #{fate.place}"
+            told = Text(f"{fate.verdict:8} {_short(fate.title or fate.id, 40)} · {fate.why} · {where}", style=style)
+            console.print(told, no_wrap=True, overflow="ellipsis", crop=sys.stdout.isatty())
+
+
+def _short(text: str, width: int) -> str:
+    """A query may be a whole passage; on a line of its own it is a hint."""
+    return textwrap.shorten(text, width, placeholder=" …") if sys.stdout.isatty() else " ".join(text.split())
 
 
 def _head(story: Timeline) -> str:

@@ -1,0 +1,82 @@
+"""What a person sees on a terminal of 80 columns."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+from pathlib import Path
+
+import pytest
+
+COMMAND = str(Path(sys.executable).parent / "wellread")
+CONTROL = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
+
+
+def seen(*arguments: str, columns: int = 80) -> list[str]:
+    """The lines that are left standing on a terminal; of a line that was written anew, the last state."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    environ = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "NO_COLOR")}
+    with subprocess.Popen(
+        [COMMAND, *arguments], stdin=slave, stdout=slave, stderr=slave, env={**environ, "TERM": "xterm-256color"}
+    ) as started:
+        os.close(slave)
+        parts: list[bytes] = []
+        while part := _read(master):
+            parts.append(part)
+    assert started.returncode in (0, 3)
+    os.close(master)
+    text = CONTROL.sub("", b"".join(parts).decode("utf-8")).replace("\r\n", "\n")
+    return [line.rpartition("\r")[2].rstrip() for line in text.split("\n")]
+
+
+def _read(master: int) -> bytes:
+    try:
+        return os.read(master, 65536)
+    except OSError:  # Linux's way to say that the other end is closed
+        return b""
+
+
+def widest(lines: list[str]) -> int:
+    return max(map(len, lines))
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("terminal") / "trace.jsonl"
+    seen("ask", "Who wrote Hamlet?", "--trace", str(path))  # reads, and so follows with queries as long as passages
+    return path
+
+
+def test_a_trace_is_one_line_for_each_step_and_passage(trace: Path) -> None:
+    lines = seen("trace", str(trace))
+    assert widest(lines) <= 80
+    fates = [line for line in lines if line.startswith(("cited ", "dropped "))]
+    assert len(fates) > 10
+    assert fates[0].startswith("cited    Hamlet · carries the answer as [1] · “Who wrote Hamlet?” #1")
+    below = lines[lines.index(fates[0]) :]
+    assert [line for line in below if line and not line.startswith(("cited ", "shown ", "dropped "))] == []
+
+
+def test_a_comparison_leaves_room_for_the_answers() -> None:
+    lines = seen("compare", "Who discovered Titan?", "--effort", "low")
+    assert widest(lines) <= 80
+    assert any("Titan was discovered by Christiaan Huygens on 25 March" in line for line in lines)
+    assert any("1 search" in line for line in lines)
+
+
+def test_a_table_that_is_too_wide_is_several(tmp_path: Path) -> None:
+    command = ("eval", "--effort", "low", "--limit", "2", "--runs", str(tmp_path))
+    narrow, wide = seen(*command), seen(*command, columns=200)
+    assert widest(narrow) <= 80
+    assert sum(line.startswith("strategy ") for line in narrow) == 2
+    assert sum(line.startswith("strategy ") for line in wide) == 1
+    assert {word for line in wide if line.startswith("strategy ") for word in line.split()} == {
+        word for line in narrow if line.startswith("strategy ") for word in line.split()
+    }
