@@ -67,6 +67,10 @@ def test_a_named_file_must_be_there(tmp_path: Path) -> None:
         settings.load({}, {"WELLREAD_CONFIG": str(tmp_path / "none.toml")})
 
 
+def test_an_empty_name_of_a_file_is_none(tmp_path: Path) -> None:
+    assert settings.load({}, environ(tmp_path, WELLREAD_CONFIG="")) == settings.load({}, environ(tmp_path))
+
+
 def test_a_wrong_flag_is_wrong_usage_not_a_wrong_file(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="effort") as caught:
         settings.load({"effort": "huge"}, environ(tmp_path))

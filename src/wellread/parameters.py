@@ -98,6 +98,8 @@ def _convert(hint: Any, value: object, where: str) -> object:
             return value
         raise UsageError(f"{where} must be one of {', '.join(map(str, get_args(hint)))}, not {value!r}")
     if origin is tuple:
+        if not isinstance(value, str | list | tuple):
+            raise UsageError(f"{where} must be a list, not {value!r}")
         items = value.split(",") if isinstance(value, str) else cast("list[object]", value)
         return tuple(_convert(get_args(hint)[0], item.strip() if isinstance(item, str) else item, where) for item in items)
     if hint is bool:

@@ -80,8 +80,10 @@ def config_path(environ: Mapping[str, str] = os.environ) -> Path:
 def load(flags: Mapping[str, object] | None = None, environ: Mapping[str, str] = os.environ) -> Settings:
     """The settings in force. Flags that are None were not given."""
     path = config_path(environ)
-    from_file = _from_file(path, named="WELLREAD_CONFIG" in environ)
+    from_file = _from_file(path, named=bool(environ.get("WELLREAD_CONFIG")))
     tables = {name: _table(from_file.pop(name, {}), path, name) for name in _TABLES}
+    for name, table in tables["params"].items():
+        _table(table, path, f"params.{name}")
     plain = {f.name: f for f in fields(Settings) if f.name not in _TABLES}
     for name in from_file:
         if name not in plain:

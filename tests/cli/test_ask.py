@@ -91,6 +91,7 @@ def test_a_trace_holds_the_events(tmp_path: Path) -> None:
         (("ask", "q", "--effort", "huge"), "one of low, normal, high"),
         (("ask", "q", "--no-such-flag"), "No such option"),
         (("search", ""), "the question is empty"),
+        (("read", " "), "nothing to read"),
     ],
 )
 def test_wrong_usage_is_one_line_and_exit_status_2(arguments: tuple[str, ...], words: str) -> None:
@@ -134,7 +135,10 @@ def test_plugins_fit_the_terminal_and_show_parameters() -> None:
     assert done.exit_code == 0
     assert "max_searches=5 (int)" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
-    assert invoke("plugins", "no-such").exit_code == 3
+    missing = invoke("plugins", "qoute")
+    assert (missing.exit_code, missing.stdout) == (3, "")
+    assert "nothing is called 'qoute' (did you mean quote?)" in missing.stderr
+    assert invoke("plugins", "strategy").stdout == invoke("plugins", "strategies").stdout != ""
     rows = json.loads(invoke("plugins", "quote", "--json").stdout)
     assert rows[0]["name"] == "quote"
 

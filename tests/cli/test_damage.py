@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import wellread
+from wellread.cli import doctor
 
 PACKAGE = Path(wellread.__file__).parent
 WEIGHTS = PACKAGE / "embedding" / "weights" / "all-minilm-l6-v2"
@@ -94,3 +95,27 @@ def test_doctor_says_what_to_do(tmp_path: Path) -> None:
     assert "start the server at 127.0.0.1:9" in done.stdout
     path.write_text("=", encoding="utf-8")
     assert "✗ settings: " in run("doctor", WELLREAD_CONFIG=str(path)).stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("sources = 3", "sources must be a list, not 3"),
+        ("[params]\nquote = 3", "params.quote must be a table"),
+        ("[params.quote]\nresult = 3", "did you mean results"),
+        ("[params.quot]\nresults = 3", "did you mean quote"),
+        ("[server]\nprot = 80", "did you mean port"),
+    ],
+)
+def test_doctor_reads_every_table_of_the_settings(tmp_path: Path, text: str, words: str) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text(text + "\n", encoding="utf-8")
+    done = run("doctor", WELLREAD_CONFIG=str(path))
+    assert done.returncode == 1
+    assert words in next(line for line in done.stdout.splitlines() if line.startswith("✗ settings: "))
+
+
+def test_doctor_misses_an_extra_of_which_a_part_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "EXTRAS", {"whole": ("json",), "half": ("json", "no_such_module"), "none": ("no.such.module",)})
+    states = {finding.what: finding.state for finding in doctor._extras()}  # pyright: ignore[reportPrivateUsage]
+    assert states == {"extra whole": "ok", "extra half is not installed": "note", "extra none is not installed": "note"}

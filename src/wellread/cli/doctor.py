@@ -9,7 +9,7 @@ import socket
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 import typer
@@ -27,7 +27,14 @@ KEYS = {
     "BRAVE_API_KEY": "source brave",
     "SLACK_TOKEN": "source slack",
 }
-EXTRAS = {"local": "xllamacpp", "zim": "libzim", "hub": "huggingface_hub", "report": "matplotlib", "otel": "opentelemetry.sdk"}
+EXTRAS = {
+    "local": ("xllamacpp",),
+    "zim": ("libzim",),
+    "hub": ("huggingface_hub", "datasets"),
+    "published": ("usearch",),
+    "report": ("matplotlib",),
+    "otel": ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"),
+}
 SIGNS = {"ok": "✓", "note": "·", "problem": "✗"}
 
 
@@ -67,11 +74,23 @@ def _python() -> Iterator[Finding]:
 def _settings() -> Iterator[Finding]:
     path = settings_module.config_path()
     try:
-        settings_module.load()
+        _check_tables(settings_module.load())
     except WellreadError as problem:
         yield Finding("problem", f"settings: {problem}", f"correct {path} or the WELLREAD_* variable")
         return
     yield Finding("ok", f"settings: {path if path.exists() else 'defaults (no ' + str(path) + ')'}")
+
+
+def _check_tables(settings: options.Settings) -> None:
+    """What is only looked at when a strategy or the server starts."""
+    from wellread import plugins
+    from wellread.parameters import fill
+    from wellread.server import options as server_options
+
+    for name, values in settings.params.items():
+        kind: Any = plugins.load("strategies", name)
+        fill(kind.Params, values, f"strategy {name}")
+    server_options.load(settings, {})
 
 
 def _weights() -> Iterator[Finding]:
@@ -134,13 +153,17 @@ def _sources() -> Iterator[Finding]:
 
 
 def _extras() -> Iterator[Finding]:
-    for extra, module in EXTRAS.items():
-        try:
-            there = importlib.util.find_spec(module) is not None
-        except ModuleNotFoundError:
-            there = False
+    for extra, modules in EXTRAS.items():
+        there = all(map(_installed, modules))
         advice = "" if there else f'pip install "wellread[{extra}]"'
         yield Finding("ok" if there else "note", f"extra {extra}{'' if there else ' is not installed'}", advice)
+
+
+def _installed(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # not even the package around it
+        return False
 
 
 def _attempt(what: str, job: Callable[[], object], advice: str) -> Finding:

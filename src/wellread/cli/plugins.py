@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import textwrap
 from typing import Annotated
@@ -17,7 +18,12 @@ def plugins(
     as_json: options.AsJson = False,
 ) -> None:
     """List strategies, sources, models, embedders, re-rankers and graders with their parameters."""
-    found = [plugin for plugin in everything() if name in (None, plugin.name, plugin.kind)]
+    known = everything()
+    found = [plugin for plugin in known if name in (None, plugin.name, plugin.kind, _one_of(plugin.kind))]
+    if not found:
+        close = difflib.get_close_matches(name or "", [*KINDS, *(plugin.name for plugin in known)], n=1)
+        hint = f" (did you mean {close[0]}?)" if close else ""
+        typer.echo(f"wellread: nothing is called {name!r}{hint}; the kinds are: {', '.join(KINDS)}", err=True)
     if as_json:
         from wellread.events import to_json
 
@@ -26,6 +32,10 @@ def plugins(
         for kind in KINDS:
             _list(kind, [plugin for plugin in found if plugin.kind == kind], detailed=name is not None)
     raise typer.Exit(0 if found else 3)
+
+
+def _one_of(kind: str) -> str:
+    return kind[:-3] + "y" if kind.endswith("ies") else kind[:-1]
 
 
 def _list(kind: str, found: list[Plugin], *, detailed: bool) -> None:

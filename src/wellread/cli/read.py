@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from wellread.cli import options, show
+from wellread.errors import UsageError
 from wellread.types import Page
 
 
@@ -32,6 +33,8 @@ def read(
     wellread read paper.pdf --json
     wellread read http://localhost:8000/ --allow-host localhost
     """
+    if not what.strip():
+        raise UsageError("nothing to read: give an address or a file")
     page = asyncio.run(_fetched(what, ignore_robots, allow_host, no_cache)) if _is_address(what) else _opened(what)
     if as_json:
         facts = {name: getattr(page, name) for name in ("url", "title", "author", "published", "language", "kind")}
