@@ -10,9 +10,14 @@ import struct
 import subprocess
 import sys
 import termios
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import typer
+from typer.testing import CliRunner
+
+from wellread.cli.main import app
 
 COMMAND = str(Path(sys.executable).parent / "wellread")
 CONTROL = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
@@ -80,3 +85,27 @@ def test_a_table_that_is_too_wide_is_several(tmp_path: Path) -> None:
     assert {word for line in wide if line.startswith("strategy ") for word in line.split()} == {
         word for line in narrow if line.startswith("strategy ") for word in line.split()
     }
+
+
+def commands(group: typer.Typer, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Every command's path and docstring."""
+    for command in group.registered_commands:
+        assert command.callback is not None
+        name = command.name or command.callback.__name__
+        yield (*path, name), command.callback.__doc__ or ""
+    for inner in group.registered_groups:
+        assert inner.typer_instance is not None
+        yield from commands(inner.typer_instance, (*path, inner.name or ""))
+
+
+@pytest.mark.parametrize(("path", "text"), [pytest.param(*found, id=" ".join(found[0])) for found in commands(app)])
+def test_examples_of_a_help_text_can_be_copied(path: tuple[str, ...], text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = [line.strip() for line in CliRunner().invoke(app, [*path, "--help"]).stdout.splitlines()]
+    for example in (line.strip() for line in text.splitlines()):
+        if example.startswith("wellread "):
+            assert example in lines
+
+
+def test_help_says_how_to_name_another_server() -> None:
+    assert "openai:NAME@URL" in CliRunner().invoke(app, ["ask", "--help"]).stdout

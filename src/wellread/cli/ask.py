@@ -29,7 +29,7 @@ WIDER = (
 
 
 def ask(
-    question: Annotated[str, typer.Argument(help="What you want to know; - reads it from standard input.")],
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help="What you want to know; - reads it from standard input.")],
     strategy: options.Strategy = None,
     source: options.Sources = None,
     fallback: options.Fallback = None,
@@ -43,20 +43,23 @@ def ask(
     max_seconds: options.MaxSeconds = None,
     max_cost: options.MaxCost = None,
     as_json: options.AsJson = False,
-    as_events: Annotated[bool, typer.Option("--events", help="Print every event as one JSON object a line.")] = False,
-    trace: Annotated[Path | None, typer.Option("--trace", help="Write the run's events to this file, as JSON lines.")] = None,
-    record: Annotated[
-        Path | None, typer.Option("--record", help="Write everything the run gets from outside to this file.")
+    as_events: Annotated[bool, typer.Option("--events", metavar="", help="Print every event as one JSON object a line.")] = False,
+    trace: Annotated[
+        Path | None, typer.Option("--trace", metavar="FILE", help="Write the run's events to this file, as JSON lines.")
     ] = None,
-    replay: Annotated[Path | None, typer.Option("--replay", help="Answer from such a file, without network or model.")] = None,
+    record: Annotated[
+        Path | None, typer.Option("--record", metavar="FILE", help="Write everything the run gets from outside to this file.")
+    ] = None,
+    replay: Annotated[
+        Path | None, typer.Option("--replay", metavar="FILE", help="Answer from such a file, without network or model.")
+    ] = None,
 ) -> None:
     """Answer a question, with numbered sources that a program has checked.
 
     Works offline and without a key: with no language model it quotes from the library in the package.
 
-    \b
     wellread ask "Who invented the telescope?"
-    wellread ask "Who leads Peru?" --source wikipedia --model anthropic:claude-sonnet-4-5
+    wellread ask "Who leads Peru?" --source wikipedia --model ollama:qwen3
     wellread ask "What did we decide on caching?" --source files:notes --json
     """
     settings = options.load(

@@ -37,14 +37,13 @@ def chat(
     max_seconds: options.MaxSeconds = None,
     max_cost: options.MaxCost = None,
     history: Annotated[
-        Path | None, typer.Option("--history", help="Keep the conversation in this file, and go on with it.")
+        Path | None, typer.Option("--history", metavar="FILE", help="Keep the conversation in this file, and go on with it.")
     ] = None,
 ) -> None:
     """Ask one question after another. A follow-up is made to stand alone before it is searched.
 
     Sources of earlier answers stay within reach. Limits hold for each question. End with /quit or Ctrl-D.
 
-    \b
     wellread chat
     wellread chat --model ollama:qwen3 --source wikipedia --history notes.jsonl
     """

@@ -18,14 +18,18 @@ from wellread.types import Answer
 Strategies = Annotated[
     list[str] | None,
     typer.Option(
-        "--strategy", "-s", help="A strategy to compare; may be repeated. All that can run unless given.", show_default=False
+        "--strategy",
+        "-s",
+        metavar="NAME",
+        help="A strategy to compare; may be repeated. All that can run unless given.",
+        show_default=False,
     ),
 ]
 FIGURES = ("cited", "supported", "searches", "tokens", "seconds")
 
 
 def compare(
-    question: Annotated[str, typer.Argument(help="What you want to know; - reads it from standard input.")],
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help="What you want to know; - reads it from standard input.")],
     strategy: Strategies = None,
     source: options.Sources = None,
     fallback: options.Fallback = None,
@@ -44,9 +48,8 @@ def compare(
 
     A --param goes to every strategy that has it. Limits hold for each run.
 
-    \b
     wellread compare "Who discovered Titan?"
-    wellread compare "Who discovered Titan?" -s quote -s iterative --model ollama:qwen3 --json
+    wellread compare "Who discovered Titan?" -s quote -s iterative --json
     """
     settings = options.load(
         sources=source,

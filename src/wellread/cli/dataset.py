@@ -23,19 +23,18 @@ def group() -> None:
 @app.command()
 def create(
     inputs: feeds.Inputs,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the parquet files.")],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder for the parquet files.")],
     embedder: feeds.EmbedderSpec = None,
     tokens: feeds.Tokens = 250,
     overlap: feeds.Overlap = 0,
     column: feeds.ColumnNames = None,
     config: feeds.Config = None,
-    shard_rows: Annotated[int, typer.Option("--shard-rows", min=1, help="Passages in one file.")] = 50_000,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Begin again, even if a part is done.")] = False,
+    shard_rows: Annotated[int, typer.Option("--shard-rows", metavar="N", min=1, help="Passages in one file.")] = 50_000,
+    fresh: Annotated[bool, typer.Option("--fresh", metavar="", help="Begin again, even if a part is done.")] = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Read, split and embed inputs into parquet shards. Run it again after an interruption: it goes on where it stopped.
 
-    \b
     wellread dataset create articles/ --output articles-embedded
     wellread dataset create corpus.jsonl.gz --output corpus --column text=body
     """

@@ -38,35 +38,43 @@ _COLUMNS = (
 
 def evaluate(
     data: Annotated[
-        Path | None, typer.Argument(help="Folder with corpus and questions, or a HotpotQA or SQuAD file; else the library's.")
+        Path | None,
+        typer.Argument(metavar="DATA", help="Folder with corpus and questions, or a HotpotQA or SQuAD file; else the library's."),
     ] = None,
-    strategy: Annotated[list[str] | None, typer.Option("--strategy", "-s", help="A strategy. May be repeated.")] = None,
+    strategy: Annotated[
+        list[str] | None, typer.Option("--strategy", "-s", metavar="NAME", help="A strategy. May be repeated.")
+    ] = None,
     param: Annotated[
-        list[str] | None, typer.Option("--param", "-p", help="name=value; the same name twice tries both values.")
+        list[str] | None,
+        typer.Option("--param", "-p", metavar="NAME=VALUE", help="name=value; the same name twice tries both values."),
     ] = None,
-    retrieval: Annotated[bool, typer.Option("--retrieval", help="Measure the search alone.")] = False,
-    index: Annotated[Path | None, typer.Option("--index", help="Where the corpus is indexed: built once, then reused.")] = None,
+    retrieval: Annotated[bool, typer.Option("--retrieval", metavar="", help="Measure the search alone.")] = False,
+    index: Annotated[
+        Path | None, typer.Option("--index", metavar="DIR", help="Where the corpus is indexed: built once, then reused.")
+    ] = None,
     source: options.Sources = None,
     model: options.Model = None,
     effort: options.Effort = None,
     hops: options.Hops = None,
-    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Only the first questions.")] = None,
-    parallel: Annotated[int, typer.Option("--parallel", min=1, max=64, help="Questions at once.")] = 4,
-    judge: Annotated[str | None, typer.Option("--judge", help="A language model that judges answers; an opinion.")] = None,
-    runs: Annotated[Path | None, typer.Option("--runs", help="Where results and recordings are kept.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Keep the results of an earlier, finished run.")] = False,
-    report: Annotated[Path | None, typer.Option("--report", help="Write report.html and results.json there.")] = None,
+    limit: Annotated[int | None, typer.Option("--limit", metavar="N", min=1, help="Only the first questions.")] = None,
+    parallel: Annotated[int, typer.Option("--parallel", metavar="N", min=1, max=64, help="Questions at once.")] = 4,
+    judge: Annotated[
+        str | None, typer.Option("--judge", metavar="SPEC", help="A language model that judges answers; an opinion.")
+    ] = None,
+    runs: Annotated[Path | None, typer.Option("--runs", metavar="DIR", help="Where results and recordings are kept.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", metavar="", help="Keep the results of an earlier, finished run.")] = False,
+    report: Annotated[
+        Path | None, typer.Option("--report", metavar="DIR", help="Write report.html and results.json there.")
+    ] = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Measure retrieval, answers, citations and cost over questions with known answers.
 
-    With no data it runs the questions that come with the library. An interrupted run goes on when the same
-    command is given again.
+    With no data it runs the questions that come with the library. An interrupted run goes on with the same command.
 
-    \b
     wellread eval --effort low
     wellread eval squad/ --retrieval --index squad-index
-    wellread eval hotpot.json -s iterative -s fanout --model ollama:qwen3 --limit 100 --report out
+    wellread eval hotpot.json -s quote -s iterative --limit 100 --report out
     """
     from wellread.evals.corpus import cache_folder
     from wellread.evals.runs import Plan

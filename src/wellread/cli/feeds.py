@@ -20,19 +20,22 @@ if TYPE_CHECKING:
 Inputs = Annotated[
     list[str],
     typer.Argument(
-        help="Data set folder, .parquet, .jsonl[.gz], .zim, .urls, folder or file of text/Markdown/HTML/PDF, URL, hf:NAME."
+        metavar="INPUT",
+        help="Data set folder, .parquet, .jsonl[.gz], .zim, .urls, folder or file of text/Markdown/HTML/PDF, URL, hf:NAME.",
     ),
 ]
 EmbedderSpec = Annotated[
-    str | None, typer.Option("--embedder", help="onnx:PATH|HUB_ID or openai:MODEL@URL; MiniLM unless given.")
+    str | None, typer.Option("--embedder", metavar="SPEC", help="onnx:PATH|HUB_ID or openai:MODEL@URL; MiniLM unless given.")
 ]
-Tokens = Annotated[int, typer.Option("--tokens", min=0, help="Longest passage in tokens; 0 keeps texts whole.")]
-Overlap = Annotated[int, typer.Option("--overlap", min=0, help="Tokens repeated in the next passage.")]
+Tokens = Annotated[int, typer.Option("--tokens", metavar="N", min=0, help="Longest passage in tokens; 0 keeps texts whole.")]
+Overlap = Annotated[int, typer.Option("--overlap", metavar="N", min=0, help="Tokens repeated in the next passage.")]
 ColumnNames = Annotated[
     list[str] | None,
-    typer.Option("--column", help="What a column is called: text=body, title=headline, id=key. May be repeated."),
+    typer.Option(
+        "--column", metavar="NAME=COLUMN", help="What a column is called: text=body, title=headline, id=key. May be repeated."
+    ),
 ]
-Config = Annotated[str | None, typer.Option("--config", help="Part of a hub data set, as en.")]
+Config = Annotated[str | None, typer.Option("--config", metavar="NAME", help="Part of a hub data set, as en.")]
 
 
 def columns(pairs: list[str] | None) -> Columns:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Build, change, search and check local indexes.", no_args_is_help=True)
 Folder = Annotated[Path, typer.Argument(help="Folder of the index.", metavar="INDEX")]
-Output = Annotated[Path, typer.Option("--output", "-o", help="Folder for the index.")]
+Output = Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder for the index.")]
 
 
 @app.command()
@@ -26,12 +26,12 @@ def build(
     inputs: feeds.Inputs,
     output: Output,
     embedder: feeds.EmbedderSpec = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted build.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", metavar="", help="Go on with an interrupted build.")] = False,
     tokens: feeds.Tokens = 250,
     overlap: feeds.Overlap = 0,
     column: feeds.ColumnNames = None,
     config: feeds.Config = None,
-    words: Annotated[bool, typer.Option("--words/--no-words", help="Also index the words.")] = True,
+    words: Annotated[bool, typer.Option("--words/--no-words", metavar="", help="Also index the words.")] = True,
     device: Annotated[
         Literal["cpu", "cuda"], typer.Option("--device", help="Where lists are trained; cuda needs torch.")
     ] = "cpu",
@@ -39,9 +39,8 @@ def build(
 ) -> None:
     """Build an index. One that is there stays in use until the new one is complete.
 
-    \b
     wellread index build notes/ --output notes-index
-    wellread index build https://example.org/a https://example.org/b --output pages
+    wellread index build https://example.org/a https://example.org/b -o pages
     wellread index build corpus-embedded/ --output corpus-index --resume
     """
     from wellread.index.build import BuildOptions
@@ -73,7 +72,6 @@ def add(
 ) -> None:
     """Add documents; they can be found at once.
 
-    \b
     wellread index add notes-index today.md
     """
     from wellread.index import manifest
@@ -94,7 +92,7 @@ def add(
 @app.command()
 def remove(
     folder: Folder,
-    names: Annotated[list[str], typer.Argument(help="Documents or passage ids.")],
+    names: Annotated[list[str], typer.Argument(metavar="NAME", help="Documents or passage ids.")],
     as_json: options.AsJson = False,
 ) -> None:
     """Forget documents or single passages."""
@@ -107,8 +105,8 @@ def remove(
 @app.command()
 def search(
     folder: Folder,
-    query: Annotated[str, typer.Argument(help="What to look for.")],
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many passages.")] = 10,
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="What to look for.")],
+    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, max=1000, help="How many passages.")] = 10,
     mode: Annotated[
         Literal["default", "exact", "thorough"], typer.Option("--mode", help="How candidates are found.")
     ] = "default",
@@ -117,7 +115,6 @@ def search(
 ) -> None:
     """Search an index and show the passages. Exit status 3 when nothing is found.
 
-    \b
     wellread index search notes-index "moons of Jupiter" --mode thorough
     """
     from wellread.types import Query, Spec
@@ -190,15 +187,20 @@ def verify(folder: Folder, as_json: options.AsJson = False) -> None:
 
 @app.command("import")
 def import_(
-    folder: Annotated[Path, typer.Argument(help="Folder with faiss-ubinary.index, usearch-int8.index and the mappings.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Folder with faiss-ubinary.index, usearch-int8.index and the mappings.")
+    ],
     texts: Annotated[
-        str, typer.Option("--texts", help="Table with title, url, text in row order: .parquet, .jsonl[.gz], hf:NAME.")
+        str,
+        typer.Option(
+            "--texts", metavar="TABLE", help="Table with title, url, text in row order: .parquet, .jsonl[.gz], hf:NAME."
+        ),
     ],
     output: Output,
     embedder: Annotated[
-        str, typer.Option("--embedder", help="The embedder it was made with.")
+        str, typer.Option("--embedder", metavar="SPEC", help="The embedder it was made with.")
     ] = "onnx:mixedbread-ai/mxbai-embed-large-v1",
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted import.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", metavar="", help="Go on with an interrupted import.")] = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Turn a published index (recipe 5) into one of ours."""
@@ -215,8 +217,8 @@ def import_(
 
 @app.command()
 def pull(
-    repository: Annotated[str, typer.Argument(help="Hugging Face data set with the published files.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the files.")],
+    repository: Annotated[str, typer.Argument(metavar="OWNER/NAME", help="Hugging Face data set with the published files.")],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder for the files.")],
 ) -> None:
     """Download a published index from the Hugging Face hub; then use: wellread index import."""
     from wellread.index.hub import pull as download

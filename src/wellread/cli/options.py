@@ -13,33 +13,63 @@ from wellread.settings import Settings
 Strategy = Annotated[
     str | None,
     typer.Option(
-        "--strategy", "-s", help="How to answer: quote, iterative, fanout, react, corrective, digest.", show_default=False
+        "--strategy",
+        "-s",
+        metavar="NAME",
+        help="How to answer: quote, iterative, fanout, react, corrective, digest.",
+        show_default=False,
     ),
 ]
 Sources = Annotated[
     list[str] | None,
     typer.Option(
-        "--source", help="What to search: name, name:argument or name:argument?key=value. May be repeated.", show_default=False
+        "--source",
+        metavar="SPEC",
+        help="What to search: library, wikipedia, files:FOLDER, index:FOLDER … (wellread plugins sources). May be repeated.",
+        show_default=False,
     ),
 ]
-Fallback = Annotated[str | None, typer.Option("--fallback", help="Where corrective looks when the index does not know.")]
+Fallback = Annotated[
+    str | None, typer.Option("--fallback", metavar="SPEC", help="Where corrective looks when the index does not know.")
+]
 Model = Annotated[
     str | None,
-    typer.Option("--model", "-m", help="Language model: anthropic:NAME, openai:NAME[@URL], ollama:NAME, local, none."),
+    typer.Option(
+        "--model",
+        "-m",
+        metavar="SPEC",
+        help="Language model: anthropic:NAME, openai:NAME, openai:NAME@URL, ollama:NAME, local, none.",
+    ),
 ]
-Effort = Annotated[str | None, typer.Option("--effort", help="How much the evaluator reads: low (nothing), normal, high.")]
+Effort = Annotated[
+    str | None, typer.Option("--effort", metavar="LEVEL", help="How much the evaluator reads: low (nothing), normal, high.")
+]
 Hops = Annotated[
-    int | None, typer.Option("--hops", min=1, max=2, help="2: every search also follows what its first passages lead to.")
+    int | None,
+    typer.Option("--hops", metavar="N", min=1, max=2, help="2: every search also follows what its first passages lead to."),
 ]
 Params = Annotated[
-    list[str] | None, typer.Option("--param", "-p", help="A parameter of the strategy, name=value. May be repeated.")
+    list[str] | None,
+    typer.Option("--param", "-p", metavar="NAME=VALUE", help="A parameter of the strategy, name=value. May be repeated."),
 ]
-NoCache = Annotated[bool, typer.Option("--no-cache", help="Take nothing from the HTTP cache.")]
-MaxSearches = Annotated[int | None, typer.Option("--max-searches", min=0, help="Outer limit on searches.")]
-MaxTokens = Annotated[int | None, typer.Option("--max-tokens", min=0, help="Outer limit on tokens, in and out together.")]
-MaxSeconds = Annotated[float | None, typer.Option("--max-seconds", min=0, help="Outer limit on time (300 unless set).")]
-MaxCost = Annotated[float | None, typer.Option("--max-cost", min=0, help="Outer limit on dollars.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")]
+NoCache = Annotated[bool, typer.Option("--no-cache", metavar="", help="Take nothing from the HTTP cache.")]
+MaxSearches = Annotated[
+    int | None, typer.Option("--max-searches", metavar="N", min=0, rich_help_panel="Limits", help="Outer limit on searches.")
+]
+MaxTokens = Annotated[
+    int | None,
+    typer.Option(
+        "--max-tokens", metavar="N", min=0, rich_help_panel="Limits", help="Outer limit on tokens, in and out together."
+    ),
+]
+MaxSeconds = Annotated[
+    float | None,
+    typer.Option("--max-seconds", metavar="S", min=0, rich_help_panel="Limits", help="Outer limit on time (300 unless set)."),
+]
+MaxCost = Annotated[
+    float | None, typer.Option("--max-cost", metavar="USD", min=0, rich_help_panel="Limits", help="Outer limit on dollars.")
+]
+AsJson = Annotated[bool, typer.Option("--json", metavar="", help="Print one JSON object on stdout and nothing else there.")]
 
 
 def parameters(pairs: list[str] | None, flag: str = "--param") -> dict[str, object]:

@@ -14,7 +14,7 @@ from wellread.plugins import KINDS, Plugin, everything
 
 
 def plugins(
-    name: Annotated[str | None, typer.Argument(help="Show only plugins of this name or kind.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Show only plugins of this name or kind.")] = None,
     as_json: options.AsJson = False,
 ) -> None:
     """List strategies, sources, models, embedders, re-rankers and graders with their parameters."""

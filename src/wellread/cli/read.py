@@ -18,17 +18,18 @@ def read(
     what: Annotated[str, typer.Argument(metavar="URL|FILE", help="A page (http or https) or a file.")],
     as_json: options.AsJson = False,
     ignore_robots: Annotated[
-        bool, typer.Option("--ignore-robots", help="Read what robots.txt asks not to: your own site.")
+        bool, typer.Option("--ignore-robots", metavar="", help="Read what robots.txt asks not to: your own site.")
     ] = False,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option("--allow-host", help="A host of your own that is not public, as host or host:port. May be repeated."),
+        typer.Option(
+            "--allow-host", metavar="HOST", help="A host of your own that is not public, as host or host:port. May be repeated."
+        ),
     ] = None,
     no_cache: options.NoCache = False,
 ) -> None:
     """Print the main text of a page, a PDF, or a text, Markdown, Word or EPUB file.
 
-    \b
     wellread read https://en.wikipedia.org/wiki/Lighthouse
     wellread read paper.pdf --json
     wellread read http://localhost:8000/ --allow-host localhost

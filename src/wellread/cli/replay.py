@@ -15,18 +15,19 @@ from wellread.types import Answer
 
 
 def replay(
-    file: Annotated[Path, typer.Argument(help="A recording, made with: wellread ask QUESTION --record FILE.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A recording, made with: wellread ask QUESTION --record FILE.")],
     strategy: options.Strategy = None,
     param: options.Params = None,
-    diff: Annotated[bool, typer.Option("--diff", help="Show what was asked then and now where the run departs.")] = False,
+    diff: Annotated[
+        bool, typer.Option("--diff", metavar="", help="Show what was asked then and now where the run departs.")
+    ] = False,
     as_json: options.AsJson = False,
-    as_events: Annotated[bool, typer.Option("--events", help="Print every event as one JSON object a line.")] = False,
+    as_events: Annotated[bool, typer.Option("--events", metavar="", help="Print every event as one JSON object a line.")] = False,
 ) -> None:
     """Run a recording again, without network or model, and compare it event by event.
 
     Exit status 1 says that the run departs from its recording: a prompt, a strategy or a part of the program has changed.
 
-    \b
     wellread ask "Who invented the telescope?" --record telescope.jsonl
     wellread replay telescope.jsonl
     wellread replay telescope.jsonl --param results=3 --diff

@@ -13,9 +13,9 @@ from wellread.types import Hits
 
 
 def search(
-    query: Annotated[str, typer.Argument(help="What to look for.")],
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="What to look for.")],
     source: options.Sources = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many results.")] = 10,
+    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, max=1000, help="How many results.")] = 10,
     effort: options.Effort = None,
     hops: options.Hops = None,
     no_cache: options.NoCache = False,
@@ -23,7 +23,6 @@ def search(
 ) -> None:
     """Search the sources and list what they find. Exit status 3 when nothing is found.
 
-    \b
     wellread search "moons of Jupiter"
     wellread search "central bank" --source wikipedia --limit 3 --json
     wellread search "Who discovered the largest moon of Saturn?" --hops 2

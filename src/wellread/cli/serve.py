@@ -11,12 +11,17 @@ from wellread.cli import options
 
 
 def serve(
-    host: Annotated[str | None, typer.Option("--host", help="Address to listen on; any but loopback needs a token.")] = None,
-    port: Annotated[int | None, typer.Option("--port", min=0, max=65535, help="Port to listen on; 8000 unless set.")] = None,
-    token: Annotated[
-        str | None, typer.Option("--token", help="What clients must show; WELLREAD_TOKEN keeps it out of the process list.")
+    host: Annotated[
+        str | None, typer.Option("--host", metavar="HOST", help="Address to listen on; any but loopback needs a token.")
     ] = None,
-    data: Annotated[Path | None, typer.Option("--data", help="File of the history.")] = None,
+    port: Annotated[
+        int | None, typer.Option("--port", metavar="PORT", min=0, max=65535, help="Port to listen on; 8000 unless set.")
+    ] = None,
+    token: Annotated[
+        str | None,
+        typer.Option("--token", metavar="TOKEN", help="What clients must show; WELLREAD_TOKEN keeps it out of the process list."),
+    ] = None,
+    data: Annotated[Path | None, typer.Option("--data", metavar="FILE", help="File of the history.")] = None,
     strategy: options.Strategy = None,
     source: options.Sources = None,
     fallback: options.Fallback = None,
@@ -31,7 +36,6 @@ def serve(
 ) -> None:
     """Serve the page and the API. Limits given here hold for every question.
 
-    \b
     wellread serve
     wellread serve --source wikipedia --source library --max-seconds 60
     WELLREAD_TOKEN=… wellread serve --host 0.0.0.0

@@ -19,12 +19,11 @@ _BARS = ("search", "read", "model")
 
 
 def trace(
-    file: Annotated[Path, typer.Argument(help="A trace (ask --trace) or a recording (ask --record).")],
-    html: Annotated[Path | None, typer.Option("--html", help="Write a page that needs nothing else.")] = None,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A trace (ask --trace) or a recording (ask --record).")],
+    html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a page that needs nothing else.")] = None,
 ) -> None:
     """Show where the time and tokens of a run went, what was found, kept and dropped, and why.
 
-    \b
     wellread ask "Who invented the telescope?" --trace run.jsonl
     wellread trace run.jsonl --html run.html
     """
