@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+from random import Random
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from wellread.budget import Budget, Limits
 from wellread.errors import BudgetExhausted
@@ -62,6 +66,44 @@ def test_one_unknown_price_makes_the_cost_unknown() -> None:
     budget.spend(Completion("", cost=0.5))
     assert budget.usage.cost is None
     assert budget.usage.model_calls == 3
+
+
+def test_the_limit_on_cost_goes_by_what_is_known() -> None:
+    budget = Budget(Limits(cost=0.01), Clock())
+    budget.spend(Completion("", cost=0.006))
+    budget.spend(Completion("", cost=None))
+    budget.check()
+    budget.lose(Completion("", cost=None))
+    budget.lose(Completion("", cost=0.004))
+    assert budget.usage.cost is None
+    assert budget.known_cost == 0.01
+    with pytest.raises(BudgetExhausted, match="cost"):
+        budget.check()
+
+
+def test_calls_that_were_cut_off_are_spent() -> None:
+    budget = Budget(Limits(tokens=100), Clock())
+    with budget.call(100):
+        budget.lose(Completion("some words", input_tokens=90, output_tokens=10))
+    assert (budget.usage.model_calls, budget.usage.input_tokens, budget.usage.output_tokens) == (1, 90, 10)
+    with pytest.raises(BudgetExhausted, match="tokens"):
+        budget.check()
+
+
+@given(st.lists(st.tuples(st.booleans(), st.floats(0, 10)), min_size=2, max_size=12), st.randoms())
+def test_parallel_calls_that_are_cut_off_cost_the_same_in_any_order(calls: list[tuple[bool, float]], chance: Random) -> None:
+    """Bit for bit; finished calls keep their own order."""
+
+    def cost(order: list[tuple[bool, float]]) -> float | None:
+        budget = Budget(Limits(), Clock())
+        for finished, price in order:
+            (budget.spend if finished else budget.lose)(Completion("", cost=price))
+        return budget.usage.cost
+
+    losses = [call for call in calls if not call[0]]
+    chance.shuffle(losses)
+    shuffled = [call if call[0] else losses.pop() for call in calls]
+    assert cost(calls) == cost(shuffled)
 
 
 def test_without_limits_nothing_stops() -> None:

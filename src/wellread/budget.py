@@ -1,15 +1,17 @@
 """Hard limits: searches, tokens, seconds, dollars.
 
 A search is counted before it starts. A model call reserves what it may use before it starts and is
-settled with what it used, so that parallel calls together overspend by at most the one that was
-admitted last. Reaching a limit raises `BudgetExhausted`; the strategy then answers from what it has.
+settled with what it used, or with an estimate when it was cut off, so that parallel calls together
+overspend by at most the one that was admitted last. Reaching a limit raises `BudgetExhausted`; the
+strategy then answers from what it has.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from math import fsum
 
 from wellread.errors import BudgetExhausted
 from wellread.types import Completion, Usage
@@ -25,10 +27,19 @@ class Limits:
     cost: float | None = None
 
 
-@dataclass(slots=True)
 class _Reservation:
-    tokens: int
-    cost: float
+    """What a model call may use, held back while inside. Written out: `contextmanager` costs twice as much."""
+
+    __slots__ = ("_held", "cost", "tokens")
+
+    def __init__(self, tokens: int, cost: float, held: list[_Reservation]) -> None:
+        self.tokens, self.cost, self._held = tokens, cost, held
+
+    def __enter__(self) -> None:
+        self._held.append(self)
+
+    def __exit__(self, *_: object) -> None:
+        self._held.remove(self)
 
 
 class Budget:
@@ -40,6 +51,9 @@ class Budget:
         self._clock = clock
         self._begun = clock()
         self._reserved: list[_Reservation] = []
+        self._paid = 0.0  # known prices of finished calls
+        self._lost = 0.0  # and of those that were cut off
+        self._losses: list[float] = []
 
     @property
     def seconds(self) -> float:
@@ -57,15 +71,18 @@ class Budget:
         spent = self.usage.input_tokens + self.usage.output_tokens
         return max(0, self.limits.tokens - spent - sum(r.tokens for r in self._reserved))
 
+    @property
+    def known_cost(self) -> float:
+        """US dollars spent, as far as prices are known; the limit goes by it, whether or not `usage.cost` is known."""
+        return self._paid + self._lost
+
     def check(self) -> None:
         """Raise when a limit that stops a model call is reached."""
         self._check_time()
         if self.tokens_left() == 0:
             raise BudgetExhausted("tokens")
-        if self.limits.cost is not None:
-            spent = (self.usage.cost or 0.0) + sum(r.cost for r in self._reserved)
-            if spent >= self.limits.cost:
-                raise BudgetExhausted("cost")
+        if self.limits.cost is not None and self.known_cost + sum(r.cost for r in self._reserved) >= self.limits.cost:
+            raise BudgetExhausted("cost")
 
     def search(self) -> None:
         """Count a search that is about to start."""
@@ -83,19 +100,25 @@ class Budget:
         """Count pairs that the evaluator has read."""
         self.usage = replace(self.usage, pairs=self.usage.pairs + count)
 
-    @contextmanager
-    def call(self, tokens: int, cost: float = 0.0) -> Generator[None, None, None]:
-        """Hold `tokens` and `cost` back while a model call runs; `spend` settles it."""
+    def call(self, tokens: int, cost: float = 0.0) -> AbstractContextManager[None, None]:
+        """Hold `tokens` and `cost` back while a model call runs; `spend` or `lose` settles it."""
         self.check()
-        reservation = _Reservation(tokens, cost)
-        self._reserved.append(reservation)
-        try:
-            yield
-        finally:
-            self._reserved.remove(reservation)
+        return _Reservation(tokens, cost, self._reserved)
 
     def spend(self, completion: Completion) -> None:
         """Count a finished model call. An unknown price makes the whole cost unknown."""
+        if completion.cost is not None:
+            self._paid += completion.cost
+        self._count(completion)
+
+    def lose(self, spent: Completion) -> None:
+        """Count a model call that was cut off. The sum is the same in whatever order parallel calls end."""
+        if spent.cost is not None:
+            self._losses.append(spent.cost)
+            self._lost = fsum(self._losses)
+        self._count(spent)
+
+    def _count(self, completion: Completion) -> None:
         usage = self.usage
         known = usage.cost is not None and completion.cost is not None
         self.usage = Usage(  # spelt out: `replace` costs five times as much, and this runs at every call
@@ -105,7 +128,7 @@ class Budget:
             input_tokens=usage.input_tokens + completion.input_tokens,
             output_tokens=usage.output_tokens + completion.output_tokens,
             pairs=usage.pairs,
-            cost=(usage.cost or 0.0) + (completion.cost or 0.0) if known else None,
+            cost=self._paid + self._lost if known else None,
         )
 
     def _check_time(self) -> None:

@@ -180,6 +180,7 @@ class Engine:
             history=history,
             model_name=model,
             timeout=world.timeout,
+            counts_cut_off=world.counts_cut_off,
         )
         return chosen, run, queue
 

@@ -128,6 +128,7 @@ class ModelCalled(Event):
     output_tokens: int
     cost: float | None
     seconds: float
+    cut_off: bool = False  # it ended without a completion; the figures are estimates
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,6 +53,15 @@ class Model(Protocol):
 
 
 @runtime_checkable
+class Priced(Protocol):
+    """Models may have this: the price of a call whose completion never came, from estimated tokens."""
+
+    def price(self, input_tokens: int, output_tokens: int) -> float | None:
+        """US dollars, or None when the price is not known. Never a guess."""
+        ...
+
+
+@runtime_checkable
 class Embedder(Protocol):
     """Texts to unit vectors of float32. Queries and passages may be prompted differently."""
 

@@ -19,6 +19,7 @@ from typing import Protocol, TypeVar
 from wellread import events
 from wellread.budget import Budget
 from wellread.citations import check
+from wellread.cutoff import CutOff, ended_here, in_order, refused, spent
 from wellread.errors import BudgetExhausted, ReadError, SourceError
 from wellread.protocols import Kit, Model, Source
 from wellread.types import PAIRS, Answer, Completion, Hit, Hits, Outcome, Page, Passage, Prompt, Query
@@ -60,6 +61,7 @@ class World:
     tick: Callable[[], None] = lambda: None  # called before each event is stamped
     kit: Callable[[Kit], Kit] = _kit_as_it_is
     source: Callable[[str, Source], Source] = _source_as_it_is  # the role is "main" or "fallback"
+    counts_cut_off: bool = True  # False in old recordings: model calls that were cut off cost nothing there
 
 
 @dataclass(slots=True)
@@ -79,9 +81,12 @@ class Run:
     history: tuple[tuple[str, str], ...] = ()  # earlier questions and answers of a chat
     model_name: str | None = None
     timeout: Callable[[float | None, str], Patience] = real_time
+    counts_cut_off: bool = True
     passages: dict[int, Passage] = field(default_factory=dict[int, Passage])
     failures: list[str] = field(default_factory=list[str])  # of sources; part of the reason when nothing is found
     _lent: int = 0  # pairs that searches under way may read
+    _together: int = 0  # `gather`s under way
+    _cut_off: list[CutOff] = field(default_factory=list[CutOff])  # in parallel work, not yet reported
     _numbers: dict[str, int] = field(default_factory=dict[str, int])
     _slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(32))
 
@@ -139,28 +144,31 @@ class Run:
         chosen = model or self.kit.model()
         prompt = self._within_tokens(prompt)
         begun = self.clock()
-        completion: Completion | None = None
+        arrived: list[str] = []
         async with self._slots:
             with self.budget.call(self._estimate(chosen, prompt)):
                 stream = chosen.stream(prompt)
                 try:
                     while (item := await self.timed(_next(stream))) is not None:
                         if isinstance(item, Completion):
-                            completion = item
                             break
+                        arrived.append(item)
                         yield item
+                except BaseException as problem:
+                    if not refused(problem, text := "".join(arrived)):
+                        self._count_cut_off(CutOff(role, chosen.name, begun, spent(chosen, prompt, text)), ended_here(problem))
+                    raise
+                else:  # before the stream is closed: whoever cancels that does not get the call for nothing
+                    if item is None:
+                        item = spent(chosen, prompt, "".join(arrived))
+                        self._count_cut_off(CutOff(role, chosen.name, begun, item))
+                    else:
+                        self.budget.spend(item)
+                        took = self.clock() - begun
+                        self.emit(events.ModelCalled(role, chosen.name, item.input_tokens, item.output_tokens, item.cost, took))
                 finally:
                     await _close(stream)
-                if completion is not None:
-                    self.budget.spend(completion)
-        if completion is None:
-            completion = Completion("")
-        self.emit(
-            events.ModelCalled(
-                role, chosen.name, completion.input_tokens, completion.output_tokens, completion.cost, self.clock() - begun
-            )
-        )
-        yield completion
+        yield item
 
     async def complete(self, prompt: Prompt, *, role: str, model: Model | None = None) -> Completion:
         """One model call, whole."""
@@ -172,11 +180,18 @@ class Run:
 
     async def gather(self, jobs: Sequence[Awaitable[T]]) -> list[T]:
         """Run jobs together; the first error cancels the others."""
+        self._together += 1
         try:
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(_awaited(job)) for job in jobs]
         except BaseExceptionGroup as several:  # callers handle single errors: a budget, a model
             raise several.exceptions[0] from None
+        finally:
+            self._together -= 1
+            if self._cut_off and not self._together:
+                calls, self._cut_off = self._cut_off, []
+                for event in in_order(calls, self.clock()):
+                    self.emit(event)
         return [task.result() for task in tasks]
 
     async def timed(self, job: Awaitable[T]) -> T:
@@ -234,6 +249,16 @@ class Run:
     async def _slotted(self, job: Awaitable[T]) -> T:
         async with self._slots:
             return await job
+
+    def _count_cut_off(self, call: CutOff, cancelled: bool = False) -> None:
+        """Count a call without a completion. Cancelled ones end in any order: they are reported when all have ended."""
+        if not self.counts_cut_off:
+            return
+        self.budget.lose(call.spent)
+        if cancelled and self._together:
+            self._cut_off.append(call)
+        else:
+            self.emit(call.event(self.clock()))
 
     def _within_tokens(self, prompt: Prompt) -> Prompt:
         """Never ask for more tokens than the budget has left."""

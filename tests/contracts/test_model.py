@@ -18,7 +18,7 @@ from tests.wire.server import Request, Response, WireServer, left_over
 
 from wellread.models.chat import from_pydantic_ai
 from wellread.models.scripted import ScriptedModel
-from wellread.protocols import Model
+from wellread.protocols import Model, Priced
 from wellread.types import Completion, Message, Prompt
 
 pytestmark = pytest.mark.anyio
@@ -132,3 +132,10 @@ async def test_many_calls_at_once_and_leaving_early(model: Model) -> None:
 async def test_tokens_are_counted_upwards(model: Model) -> None:
     assert model.count_tokens("") == 0
     assert model.count_tokens("a few ordinary words here") >= 5
+
+
+async def test_a_price_is_known_or_unknown_and_never_a_guess(model: Model) -> None:
+    *_, done = [item async for item in model.stream(prompt())]
+    assert isinstance(done, Completion)
+    assert isinstance(model, Priced)
+    assert model.price(done.input_tokens, done.output_tokens) == done.cost

@@ -103,6 +103,9 @@ class ChatModel:
     def count_tokens(self, text: str) -> int:
         return self.traits.count(text)
 
+    def price(self, input_tokens: int, output_tokens: int) -> float | None:
+        return self.traits.tariff.cost(input_tokens, output_tokens)
+
     async def stream(self, prompt: Prompt) -> AsyncIterator[str | Completion]:
         """Words as they come, then the completion. Failures before the first word are tried again."""
         again = stamina.AsyncRetryingCaller(

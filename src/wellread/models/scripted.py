@@ -62,6 +62,9 @@ class ScriptedModel:
     def count_tokens(self, text: str) -> int:
         return estimate(text)
 
+    def price(self, input_tokens: int, output_tokens: int) -> float | None:
+        return self.cost
+
     def _line(self, prompt: Prompt) -> Line:
         if callable(self.script):
             return self.script(prompt)

@@ -1,7 +1,7 @@
 """The parts of a run as seen through a tape: each asks the tape, which records or replays.
 
 A part on tape has exactly the abilities of the part behind it, also the optional ones that strategies
-look for (`find_title`, `passages`, `tuned`, `sources`). When replaying there is no part behind it; its
+look for (`find_title`, `passages`, `tuned`, `sources`, `price`). When replaying there is no part behind it; its
 facts come from the file.
 """
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 ABILITIES = {
+    "model": ("price",),
     "source": ("find_title", "passages", "tuned"),
     "reranker": ("rerank", "read"),
     "grader": ("grade",),
@@ -37,6 +38,7 @@ class Tape(Protocol):
         self, part: str, request: Json, job: Callable[[], AsyncIterator[str | Completion]]
     ) -> AsyncIterator[str | Completion]: ...
     def count(self, part: str, text: str, job: Callable[[], int]) -> int: ...
+    def price(self, part: str, tokens: tuple[int, int], job: Callable[[], float | None]) -> float | None: ...
     def part(self, kind: str, spec: str, build: Callable[[], Any]) -> Any:
         """The part that is asked for by this name, on the tape; None or an error like the kit's."""
         ...
@@ -92,12 +94,18 @@ class ModelOnTape:
         self.name: str = facts["name"]
         self.capabilities: Capabilities = codec.CAPABILITIES.decode(facts["capabilities"])
         self._tape, self._label, self._inner = tape, label, inner
+        if "price" in facts.get("abilities", ()):
+            self.price = self._price
 
     def stream(self, prompt: Prompt) -> AsyncIterator[str | Completion]:
         return self._tape.stream(self._label, codec.encode(prompt), lambda: self._inner.stream(prompt))
 
     def count_tokens(self, text: str) -> int:
         return self._tape.count(self._label, text, lambda: self._inner.count_tokens(text))
+
+    def _price(self, input_tokens: int, output_tokens: int) -> float | None:
+        tokens = (input_tokens, output_tokens)
+        return self._tape.price(self._label, tokens, lambda: self._inner.price(*tokens))
 
 
 class EmbedderOnTape:

@@ -39,6 +39,7 @@ class Recording:
     parts: Mapping[tuple[str, str], Json]  # by kind and spec
     roles: Mapping[str, str]  # labels of the main source and the fallback
     counts: Mapping[tuple[str, str], int]
+    prices: Mapping[tuple[str, int, int], float | None]
     struck: Mapping[int, float]  # numbers of time limits, and when they struck
     complete: bool
 
@@ -55,7 +56,7 @@ def load(path: Path) -> Recording:
         raise DamagedFile(f"{path} is not a recording: its first line does not say so")
     if header["wellread recording"] != FORMAT:
         raise DamagedFile(f"{path} is a recording of format {header['wellread recording']}; this version reads format {FORMAT}")
-    found = Recording(header, [], [], [], {}, {}, {}, {}, {}, False)
+    found = Recording(header, [], [], [], {}, {}, {}, {}, {}, {}, False)
     try:
         complete = [_take(found, line) for line in lines]
     except (KeyError, TypeError, IndexError) as problem:
@@ -82,6 +83,8 @@ def _take(into: Any, line: Json) -> bool:
         into.struck[line["limit"]] = line["at"]
     elif "tokens" in line:
         into.counts[line["tokens"], line["text"]] = line["count"]
+    elif "price" in line:
+        into.prices[line["price"], *line["of"]] = line["cost"]
     return "end" in line
 
 

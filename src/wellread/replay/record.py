@@ -6,6 +6,7 @@
     {"reply": 1, "value" | "piece" | "error" | "left"}  and answered; a model's reply comes in pieces
     {"limit": n}                                        the run's n-th time limit struck between an answer and its use
     {"tokens": "model x", "text": hash, "count": n}     how long a text is for a model
+    {"price": "model x", "of": [in, out], "cost": c}    what a call that was cut off cost
     {"event": …}                                        what the run reported
     {"end": n}                                          the last line: how many events there were
 
@@ -72,9 +73,11 @@ class Recorder:
         self._parts: dict[tuple[str, str], Any] = {}
         self._wrapped: dict[tuple[str, int], tuple[str, Any, Any]] = {}
         self._counts: dict[tuple[str, str], int] = {}
+        self._prices: dict[tuple[str, int, int], float | None] = {}
         self._today, self._marker = base.today(), base.marker()
         asked = {**header, **self._covers.setting({name: header[name] for name in _USERS if name in header})}
-        self._write({"wellread recording": FORMAT, "version": __version__, **asked, "today": self._today, "marker": self._marker})
+        world = {"today": self._today, "marker": self._marker, "counts_cut_off": base.counts_cut_off}
+        self._write({"wellread recording": FORMAT, "version": __version__, **asked, **world})
 
     def __enter__(self) -> Recorder:
         return self
@@ -94,6 +97,7 @@ class Recorder:
             tick=self._stamp,
             kit=lambda kit: KitOnTape(self, kit, kit.effort, kit.cache),
             source=lambda role, source: self._played(role, source),
+            counts_cut_off=self._base.counts_cut_off,
         )
 
     def event(self, event: events.Event) -> None:
@@ -158,6 +162,13 @@ class Recorder:
             self._counts[key] = job()
             self._write({"tokens": part, "text": key[1], "count": self._counts[key]})
         return self._counts[key]
+
+    def price(self, part: str, tokens: tuple[int, int], job: Callable[[], float | None]) -> float | None:
+        key = (part, *tokens)
+        if key not in self._prices:
+            self._prices[key] = job()
+            self._write({"price": part, "of": list(tokens), "cost": self._prices[key]})
+        return self._prices[key]
 
     def part(self, kind: str, spec: str, build: Callable[[], Any]) -> Any:
         """A part for the kit: built, written down and wrapped once; an error is written down each time."""

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections import defaultdict, deque
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from dataclasses import MISSING, fields
 from typing import Any, TypeVar
 
 from wellread import events
@@ -58,6 +59,7 @@ class Player:
             timeout=self._limit,
             tick=self._stamp,
             kit=lambda kit: KitOnTape(self, None, effort),
+            counts_cut_off=header.get("counts_cut_off", False),
         )
 
     def _limit(self, seconds: float | None, limit: str) -> RecordedLimit:
@@ -73,6 +75,8 @@ class Player:
         """Compare an event with the recorded one."""
         seen: Json = json.loads(json.dumps(events.to_json(event)))
         recorded = self.recording.events[self._seen] if self._seen < len(self.recording.events) else None
+        if recorded is not None and recorded["event"] == seen["event"]:
+            recorded = {**_defaults(event), **recorded}
         self._seen += 1
         if self.departed is None and seen != recorded and (recorded is not None or self.recording.complete):
             self.departed = departure.of_event(self._seen, recorded, seen)
@@ -111,6 +115,9 @@ class Player:
     def count(self, part: str, text: str, job: Callable[[], int]) -> int:
         """As recorded. A text that is not known there is guessed at: the prompt it goes into will show the difference."""
         return self.recording.counts.get((part, fingerprint(text)), len(text) // 4)
+
+    def price(self, part: str, tokens: tuple[int, int], job: Callable[[], float | None]) -> float | None:
+        return self.recording.prices.get((part, *tokens))
 
     def part(self, kind: str, spec: str, build: Callable[[], Any]) -> Any:
         line = self.recording.parts.get((kind, spec))
@@ -221,6 +228,11 @@ class Player:
         for called in self._waiting.values():
             called.set()
         return self.departed
+
+
+def _defaults(event: events.Event) -> Json:
+    """What fields hold that are younger than a recording."""
+    return {f.name: events.to_json(f.default) for f in fields(event) if f.default is not MISSING}
 
 
 def _key(part: str, method: str, request: Json) -> str:

@@ -108,7 +108,8 @@ def _steps(event: Json) -> Iterable[Step]:
             yield Step("read", event["url"], at, at, f"failed: {event['reason']}")
         case "model_called":
             tokens = event["input_tokens"] + event["output_tokens"]
-            detail = f"{event['input_tokens']} tokens in, {event['output_tokens']} out"
+            ending = ", cut off" if event.get("cut_off") else ""
+            detail = f"{event['input_tokens']} tokens in, {event['output_tokens']} out{ending}"
             yield Step("model", event["role"], at - event["seconds"], at, detail, tokens, event["cost"])
         case kind if kind in _MOMENTS:
             yield Step(kind, _said(event), at, at)

@@ -98,7 +98,8 @@ def _rewritten(event: Body) -> Safe:
 
 def _model_called(event: Body) -> Safe:
     tokens = int(event["input_tokens"]) + int(event["output_tokens"])
-    facts = f"{event['model']}, {tokens:,} tokens, {float(event['seconds']):.1f} s"
+    ending = ", cut off" if event.get("cut_off") else ""
+    facts = f"{event['model']}, {tokens:,} tokens, {float(event['seconds']):.1f} s{ending}"
     return _row(event, "model", f"Model ({event['role']}) ", el("small", facts), kind="step-quiet")
 
 

@@ -1,0 +1,133 @@
+"""Calls that were cut off are the same in a replay: their number, their words, their price, their place among the events."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.replay.test_all_strategies import as_json
+from tests.strategies.bench import Shelf, entry
+from tests.strategies.test_all import FACT, PARAMS, QUESTION, say
+
+from wellread.engine import Engine
+from wellread.errors import BrokenStream
+from wellread.events import Answered, Event, ModelCalled
+from wellread.models.scripted import ScriptedModel
+from wellread.recordings import recorded, replayed
+from wellread.replay.timeline import load, timeline
+from wellread.settings import Settings
+from wellread.types import Answer, Completion, Prompt
+
+pytestmark = pytest.mark.anyio
+HITS = [entry(f"Oppenheimer {n}", f"{FACT} " + f"Page {n} on Oppenheimer. " * (n + 1), document=str(n)) for n in range(8)]
+
+
+class Unsteady(ScriptedModel):
+    """Speaks word by word at its own pace, breaks off now and then, and takes its time to let go."""
+
+    chance: random.Random
+    breaks: float = 0.0
+    pace: float = 1.0
+
+    async def stream(self, prompt: Prompt) -> AsyncIterator[str | Completion]:
+        try:
+            async for item in super().stream(prompt):
+                await asyncio.sleep(self.chance.choice((0, 0, 0.001, 0.003)) * self.pace)
+                if self.chance.random() < self.breaks:
+                    raise BrokenStream(self.name, "the line is dead")
+                yield item
+        finally:
+            await asyncio.sleep(self.chance.choice((0, 0.0005, 0.002)))
+
+    def price(self, input_tokens: int, output_tokens: int) -> float | None:
+        return (input_tokens + 3 * output_tokens) / 7e5  # whose sum depends on the order of adding
+
+
+async def record(path: Path, strategy: str, seed: int, breaks: float = 0.0, **limits: Any) -> list[Event]:
+    model = Unsteady(say, piece=3, cost=0.001)
+    model.chance, model.breaks = random.Random(seed), breaks
+    model.pace = 10.0 if "max_seconds" in limits else 1.0  # the limit must strike while calls are under way
+    params = {**PARAMS, "corrective": {"grader": "llm", "top_k": 8}}.get(strategy, {})
+    async with Engine(Settings(embedder="none", effort="low", **limits), model=model, source=Shelf(HITS)) as engine:
+        return [event async for event in recorded(engine, path, QUESTION, strategy=strategy, params=params)]
+
+
+def agreed(events: list[Event]) -> tuple[Answer, list[ModelCalled]]:
+    """The answer and its calls that were cut off; all calls together are its usage."""
+    last, called = events[-1], [event for event in events if isinstance(event, ModelCalled)]
+    assert isinstance(last, Answered)
+    usage = last.answer.usage
+    assert usage.model_calls == len(called)
+    assert usage.input_tokens == sum(event.input_tokens for event in called)
+    assert usage.output_tokens == sum(event.output_tokens for event in called)
+    assert usage.cost == pytest.approx(sum(event.cost or 0.0 for event in called))
+    return last.answer, [event for event in called if event.cut_off]
+
+
+@pytest.mark.parametrize("strategy", ["corrective", "digest"])
+@pytest.mark.parametrize(
+    ("limits", "breaks"),
+    [
+        (lambda seed: {}, 0.04),
+        (lambda seed: {"max_seconds": 0.05 + 0.02 * seed}, 0.0),
+        (lambda seed: {"max_tokens": 1200 + 150 * seed}, 0.0),
+        (lambda seed: {"max_cost": 0.002 + 0.0005 * seed}, 0.01),
+    ],
+    ids=["broken streams", "time", "tokens", "cost"],
+)
+async def test_parallel_calls_that_were_cut_off_replay_bit_for_bit(
+    strategy: str, limits: Callable[[int], dict[str, float]], breaks: float, tmp_path: Path
+) -> None:
+    several = speaking = 0
+    for seed in range(12):
+        path = tmp_path / f"{seed}.jsonl"
+        then = await record(path, strategy, seed, breaks, **limits(seed))
+        answer, cut_off = agreed(then)
+        assert sum(step.detail.endswith(", cut off") for step in timeline(load(path)).steps) == len(cut_off)
+        several += len(cut_off) > 1
+        speaking += any(event.output_tokens for event in cut_off)
+        now = [event async for event in replayed(path)]
+        assert as_json(now) == as_json(then), f"seed {seed}"
+        assert isinstance(now[-1], Answered)
+        assert now[-1].answer.usage == answer.usage
+    assert several, "calls must have been cut off together"
+    assert speaking or "max_tokens" in limits(0), "and some of them while they spoke"
+
+
+async def test_a_recording_from_before_they_were_counted_replays_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    for seed in range(20):
+        _, cut_off = agreed(await record(path, "corrective", seed, breaks=0.04))
+        if len(cut_off) > 1:
+            break
+    else:
+        pytest.fail("no calls were cut off")
+    lines = [old for line in path.read_text(encoding="utf-8").splitlines() if (old := as_before(json.loads(line)))]
+    answer = lines[-2]["answer"]
+    usage = answer["usage"]
+    usage["model_calls"] -= len(cut_off)
+    usage["input_tokens"] -= sum(event.input_tokens for event in cut_off)
+    usage["output_tokens"] -= sum(event.output_tokens for event in cut_off)
+    usage["cost"] = 0.0
+    for line in lines:
+        usage["cost"] += line["cost"] if line.get("event") == "model_called" else 0.0
+    answer["seconds"] = max(line.get("at", 0.0) for line in lines[:-2] if "left" not in line)
+    path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    recorded_events = [line for line in lines if "event" in line]
+    now = as_json([event async for event in replayed(path)])
+    assert [{**event, "cut_off": False} if event["event"] == "model_called" else event for event in recorded_events] == now
+
+
+def as_before(line: dict[str, Any]) -> dict[str, Any] | None:
+    """A line of a recording as it was written before; None for one that was not."""
+    if "price" in line or (line.get("event") == "model_called" and line.pop("cut_off")):
+        return None
+    line.pop("counts_cut_off", None)
+    if "facts" in line and line["kind"] == "model":
+        del line["abilities"]
+    return line
