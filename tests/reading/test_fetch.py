@@ -138,7 +138,7 @@ async def test_a_robots_file_that_cannot_be_had(site: Site, status: int, readabl
     if readable:
         assert (await web.read(site.base + "/a")).passages
     else:
-        with pytest.raises(Blocked):
+        with pytest.raises(Blocked, match=r"robots\.txt cannot be fetched"):
             await web.read(site.base + "/a")
     await web.aclose()
 

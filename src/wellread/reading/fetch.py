@@ -190,6 +190,8 @@ class Fetcher:
                 self._forget_old()
             else:
                 rules = known[1]
+        if rules is robots.NOTHING:  # not a refusal: a wish that could not be heard
+            raise Blocked(asked, "its robots.txt cannot be fetched (no network?) and is not ignored (--ignore-robots does)")
         if not rules.allows(url.raw_path.decode("ascii")):
             raise Blocked(asked, "its robots.txt asks programs not to read it (--ignore-robots for your own site)")
 
