@@ -17,7 +17,7 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "command-lin
 OPENING = """# The command line
 
 Made from the commands' own help by `scripts/cli_reference.py`. Exit status: 0 an answer was given (complete
-or cut short by a budget) · 1 failed · 2 wrong usage · 3 no answer found.
+or cut short by a budget) · 1 failed · 2 wrong usage · 3 no answer found · 130 stopped (Ctrl-C).
 """
 
 

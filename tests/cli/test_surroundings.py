@@ -138,3 +138,9 @@ def test_whoever_finds_nothing_in_the_library_learns_where_else_to_look(tmp_path
     assert run(*question, "--json").stderr == ""
     (tmp_path / "note.txt").write_text("The kettle is green.", encoding="utf-8")
     assert run(*question, "--source", f"files:{tmp_path}").stderr == ""
+
+
+def test_a_quote_is_one_line_however_its_file_is_broken(tmp_path: Path) -> None:
+    (tmp_path / "note.txt").write_text("The green kettle was bought\n   in Lisbon in 1998.", encoding="utf-8")
+    done = run("ask", "When was the green kettle bought?", "--effort", "low", "--source", f"files:{tmp_path}")
+    assert "“The green kettle was bought in Lisbon in 1998.”" in done.stdout

@@ -172,7 +172,7 @@ def sources(answer: Answer) -> list[tuple[int, str, list[str]]]:
     grouped: dict[int, list[Citation]] = {}
     for citation in answer.citations:
         grouped.setdefault(citation.number, []).append(citation)
-    return [(n, _where(found[0]), [c.quote for c in found]) for n, found in sorted(grouped.items())]
+    return [(n, _where(found[0]), [" ".join(c.quote.split()) for c in found]) for n, found in sorted(grouped.items())]
 
 
 def unsupported(answer: Answer) -> str:
