@@ -41,6 +41,20 @@ def seen(*arguments: str, columns: int = 80) -> list[str]:
     return [line.rpartition("\r")[2].rstrip() for line in text.split("\n")]
 
 
+def test_progress_is_seen_also_when_the_answer_goes_elsewhere() -> None:
+    for more, begins in (("--json", '{"question"'), ("--effort=low", "Hamlet is a tragedy")):
+        master, slave = pty.openpty()
+        command = [COMMAND, "ask", "Who wrote Hamlet?", "--effort", "low", more]
+        environ = {**os.environ, "TERM": "xterm-256color"}
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=slave, text=True, timeout=60, check=False, env=environ)
+        os.close(slave)
+        shown = _read(master).decode("utf-8")
+        os.close(master)
+        assert done.stdout.startswith(begins)
+        assert "…" in shown
+        assert "\x1b[?25h" in shown.partition("\x1b[?25l")[2]  # the cursor went, and is back
+
+
 def _read(master: int) -> bytes:
     try:
         return os.read(master, 65536)

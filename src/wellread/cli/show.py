@@ -8,11 +8,14 @@ from __future__ import annotations
 import json
 import sys
 import textwrap
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from wellread import events
 from wellread.errors import UsageError
 from wellread.types import Answer, Citation
+
+if TYPE_CHECKING:
+    from rich.status import Status
 
 UNSUPPORTED = " ⚠"
 
@@ -47,12 +50,47 @@ class Silent:
     def event(self, event: events.Event) -> None: ...
 
 
-class Object(Silent):
-    """The answer as one JSON object."""
+class Spinner(Silent):
+    """A moving line of progress on stderr, where a person looks at that while stdout goes elsewhere."""
+
+    def __init__(self) -> None:
+        self._status: Status | None = None
+        if sys.stderr.isatty():
+            from rich.console import Console
+
+            self._status = Console(stderr=True).status("…", spinner="dots")
+
+    def __enter__(self) -> Spinner:
+        if self._status is not None:
+            self._status.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._status is not None:
+            self._status.stop()
 
     def event(self, event: events.Event) -> None:
         if isinstance(event, events.Answered):
-            typed(json.dumps(events.answer_json(event.answer), ensure_ascii=False))
+            self.__exit__()
+            self.answer(event.answer)
+        elif self._status is not None and (doing := progress(event)):
+            self._status.update(_escaped(textwrap.shorten(doing, 72, placeholder=" …")))
+
+    def answer(self, answer: Answer) -> None: ...
+
+
+class Object(Spinner):
+    """The answer as one JSON object."""
+
+    def answer(self, answer: Answer) -> None:
+        typed(json.dumps(events.answer_json(answer), ensure_ascii=False))
+
+
+class Plain(Spinner):
+    """For pipes and files: the answer, then its sources."""
+
+    def answer(self, answer: Answer) -> None:
+        _print_plain(answer)
 
 
 class Lines(Silent):
@@ -60,14 +98,6 @@ class Lines(Silent):
 
     def event(self, event: events.Event) -> None:
         print(line(event), flush=True)  # noqa: T201
-
-
-class Plain(Silent):
-    """For pipes and files: the answer, then its sources."""
-
-    def event(self, event: events.Event) -> None:
-        if isinstance(event, events.Answered):
-            _print_plain(event.answer)
 
 
 class Terminal(Silent):
