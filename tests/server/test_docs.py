@@ -39,8 +39,10 @@ def section(live: Live) -> str:
 def test_the_example_in_python_works_when_typed(library: Live, capsys: pytest.CaptureFixture[str]) -> None:
     (code,) = re.findall(r"```python\n(.*?)```", section(library), re.DOTALL)
     names: dict[str, object] = {}
-    exec(code, names)
-    names["client"].close()  # type: ignore[attr-defined]
+    try:
+        exec(code, names)
+    finally:
+        names["client"].close()  # type: ignore[attr-defined]
     shown = capsys.readouterr().out
     assert "Huygens" in shown
     assert "Titan" in shown.partition("**Sources**")[2]
