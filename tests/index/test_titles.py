@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.index.titles import ASKED_BONUS, LOOKED_AT, NAMED_BONUS, names, weigh_titles
+from wellread.index.titles import ASKED_BONUS, LOOKED_AT, NAMED_BONUS, weigh_titles
 from wellread.types import Passage
 
 APPLE = Passage("apple", "Apple was founded by Steve Jobs and Steve Wozniak in 1976.", "Apple Inc.")
@@ -56,31 +55,6 @@ def test_beyond_those_looked_at_nothing_is_read() -> None:
     found = weigh_titles("When?", [(row, 1.0 - row / 1000) for row in range(LOOKED_AT + 5)], passage)
     assert [row for row, _ in found] == list(range(LOOKED_AT + 5))
     assert sorted(set(read)) == list(range(LOOKED_AT))
-
-
-@pytest.mark.parametrize(
-    ("text", "title", "links", "expected"),
-    [
-        ("Founded by Steve Jobs.", "Steve Jobs", (), True),
-        ("Founded by Steve Jobs.", "Steve Jobs (businessman)", (), True),
-        ("Steve Jobsworth was here.", "Steve Jobs", (), False),
-        ("The Old-Steve Jobsworth and then Steve Jobs", "Steve Jobs", (), True),
-        ("It is made of gold.", "Gold", (), False),  # the word, not the name
-        ("It is made of gold.", "Gold", ("Gold",), True),  # but a link is a link
-        ("A moon of Jupiter is Io.", "Io (moon)", (), False),  # too short to be sure
-        ("A moon of Jupiter is Io.", "Io (moon)", ("Io (moon)",), True),
-        ("Пётр жил в Санкт-Петербурге; Москва далеко.", "Москва", (), True),
-        ("", "Title", (), False),
-        ("Text", "", (), False),
-        ("(Text)", "(aside)", (), False),
-    ],
-)
-def test_what_counts_as_a_name(text: str, title: str, links: tuple[str, ...], expected: bool) -> None:
-    assert names(Passage("a", text, "A", links=links), Passage("b", "b", title)) is expected
-
-
-def test_a_passage_does_not_name_its_own_document() -> None:
-    assert not names(Passage("a1", "Steve Jobs was born.", "Steve Jobs"), Passage("a2", "More.", "Steve Jobs"))
 
 
 @given(st.lists(st.tuples(st.sampled_from([APPLE, JOBS, PEAR, ORCHARD]), st.floats(0, 1)), max_size=30), st.text(max_size=40))

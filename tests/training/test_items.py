@@ -18,7 +18,7 @@ from training.evaluator.figures import all_figures, selective_figures
 from training.evaluator.items import NO, NONE, SPAN, UNKNOWN, YES, Candidates, Item, Sampler
 from training.evaluator.metrics import area_under_curve, calibration_error, exact, f1, ndcg, recall
 from training.evaluator.minilm import read_minilm
-from training.evaluator.records import Record, load_records, save_records, search_again
+from training.evaluator.records import Answering, Record, load_records, save_records, search_again
 from training.evaluator.tokens import PassageTable, TokenTable, load_tokenizer
 from training.evaluator.weights import load_weights, save_weights
 
@@ -165,10 +165,11 @@ def test_records_survive_and_can_be_searched_again(tmp_path: Path) -> None:
 
 def test_figures_of_a_model_that_knows() -> None:
     records = [recorded("open" if n % 2 else "without", sure=bool(n % 2), number=n) for n in range(10)]
-    figures = selective_figures(records, Weights(), AnswerWeights())
+    answering = Answering(PASSAGES)
+    figures = selective_figures(records, answering, Weights(), AnswerWeights())
     assert figures["answered"] == 100
     assert figures["wrong"] == 0
-    squad = all_figures(records, Weights(), AnswerWeights())["squad"]
+    squad = all_figures(records, answering, Weights(), AnswerWeights())["squad"]
     assert isinstance(squad, dict)
     assert squad["normal"]["recall@1"] == squad["normal"]["f1"] == squad["gold"]["f1"] == 100
 

@@ -22,8 +22,8 @@ def test_every_step_runs(data_folder: Path, tiny_minilm: Path, tmp_path: Path, m
     train.main([*common, "--steps", "1", "--questions", "3", "--quick", "--start", str(tmp_path / "run")])
     export.main(["--weights", str(tmp_path / "run"), "--output", str(tmp_path / "model")])
     model = tmp_path / "model" / "evaluator.onnx"
-    calibrate.main(["--records", str(tmp_path / "run"), "--model", str(model)])
-    calibrated = ["--calibration", str(model.with_name("calibration.json"))]
+    calibrate.main([*common[:2], "--records", str(tmp_path / "run"), "--model", str(model)])
+    calibrated = [*common[:2], "--calibration", str(model.with_name("calibration.json"))]
     figures.main(["--records", str(tmp_path / "run"), *calibrated])
     shipped = [*common[:4], "--shipped", str(model.parent), "--output", str(tmp_path / "normal")]
     evaluate.main([*shipped, "--effort", "normal", "--limit", "3"])

@@ -1,6 +1,6 @@
 """Step 5, without the model: from the records, what turns the model's logits into probabilities.
 
-    python -m training.evaluator.calibrate --records RUN --model src/wellread/ranking/weights/evaluator.onnx
+    python -m training.evaluator.calibrate --prepared training/prepared --records RUN --model weights/evaluator.onnx
 
 RUN holds the records of training, or of `evaluate --shipped` (then with `--efforts normal`). Fits on the `tune` parts alone and
 writes `calibration.json` beside the model: a temperature and a bias for relevance, the weights of an answer's
@@ -20,16 +20,17 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 from training.evaluator.metrics import f1
-from training.evaluator.records import Record, load_records, search_again
+from training.evaluator.prepare import read_collection
+from training.evaluator.records import Answering, Record, load_records, search_again
 
-from wellread.ranking.answers import AnswerWeights, Best, best_answers
+from wellread.ranking.answers import AnswerWeights, Best
 from wellread.ranking.paths import PLANS, Found, Weights
 
 FITTED_ON = ("hotpotqa", "2wiki", "squad", "nq_open_oracle")
 DEPTH = 24  # passages of the first list that relevance is fitted on
 RIGHT = 0.5  # the F1 from which an answer counts as right
 GRID = {"path": (0.6, 1.0, 1.5), "kind": (0.6, 1.0), "span": (0.2, 0.3, 0.5), "place": (0.25, 0.5, 1.0)}
-SURE = ("score", "margin", "path", "likelihood", "span")
+DOUBTS = {"astray": (0.0, 0.5, 1.0, 2.0), "missing": (0.0, 1.0, 2.0, 4.0)}  # tried with the best of the others
 
 Floats = NDArray[np.float64]
 
@@ -69,8 +70,10 @@ def fit_relevance(records: Sequence[Record]) -> tuple[float, float]:
     return 1 / float(slope), float(bias)
 
 
-def fit_answers(records: Sequence[Record], weights: Weights, efforts: Sequence[str] = ("normal", "high")) -> AnswerWeights:
-    """The grid's best weights over the sets and efforts, then the confidence at `normal`."""
+def fit_answers(
+    records: Sequence[Record], answering: Answering, weights: Weights, efforts: Sequence[str] = ("normal", "high")
+) -> AnswerWeights:
+    """The grids' best weights over the sets and efforts, then the confidence at `normal`."""
     searched: dict[tuple[str, str], list[tuple[Record, Found[int]]]] = {}
     for record in records:
         for effort in efforts if record.question.hops > 1 else efforts[:1]:
@@ -79,31 +82,32 @@ def fit_answers(records: Sequence[Record], weights: Weights, efforts: Sequence[s
     answerable = [[pair for pair in pairs if pair[0].variant == "open"] for pairs in searched.values()]
 
     def merit(scoring: AnswerWeights) -> float:
-        return sum(np.mean([_quality(*pair, weights, scoring)[1] for pair in pairs]) for pairs in answerable if pairs)
+        return sum(np.mean([quality(*pair, scoring)[1] for pair in pairs]) for pairs in answerable if pairs)
 
-    options = (AnswerWeights(**dict(zip(GRID, values, strict=True))) for values in itertools.product(*GRID.values()))
-    scoring = max(options, key=merit)
-    judged = [
-        _quality(*pair, weights, scoring) for (_, effort), pairs in searched.items() if effort == "normal" for pair in pairs
-    ]
-    known = [(best, quality) for best, quality in judged if best is not None]
-    features = np.array([[getattr(best, name) for name in SURE] for best, _ in known])
-    fit = logistic_fit(features, np.array([quality >= RIGHT for _, quality in known], float))
-    names = ("sure_score", "sure_margin", "sure_path", "sure_kind", "sure_span", "sure_bias")
+    def quality(record: Record, found: Found[int], scoring: AnswerWeights) -> tuple[Best[int] | None, float]:
+        """The best answer and its F1; with what it needs taken out of the corpus no answer is right."""
+        best = answering.best(record, found, weights, scoring)
+        return best, f1(best.text, record.question.answers) if best and record.variant == "open" else 0.0
+
+    scoring = AnswerWeights()
+    for grid in (GRID, DOUBTS):
+        options = (replace(scoring, **dict(zip(grid, values, strict=True))) for values in itertools.product(*grid.values()))
+        scoring = max(options, key=merit)
+    judged = [quality(*pair, scoring) for (_, effort), pairs in searched.items() if effort == "normal" for pair in pairs]
+    known = [(best, merit) for best, merit in judged if best is not None]
+    fit = logistic_fit(np.array([_signs(best) for best, _ in known]), np.array([merit >= RIGHT for _, merit in known], float))
+    names = [f"sure_{name}" for name in ("score", "margin", "path", "kind", "span", "astray", "missing", "bias")]
     return replace(scoring, **{name: round(float(value), 4) for name, value in zip(names, fit, strict=True)})
 
 
-def _quality(record: Record, found: Found[int], weights: Weights, scoring: AnswerWeights) -> tuple[Best[int] | None, float]:
-    """The best answer and its F1; with what it needs taken out of the corpus no answer is right."""
-    answers = best_answers([key for key, _ in found.ranking], found.verdicts, weights, scoring)
-    if not answers:
-        return None, 0.0
-    return answers[0], f1(answers[0].text, record.question.answers) if record.variant == "open" else 0.0
+def _signs(best: Best[int]) -> list[float]:
+    return [best.score, best.margin, best.path, best.likelihood, best.span, best.doubt.astray, best.doubt.missing]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--records", type=Path, required=True)
+    parser.add_argument("--prepared", type=Path, required=True)
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--efforts", nargs="+", choices=("normal", "high"), default=["normal", "high"])
     options = parser.parse_args(arguments)
@@ -111,10 +115,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     records = [record for path in files for record in load_records(path) if record.question.part == "tune"]
     temperature, bias = fit_relevance(records)
     weights = replace(Weights(), temperature=round(temperature, 3), bias=round(bias, 3))
+    answering = Answering(read_collection(options.prepared / "collection.jsonl.xz").passages)
     content = {
         "sha256": hashlib.sha256(options.model.read_bytes()).hexdigest(),
         "weights": asdict(weights),
-        "answers": asdict(fit_answers(records, weights, options.efforts)),
+        "answers": asdict(fit_answers(records, answering, weights, options.efforts)),
     }
     (options.model.parent / "calibration.json").write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
     print(json.dumps(content, indent=2))

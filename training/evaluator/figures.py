@@ -1,6 +1,6 @@
 """Step 7, without the model: the figures of merit from the records, on the `report` parts alone.
 
-python -m training.evaluator.figures --records RUN --calibration src/wellread/ranking/weights/calibration.json
+python -m training.evaluator.figures --prepared training/prepared --records RUN --calibration weights/calibration.json
 """
 
 from __future__ import annotations
@@ -14,32 +14,30 @@ from pathlib import Path
 import numpy as np
 from training.evaluator.calibrate import RIGHT
 from training.evaluator.metrics import area_under_curve, calibration_error, exact, f1, ndcg, recall
-from training.evaluator.records import Record, load_records, search_again
+from training.evaluator.prepare import read_collection
+from training.evaluator.records import Answering, Record, load_records, search_again
 
-from wellread.ranking.answers import AnswerWeights, Best, best_answers
+from wellread.ranking.answers import AnswerWeights
 from wellread.ranking.evaluator import RERANK_FIRST_LIST
 from wellread.ranking.paths import PLANS, Plan, Weights, log_probability, place_worth
 
 DEFAULT_CONFIDENCE = 0.5  # of `quote`
 
 
-def search_figures(records: Sequence[Record], plan: Plan, weights: Weights, scoring: AnswerWeights) -> dict[str, float]:
+def search_figures(
+    records: Sequence[Record], answering: Answering, plan: Plan, weights: Weights, scoring: AnswerWeights
+) -> dict[str, float]:
     """Recall, exact match, F1 and what a search cost, for one set at one effort."""
     rows: list[dict[str, float]] = []
     for record in records:
         found, missed = search_again(record, plan, weights)
         order = [key for key, _ in found.ranking]
-        best = _best(order, found.verdicts, weights, scoring)
+        best = answering.best(record, found, weights, scoring)
         text = best.text if best else ""
         row = {f"recall@{depth}": recall(order, record.question.gold, depth) for depth in (1, 2, 5, 20)}
         row |= {"em": exact(text, record.question.answers), "f1": f1(text, record.question.answers)}
         rows.append({name: 100 * value for name, value in row.items()} | {"pairs": len(found.verdicts), "missed": missed})
     return {name: round(float(np.mean([row[name] for row in rows])), 1) for name in rows[0]} | {"questions": len(rows)}
-
-
-def _best(order: Sequence[int], verdicts: object, weights: Weights, scoring: AnswerWeights) -> Best[int] | None:
-    answers = best_answers(order, verdicts, weights, scoring)  # type: ignore[arg-type]
-    return answers[0] if answers else None
 
 
 def rerank_figures(records: Sequence[Record], depth: int) -> dict[str, float]:
@@ -66,7 +64,9 @@ def relevance_error(records: Sequence[Record], weights: Weights, depth: int) -> 
     return round(calibration_error([said for said, _ in judged], [held for _, held in judged]), 3)
 
 
-def selective_figures(records: Sequence[Record], weights: Weights, scoring: AnswerWeights) -> dict[str, float]:
+def selective_figures(
+    records: Sequence[Record], answering: Answering, weights: Weights, scoring: AnswerWeights
+) -> dict[str, float]:
     """Half of the questions with what they need taken out: how many are answered, how many of these wrongly."""
     removed = {record.question.id for record in records if record.variant == "without"}
     sure: list[tuple[bool, bool, float]] = []  # answerable, right, confidence
@@ -74,7 +74,7 @@ def selective_figures(records: Sequence[Record], weights: Weights, scoring: Answ
         if record.variant == "open" and record.question.id in removed:
             continue
         found, _ = search_again(record, PLANS["normal"], weights)
-        best = _best([key for key, _ in found.ranking], found.verdicts, weights, scoring)
+        best = answering.best(record, found, weights, scoring)
         answerable = record.variant == "open"
         right = answerable and best is not None and f1(best.text, record.question.answers) >= RIGHT
         sure.append((answerable, right, best.confidence if best else 0.0))
@@ -97,7 +97,11 @@ def gold_reading(records: Sequence[Record]) -> dict[str, float]:
 
 
 def all_figures(
-    records: Sequence[Record], weights: Weights, scoring: AnswerWeights, efforts: Sequence[str] = ("normal", "high")
+    records: Sequence[Record],
+    answering: Answering,
+    weights: Weights,
+    scoring: AnswerWeights,
+    efforts: Sequence[str] = ("normal", "high"),
 ) -> dict[str, object]:
     """Everything, by set; one-step questions are searched at the first effort alone."""
     figures: dict[str, object] = {}
@@ -109,17 +113,18 @@ def all_figures(
             entry |= {f"ndcg@10 of {depth}": rerank_figures(asked, depth) for depth in (24, 60)}
         else:
             chosen = efforts if asked[0].question.hops > 1 else efforts[:1]
-            entry |= {effort: search_figures(asked, PLANS[effort], weights, scoring) for effort in chosen}
+            entry |= {effort: search_figures(asked, answering, PLANS[effort], weights, scoring) for effort in chosen}
         if name == "squad":
             entry["gold"] = gold_reading(asked)
             if len(own) > len(asked):
-                entry["selective"] = selective_figures(own, weights, scoring)
+                entry["selective"] = selective_figures(own, answering, weights, scoring)
         figures[name] = entry
     return figures
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--prepared", type=Path, required=True)
     parser.add_argument("--records", type=Path, required=True)
     parser.add_argument("--calibration", type=Path, required=True)
     parser.add_argument("--part", choices=("tune", "report"), default="report")
@@ -129,7 +134,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     files = sorted(options.records.glob("records-*.jsonl.gz"))
     records = [record for path in files for record in load_records(path) if record.question.part == options.part]
     weights, scoring = Weights(**content["weights"]), AnswerWeights(**content["answers"])
-    print(json.dumps(all_figures(records, weights, scoring, options.efforts), indent=1))
+    answering = Answering(read_collection(options.prepared / "collection.jsonl.xz").passages)
+    print(json.dumps(all_figures(records, answering, weights, scoring, options.efforts), indent=1))
 
 
 if __name__ == "__main__":

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from training.evaluator.data import Question
+from training.evaluator.data import Passage, Question
 
+from wellread.ranking.answers import AnswerWeights, Best, best_answers
+from wellread.ranking.doubts import Doubt, doubts
 from wellread.ranking.paths import Collect, Found, Plan, Score, Verdict, Weights, search_paths
+from wellread.types import Passage as Told
 
 Chain = tuple[int, ...]
 
@@ -42,6 +45,34 @@ def search_again(record: Record, plan: Plan, weights: Weights) -> tuple[Found[in
                 request = search.send([record.collected.get(chain, []) for chain in request.chains])
     except StopIteration as end:
         return end.value, missed
+
+
+class Answering:
+    """The best answer of a search, chosen as the engine chooses it; doubts are weighed once for each chain."""
+
+    def __init__(self, passages: Sequence[Passage]) -> None:
+        self._passages = passages
+        self._known: dict[tuple[str, Chain], Doubt] = {}
+
+    def best(self, record: Record, found: Found[int], weights: Weights, scoring: AnswerWeights) -> Best[int] | None:
+        order = [key for key, _ in found.ranking]
+        answers = best_answers(order, found.verdicts, weights, scoring, self._doubt(record.question))
+        return answers[0] if answers else None
+
+    def _doubt(self, question: Question) -> Callable[[Chain], Doubt]:
+        weigh = doubts(question.text)
+
+        def doubt(chain: Chain) -> Doubt:
+            key = question.id, chain
+            if key not in self._known:
+                self._known[key] = weigh([self._told(number) for number in chain])
+            return self._known[key]
+
+        return doubt
+
+    def _told(self, number: int) -> Told:
+        passage = self._passages[number]
+        return Told(str(number), passage.text, passage.title)
 
 
 def save_records(records: Sequence[Record], path: Path) -> None:

@@ -11,14 +11,13 @@ import re
 from collections.abc import Callable, Sequence
 
 from wellread.index import keys
+from wellread.names import SHORTEST, bare_title, leads_to
 from wellread.types import Passage
 
 LOOKED_AT = 100  # best passages whose titles are compared
 ASKED_BONUS = 0.15
 NAMED_BONUS = 0.4
 _LEADS = 2  # best passages whose texts are searched for names
-_SHORTEST = 4  # characters; shorter titles are found everywhere
-_ASIDE = re.compile(r"\(.*?\)")  # "Titan (moon)" is asked for as Titan
 
 
 def weigh_titles(question: str, found: Sequence[tuple[int, float]], passage: Callable[[int], Passage]) -> list[tuple[int, float]]:
@@ -30,30 +29,14 @@ def weigh_titles(question: str, found: Sequence[tuple[int, float]], passage: Cal
     raised = dict(scores)
     for lead in order[:_LEADS]:
         for row, other in passages.items():
-            if scores[row] < scores[lead] and names(passages[lead], other):
+            if scores[row] < scores[lead] and leads_to(passages[lead], other):
                 raised[row] = max(raised[row], min(scores[row] + NAMED_BONUS, scores[lead]))
     return sorted(((row, raised[row]) for row in order), key=lambda item: -item[1])
 
 
 def _is_asked_for(passage: Passage | None, asked: str) -> bool:
-    title = _words(_ASIDE.sub("", passage.title)) if passage else ""
-    return len(title) >= _SHORTEST and f" {title} " in asked
-
-
-def names(passage: Passage, other: Passage) -> bool:
-    """Whether one passage links to the other or writes its title as a name: as whole words, capitals included."""
-    if other.title == passage.title:
-        return False
-    if other.title in passage.links:
-        return True
-    title, text = _ASIDE.sub("", other.title).strip(), passage.text
-    place = text.find(title) if len(title) >= _SHORTEST else -1
-    while place >= 0:
-        end = place + len(title)
-        if not (text[max(place - 1, 0) : place].isalnum() or text[end : end + 1].isalnum()):
-            return True
-        place = text.find(title, end)
-    return False
+    title = _words(bare_title(passage.title)) if passage else ""
+    return len(title) >= SHORTEST and f" {title} " in asked
 
 
 def _words(text: str) -> str:

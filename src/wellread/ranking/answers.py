@@ -1,17 +1,18 @@
 """Which answer the verdicts speak for, and how sure that is.
 
 Every chain that was judged proposes answers. What speaks for one: how likely the chain is the right one, that it
-answers at all, that the answer is these words, and how far up its passages stand in the ranking. How often such an
-answer is right was measured on questions set aside for it; that is the confidence.
+answers at all, that the answer is these words, and how far up its passages stand in the ranking; against it, that the chain
+looks doubtful (`doubts`). How often such an answer is right was measured on questions set aside for it; that is the confidence.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, Literal, TypeVar
 
+from wellread.ranking.doubts import NONE, Doubt
 from wellread.ranking.paths import Verdict, Weights, log_probability
 from wellread.types import Reading
 from wellread.words import fold
@@ -30,11 +31,15 @@ class AnswerWeights:
     kind: float = 1.0
     span: float = 0.3
     place: float = 0.5
+    astray: float = 0.0
+    missing: float = 0.0
     sure_score: float = 1.0
     sure_margin: float = 0.1
     sure_path: float = 0.0
     sure_kind: float = 0.0
     sure_span: float = 0.0
+    sure_astray: float = 0.0
+    sure_missing: float = 0.0
     sure_bias: float = 0.6
 
 
@@ -49,6 +54,7 @@ class Best(Generic[K]):
     path: float  # the mean step's log-probability
     likelihood: float  # log-probability of this kind of answer
     place: int  # of the last of its passages in the ranking, in the chain where that is best
+    doubt: Doubt = NONE
     score: float = 0.0
     margin: float = 0.0  # to the best other answer
     confidence: float = 0.0
@@ -65,16 +71,21 @@ class Best(Generic[K]):
 
 
 def best_answers(
-    order: Sequence[K], verdicts: Mapping[tuple[K, ...], Verdict], weights: Weights, scoring: AnswerWeights
+    order: Sequence[K],
+    verdicts: Mapping[tuple[K, ...], Verdict],
+    weights: Weights,
+    scoring: AnswerWeights,
+    doubt: Callable[[tuple[K, ...]], Doubt] = lambda _: NONE,
 ) -> list[Best[K]]:
-    """Different answers, best first; `order` is the ranking of the passages."""
+    """Different answers, best first; `order` is the ranking of the passages, `doubt` says what speaks against a chain."""
     places = {key: place for place, key in enumerate(order)}
     found: dict[str, Best[K]] = {}
     for chain, verdict in verdicts.items():
         path = _path(chain, verdicts, weights)
         place = max(places.get(key, len(places)) for key in chain)
+        doubtful = doubt(chain)
         for kind, text, likelihood in _proposals(verdict):
-            new = Best(text, kind, chain, verdict, path, likelihood, place)
+            new = Best(text, kind, chain, verdict, path, likelihood, place, doubtful)
             key = " ".join(fold(word) for word in text.split())
             found[key] = _better(found.get(key), new, scoring)
     scored = [replace(best, score=_score(best, scoring)) for best in found.values()]
@@ -90,7 +101,8 @@ def _better(old: Best[K] | None, new: Best[K], scoring: AnswerWeights) -> Best[K
 
 
 def _worth(best: Best[K], scoring: AnswerWeights) -> float:
-    return scoring.path * best.path + scoring.kind * best.likelihood + scoring.span * best.span
+    doubt = scoring.astray * best.doubt.astray + scoring.missing * best.doubt.missing
+    return scoring.path * best.path + scoring.kind * best.likelihood + scoring.span * best.span - doubt
 
 
 def _score(best: Best[K], scoring: AnswerWeights) -> float:
@@ -111,6 +123,8 @@ def _sure(ranked: Sequence[Best[K]], scoring: AnswerWeights) -> list[Best[K]]:
                 (scoring.sure_path, best.path),
                 (scoring.sure_kind, best.likelihood),
                 (scoring.sure_span, best.span),
+                (scoring.sure_astray, best.doubt.astray),
+                (scoring.sure_missing, best.doubt.missing),
             )
         )
         sure.append(replace(best, margin=margin, confidence=1 / (1 + math.exp(min(30.0, max(-30.0, -logit))))))

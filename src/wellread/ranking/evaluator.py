@@ -21,6 +21,7 @@ from typing import Protocol, TypeVar, cast, runtime_checkable
 from wellread.errors import DamagedFile, UsageError
 from wellread.protocols import Kit
 from wellread.ranking.answers import AnswerWeights, Best, best_answers
+from wellread.ranking.doubts import doubts
 from wellread.ranking.inputs import Limits
 from wellread.ranking.judge import Chain, Judge
 from wellread.ranking.paths import PLANS, Collect, Plan, Score, Verdict, Weights, log_probability, place_worth, search_paths
@@ -143,7 +144,7 @@ class Evaluator:
         chains += [(passages[0], other) for other in passages[1:4]]
         verdicts = dict(zip(chains, await self.judge(question, chains), strict=True))
         numbers = {passage.id: number for number, passage in enumerate(passages)}
-        answers = best_answers(passages, verdicts, self.weights, self.scoring)
+        answers = best_answers(passages, verdicts, self.weights, self.scoring, doubts(question))
         return [best.reading(numbers[best.chain[best.verdict.passage].id]) for best in answers]
 
     async def trail(self, question: str, ranked: Sequence[Passage], candidates: Candidates, plan: Plan | None = None) -> Trail:
@@ -163,7 +164,8 @@ class Evaluator:
         except StopIteration as end:
             found = end.value
             order = [passage for passage, _ in found.ranking]
-            return Trail(found.ranking, tuple(best_answers(order, found.verdicts, self.weights, self.scoring)), pairs)
+            answers = best_answers(order, found.verdicts, self.weights, self.scoring, doubts(question))
+            return Trail(found.ranking, tuple(answers), pairs)
         return Trail(tuple((passage, -float(rank)) for rank, passage in enumerate(ranked)), (), 0)
 
     async def judge(self, question: str, chains: Sequence[Chain]) -> list[Verdict]:

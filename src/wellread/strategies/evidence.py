@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from wellread.names import bare_title
 from wellread.protocols import Linked
 from wellread.run import Run
 from wellread.sentences import sentences
@@ -27,7 +28,6 @@ _MEASURES = "many|much|long|far|old|tall|high|big|large|deep|wide|fast|heavy|hot
 _NUMBER = re.compile(rf"\b(when|(what|which) year|how ({_MEASURES})|what (date|percentage|number))\b", re.IGNORECASE)
 _NAME = re.compile(r"\b(who|whom|whose|where|which|what (country|city|town|river|sea|ocean|island|language))\b", re.IGNORECASE)
 _KEPT = 4_000  # texts whose words are remembered: the same passages are found for many questions
-_PARENTHESIS = re.compile(r"\s*\([^)]*\)\s*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +110,6 @@ def holds_wanted(question: Asked, candidate: Candidate) -> bool:
 def title_keys(passage: Passage) -> set[str]:
     """The words of a title, without what stands in brackets after it."""
     return set(read(bare_title(passage.title)).content)
-
-
-def bare_title(title: str) -> str:
-    """`Titan (moon)` → `Titan`."""
-    return _PARENTHESIS.sub("", title)
 
 
 def keys_of(candidate: Candidate) -> set[str]:

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from wellread.events import AnswerDelta, Answered, Decided, Event, Ranked
+from wellread.names import bare_title
 from wellread.parameters import param
 from wellread.run import Run
 from wellread.strategies import evidence, wording
@@ -163,7 +164,7 @@ class Quote:
 
 def _second_step(question: Asked, first: Candidate, one: Candidate, open_before: float) -> tuple[float, float]:
     """How well a sentence continues the first: what it adds, and whether one leads to the other."""
-    title, came_from = evidence.bare_title(one.passage.title).casefold(), evidence.bare_title(first.passage.title).casefold()
+    title, came_from = bare_title(one.passage.title).casefold(), bare_title(first.passage.title).casefold()
     gain = question.coverage(evidence.keys_of(first) | evidence.keys_of(one)) - open_before
     score = gain + 0.2 * evidence.holds_wanted(question, one) + 0.1 * (came_from in one.text.casefold())
     if one.passage.title == first.passage.title:

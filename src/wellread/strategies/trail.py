@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from wellread.events import Ranked
+from wellread.names import bare_title
 from wellread.ranking.answers import Best
 from wellread.ranking.evaluator import Tracker, Trail
 from wellread.ranking.judge import Chain
@@ -159,7 +160,7 @@ def carrying(question: evidence.Asked, best: Best[Passage]) -> list[Candidate]:
         if place == best.verdict.passage and best.kind == "span" and best.verdict.end > best.verdict.start:
             chosen.append(_holding(passage, best.verdict.start, every))
         else:
-            others = {title.casefold() for one in best.chain if one != passage for title in [evidence.bare_title(one.title)]}
+            others = {title.casefold() for one in best.chain if one != passage for title in [bare_title(one.title)]}
             chosen.append(max(every, key=lambda one: _leading(question, one, others)))
     return chosen
 

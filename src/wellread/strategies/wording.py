@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from wellread.names import bare_title
 from wellread.run import Run
 from wellread.strategies import evidence
 from wellread.strategies.evidence import Asked, Candidate
@@ -33,7 +34,7 @@ async def rank(run: Run, question: Asked, sentences: Sequence[Candidate]) -> lis
         words = [pair for pair in words if pair[0] > words[0][0] - _BEHIND]
     embedder = run.kit.embedder()
     asked = await run.timed(embedder.embed([question.text], kind="query"))
-    texts = [f"{evidence.bare_title(one.passage.title)}: {one.text}" for _, one in words]
+    texts = [f"{bare_title(one.passage.title)}: {one.text}" for _, one in words]
     meanings = (await run.timed(embedder.embed(texts, kind="passage"))) @ asked[0]
     scored = [
         Scored(one, score + 2 * float(meaning), _confidence(question, one, float(meaning)))

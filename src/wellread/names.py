@@ -1,0 +1,34 @@
+"""Titles as they stand in running text."""
+
+from __future__ import annotations
+
+import re
+
+from wellread.types import Passage
+
+SHORTEST = 4  # characters; shorter titles are found everywhere
+_ASIDE = re.compile(r"\s*\([^)]*\)\s*$")
+
+
+def bare_title(title: str) -> str:
+    """A title without what tells it from others of the same name: "Titan (moon)" is written Titan."""
+    return _ASIDE.sub("", title)
+
+
+def mentions(text: str, title: str) -> bool:
+    """Whether a text writes a title as a name: as whole words, capitals included."""
+    name = bare_title(title)
+    place = text.find(name) if len(name) >= SHORTEST else -1
+    while place >= 0:
+        end = place + len(name)
+        if not (text[max(place - 1, 0) : place].isalnum() or text[end : end + 1].isalnum()):
+            return True
+        place = text.find(name, end)
+    return False
+
+
+def leads_to(passage: Passage, other: Passage) -> bool:
+    """Whether a passage of one document links to another one or writes its title as a name."""
+    if other.title == passage.title:
+        return False
+    return other.title in passage.links or mentions(passage.text, other.title)
