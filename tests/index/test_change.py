@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -265,6 +266,39 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         pytest.skip("a small disk needs the right to mount one")
     yield folder
     subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+async def test_a_disk_without_room_for_the_words(small_disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from wellread.index.lexical import WordsWriter
+
+    plain = WordsWriter.commit
+
+    def commit(self: WordsWriter) -> None:
+        with (small_disk / "filler").open("wb", buffering=0) as filler, suppress(OSError):
+            while filler.write(bytes(4096)):
+                pass
+        plain(self)
+
+    monkeypatch.setattr(WordsWriter, "commit", commit)
+    with pytest.raises(IndexFault, match=r"word index cannot be written: .*No space left on device"):
+        await build(small_disk / "index", feed(numbered(50)))
+
+
+async def test_a_list_of_removed_passages_that_is_damaged(tmp_path: Path) -> None:
+    index = await make(tmp_path)
+    remove(tmp_path, [index.passage(0).document or index.passage(0).id])
+    entry = LocalIndex.open(tmp_path).manifest.removed
+    assert entry is not None
+    path = tmp_path / entry.name
+    path.write_bytes(path.read_bytes()[:40])
+    with pytest.raises(DamagedFile, match=rf"{path.name} is damaged"):
+        LocalIndex.open(tmp_path).by_words("moon", 3)
+
+
+async def test_a_build_of_nothing_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(IndexFault, match="no passage"):
+        await build(tmp_path / "i", feed([]))
+    assert [path.name for path in (tmp_path / "i").iterdir() if not path.name.startswith(".")] == []
 
 
 async def test_a_disk_that_is_really_full(small_disk: Path) -> None:

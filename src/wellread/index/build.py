@@ -95,6 +95,7 @@ async def fill_segment(
                     await asyncio.to_thread(writer.checkpoint)
                     saved = time.monotonic()
         if writer.rows == 0:
+            shutil.rmtree(work, ignore_errors=True)
             raise IndexFault(f"{feed.origin}: there is no passage in it")
         final = known if known is not None else feed.scale
         assert final is not None

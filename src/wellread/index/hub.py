@@ -20,3 +20,7 @@ def pull(repository: str, folder: Path) -> None:
         fetch(repository, repo_type="dataset", local_dir=folder, allow_patterns=[f"*{name}" for name in (CODES, ROWS, MAPPINGS)])
     except Exception as problem:  # the client raises errors of many libraries
         raise IndexFault(f"{repository} cannot be downloaded: {str(problem).splitlines()[0]}") from problem
+    # Without a connection the client is content with a folder that is there, whatever is in it.
+    missing = [name for name in (CODES, ROWS, MAPPINGS) if not any(folder.rglob(f"*{name}"))]
+    if missing:
+        raise IndexFault(f"{repository} cannot be downloaded, or is no published index: {', '.join(missing)} did not come")

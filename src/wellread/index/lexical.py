@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,6 +48,7 @@ class WordsWriter:
         import tantivy
 
         folder.mkdir(parents=True, exist_ok=True)
+        self._folder = folder
         schema = (
             tantivy.SchemaBuilder()
             .add_text_field("title", tokenizer_name=_ANALYSER, index_option="freq")
@@ -55,33 +57,43 @@ class WordsWriter:
             .build()
         )
         self._document = tantivy.Document
-        self._index = tantivy.Index(schema, str(folder))
-        self._index.register_tokenizer(_ANALYSER, analyser())
-        self.rows = self._index.searcher().num_docs
-        try:
+        with _disk_errors(folder):
+            self._index = tantivy.Index(schema, str(folder))
+            self._index.register_tokenizer(_ANALYSER, analyser())
+            self.rows = self._index.searcher().num_docs
             self._writer = self._index.writer(_HEAP, threads)
-        except (ValueError, OSError) as problem:
-            raise IndexFault(f"{folder}: the word index cannot be written: {problem}") from problem
 
     def add(self, passages: Iterable[Passage]) -> None:
         """Passages in the order of their numbers."""
-        for passage in passages:
-            document = self._document()
-            document.add_text("title", passage.title)
-            document.add_text("text", passage.text)
-            document.add_unsigned("row", self.rows)
-            self._writer.add_document(document)
-            self.rows += 1
+        with _disk_errors(self._folder):
+            for passage in passages:
+                document = self._document()
+                document.add_text("title", passage.title)
+                document.add_text("text", passage.text)
+                document.add_unsigned("row", self.rows)
+                self._writer.add_document(document)
+                self.rows += 1
 
     def commit(self) -> None:
         """Make what was added durable."""
-        self._writer.commit()
+        with _disk_errors(self._folder):
+            self._writer.commit()
 
     def close(self) -> None:
         """Commit and wait for the merging of parts."""
-        self._writer.commit()
-        self._writer.garbage_collect_files()
-        self._writer.wait_merging_threads()
+        with _disk_errors(self._folder):
+            self._writer.commit()
+            self._writer.garbage_collect_files()
+            self._writer.wait_merging_threads()
+
+
+@contextmanager
+def _disk_errors(folder: Path) -> Generator[None]:
+    """tantivy says everything with a ValueError: a full disk too."""
+    try:
+        yield
+    except (ValueError, OSError) as problem:
+        raise IndexFault(f"{folder}: the word index cannot be written: {problem}") from problem
 
 
 class Words:

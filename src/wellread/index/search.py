@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from wellread.errors import IndexFault
+from wellread.errors import DamagedFile, IndexFault
 from wellread.index import keys, manifest
 from wellread.index.coarse import Mode
 from wellread.index.manifest import Manifest
@@ -76,7 +76,10 @@ class LocalIndex:
         entry = self.manifest.removed
         if entry is None:
             return frozenset()
-        return frozenset(int(row) for row in np.load(self.folder / entry.name))
+        try:
+            return frozenset(int(row) for row in np.load(self.folder / entry.name))
+        except (ValueError, EOFError, FileNotFoundError) as problem:
+            raise DamagedFile(f"{self.folder / entry.name} is damaged: {problem}") from problem
 
     @cached_property
     def pool(self) -> ThreadPoolExecutor:

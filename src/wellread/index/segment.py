@@ -27,9 +27,13 @@ class SegmentReader:
         self.folder = folder / "segments" / entry.name
         self.entry = entry
         self._dimensions = dimensions
-        for name in entry.files:
-            if not (self.folder / name).exists():
-                raise DamagedFile(f"{self.folder} is damaged: {name} is missing")
+        for name, known in entry.files.items():
+            try:
+                size = (self.folder / name).stat().st_size
+            except FileNotFoundError:
+                raise DamagedFile(f"{self.folder} is damaged: {name} is missing") from None
+            if size != known.bytes:
+                raise DamagedFile(f"{self.folder} is damaged: {name} has {size} bytes instead of {known.bytes}")
 
     @cached_property
     def texts(self) -> TextStore:

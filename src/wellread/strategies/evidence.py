@@ -85,7 +85,10 @@ def read(text: str) -> Words:
 
 @lru_cache(_KEPT)
 def _taken_apart(text: str) -> tuple[tuple[int, int, Words], ...]:
-    return tuple((start, end, read_words(text[start:end])) for start, end in sentences(text))
+    """Sentences with their words. A question fits a question best and answers nothing: it counts if nothing else is there."""
+    spans = list(sentences(text))
+    told = [(start, end) for start, end in spans if not text[start:end].rstrip().endswith(("?", "？", "؟"))]
+    return tuple((start, end, read_words(text[start:end])) for start, end in told or spans)
 
 
 def asked(question: str, passages: Sequence[Passage]) -> Asked:
