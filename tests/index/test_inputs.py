@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import gzip
 import json
+import sys
 from itertools import pairwise
 from pathlib import Path
+from types import ModuleType
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wellread.errors import IndexFault, ReadError, UsageError
+from wellread.index.hub import pull
 from wellread.index.inputs import Columns, Reading, origin, passages
 from wellread.index.split import Splitting, count_tokens, split
 from wellread.types import Page, Passage
@@ -188,3 +191,11 @@ def test_nothing_is_lost_and_nothing_too_long(paragraphs: list[str], tokens: int
 def test_senseless_splitting(values: tuple[int, int]) -> None:
     with pytest.raises(ValueError, match="overlap"):
         Splitting(*values)
+
+
+def test_a_download_that_brought_nothing_is_no_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = ModuleType("huggingface_hub")
+    client.snapshot_download = lambda *_, **__: str(tmp_path)  # type: ignore[attr-defined]  # offline it is content with any folder
+    monkeypatch.setitem(sys.modules, "huggingface_hub", client)
+    with pytest.raises(IndexFault, match=r"cannot be downloaded.*faiss-ubinary\.index"):
+        pull("owner/name", tmp_path)

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 
 from training.evaluator.data import Passage
 
+from wellread.names import bare_title
+
 LONGEST = 8  # words of a title
 _WORD = re.compile(r"\w+")
-_QUALIFIER = re.compile(r"\s*\([^)]*\)\s*$")
 
 
 def words_of(text: str) -> list[str]:
@@ -18,7 +19,7 @@ def words_of(text: str) -> list[str]:
 
 def title_key(title: str) -> tuple[str, ...]:
     """A title as it would stand in a sentence: without "(film)", as words in lower case."""
-    return tuple(word.lower() for word in words_of(_QUALIFIER.sub("", title)))
+    return tuple(word.lower() for word in words_of(bare_title(title)))
 
 
 class Mentions:

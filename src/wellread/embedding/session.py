@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias, cast
 
-# Its wheels keep an identifier of the machine in the user's cache and report runs to their maker, unless told before
-# they are loaded not to. Whoever wants that can set the variable to 0.
+# Its wheels keep an identifier of the machine in the user's cache and hold an address for reports to their maker, unless told
+# before they are loaded not to. Whoever wants that can set the variable to 0.
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 import onnxruntime

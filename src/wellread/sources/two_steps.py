@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from wellread.names import bare_title
 from wellread.protocols import Kit, Linked, Source
 from wellread.types import Hit, Hits, Passage, Query
 
@@ -112,5 +113,5 @@ def second_query(question: str, passage: Passage) -> str:
 def mentioned(references: Sequence[Passage], passage: Passage) -> list[Passage]:
     """References in the order in which the passage names them."""
     text = passage.text.casefold()
-    places = {one.title: text.find(one.title.partition(" (")[0].casefold()) for one in references}
+    places = {one.title: text.find(bare_title(one.title).casefold()) for one in references}
     return sorted(references, key=lambda one: (places[one.title] < 0, places[one.title]))
