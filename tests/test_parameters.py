@@ -7,7 +7,7 @@ from typing import Literal
 import pytest
 
 from wellread.errors import UsageError
-from wellread.parameters import describe, fill, param
+from wellread.parameters import ModelSpec, SourceSpec, describe, fill, named, param
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,3 +64,28 @@ def test_describe_tells_name_kind_default_and_help() -> None:
     assert names.kind == "str,…"
     assert {p.name: p.kind for p in describe(Sample)}["limit"] == "int|none"
     assert {p.name: p.kind for p in describe(Sample)}["when"] == "scores|any"
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    one: SourceSpec = param("library", "one source")
+    many: tuple[SourceSpec, ...] = param((), "several")
+    model: ModelSpec | None = param(None, "a model, or none")
+    words: str = param("library", "no part, whatever it says")
+
+
+def test_parts_are_found_by_their_types() -> None:
+    filled = fill(Parts, {"many": "wikipedia, files:x", "model": "ollama:y"}, "parts")
+    assert list(named(filled)) == [
+        ("one", "sources", "library"),
+        ("many", "sources", "wikipedia"),
+        ("many", "sources", "files:x"),
+        ("model", "models", "ollama:y"),
+    ]
+    assert list(named(Parts(model=None))) == [("one", "sources", "library")]
+    assert [(p.kind, p.part) for p in describe(Parts)] == [
+        ("source", "sources"),
+        ("source,…", "sources"),
+        ("model|none", "models"),
+        ("str", None),
+    ]

@@ -2,16 +2,20 @@
 
 A parameter set is a frozen dataclass whose fields have defaults and, under `metadata["help"]`, one
 line of help. `fill` turns strings into its types and names the known parameters when one is unknown.
+
+A text that names a part (a source, a model, …) has a type that says so, `SourceSpec`, `ModelSpec` and the like: whoever
+takes parameters from strangers asks `named` what they would have built. A parameter that is a plain `str` never gets
+to a plugin.
 """
 
 from __future__ import annotations
 
 import difflib
 import types
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from wellread.errors import UsageError
 
@@ -19,8 +23,24 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 T = TypeVar("T", bound="DataclassInstance")
+M = TypeVar("M")
+Part = Literal["sources", "models", "embedders", "rerankers", "graders"]
 _TRUE = {"1", "true", "yes", "on"}
 _FALSE = {"0", "false", "no", "off"}
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """In a text's type: it is the spec of a part of this kind."""
+
+    part: Part
+
+
+SourceSpec = Annotated[str, Names("sources")]
+ModelSpec = Annotated[str, Names("models")]
+EmbedderSpec = Annotated[str, Names("embedders")]
+RerankerSpec = Annotated[str, Names("rerankers")]
+GraderSpec = Annotated[str, Names("graders")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +51,7 @@ class Parameter:
     kind: str
     default: object
     help: str
+    part: Part | None = None  # what its value names, if it names one
 
 
 def param(default: Any, help: str) -> Any:
@@ -47,9 +68,21 @@ def describe(cls: type[DataclassInstance]) -> list[Parameter]:
             kind=_kind(hints[f.name]),
             default=None if f.default is MISSING else f.default,
             help=str(f.metadata.get("help", "")),
+            part=mark.part if (mark := _mark(hints[f.name], Names)) else None,
         )
         for f in fields(cls)
     ]
+
+
+def named(filled: DataclassInstance) -> Iterator[tuple[str, Part, str]]:
+    """The parts that a set names: parameter, kind, spec."""
+    for parameter in describe(type(filled)):
+        if parameter.part is None:
+            continue
+        value: object = getattr(filled, parameter.name)
+        for spec in cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,):
+            if spec is not None:
+                yield parameter.name, parameter.part, str(spec)
 
 
 def fill(cls: type[T], values: Mapping[str, object], owner: str) -> T:
@@ -69,7 +102,17 @@ def fill(cls: type[T], values: Mapping[str, object], owner: str) -> T:
 @cache
 def _hints(cls: type[object]) -> dict[str, Any]:
     """Kept, because every run fills a set: evaluating annotations takes longer than a search in memory."""
-    return get_type_hints(cls)
+    return get_type_hints(cls, include_extras=True)
+
+
+def _mark(hint: Any, kind: type[M]) -> M | None:
+    """What `Annotated` says of a type, or of the type that it is made of."""
+    for part in get_args(hint):
+        if isinstance(part, kind):
+            return part
+        if (found := _mark(part, kind)) is not None:
+            return found
+    return None
 
 
 def _unknown(name: str, known: set[str], owner: str) -> str:
@@ -80,6 +123,9 @@ def _unknown(name: str, known: set[str], owner: str) -> str:
 
 def _kind(hint: Any) -> str:
     origin = get_origin(hint)
+    if origin is Annotated:
+        mark = _mark(hint, Names)
+        return mark.part.removesuffix("s") if mark else _kind(get_args(hint)[0])
     if origin is Literal:
         return "|".join(str(choice) for choice in get_args(hint))
     if origin in (Union, types.UnionType):
@@ -91,6 +137,8 @@ def _kind(hint: Any) -> str:
 
 def _convert(hint: Any, value: object, where: str) -> object:
     origin = get_origin(hint)
+    if origin is Annotated:
+        return _convert(get_args(hint)[0], value, where)
     if origin in (Union, types.UnionType):
         return _convert_union(hint, value, where)
     if origin is Literal:

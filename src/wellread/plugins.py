@@ -13,10 +13,10 @@ from typing import Any, Literal
 from urllib.parse import parse_qsl
 
 from wellread.errors import UsageError
-from wellread.parameters import Parameter, describe
+from wellread.parameters import Parameter, Part, describe
 from wellread.types import Spec
 
-Kind = Literal["strategies", "sources", "models", "embedders", "rerankers", "graders"]
+Kind = Literal["strategies"] | Part
 KINDS: tuple[Kind, ...] = ("strategies", "sources", "models", "embedders", "rerankers", "graders")
 _ONE = {"strategies": "strategy", "sources": "source", "models": "model"}
 

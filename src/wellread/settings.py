@@ -24,7 +24,7 @@ from typing import cast
 
 from wellread.budget import Limits
 from wellread.errors import SettingsError, UsageError
-from wellread.parameters import fill, param
+from wellread.parameters import EmbedderSpec, GraderSpec, ModelSpec, RerankerSpec, SourceSpec, fill, param
 from wellread.types import Effort
 
 
@@ -33,13 +33,13 @@ class Settings:
     """Everything a user can set once and for all. Keys of providers are not settings."""
 
     strategy: str | None = param(None, "how to answer; iterative with a model, else quote")
-    sources: tuple[str, ...] = param((), "what to search; the library in the wheel if empty")
-    fallback: str | None = param(None, "where corrective looks when the index does not know")
-    model: str | None = param(None, "language model; the first provider with a key, a running Ollama, or none")
-    embedder: str | None = param(None, "embedder for searches by meaning; the one in the wheel")
+    sources: tuple[SourceSpec, ...] = param((), "what to search; the library in the wheel if empty")
+    fallback: SourceSpec | None = param(None, "where corrective looks when the index does not know")
+    model: ModelSpec | None = param(None, "language model; the first provider with a key, a running Ollama, or none")
+    embedder: EmbedderSpec | None = param(None, "embedder for searches by meaning; the one in the wheel")
     hops: int = param(1, "2: every search also follows what the first passages lead to, in all sources together")
-    reranker: str | None = param(None, "re-ranker: evaluator (unless the effort is low), onnx:PATH or none")
-    grader: str | None = param(None, "grader of corrective: evaluator (unless the effort is low), or none for the language model")
+    reranker: RerankerSpec | None = param(None, "re-ranker: evaluator (unless the effort is low), onnx:PATH or none")
+    grader: GraderSpec | None = param(None, "grader of corrective: evaluator (unless the effort is low), none: the model")
     effort: Effort = param("normal", "how many pairs the evaluator reads: low none, normal up to 60, high up to 250")
     cache: bool = param(True, "keep answers of search services and pages on disk as they allow")
     max_searches: int | None = param(None, "outer limit on searches")

@@ -1,7 +1,9 @@
 """From a request to a run: what a client may choose, and the limits it cannot raise.
 
 Specs of sources and models come from the operator's lists, never freely from a client: a model's spec
-holds an address that the key is sent to, a source's spec may name a folder of this machine.
+holds an address that the key is sent to, a source's spec may name a folder of this machine. That holds for the
+parameters of strategies too: those that name a part say so in their types, and `Menu.order` looks at all of them.
+Every request becomes a run through it.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from typing import Any
 from wellread import plugins
 from wellread.engine import Engine, clean_question
 from wellread.errors import UsageError
-from wellread.parameters import fill
+from wellread.parameters import Part, fill, named
 from wellread.protocols import Source
 from wellread.server.options import ServerOptions
 from wellread.settings import Settings
@@ -60,6 +62,10 @@ class Menu:
         self._defaults = default
         self.default_model = engine.workshop.model_spec()
         self.models = tuple(dict.fromkeys(spec for spec in (self.default_model, *options.models) if spec))
+        self._parts: Mapping[Part, Sequence[str]] = {
+            "sources": tuple(dict.fromkeys((*default, *options.sources, "library", "wikipedia"))),
+            "models": self.models,
+        }
         self.default_strategy = engine.default_strategy()
 
     def strategies(self) -> list[tuple[str, str, bool]]:
@@ -77,7 +83,7 @@ class Menu:
             raise UsageError(f"the question is {len(question):,} characters long; at most {self.options.max_question:,} are read")
         strategy = wish.strategy or self._strategy_for(wish.model)
         cls: Any = plugins.load("strategies", strategy)
-        fill(cls.Params, {**self.engine.settings.params.get(strategy, {}), **wish.params}, f"strategy {strategy}")
+        self._check(strategy, cls, wish.params)
         model = self._model(wish.model) if cls.needs_model else None
         settings = self._limited(wish.limits)
         workshop = self.engine.workshop
@@ -97,20 +103,28 @@ class Menu:
         """With no model named: the default; `none` means: without one."""
         return "quote" if model == "none" else self.default_strategy
 
+    def _check(self, strategy: str, cls: Any, wanted: Mapping[str, object]) -> None:
+        """Parameters have to fit, and may name only parts that are offered or that the operator has put in that place."""
+        owner = f"strategy {strategy}"
+        own = self.engine.settings.params.get(strategy, {})
+        set_here = set(named(fill(cls.Params, own, owner)))
+        for choice in named(fill(cls.Params, {**own, **wanted}, owner)):
+            if choice not in set_here:
+                parameter, part, spec = choice
+                _offered(spec, self._parts.get(part, ()), f"{owner}: {parameter}: {part.removesuffix('s')}")
+
     def _model(self, wanted: str | None) -> str:
         if wanted is None:
             if self.default_model is None:
                 raise UsageError(NO_MODEL)
             return self.default_model
-        if wanted not in self.models:
-            raise UsageError(f"model {wanted!r} is not offered here; there are: {', '.join(self.models) or 'none'}")
+        _offered(wanted, self.models, "model")
         return wanted
 
     def _source(self, wanted: tuple[str, ...]) -> tuple[Source | None, tuple[str, ...]]:
         """None stands for the engine's own."""
         for name in wanted:
-            if name not in self.sources:
-                raise UsageError(f"source {name!r} is not offered here; there are: {', '.join(self.sources)}")
+            _offered(name, self.sources, "source")
         if not wanted or wanted == (self.default_source,):
             return None, self._defaults
         specs = tuple(spec for name in wanted for spec in (self._defaults if name == self.default_source else (name,)))
@@ -129,3 +143,8 @@ class Menu:
             least = value if own is None else min(own, value)
             changes[name] = least if name in ("max_seconds", "max_cost") else int(least)
         return replace(settings, **changes)
+
+
+def _offered(name: str, choices: Sequence[str], what: str) -> None:
+    if name not in choices:
+        raise UsageError(f"{what} {name!r} is not offered here; there are: {', '.join(choices) or 'none'}")

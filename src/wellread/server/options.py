@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from wellread.errors import SettingsError, UsageError
-from wellread.parameters import fill, param
+from wellread.parameters import ModelSpec, SourceSpec, fill, param
 from wellread.settings import Settings
 
 _SHORTEST_TOKEN = 16
@@ -25,8 +25,8 @@ class ServerOptions:
     data: str | None = param(None, "file of the history; in the user's data folder if not set")
     retention_days: int = param(90, "days that finished runs are kept; 0 keeps them for ever")
     allowed_hosts: tuple[str, ...] = param((), "names by which browsers may reach the server (answers.example.org)")
-    sources: tuple[str, ...] = param((), "sources clients may choose from, besides the default one")
-    models: tuple[str, ...] = param((), "models clients may choose from, besides the default one")
+    sources: tuple[SourceSpec, ...] = param((), "sources clients may choose from, besides the default one")
+    models: tuple[ModelSpec, ...] = param((), "models clients may choose from, besides the default one")
     max_body: int = param(256_000, "bytes of a request's body at most")
     max_question: int = param(4_000, "characters of a question at most")
     max_running: int = param(32, "runs at once")

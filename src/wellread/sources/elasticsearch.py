@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import cast
 
 from wellread.errors import UsageError
-from wellread.parameters import fill, param
+from wellread.parameters import EmbedderSpec, fill, param
 from wellread.protocols import Kit
 from wellread.ranking.fusion import reciprocal_ranks
 from wellread.sources.address import address
@@ -38,7 +38,7 @@ class Options:
     url: str | None = param(None, "field with the address; else guessed")
     date: str | None = param(None, "field with the date; needed for filtering by date")
     vector: str | None = param(None, "field with embeddings of the documents: also search by meaning")
-    embedder: str | None = param(None, "what made these embeddings; the configured embedder")
+    embedder: EmbedderSpec | None = param(None, "what made these embeddings; the configured embedder")
     query: str | None = param(None, 'JSON file with your own query, "{{query}}" where the words go')
     timeout: float = param(15.0, "seconds for one request")
 

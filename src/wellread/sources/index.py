@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from wellread.errors import DamagedFile, IndexFault, SourceError, UsageError
-from wellread.parameters import fill, param
+from wellread.parameters import EmbedderSpec, fill, param
 from wellread.protocols import Embedder, Kit, Reranker
 from wellread.types import PAIRS, Hit, Hits, Passage, Query, Spec
 
@@ -38,7 +38,7 @@ class Options:
     top_k_nodes: int = param(10, "passages the reranker keeps")
     top_k_related_documents: int = param(1, "best documents whose other passages are read too")
     top_k_related_nodes: int = param(3, "passages of those documents that join")
-    embedder: str | None = param(None, "the embedder the index was built with, when it is not the default one")
+    embedder: EmbedderSpec | None = param(None, "the embedder the index was built with, when it is not the default one")
 
     def __post_init__(self) -> None:
         for name in ("similarity_search_top_k_nodes", "similarity_search_rescore_multiplier", "top_k_nodes"):

@@ -131,12 +131,12 @@ def told(text: str) -> Observation:
     return Observation(text, text)
 
 
-def available(run: Run, model: Model, limits: Limits, wikipedia: str, blog: str | None) -> Actions:
+def available(run: Run, model: Model, limits: Limits, wikipedia: str | None, blog: str | None) -> Actions:
     """The actions of a run: Wikipedia, the blog, every configured source, reading and calculating."""
     actions = Actions(run, model, limits)
     members = list(cast("Sequence[Source]", getattr(run.source, "sources", None) or (run.source,)))
     wiki = _configured(members, "wikipedia", "mediawiki") or _named(run, wikipedia)
-    posts = _named(run, blog) if blog else _configured(members, "datasette")
+    posts = _named(run, blog) if blog is not None else _configured(members, "datasette")
     for member in members:
         if member not in (wiki, posts):
             _add_source(actions, _action_name(member.name, actions), member, f"Searches {member.name}. {member.hint}", "Danube")
@@ -160,9 +160,9 @@ def _configured(members: list[Source], *kinds: str) -> Source | None:
     return next((member for member in members if re.split(r"[:?]", member.name)[0] in kinds), None)
 
 
-def _named(run: Run, spec: str) -> Source | None:
+def _named(run: Run, spec: str | None) -> Source | None:
     """A source that only this recipe asks for. One that cannot be had is an action less."""
-    if spec == "none":
+    if spec is None:
         return None
     try:
         return run.kit.source(spec)

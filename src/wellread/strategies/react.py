@@ -20,7 +20,7 @@ from typing import ClassVar
 
 from wellread.errors import BudgetExhausted
 from wellread.events import Answered, Decided, Event, Exhausted, Notice, Thought
-from wellread.parameters import param
+from wellread.parameters import SourceSpec, param
 from wellread.prompts.render import render
 from wellread.run import Run
 from wellread.strategies import context
@@ -39,8 +39,8 @@ _PAUSE = "PAUSE"
 class ReactParams(Roles):
     max_turns: int = param(5, "turns of thought, action and observation")
     hits: int = param(1, "hits that a search shows")
-    wikipedia: str = param("wikipedia", "source behind the wikipedia action; none leaves it out")
-    blog: str | None = param(None, "source behind the blog_search action, such as datasette:URL")
+    wikipedia: SourceSpec | None = param("wikipedia", "source behind the wikipedia action; none leaves it out")
+    blog: SourceSpec | None = param(None, "source behind the blog_search action, such as datasette:URL")
     observation_characters: int = param(1000, "characters shown of each hit")
     page_tokens: int = param(1000, "tokens shown of a page that is read")
     turn_tokens: int = param(500, "tokens for each turn")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wellread.parameters import param
+from wellread.parameters import ModelSpec, param
 from wellread.protocols import Model
 from wellread.run import Run
 
@@ -14,9 +14,9 @@ class Roles:
     """Base of the recipes' parameters. A role that a recipe does not have is not used by it."""
 
     temperature: float = param(0.0, "how freely the model writes, 0 to 2")
-    grader_model: str | None = param(None, "model that judges and extracts; the run's model unless set")
-    rewrite_model: str | None = param(None, "model that writes queries; the run's model unless set")
-    answer_model: str | None = param(None, "model that writes the answer; the run's model unless set")
+    grader_model: ModelSpec | None = param(None, "model that judges and extracts; the run's model unless set")
+    rewrite_model: ModelSpec | None = param(None, "model that writes queries; the run's model unless set")
+    answer_model: ModelSpec | None = param(None, "model that writes the answer; the run's model unless set")
 
     def __post_init__(self) -> None:
         if not 0 <= self.temperature <= 2:

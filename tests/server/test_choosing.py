@@ -1,0 +1,158 @@
+"""What a client may choose, at every door: parts come from the operator's lists, in parameters too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client
+from tests.server.stage import PLAIN, Live, finished, running, stream
+from tests.strategies.bench import Shelf
+from tests.wire.server import Response, serving
+
+from wellread.engine import Engine
+from wellread.errors import UsageError
+from wellread.models.scripted import ScriptedModel
+from wellread.server.asking import Menu, Wish
+from wellread.server.options import ServerOptions
+from wellread.settings import Settings
+from wellread.types import Prompt
+
+pytestmark = pytest.mark.anyio
+
+QUESTION = "What does the diary say of the safe?"
+SECRET = "The safe opens with 1729."
+
+
+def curious(prompt: Prompt) -> str:
+    """A model that asks for the blog and passes on what it is shown."""
+    last = prompt.messages[-1].text
+    return f"Answer: {last}" if "Observation:" in last else "Action: blog_search: safe\nPAUSE"
+
+
+def engine(**settings: Any) -> Engine:
+    model = ScriptedModel(curious, capabilities=PLAIN)
+    return Engine(Settings(strategy="react", effort="low", **settings), model=model, source=Shelf([], name="shelf"))
+
+
+@pytest.fixture
+def diary(tmp_path: Path) -> str:
+    folder = tmp_path / "diary"
+    folder.mkdir()
+    (folder / "safe.txt").write_text(f"Diary. {SECRET} It stands behind the shelf.\n", encoding="utf-8")
+    return f"files:{folder}?meaning=false"
+
+
+@pytest.fixture
+def live(tmp_path: Path) -> Iterator[Live]:
+    with running(engine(), tmp_path) as server:
+        yield server
+
+
+def attached(live: Live, params: Mapping[str, object]) -> str:
+    with live.client() as client:
+        return client.post("/api/ask", json={"question": QUESTION, "strategy": "react", "params": params}).text
+
+
+def detached(live: Live, params: Mapping[str, object]) -> str:
+    with live.client() as client:
+        begun = client.post("/api/runs", json={"question": QUESTION, "strategy": "react", "params": params})
+        return begun.text if begun.is_error else str(finished(client, begun.json()["id"]))
+
+
+def completions(live: Live, params: Mapping[str, object]) -> str:
+    body = {"model": "wellread/react", "messages": [{"role": "user", "content": QUESTION}], "params": params, **params}
+    with live.client() as client:
+        return client.post("/v1/chat/completions", json=body).text
+
+
+def responses(live: Live, params: Mapping[str, object]) -> str:
+    body = {"model": "wellread/react", "input": QUESTION, "params": params, **params}
+    with live.client() as client:
+        return client.post("/v1/responses", json=body).text
+
+
+def page(live: Live, params: Mapping[str, object]) -> str:
+    with live.client(follow_redirects=True) as client:
+        reply = client.post("/ask", data={"question": QUESTION, "strategy": "react", **params})
+        if reply.is_error:
+            return reply.text
+        return str(finished(client, str(reply.url).rpartition("/")[2]))
+
+
+async def mcp(live: Live, params: Mapping[str, object]) -> str:
+    async with Client(f"{live.url}/mcp") as client:
+        return str(await client.call_tool("ask", {"question": QUESTION, "strategy": "react", "params": params, **params}))
+
+
+DOORS: tuple[Callable[[Live, Mapping[str, object]], Any], ...] = (attached, detached, completions, responses, page, mcp)
+
+
+async def enter(door: Callable[[Live, Mapping[str, object]], Any], live: Live, params: Mapping[str, object]) -> str:
+    said = door(live, params)
+    return said if isinstance(said, str) else await said
+
+
+@pytest.mark.parametrize("door", DOORS, ids=lambda door: door.__name__)
+async def test_no_door_opens_a_folder_or_an_address_of_the_clients_choice(
+    live: Live, diary: str, door: Callable[[Live, Mapping[str, object]], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("A_KEY_OF_THE_OPERATOR", "not-for-strangers")
+    with serving([Response([SECRET.encode()])]) as inside:
+        for params in (
+            {"blog": diary, "wikipedia": "none"},
+            {"wikipedia": diary},
+            {"blog": f"urls:{inside.url}/", "wikipedia": "none"},
+            {"blog": f"searxng:{inside.url}", "wikipedia": "none"},
+            {"answer_model": f"openai:x@{inside.url}/v1?key_env=A_KEY_OF_THE_OPERATOR", "wikipedia": "none"},
+            {"rewrite_model": f"openai:x@{inside.url}/v1", "wikipedia": "none"},
+        ):
+            said = await enter(door, live, params)
+            assert SECRET not in said
+            if door in (attached, detached):
+                assert "is not offered here" in said
+        assert not inside.requests
+
+
+@pytest.mark.parametrize("door", DOORS, ids=lambda door: door.__name__)
+async def test_every_door_leads_through_the_menu(
+    live: Live, door: Callable[[Live, Mapping[str, object]], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def closed(*_: object, **__: object) -> None:
+        raise UsageError("the menu is closed")
+
+    monkeypatch.setattr(Menu, "order", closed)
+    assert "the menu is closed" in await enter(door, live, {})
+
+
+def test_what_the_operator_lists_can_be_chosen_in_parameters(tmp_path: Path, diary: str) -> None:
+    with running(engine(), tmp_path, sources=(diary,)) as live:
+        assert SECRET in attached(live, {"blog": diary, "wikipedia": "none"})
+        assert "is not offered here" in attached(live, {"blog": diary.replace("diary", "."), "wikipedia": "none"})
+
+
+def test_what_the_operator_has_set_stays(tmp_path: Path, diary: str) -> None:
+    with running(engine(params={"react": {"blog": diary, "wikipedia": "none"}}), tmp_path) as live:
+        assert SECRET in attached(live, {})
+        assert SECRET in attached(live, {"blog": diary, "hits": 2})
+        assert SECRET not in attached(live, {"blog": "none"})
+        refused = attached(live, {"wikipedia": diary})  # set for one place, not for all
+        assert "strategy react: wikipedia: source" in refused
+
+
+def test_models_in_parameters_are_those_of_the_menu() -> None:
+    menu = Menu(engine(), ServerOptions(models=("ollama:small",)))
+    for name in ("answer_model", "grader_model", "rewrite_model"):
+        for fine in ("ollama:small", "none", menu.default_model or ""):
+            assert menu.order(Wish(QUESTION, "react", params={name: fine})).params == {name: fine}
+        for wrong in ("ollama:large", "ollama:small?context=9", " ollama:small", "library"):
+            with pytest.raises(UsageError, match=f"{name}: model .* is not offered here; there are: scripted, ollama:small"):
+                menu.order(Wish(QUESTION, "react", params={name: wrong}))
+
+
+def test_the_stream_is_there_for_a_fine_choice(live: Live) -> None:
+    with live.client() as client:
+        body = {"question": QUESTION, "strategy": "react", "params": {"blog": "library", "wikipedia": "none"}}
+        assert stream(client, "POST", "/api/ask", json=body)[-1]["event"] == "answered"
