@@ -9,7 +9,8 @@
     ├── SourceError           a search service failed, with its own words
     │   └── SourceBusy        … and asks to come back later (rate limit, overload)
     ├── ReadError             a page or file could not be read
-    │   └── Blocked           … because the guard or robots.txt forbids it
+    │   ├── Blocked           … because the guard or robots.txt forbids it
+    │   └── TooCostly         … in the time and memory that a document may take
     ├── EmbedderError         the embedder failed
     ├── IndexFault            a local index cannot be opened, written or searched
     ├── ModelError            a language model failed, with the provider's own words
@@ -87,6 +88,10 @@ class ReadError(WellreadError):
 
 class Blocked(ReadError):
     """The guard or robots.txt forbids this address."""
+
+
+class TooCostly(ReadError):
+    """Reading it takes more time or memory than a document may take."""
 
 
 class EmbedderError(WellreadError):

@@ -106,6 +106,7 @@ class Page:
     author: str | None = None
     language: str | None = None
     kind: str = "html"
+    notice: str | None = None  # what a reader should know: that a part was left out, and why
 
     @property
     def text(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import zipfile
 from pathlib import Path
 
@@ -10,8 +11,9 @@ import pytest
 
 from wellread.errors import ReadError
 from wellread.reading import packed
-from wellread.reading.documents import read_bytes, read_file
+from wellread.reading.documents import opened, read_bytes
 from wellread.reading.kinds import kind_of
+from wellread.reading.workers import shared
 
 PROSE = "The keeper wrote down the wind and the cloud each evening before he went to bed, for eleven winters."
 
@@ -202,14 +204,18 @@ def test_markdown() -> None:
 def test_files(tmp_path: Path) -> None:
     path = tmp_path / "keeper.md"
     path.write_text(PROSE)
-    page = read_file(path)
+    page = shared().read(opened(path))
     assert (page.title, page.url, page.kind) == ("keeper", path.as_uri(), "markdown")
     for name, reason in (("missing.txt", "No such file"), (".", "a folder")):
         with pytest.raises(ReadError, match=reason):
-            read_file(tmp_path / name)
+            opened(tmp_path / name)
+    os.mkfifo(tmp_path / "pipe.txt")
+    for special in (tmp_path / "pipe.txt", Path("/dev/zero")):
+        with pytest.raises(ReadError, match="a pipe or a device"):
+            opened(special)
     (tmp_path / "picture.jpg").write_bytes(b"\xff\xd8\xff\xe0" + bytes(range(256)) * 20)
     with pytest.raises(ReadError, match="no text we can read"):
-        read_file(tmp_path / "picture.jpg")
+        shared().read(opened(tmp_path / "picture.jpg"))
 
 
 @pytest.mark.parametrize(

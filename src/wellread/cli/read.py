@@ -38,10 +38,10 @@ def read(
         raise UsageError("nothing to read: give an address or a file")
     page = asyncio.run(_fetched(what, ignore_robots, allow_host, no_cache)) if _is_address(what) else _opened(what)
     if as_json:
-        facts = {name: getattr(page, name) for name in ("url", "title", "author", "published", "language", "kind")}
+        facts = {name: getattr(page, name) for name in ("url", "title", "author", "published", "language", "kind", "notice")}
         typer.echo(json.dumps({**facts, "text": page.text, "passages": page.passages}, ensure_ascii=False))
         return
-    for line in (page.title, " · ".join(filter(None, (page.author, page.published, page.url)))):
+    for line in (page.title, " · ".join(filter(None, (page.author, page.published, page.url))), page.notice):
         if line:
             typer.echo(line, err=True)
     show.typed(page.text)
@@ -54,9 +54,11 @@ def _is_address(what: str) -> bool:
 def _opened(what: str) -> Page:
     from urllib.parse import unquote, urlsplit
 
-    from wellread.reading.documents import read_file
+    from wellread.reading.documents import opened
+    from wellread.reading.workers import shared
 
-    return read_file(Path(unquote(urlsplit(what).path)) if what.lower().startswith("file://") else Path(what).expanduser())
+    path = Path(unquote(urlsplit(what).path)) if what.lower().startswith("file://") else Path(what).expanduser()
+    return shared().read(opened(path))
 
 
 async def _fetched(url: str, ignore_robots: bool, allow_host: list[str] | None, no_cache: bool) -> Page:

@@ -10,16 +10,21 @@ import asyncio
 import gzip
 import json
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from typing import Any, cast
 
 from wellread.errors import IndexFault, MissingExtra, ReadError, UsageError
 from wellread.index.split import Splitting, split
 from wellread.protocols import PageReader
+from wellread.reading import workers
+from wellread.reading.documents import Document
 from wellread.types import Page, Passage
 
 _SKIPPED_FOLDERS = (".git", "node_modules", "__pycache__")
+_TABLES = (".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz", ".parquet", ".urls", ".zim")
 _ID_NAMES = ("_id", "id")
 
 
@@ -77,22 +82,43 @@ def _is_page(text: str) -> bool:
 
 async def _path(text: str, how: Reading) -> AsyncIterator[Passage]:
     path, found = _found(text)
-    for file in found:
-        name = file.name.lower()
-        if name.endswith((".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz")):
-            rows: Iterable[Passage] = _tabled(_json_rows(file), how, str(file))
-        elif name.endswith(".parquet"):
-            rows = _tabled(_parquet_rows(file), how, str(file))
-        elif name.endswith(".urls"):
-            async for passage in passages(file.read_text().split(), how):
-                yield passage
-            continue
-        elif name.endswith(".zim"):
-            rows = _zim(file, how)
-        else:
-            rows = await asyncio.to_thread(_file, file, path, how)
-        for passage in rows:
+    for table, group in groupby(found, key=_is_table):
+        files = list(group)
+        parts = _tables(files, how) if table else _documents(files, path, how)
+        async for passage in parts:
             yield passage
+
+
+def _is_table(file: Path) -> bool:
+    return file.name.lower().endswith(_TABLES)
+
+
+async def _tables(files: Iterable[Path], how: Reading) -> AsyncIterator[Passage]:
+    for file in files:
+        name = file.name.lower()
+        if name.endswith(".urls"):
+            parts = passages(file.read_text().split(), how)
+        elif name.endswith(".zim"):
+            parts = _zim(file, how)
+        else:
+            rows = _parquet_rows(file) if name.endswith(".parquet") else _json_rows(file)
+            parts = _each(_tabled(rows, how, str(file)))
+        async for passage in parts:
+            yield passage
+
+
+async def _each(rows: Iterable[Passage]) -> AsyncIterator[Passage]:
+    for row in rows:
+        yield row
+
+
+async def _documents(files: Iterable[Path], root: Path, how: Reading) -> AsyncIterator[Passage]:
+    """Files that are read in other processes, several at once, and come in their order."""
+    named = ((file.name if file == root else file.relative_to(root).as_posix(), file) for file in files)
+    async with aclosing(workers.shared().in_order(named)) as pages:
+        async for name, page in pages:
+            for passage in await asyncio.to_thread(_outcome, page, name, how):
+                yield passage
 
 
 def _found(text: str) -> tuple[Path, list[Path]]:
@@ -108,15 +134,10 @@ def files_under(folder: Path) -> list[Path]:
     return sorted(path for path in found if not any(part in _SKIPPED_FOLDERS for part in path.parts))
 
 
-def _file(file: Path, root: Path, how: Reading) -> list[Passage]:
-    from wellread.reading.documents import read_file
-
-    try:
-        page = read_file(file)
-    except ReadError as problem:
-        _note(problem, how)
+def _outcome(page: Page | ReadError, name: str, how: Reading) -> list[Passage]:
+    if isinstance(page, ReadError):
+        _note(page, how)
         return []
-    name = file.name if file == root else file.relative_to(root).as_posix()
     return _of_page(page, name, how)
 
 
@@ -128,7 +149,7 @@ async def _page(url: str, how: Reading) -> AsyncIterator[Passage]:
     except ReadError as problem:
         _note(problem, how)
         return
-    for passage in _of_page(page, url, how):
+    for passage in await asyncio.to_thread(_of_page, page, url, how):
         yield passage
 
 
@@ -139,6 +160,8 @@ def _note(problem: ReadError, how: Reading) -> None:
 
 
 def _of_page(page: Page, name: str, how: Reading) -> list[Passage]:
+    if page.notice and how.unreadable is not None:
+        how.unreadable.append(f"{page.url}: {page.notice}")
     return [
         Passage(f"{name}#{number}", text, page.title or name, page.url, published=page.published, document=name)
         for number, text in enumerate(split(page.passages, how.splitting))
@@ -221,24 +244,26 @@ def _hub_rows(name: str, config: str | None) -> Iterator[dict[str, object]]:
     yield from cast("Any", datasets).load_dataset(name, config, split="train", streaming=True)
 
 
-def _zim(path: Path, how: Reading) -> Iterator[Passage]:
+async def _zim(path: Path, how: Reading) -> AsyncIterator[Passage]:
+    async with aclosing(workers.shared().in_order(_entries(path))) as pages:
+        async for (place, title), page in pages:
+            if isinstance(page, ReadError):
+                continue  # an archive holds stubs and navigation pages too
+            for passage in _of_page(Page(place, title or page.title, page.passages), place, how):
+                yield passage
+
+
+def _entries(path: Path) -> Iterator[tuple[tuple[str, str], Document]]:
     try:
         from libzim.reader import Archive  # pyright: ignore[reportMissingImports]
     except ImportError:
         raise MissingExtra("reading a ZIM file", "zim") from None
-    from wellread.reading.documents import read_bytes
-
     try:
         archive = cast("Any", Archive(path))
     except RuntimeError as problem:
         raise IndexFault(f"{path} cannot be read: {problem}") from problem
     for number in range(archive.all_entry_count):
         entry = archive._get_entry_by_id(number)
-        if entry.is_redirect or not entry.get_item().mimetype.startswith("text/html"):
-            continue
-        try:
-            page = read_bytes(bytes(entry.get_item().content), entry.path, content_type="text/html")
-        except ReadError:
-            continue  # an archive holds stubs and navigation pages too
-        named = Page(entry.path, entry.title or page.title, page.passages)
-        yield from _of_page(named, entry.path, how)
+        if not entry.is_redirect and entry.get_item().mimetype.startswith("text/html"):
+            document = Document(bytes(entry.get_item().content), entry.path, content_type="text/html")
+            yield (entry.path, entry.title), document

@@ -1,21 +1,45 @@
-"""Bytes of any kind we read to a page. Pure and blocking: callers on an event loop run it in a thread."""
+"""Bytes of any kind we read to a page. Pure and blocking, and in this process: `workers` does it in another one."""
 
 from __future__ import annotations
 
+import os
 import re
-from dataclasses import replace
+import stat
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import BinaryIO
 
 from wellread.errors import ReadError
+from wellread.reading.allowance import OWN_FILE, Allowance, fitted
 from wellread.reading.charset import decode
 from wellread.reading.kinds import Kind, kind_of
 from wellread.types import Page
 
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+_MARKUP = 80_000_000  # bytes of HTML beyond which nothing is parsed
 MAX_FILE = 200 * 1024 * 1024
 
 
-def read_bytes(body: bytes, url: str, *, content_type: str = "", charset: str | None = None, name: str = "") -> Page:
+@dataclass(frozen=True, slots=True)
+class Document:
+    """Bytes, and what is said about them."""
+
+    body: bytes
+    url: str
+    content_type: str = ""
+    charset: str | None = None
+    name: str = ""
+
+
+def read_bytes(
+    body: bytes,
+    url: str,
+    *,
+    content_type: str = "",
+    charset: str | None = None,
+    name: str = "",
+    allowance: Allowance = OWN_FILE,
+) -> Page:
     """The text of a document; raises `ReadError` where there is none, or none that we can read."""
     if not body.strip():
         raise ReadError(url, "the page is empty")
@@ -23,15 +47,19 @@ def read_bytes(body: bytes, url: str, *, content_type: str = "", charset: str | 
     if kind is None:
         said = content_type.partition(";")[0].strip()
         raise ReadError(url, f"this is no text we can read ({said or 'binary data'})")
-    page = _read(kind, body, url, charset, name)
-    page = _printable(page)
+    try:
+        page = _printable(fitted(_read(kind, Document(body, url, content_type, charset, name), allowance), allowance))
+    except (ReadError, MemoryError):
+        raise
+    except Exception as error:  # parsers have failures that nobody has listed; each is its document's
+        raise ReadError(url, f"the document is broken ({type(error).__name__})") from error
     if not page.passages:
         raise ReadError(url, "there is no text to read on the page")
     return page
 
 
 def _printable(page: Page) -> Page:
-    """Without the characters that move cursors and colour terminals; no text needs them."""
+    """Without what moves cursors and colours terminals, and half characters that cannot be written; no text needs them."""
     passages = (_CONTROLS.sub("", text) for text in page.passages)
     return replace(
         page,
@@ -41,34 +69,45 @@ def _printable(page: Page) -> Page:
     )
 
 
-def _read(kind: Kind, body: bytes, url: str, charset: str | None, name: str) -> Page:
+def _read(kind: Kind, document: Document, allowance: Allowance) -> Page:
+    body, url, charset = document.body, document.url, document.charset
     if kind == "html":
         from wellread.reading.extract import extract
 
-        return extract(decode(body, charset), url)
+        return extract(decode(body[:_MARKUP], charset), url)
     if kind == "pdf":
         from wellread.reading.pdf import read_pdf
 
-        return read_pdf(body, url)
+        return read_pdf(body, url, allowance)
     if kind in {"docx", "epub"}:
         from wellread.reading import packed
 
-        return packed.read_docx(body, url) if kind == "docx" else packed.read_epub(body, url)
+        read = packed.read_docx if kind == "docx" else packed.read_epub
+        return read(body, url, allowance)
     from wellread.reading import plain
 
-    text = decode(body, charset, markup=False)
-    title = Path(name).stem
+    text = decode(body[: 4 * allowance.characters + 4], charset, markup=False)
+    title = Path(document.name).stem
     return plain.read_markdown(text, url, title) if kind == "markdown" else plain.read_text(text, url, title)
 
 
-def read_file(path: str | Path) -> Page:
-    """A file of the operator's own; its address is its file: URL."""
+def opened(path: str | Path) -> Document:
+    """A file of the operator's own, not yet read; its address is its file: URL. Raises `ReadError`."""
     path = Path(path)
     try:
-        size = path.stat().st_size
-        if path.is_dir() or size > MAX_FILE:
-            raise ReadError(str(path), "a folder" if path.is_dir() else f"larger than {MAX_FILE // 1024**2} MB")
-        body = path.read_bytes()
+        # a pipe must not make us wait for someone to write to it
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(descriptor, "rb") as file:
+            return Document(_body(file, path), path.resolve().as_uri(), name=path.name)
     except OSError as error:
         raise ReadError(str(path), error.strerror or "cannot be opened") from error
-    return read_bytes(body, path.resolve().as_uri(), name=path.name)
+
+
+def _body(file: BinaryIO, path: Path) -> bytes:
+    mode = os.fstat(file.fileno()).st_mode
+    if not stat.S_ISREG(mode):
+        raise ReadError(str(path), "a folder" if stat.S_ISDIR(mode) else "not a file but a pipe or a device")
+    body = file.read(MAX_FILE + 1)
+    if len(body) > MAX_FILE:
+        raise ReadError(str(path), f"larger than {MAX_FILE // 1024**2} MB")
+    return body

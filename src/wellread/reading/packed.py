@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import posixpath
+import time
 import zipfile
-from collections.abc import Mapping
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from io import BytesIO
 from urllib.parse import unquote
 
 from wellread.errors import ReadError
+from wellread.reading.allowance import OWN_FILE, Allowance
 from wellread.reading.charset import decode
 from wellread.reading.dates import iso_date
 from wellread.reading.dom import parse
 from wellread.reading.mainpart import all_blocks
 from wellread.reading.markup import feed_xml
 from wellread.reading.render import passages
-from wellread.reading.wordxml import Paragraphs
+from wellread.reading.wordxml import Full, Paragraphs
 from wellread.types import Page
 
 MAX_BYTES = 100 * 1024 * 1024  # of everything that is read from one archive
 _MAX_MEMBERS = 20_000
 _MAX_CHAPTERS = 2_000
+_MAX_FACTS = 10 * 1024 * 1024  # bytes of a part that says something about the document
+_MAX_ELEMENTS = 50_000  # in such a part
+_READING = 0.7  # of the time; then what was read is what there is
 
 
 class _Archive:
@@ -36,6 +43,17 @@ class _Archive:
         if len(self._zip.namelist()) > _MAX_MEMBERS:
             raise ReadError(url, "the archive has too many parts")
 
+    def facts(self, name: str) -> _Fields:
+        """Of a part about the document. Not worth failing for: nothing where it is missing, broken or no honest size."""
+        data = self.read(name)
+        fields = _Fields()
+        if data and len(data) <= _MAX_FACTS:
+            try:
+                feed_xml(data, fields)
+            except ValueError:
+                return _Fields()
+        return fields
+
     def read(self, name: str) -> bytes:
         """Empty for what is not there."""
         try:
@@ -43,7 +61,7 @@ class _Archive:
                 data = member.read(self._left + 1)
         except KeyError:
             return b""
-        except (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError, OSError, ValueError) as error:
+        except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError, OSError, ValueError) as error:
             raise ReadError(self._url, "the archive is broken or locked") from error
         self._left -= len(data)
         if self._left < 0:
@@ -60,6 +78,8 @@ class _Fields:
         self._open: list[list[str]] = []
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        if len(self.elements) >= _MAX_ELEMENTS:
+            raise ValueError("more elements than anyone needs to say what a document is")
         self.elements.append((tag.rpartition("}")[2], dict(attributes)))
         self._open.append([])
 
@@ -76,58 +96,64 @@ class _Fields:
         pass
 
 
-def _fields(data: bytes) -> _Fields:
-    fields = _Fields()
-    if data:
-        try:
-            feed_xml(data, fields)
-        except ValueError:
-            return _Fields()  # facts about a document are not worth failing for
-    return fields
-
-
-def read_docx(body: bytes, url: str) -> Page:
+def read_docx(body: bytes, url: str, allowance: Allowance = OWN_FILE) -> Page:
     """A Word document: headings, lists and tables kept."""
     archive = _Archive(body, url)
     document = archive.read("word/document.xml")
     if not document:
         raise ReadError(url, "not a Word document")
-    paragraphs = Paragraphs()
+    paragraphs = Paragraphs(allowance.characters)
+    notice: str | None = None
     try:
         feed_xml(document, paragraphs)
+    except Full:
+        notice = "it is longer than a page may be: the rest was left out"
     except ValueError as error:
         raise ReadError(url, "the Word document is broken") from error
-    facts = _fields(archive.read("docProps/core.xml")).texts
-    texts = paragraphs.passages()
-    return _page(url, texts, facts.get("title", ""), facts.get("created"), facts.get("creator"), None, "docx")
+    facts = archive.facts("docProps/core.xml").texts
+    page = _page(url, paragraphs.passages(), facts.get("title", ""), facts.get("created"), facts.get("creator"), None, "docx")
+    return replace(page, notice=notice)
 
 
-def read_epub(body: bytes, url: str) -> Page:
+def read_epub(body: bytes, url: str, allowance: Allowance = OWN_FILE) -> Page:
     """An e-book: the chapters in reading order."""
     archive = _Archive(body, url)
-    container = _fields(archive.read("META-INF/container.xml"))
+    container = archive.facts("META-INF/container.xml")
     root = next((given.get("full-path", "") for name, given in container.elements if name == "rootfile"), "")
-    package = _fields(archive.read(root)) if root else _Fields()
-    texts: list[str] = []
-    for name in _chapters(package, posixpath.dirname(root)):
-        html = decode(archive.read(name))
-        texts.extend(passages(all_blocks(parse(html))))
+    package = archive.facts(root) if root else _Fields()
+    chapters = _chapters(package, posixpath.dirname(root))
+    read = list(_texts(archive, chapters, allowance))
+    texts = tuple(text for chapter in read for text in chapter)
     facts = package.texts
     if not texts:
         raise ReadError(url, "the e-book has no text")
     date, language = facts.get("date"), facts.get("language")
-    return _page(url, tuple(texts), facts.get("title", ""), date, facts.get("creator"), language, "epub")
+    page = _page(url, texts, facts.get("title", ""), date, facts.get("creator"), language, "epub")
+    cut = f"only the first {len(read):,} of its {len(chapters):,} chapters were read"
+    return replace(page, notice=cut) if len(read) < len(chapters) else page
+
+
+def _texts(archive: _Archive, chapters: list[str], allowance: Allowance) -> Iterator[tuple[str, ...]]:
+    """Chapter by chapter, until the book is as long as a page may be or the time is nearly up."""
+    deadline = time.monotonic() + allowance.seconds * _READING
+    left = allowance.characters
+    for name in chapters:
+        if left < 0 or time.monotonic() > deadline:
+            return
+        texts = passages(all_blocks(parse(decode(archive.read(name)))))
+        left -= sum(map(len, texts))
+        yield texts
 
 
 def _chapters(package: _Fields, folder: str) -> list[str]:
     items = {given.get("id", ""): given for name, given in package.elements if name == "item"}
     spine = [items.get(given.get("idref", ""), {}) for name, given in package.elements if name == "itemref"]
-    chapters = [
+    chapters = (
         posixpath.normpath(posixpath.join(folder, unquote(item["href"])))
         for item in spine
         if "html" in item.get("media-type", "") and "nav" not in item.get("properties", "").split() and item.get("href")
-    ]
-    return chapters[:_MAX_CHAPTERS]
+    )
+    return list(dict.fromkeys(chapters))[:_MAX_CHAPTERS]  # no book says a chapter twice
 
 
 def _page(

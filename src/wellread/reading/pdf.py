@@ -11,17 +11,17 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from wellread.errors import ReadError
+from wellread.reading.allowance import OWN_FILE, Allowance
 from wellread.reading.dates import iso_date
 from wellread.types import Page
 
 if TYPE_CHECKING:
     import pypdfium2
 
-MAX_PAGES = 2_000
-MAX_CHARACTERS = 20_000_000
-MAX_SECONDS = 60.0
+MAX_PAGES = 10_000
 
 _PDFIUM = threading.Lock()  # the library is not safe in several threads at once
+_READING = 0.7  # of the time; the rest is for putting paragraphs together
 _EDGE = 2  # lines that a running head or foot may have
 _BROKEN_WORD = re.compile(r"(\w)[-\u00ad\u2010\ufffe]$")
 _DIGITS = re.compile(r"\d+")
@@ -29,11 +29,12 @@ _PDF_DATE = re.compile(r"D:(\d{4})(\d{2})?(\d{2})?")
 _ENDS = (".", "!", "?", ":", "”", '"', ")", "。")
 
 
-def read_pdf(body: bytes, url: str) -> Page:
+def read_pdf(body: bytes, url: str, allowance: Allowance = OWN_FILE) -> Page:
     """Blocking; raises `ReadError` for what is locked, broken, or only pictures."""
     with _PDFIUM, _opened(body, url) as document:
         facts = document.get_metadata_dict(skip_empty=True)
-        pages = [_lines(text) for text in _texts(document)]
+        count = len(document)
+        pages = [_lines(text) for text in _texts(document, allowance)]
     passages = tuple(paragraph for lines in _without_running_heads(pages) for paragraph in _paragraphs(lines))
     if not passages:
         raise ReadError(url, "the PDF has no text, only pictures")
@@ -45,6 +46,7 @@ def read_pdf(body: bytes, url: str) -> Page:
         published=iso_date("-".join(part for part in date.groups() if part)) if date else None,
         author=" ".join(facts.get("Author", "").split()) or None,
         kind="pdf",
+        notice=f"only the first {len(pages):,} of its {count:,} pages were read" if len(pages) < count else None,
     )
 
 
@@ -63,11 +65,12 @@ def _opened(body: bytes, url: str) -> Generator[pypdfium2.PdfDocument]:
         document.close()
 
 
-def _texts(document: pypdfium2.PdfDocument) -> Iterator[str]:
+def _texts(document: pypdfium2.PdfDocument, allowance: Allowance) -> Iterator[str]:
+    """Ends before the time is up, so that what was read by then is not lost."""
     import pypdfium2
 
-    deadline = time.monotonic() + MAX_SECONDS
-    left = MAX_CHARACTERS
+    deadline = time.monotonic() + allowance.seconds * _READING
+    left = allowance.characters + 1  # one more shows that there is more
     for number in range(min(len(document), MAX_PAGES)):
         if left <= 0 or time.monotonic() > deadline:
             return
@@ -76,7 +79,7 @@ def _texts(document: pypdfium2.PdfDocument) -> Iterator[str]:
             text = page.get_textpage().get_text_bounded()[:left]
             page.close()
         except pypdfium2.PdfiumError:
-            continue  # one broken page is no reason to lose the others
+            text = ""  # one broken page is no reason to lose the others
         left -= len(text)
         yield text
 

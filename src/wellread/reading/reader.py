@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 
-from wellread.reading import transport
-from wellread.reading.documents import read_bytes
+from wellread.reading import transport, workers
+from wellread.reading.allowance import WEB_PAGE
+from wellread.reading.documents import Document
 from wellread.reading.fetch import Fetcher, Limits
 from wellread.reading.guard import PORTS, Guard, Resolver, resolve
 from wellread.types import Page
-
-_THREADS = 2  # extraction is bound by the interpreter: more threads only get into each other's way
 
 
 class WebReader:
@@ -39,14 +35,13 @@ class WebReader:
             concurrency=concurrency,
             per_host=per_host,
         )
-        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="wellread-reading")
 
     async def read(self, url: str) -> Page:
         """The main text of a page; raises `ReadError`, or `Blocked` for what must not be read."""
+        reading = workers.shared()
+        reading.warm()  # while the page is on its way
         found = await self._fetcher.fetch(url.strip())
-        work = partial(read_bytes, found.body, found.url, content_type=found.content_type, charset=found.charset)
-        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+        return await reading.aread(Document(found.body, found.url, found.content_type, found.charset), WEB_PAGE)
 
     async def aclose(self) -> None:
         await self._fetcher.aclose()
-        self._threads.shutdown(wait=False, cancel_futures=True)

@@ -5,14 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from wellread.reading.allowance import MAX_PASSAGES
+
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _HEADING = re.compile(r"(?:heading|titre|überschrift|berschrift|ttulo|título)\s*([1-6])$", re.IGNORECASE)
 
 
-class Paragraphs:
-    """Receives the events of `document.xml`; what was struck out or hidden is left out."""
+class Full(Exception):
+    """There is more text than was asked for."""
 
-    def __init__(self) -> None:
+
+class Paragraphs:
+    """Receives the events of `document.xml`; what was struck out or hidden is left out. `Full` ends it."""
+
+    def __init__(self, characters: int) -> None:
+        self._left = characters
+        self._allowed = MAX_PASSAGES
         self._passages: list[list[str]] = []  # lines
         self._text: list[str] = []
         self._style = ""
@@ -53,6 +61,7 @@ class Paragraphs:
 
     def data(self, data: str) -> None:
         if self._reading:
+            self._left -= len(data)
             self._text.append(data)
 
     def end(self, tag: str) -> None:
@@ -78,6 +87,7 @@ class Paragraphs:
         self._text = []
         if not text:
             return
+        self._allowed -= 1
         if self._rows and self._rows[-1]:
             self._rows[-1][-1].append(text.replace("\n", " "))
         elif self._item:
@@ -88,6 +98,8 @@ class Paragraphs:
             heading = _HEADING.match(self._style)
             level = int(heading.group(1)) if heading else 1 if self._style.lower() == "title" else 0
             self._add(f"{'#' * level} {text}" if level else text, joins=False)
+        if self._left < 0 or self._allowed < 0:
+            raise Full
 
     def _add(self, text: str, *, joins: bool) -> None:
         """Items of one list and rows of one table are one passage."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
@@ -83,11 +84,11 @@ class Files:
             return self._memory
 
     async def _remember(self, stamp: Stamp) -> Memory:
-        found, failures = await asyncio.to_thread(self._read, stamp)
+        found, failures = await self._read(stamp)
         if not found:
             raise SourceError(self.name, few(failures) or "there is no file to read")
         self._failures = (f"{self.name}: {few(failures)}",) if failures else ()
-        return Memory(found, self.name, self._kit.embedder() if self._options.meaning else None)
+        return await asyncio.to_thread(Memory, found, self.name, self._kit.embedder() if self._options.meaning else None)
 
     def _look(self) -> Stamp:
         """What there is to read, with size and time, so that a change is noticed."""
@@ -114,16 +115,21 @@ class Files:
                 if fits and not name.startswith("."):
                     yield Path(folder) / name
 
-    def _read(self, stamp: Stamp) -> tuple[list[Passage], list[str]]:
-        from wellread.reading.documents import read_file
+    async def _read(self, stamp: Stamp) -> tuple[list[Passage], list[str]]:
+        from wellread.reading.workers import shared
 
         found: list[Passage] = []
         failures: list[str] = []
+        async with aclosing(shared().in_order(self._named(stamp))) as outcomes:
+            async for name, outcome in outcomes:
+                said = outcome.reason if isinstance(outcome, ReadError) else outcome.notice
+                if said:
+                    failures.append(f"{name}: {said}")
+                if not isinstance(outcome, ReadError):
+                    found.extend(await asyncio.to_thread(passages, outcome, name))
+        return found, failures
+
+    def _named(self, stamp: Stamp) -> Iterator[tuple[str, Path]]:
         root = self._path if self._path.is_dir() else self._path.parent
         for path, _, _ in stamp:
-            name = os.path.relpath(path, root)
-            try:
-                found.extend(passages(read_file(path), name))
-            except ReadError as problem:
-                failures.append(f"{name}: {problem.reason}")
-        return found, failures
+            yield os.path.relpath(path, root), Path(path)

@@ -66,14 +66,14 @@ class Urls:
         if not found:
             raise SourceError(self.name, "no page could be read: " + few(failures))
         self._failures = (f"{self.name}: {few(failures)}",) if failures else ()
-        return Memory(found, self.name, self._kit.embedder() if self._options.meaning else None)
+        return await asyncio.to_thread(Memory, found, self.name, self._kit.embedder() if self._options.meaning else None)
 
     async def _page(self, url: str) -> tuple[list[Passage], str]:
         try:
             page = await self._kit.pages().read(url)
         except ReadError as problem:
             return [], str(problem)
-        return passages(page, url), ""
+        return await asyncio.to_thread(passages, page, url), f"{url}: {page.notice}" if page.notice else ""
 
 
 def _addresses(argument: str) -> list[str]:

@@ -1,0 +1,173 @@
+"""The child process that reads documents: `bytes in, page out`, until its parent has no more.
+
+It is started by `workers`. Before the first document it loads what it needs and gives up the rest: it can
+open no file and no connection, start no process, write nothing, and each document has its own limits on
+memory and time. A document that breaks it ends this process and no other.
+"""
+
+from __future__ import annotations
+
+import codecs
+import encodings
+import os
+import pkgutil
+import resource
+import signal
+import socket
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from importlib import import_module
+
+from wellread.errors import ReadError
+from wellread.reading import frames
+from wellread.reading.allowance import Allowance
+from wellread.reading.documents import Document, read_bytes
+from wellread.types import Page
+
+IDLE = 60.0  # seconds without work, then it ends
+_DOCUMENTS = 1_000  # then a fresh process is cheaper than what libraries leak
+_COPIES = 4  # of the document that a parser may make, beside its allowance
+_KEPT = 128 * 1024 * 1024  # bytes that may stay behind after a document
+_LOADED = (
+    "wellread.reading.extract",
+    "wellread.reading.packed",
+    "wellread.reading.pdf",
+    "wellread.reading.plain",
+    "charset_normalizer",
+    "pypdfium2",
+    "_strptime",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A page, or why there is none. `last`: the process ends after it."""
+
+    page: Page | None = None
+    reason: str = ""
+    costly: bool = False
+    last: bool = False
+
+
+def request(document: Document, allowance: Allowance) -> bytes:
+    numbers = f"{allowance.seconds} {allowance.memory} {allowance.characters}"
+    texts = (numbers, document.url, document.content_type, document.charset or "", document.name)
+    return frames.pack([*(text.encode("utf-8", "replace") for text in texts), document.body])
+
+
+def _requested(fields: Sequence[bytes]) -> tuple[Document, Allowance]:
+    numbers, url, content_type, charset, name = (field.decode() for field in fields[:5])
+    seconds, memory, characters = numbers.split()
+    allowance = Allowance(float(seconds), int(memory), int(characters))
+    return Document(fields[5], url, content_type, charset or None, name), allowance
+
+
+def reply(made: Reply) -> bytes:
+    page = made.page or Page("", "", ())
+    flags = f"{'page' if made.page else 'costly' if made.costly else 'failed'} {'last' if made.last else ''}"
+    facts = (flags, made.reason, page.title, page.published, page.author, page.language, page.kind, page.notice)
+    return frames.pack([(text or "").encode("utf-8", "replace") for text in (*facts, *page.passages)])
+
+
+def replied(fields: Sequence[bytes], url: str) -> Reply:
+    """What a child said. It may lie in its words, not in their kind; the address is ours."""
+    try:
+        flags, reason, title, published, author, language, kind, notice, *passages = (field.decode("utf-8") for field in fields)
+    except ValueError as error:
+        raise frames.BrokenFrame("not the fields of a reply") from error
+    outcome, _, last = flags.partition(" ")
+    page = Page(url, title, tuple(passages), published or None, author or None, language or None, kind, notice or None)
+    return Reply(page if outcome == "page" else None, reason, outcome == "costly", bool(last))
+
+
+def answer(fields: Sequence[bytes]) -> Reply:
+    """One document, read; whatever goes wrong is that document's."""
+    document, allowance = _requested(fields)
+    try:
+        page = read_bytes(
+            document.body,
+            document.url,
+            content_type=document.content_type,
+            charset=document.charset,
+            name=document.name,
+            allowance=allowance,
+        )
+    except ReadError as error:
+        return Reply(reason=error.reason)
+    except MemoryError:
+        return Reply(reason=too_large(allowance), costly=True, last=True)
+    return Reply(page)
+
+
+def too_large(allowance: Allowance) -> str:
+    return f"needs more memory than a document may ({allowance.memory // 1024**2} MB)"
+
+
+def serve(channel: socket.socket, memory: int) -> None:
+    """`memory` is an open file that tells how much of it this process has."""
+    baseline = _data_bytes(memory)
+    for number in range(_DOCUMENTS):
+        channel.settimeout(IDLE)
+        try:
+            fields = frames.receive(channel)
+        except TimeoutError:
+            return
+        if fields is None:
+            return
+        _limit(fields, baseline)
+        made = answer(fields)
+        _unlimit()
+        grown = _data_bytes(memory) > baseline + _KEPT
+        made = replace(made, last=made.last or grown or number == _DOCUMENTS - 1)
+        channel.settimeout(None)
+        channel.sendall(reply(made))
+        if made.last:
+            return
+
+
+def _limit(fields: Sequence[bytes], baseline: int) -> None:
+    """The parent's clock is the one that counts; these hold where the parent is gone, too."""
+    document, allowance = _requested(fields)
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    _soften(resource.RLIMIT_DATA, baseline + allowance.memory + _COPIES * len(document.body))
+    _soften(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime + allowance.seconds) + 2)
+    signal.setitimer(signal.ITIMER_REAL, allowance.seconds + 5)
+
+
+def _unlimit() -> None:
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    _soften(resource.RLIMIT_DATA, resource.RLIM_INFINITY)
+
+
+def _soften(kind: int, value: int) -> None:
+    """Set the limit that may be set again."""
+    hard = resource.getrlimit(kind)[1]
+    resource.setrlimit(kind, (value if hard == resource.RLIM_INFINITY else min(value, hard), hard))
+
+
+def _data_bytes(memory: int) -> int:
+    return int(os.pread(memory, 100, 0).split()[5]) * resource.getpagesize()
+
+
+def _load() -> None:
+    """Everything a reader loads on first use, for no file can be opened later. A new reader adds its modules."""
+    for name in _LOADED:
+        import_module(name)
+    for module in pkgutil.iter_modules(encodings.__path__):
+        with suppress(ImportError, LookupError):  # some are of other systems
+            codecs.lookup(module.name)
+
+
+def _confine(last_file: int) -> None:
+    for kind in (resource.RLIMIT_CORE, resource.RLIMIT_FSIZE, resource.RLIMIT_NPROC):
+        resource.setrlimit(kind, (0, 0))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (last_file + 1, last_file + 1))
+
+
+def main() -> None:
+    channel = socket.socket(fileno=0)
+    _load()
+    memory = os.open("/proc/self/statm", os.O_RDONLY)
+    _confine(memory)
+    serve(channel, memory)
