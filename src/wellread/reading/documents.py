@@ -7,7 +7,6 @@ import re
 import stat
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import BinaryIO
 
 from wellread.errors import ReadError
 from wellread.reading.allowance import OWN_FILE, Allowance, fitted
@@ -97,17 +96,21 @@ def opened(path: str | Path) -> Document:
     try:
         # a pipe must not make us wait for someone to write to it
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with open(descriptor, "rb") as file:
-            return Document(_body(file, path), path.resolve().as_uri(), name=path.name)
+        try:
+            body = _body(descriptor, path)
+        finally:
+            os.close(descriptor)
     except OSError as error:
         raise ReadError(str(path), error.strerror or "cannot be opened") from error
+    return Document(body, path.resolve().as_uri(), name=path.name)
 
 
-def _body(file: BinaryIO, path: Path) -> bytes:
-    mode = os.fstat(file.fileno()).st_mode
+def _body(descriptor: int, path: Path) -> bytes:
+    mode = os.fstat(descriptor).st_mode
     if not stat.S_ISREG(mode):
         raise ReadError(str(path), "a folder" if stat.S_ISDIR(mode) else "not a file but a pipe or a device")
-    body = file.read(MAX_FILE + 1)
+    with open(descriptor, "rb", closefd=False) as file:
+        body = file.read(MAX_FILE + 1)
     if len(body) > MAX_FILE:
         raise ReadError(str(path), f"larger than {MAX_FILE // 1024**2} MB")
     return body
