@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.reading import bombs
 from wellread.errors import IndexFault, ReadError, UsageError
 from wellread.index.hub import pull
 from wellread.index.inputs import Columns, Reading, origin, passages
@@ -75,6 +76,22 @@ async def test_a_folder_of_files(tmp_path: Path) -> None:
     assert len(unreadable) == 1
     with pytest.raises(ReadError):
         await read(tmp_path)
+
+
+async def test_one_bad_document_does_not_end_a_build(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("Plain words.")
+    (tmp_path / "b.pdf").write_bytes(bombs.containing_itself())
+    (tmp_path / "c.docx").write_bytes(bombs.damaged(bombs.docx(bombs.paragraph("The keeper wrote. " * 50))))
+    (tmp_path / "d.docx").write_bytes(bombs.docx(bombs.paragraph("a") * 250_000))
+    (tmp_path / "e.txt").write_text("More plain words.")
+    unreadable: list[str] = []
+    found = await read(tmp_path, how=Reading(unreadable=unreadable))
+    assert [p.id for p in found if "docx" not in p.id] == ["a.txt#0", "e.txt#0"]
+    assert [line.rpartition("/")[2] for line in unreadable] == [
+        "b.pdf: needs more memory than a document may (512 MB)",
+        "c.docx: the archive is broken or locked",
+        "d.docx: its text is larger than 200,000 paragraphs: the rest was left out",
+    ]
 
 
 class Pages:

@@ -45,20 +45,20 @@ class _Archive:
 
     def facts(self, name: str) -> _Fields:
         """Of a part about the document. Not worth failing for: nothing where it is missing, broken or no honest size."""
-        data = self.read(name)
+        data = self.read(name, most=_MAX_FACTS)
         fields = _Fields()
-        if data and len(data) <= _MAX_FACTS:
+        if data:
             try:
                 feed_xml(data, fields)
             except ValueError:
                 return _Fields()
         return fields
 
-    def read(self, name: str) -> bytes:
-        """Empty for what is not there."""
+    def read(self, name: str, most: int | None = None) -> bytes:
+        """Empty for what is not there. Of what is larger than `most` only so much: as broken as it deserves."""
         try:
             with self._zip.open(name) as member:
-                data = member.read(self._left + 1)
+                data = member.read(min(self._left + 1, most or MAX_BYTES + 1))
         except KeyError:
             return b""
         except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError, OSError, ValueError) as error:
