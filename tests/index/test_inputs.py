@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from tests.reading import bombs
+
 from wellread.errors import IndexFault, ReadError, UsageError
 from wellread.index.hub import pull
 from wellread.index.inputs import Columns, Reading, origin, passages
