@@ -48,15 +48,18 @@ def size_of(head: bytes) -> int:
 
 
 def receive(channel: socket.socket) -> list[bytes] | None:
-    """One frame, however long it takes; None where the other side has ended."""
-    head = channel.recv(_LENGTH.size, socket.MSG_WAITALL)
-    if len(head) < _LENGTH.size:
-        return None
-    frame = bytearray(size_of(head))
-    filled, rest = 0, memoryview(frame)
-    while filled < len(frame):
-        got = channel.recv_into(rest[filled : filled + _CHUNK])
+    """One frame; None where the other side has ended."""
+    head = _bytes(channel, _LENGTH.size)
+    frame = _bytes(channel, size_of(bytes(head))) if head else None
+    return unpack(memoryview(frame)) if frame else None
+
+
+def _bytes(channel: socket.socket, count: int) -> bytearray | None:
+    data = bytearray(count)
+    filled, view = 0, memoryview(data)
+    while filled < count:
+        got = channel.recv_into(view[filled : filled + _CHUNK])
         if not got:
             return None
         filled += got
-    return unpack(rest)
+    return data

@@ -104,7 +104,7 @@ def too_large(allowance: Allowance) -> str:
     return f"needs more memory than a document may ({allowance.memory // 1024**2} MB)"
 
 
-def serve(channel: socket.socket, memory: int) -> None:
+def serve(channel: socket.socket, memory: int | None) -> None:
     """`memory` is an open file that tells how much of it this process has."""
     baseline = _data_bytes(memory)
     for number in range(_DOCUMENTS):
@@ -146,7 +146,17 @@ def _soften(kind: int, value: int) -> None:
     resource.setrlimit(kind, (value if hard == resource.RLIM_INFINITY else min(value, hard), hard))
 
 
-def _data_bytes(memory: int) -> int:
+def _memory_file() -> int | None:
+    """Where the system has one; without it the limits count from nothing."""
+    try:
+        return os.open("/proc/self/statm", os.O_RDONLY)
+    except OSError:
+        return None
+
+
+def _data_bytes(memory: int | None) -> int:
+    if memory is None:
+        return 0
     return int(os.pread(memory, 100, 0).split()[5]) * resource.getpagesize()
 
 
@@ -168,6 +178,6 @@ def _confine(last_file: int) -> None:
 def main() -> None:
     channel = socket.socket(fileno=0)
     _load()
-    memory = os.open("/proc/self/statm", os.O_RDONLY)
-    _confine(memory)
+    memory = _memory_file()
+    _confine(2 if memory is None else memory)
     serve(channel, memory)

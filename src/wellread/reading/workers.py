@@ -153,22 +153,23 @@ class Workers:
                 made = _exchange(child, turn, place)
             except BaseException as problem:
                 turn.take(None)
-                raise self._failure(turn, child, problem) from problem
+                failure = self._failure(turn, child, problem)
+                if failure is None:
+                    raise
+                raise failure from problem
             turn.take(None)
             self._give_back(child, ended=made.last)
         if made.page is None:
             raise (TooCostly if made.costly else ReadError)(turn.document.url, made.reason)
         return made.page
 
-    def _failure(self, turn: _Turn, child: Child, problem: BaseException) -> BaseException:
-        """What is wrong with a document whose child did not answer. The child is not used again."""
+    def _failure(self, turn: _Turn, child: Child, problem: BaseException) -> ReadError | None:
+        """What is wrong with a document whose child did not answer; None: nothing. The child is not used again."""
         ended = self._give_back(child, ended=True)
         url, allowance = turn.document.url, turn.allowance
-        if isinstance(problem, TimeoutError):
-            return TooCostly(url, f"reading it took longer than {allowance.seconds:g} s")
         if not isinstance(problem, frames.BrokenFrame | OSError):
-            return problem
-        if ended == -signal.SIGXCPU:
+            return None
+        if isinstance(problem, TimeoutError) or ended in (-signal.SIGXCPU, -signal.SIGALRM):
             return TooCostly(url, f"reading it took longer than {allowance.seconds:g} s")
         if child.most > allowance.memory / 2:
             return TooCostly(url, worker.too_large(allowance))
