@@ -2,27 +2,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Literal
 
 import pytest
 
 from wellread.errors import UsageError
-from wellread.parameters import ModelSpec, SourceSpec, describe, fill, named, param
+from wellread.parameters import Count, ModelSpec, Range, Share, SourceSpec, describe, fill, named, param
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    top_k: int = param(5, "how many")
-    share: float = param(0.5, "how much")
+    top_k: Count = param(5, "how many")
+    share: Share = param(0.5, "how much")
     when: Literal["scores", "any"] = param("scores", "which rule")
-    limit: int | None = param(None, "none for no limit")
+    limit: Annotated[int, Range(0, 10**9)] | None = param(None, "none for no limit")
     refine: bool = param(True, "on or off")
     names: tuple[str, ...] = param((), "several")
     table: Mapping[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.top_k < 0:
-            raise ValueError("top_k must not be negative")
+        if self.names == ("nobody",):
+            raise ValueError("nobody is not a name")
 
 
 def test_strings_become_types() -> None:
@@ -50,7 +50,12 @@ def test_values_of_the_right_type_stay() -> None:
         ({"share": "inf"}, "finite"),
         ({"when": "never"}, "one of scores, any"),
         ({"refine": "maybe"}, "true or false"),
-        ({"top_k": "-1"}, "must not be negative"),
+        ({"top_k": "0"}, "sample: top_k must be at least 1, not 0"),
+        ({"top_k": 10**18}, "top_k must be at most 1000, not 1000000000000000000"),
+        ({"top_k": "9" * 5000}, "whole number"),
+        ({"share": 1.01}, "share must be at most 1, not 1.01"),
+        ({"limit": "-1"}, "limit must be at least 0"),
+        ({"names": "nobody"}, "sample: nobody is not a name"),
     ],
 )
 def test_what_does_not_fit_is_wrong_usage(values: dict[str, object], message: str) -> None:
@@ -60,10 +65,11 @@ def test_what_does_not_fit_is_wrong_usage(values: dict[str, object], message: st
 
 def test_describe_tells_name_kind_default_and_help() -> None:
     first, *_, names, _table = describe(Sample)
-    assert (first.name, first.kind, first.default, first.help) == ("top_k", "int", 5, "how many")
+    assert (first.name, first.kind, first.default, first.help) == ("top_k", "int 1 to 1000", 5, "how many")
     assert names.kind == "str,…"
-    assert {p.name: p.kind for p in describe(Sample)}["limit"] == "int|none"
+    assert {p.name: p.kind for p in describe(Sample)}["limit"] == "int 0 to 1000000000|none"
     assert {p.name: p.kind for p in describe(Sample)}["when"] == "scores|any"
+    assert (first.range, names.range) == (Range(1, 1000), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ line of help. `fill` turns strings into its types and names the known parameters
 
 A text that names a part (a source, a model, …) has a type that says so, `SourceSpec`, `ModelSpec` and the like: whoever
 takes parameters from strangers asks `named` what they would have built. A parameter that is a plain `str` never gets
-to a plugin.
+to a plugin. Every number has its `Range` in its type: a count that nobody needs can cost all the memory there is.
 """
 
 from __future__ import annotations
@@ -36,6 +36,20 @@ class Names:
     part: Part
 
 
+@dataclass(frozen=True, slots=True)
+class Range:
+    """In a number's type: the least and the most it may be."""
+
+    least: float
+    most: float
+
+
+Count = Annotated[int, Range(1, 1000)]
+CountOrZero = Annotated[int, Range(0, 1000)]
+Length = Annotated[int, Range(1, 10_000_000)]  # of a text, in tokens or characters
+Share = Annotated[float, Range(0, 1)]
+Seconds = Annotated[float, Range(0.001, 3600)]
+Hops = Annotated[int, Range(1, 2)]
 SourceSpec = Annotated[str, Names("sources")]
 ModelSpec = Annotated[str, Names("models")]
 EmbedderSpec = Annotated[str, Names("embedders")]
@@ -52,6 +66,7 @@ class Parameter:
     default: object
     help: str
     part: Part | None = None  # what its value names, if it names one
+    range: Range | None = None
 
 
 def param(default: Any, help: str) -> Any:
@@ -69,6 +84,7 @@ def describe(cls: type[DataclassInstance]) -> list[Parameter]:
             default=None if f.default is MISSING else f.default,
             help=str(f.metadata.get("help", "")),
             part=mark.part if (mark := _mark(hints[f.name], Names)) else None,
+            range=_mark(hints[f.name], Range),
         )
         for f in fields(cls)
     ]
@@ -124,8 +140,12 @@ def _unknown(name: str, known: set[str], owner: str) -> str:
 def _kind(hint: Any) -> str:
     origin = get_origin(hint)
     if origin is Annotated:
-        mark = _mark(hint, Names)
-        return mark.part.removesuffix("s") if mark else _kind(get_args(hint)[0])
+        base, mark = get_args(hint)
+        return (
+            mark.part.removesuffix("s")
+            if isinstance(mark, Names)
+            else f"{_kind(base)} {_number(mark.least)} to {_number(mark.most)}"
+        )
     if origin is Literal:
         return "|".join(str(choice) for choice in get_args(hint))
     if origin in (Union, types.UnionType):
@@ -138,7 +158,9 @@ def _kind(hint: Any) -> str:
 def _convert(hint: Any, value: object, where: str) -> object:
     origin = get_origin(hint)
     if origin is Annotated:
-        return _convert(get_args(hint)[0], value, where)
+        base, mark = get_args(hint)
+        converted = _convert(base, value, where)
+        return _within(mark, converted, where) if isinstance(mark, Range) else converted
     if origin in (Union, types.UnionType):
         return _convert_union(hint, value, where)
     if origin is Literal:
@@ -163,6 +185,18 @@ def _convert_union(hint: Any, value: object, where: str) -> object:
         return None
     rest = [part for part in parts if part is not type(None)]
     return _convert(rest[0], value, where)
+
+
+def _within(bounds: Range, value: Any, where: str) -> object:
+    if value < bounds.least:
+        raise UsageError(f"{where} must be at least {_number(bounds.least)}, not {value}")
+    if value > bounds.most:
+        raise UsageError(f"{where} must be at most {_number(bounds.most)}, not {value}")
+    return value
+
+
+def _number(value: float) -> str:
+    return f"{value:.15g}"
 
 
 def _bool(value: object, where: str) -> bool:

@@ -20,11 +20,11 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import cast
+from typing import Annotated, cast
 
 from wellread.budget import Limits
 from wellread.errors import SettingsError, UsageError
-from wellread.parameters import EmbedderSpec, GraderSpec, ModelSpec, RerankerSpec, SourceSpec, fill, param
+from wellread.parameters import EmbedderSpec, GraderSpec, Hops, ModelSpec, Range, RerankerSpec, SourceSpec, fill, param
 from wellread.types import Effort
 
 
@@ -37,27 +37,19 @@ class Settings:
     fallback: SourceSpec | None = param(None, "where corrective looks when the index does not know")
     model: ModelSpec | None = param(None, "language model; the first provider with a key, a running Ollama, or none")
     embedder: EmbedderSpec | None = param(None, "embedder for searches by meaning; the one in the wheel")
-    hops: int = param(1, "2: every search also follows what the first passages lead to, in all sources together")
+    hops: Hops = param(1, "2: every search also follows what the first passages lead to, in all sources together")
     reranker: RerankerSpec | None = param(None, "re-ranker: evaluator (unless the effort is low), onnx:PATH or none")
     grader: GraderSpec | None = param(None, "grader of corrective: evaluator (unless the effort is low), none: the model")
     effort: Effort = param("normal", "how many pairs the evaluator reads: low none, normal up to 60, high up to 250")
     cache: bool = param(True, "keep answers of search services and pages on disk as they allow")
-    max_searches: int | None = param(None, "outer limit on searches")
-    max_tokens: int | None = param(None, "outer limit on tokens, in and out together")
-    max_seconds: float | None = param(300.0, "outer limit on time")
-    max_cost: float | None = param(None, "outer limit on dollars")
+    max_searches: Annotated[int, Range(0, 1_000_000)] | None = param(None, "outer limit on searches")
+    max_tokens: Annotated[int, Range(0, 1_000_000_000)] | None = param(None, "outer limit on tokens, in and out together")
+    max_seconds: Annotated[float, Range(0, 1_000_000)] | None = param(300.0, "outer limit on time")
+    max_cost: Annotated[float, Range(0, 1_000_000)] | None = param(None, "outer limit on dollars")
     allow_hosts: tuple[str, ...] = param((), "hosts of your own that pages may be read from although they are not public")
     ignore_robots: bool = param(False, "read pages that robots.txt asks not to read (your own site)")
     params: Mapping[str, Mapping[str, object]] = field(default_factory=dict[str, Mapping[str, object]])
     server: Mapping[str, object] = field(default_factory=dict[str, object])
-
-    def __post_init__(self) -> None:
-        for name in ("max_searches", "max_tokens", "max_seconds", "max_cost"):
-            value = getattr(self, name)
-            if value is not None and value < 0:
-                raise ValueError(f"{name} must not be negative")
-        if self.hops not in (1, 2):
-            raise ValueError("hops must be 1 or 2")
 
     @property
     def limits(self) -> Limits:

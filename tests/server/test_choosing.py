@@ -51,6 +51,13 @@ def live(tmp_path: Path) -> Iterator[Live]:
         yield server
 
 
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    """One that searches the index of the library."""
+    with running(Engine(Settings(model="none", effort="low")), tmp_path_factory.mktemp("shared")) as server:
+        yield server
+
+
 def attached(live: Live, params: Mapping[str, object]) -> str:
     with live.client() as client:
         return client.post("/api/ask", json={"question": QUESTION, "strategy": "react", "params": params}).text
@@ -156,3 +163,36 @@ def test_the_stream_is_there_for_a_fine_choice(live: Live) -> None:
     with live.client() as client:
         body = {"question": QUESTION, "strategy": "react", "params": {"blog": "library", "wikipedia": "none"}}
         assert stream(client, "POST", "/api/ask", json=body)[-1]["event"] == "answered"
+
+
+@pytest.mark.parametrize("number", [10**9, 10**18, 10**30, -1, 1e300])
+@pytest.mark.parametrize(
+    ("strategy", "parameter"),
+    [
+        ("quote", "results"),
+        ("corrective", "top_k"),
+        ("corrective", "fallback_results"),
+        ("fanout", "results_per_query"),
+        ("fanout", "max_queries"),
+        ("iterative", "results_per_search"),
+        ("react", "hits"),
+        ("digest", "similarity_search_top_k_nodes"),
+        ("digest", "similarity_search_rescore_multiplier"),
+    ],
+)
+def test_no_number_ends_the_server(shared: Live, strategy: str, parameter: str, number: float) -> None:
+    with shared.client() as client:
+        for path in ("/api/ask", "/api/runs"):
+            reply = client.post(path, json={"question": QUESTION, "strategy": strategy, "params": {parameter: number}})
+            assert reply.status_code == 400, reply.text
+            assert f"strategy {strategy}: {parameter} must be" in reply.json()["error"]
+        assert client.get("/healthz").json() == {"status": "ok"}
+
+
+def test_the_most_that_is_allowed_is_answered(shared: Live) -> None:
+    with shared.client() as client:
+        body = {"question": "Who discovered Titan?", "strategy": "quote", "params": {"results": 1000}}
+        assert "Huygens" in stream(client, "POST", "/api/ask", json=body)[-1]["answer"]["answer"]
+        for path in ("/api/search?q=moons&limit=1000000000", f"/api/search?q=moons&limit={10**30}"):
+            assert client.get(path).status_code == 422
+        assert len(client.get("/api/search?q=moons&limit=100").json()["hits"]) == 100

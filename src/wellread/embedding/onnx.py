@@ -8,14 +8,14 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import quote
 
 from wellread.embedding.batches import by_length
 from wellread.embedding.known import Kind, Pooling
 from wellread.embedding.layout import Layout, read_json, read_layout
 from wellread.errors import DamagedFile, EmbedderError, UsageError
-from wellread.parameters import fill, param
+from wellread.parameters import Range, fill, param
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,18 +36,18 @@ _WINDOW = 1024  # texts that are tokenised and sorted together
 class Options:
     """`onnx:MODEL?key=value`."""
 
-    threads: int = param(0, "processor threads for one batch; 0: all there are")
-    batch_tokens: int = param(512, "tokens in a batch, padding included; more pays off on many cores or a GPU")
-    max_tokens: int | None = param(None, "tokens of a text that are read; what the model allows if not given")
+    threads: Annotated[int, Range(0, 1024)] = param(0, "processor threads for one batch; 0: all there are")
+    batch_tokens: Annotated[int, Range(1, 10_000_000)] = param(
+        512, "tokens in a batch, padding included; more pays off on many cores or a GPU"
+    )
+    max_tokens: Annotated[int, Range(3, 10_000_000)] | None = param(
+        None, "tokens of a text that are read; what the model allows if not given"
+    )
     pooling: Pooling | None = param(None, "how token vectors become one; the model's own if not given")
     query_prompt: str = param(_AUTO, "words put before a query; auto: what the model wants")
     passage_prompt: str = param(_AUTO, "words put before a passage; auto: what the model wants")
     file: str | None = param(None, "which ONNX file of the folder, as onnx/model_int8.onnx")
     device: Literal["cpu", "cuda"] = param("cpu", "where to run; cuda needs onnxruntime-gpu")
-
-    def __post_init__(self) -> None:
-        if self.threads < 0 or self.batch_tokens < 1 or (self.max_tokens is not None and self.max_tokens < 3):
-            raise ValueError("threads must be at least 0, batch_tokens 1 and max_tokens 3")
 
 
 _CHANGES_VECTORS = ("max_tokens", "pooling", "query_prompt", "passage_prompt", "file")

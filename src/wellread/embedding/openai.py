@@ -6,14 +6,14 @@ import asyncio
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from wellread.embedding.batches import by_length
 from wellread.embedding.known import Habits, Kind, habits
 from wellread.embedding.texts import clean
 from wellread.errors import EmbedderError, UsageError
-from wellread.parameters import fill, param
+from wellread.parameters import Count, Length, Range, Seconds, fill, param
 
 if TYPE_CHECKING:
     import httpx2
@@ -34,21 +34,19 @@ _AUTO = "auto"
 class Options:
     """`openai:MODEL@URL?key=value`."""
 
-    dimensions: int | None = param(None, "ask for vectors of this length, where the model can shorten them")
+    dimensions: Annotated[int, Range(1, 100_000)] | None = param(
+        None, "ask for vectors of this length, where the model can shorten them"
+    )
     query_prompt: str = param(_AUTO, "words put before a query; auto: what the model is known to want")
     passage_prompt: str = param(_AUTO, "words put before a passage; auto: what the model is known to want")
     encoding: Literal["float", "base64"] = param("float", "how vectors travel; base64 is smaller, not all servers know it")
-    batch: int = param(32, "texts in one request")
-    requests: int = param(4, "requests at once")
-    max_characters: int = param(20_000, "characters of a text that are sent")
-    timeout: float = param(60.0, "seconds for one attempt")
-    attempts: int = param(4, "how often a request that fails in passing is sent")
-    patience: float = param(60.0, "the longest wait, in seconds, that a server may ask for")
+    batch: Annotated[int, Range(1, 10_000)] = param(32, "texts in one request")
+    requests: Count = param(4, "requests at once")
+    max_characters: Length = param(20_000, "characters of a text that are sent")
+    timeout: Seconds = param(60.0, "seconds for one attempt")
+    attempts: Annotated[int, Range(1, 100)] = param(4, "how often a request that fails in passing is sent")
+    patience: Annotated[float, Range(0, 3600)] = param(60.0, "the longest wait, in seconds, that a server may ask for")
     key_env: str | None = param(None, "environment variable with the server's key")
-
-    def __post_init__(self) -> None:
-        if min(self.batch, self.requests, self.max_characters, self.attempts, self.dimensions or 1) < 1 or self.timeout <= 0:
-            raise ValueError("batch, requests, max_characters, attempts, dimensions and timeout must be positive")
 
 
 @dataclass(frozen=True, slots=True)

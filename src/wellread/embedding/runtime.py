@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
+from wellread import panics
 from wellread.embedding.batches import padded
 from wellread.embedding.known import Pooling
 from wellread.embedding.layout import Layout
-from wellread.embedding.session import Session, Value, first_line, open_session
+from wellread.embedding.session import Session, Value, first_line, open_session, open_tokenizer
 from wellread.embedding.texts import clean
-from wellread.errors import DamagedFile, EmbedderError
+from wellread.errors import EmbedderError
 
 # Widths are multiples of this: the kernels then sum every text in the same order whatever it is padded
 # to, and a vector does not depend, to the last bit, on the texts beside it.
@@ -30,7 +31,7 @@ class Runtime:
 
     def __init__(self, layout: Layout, threads: int, device: Literal["cpu", "cuda"]) -> None:
         self.layout = layout
-        self._tokenizer = _open_tokenizer(layout)
+        self._tokenizer = open_tokenizer(layout.tokenizer, layout.max_tokens)
         self._pad = _padding_id(self._tokenizer)
         self._session = open_session(layout.model, threads, device, fused=layout.fused)
         self._inputs = {value.name: np.dtype(_dtype(value)) for value in self._session.get_inputs()}
@@ -43,7 +44,8 @@ class Runtime:
         """Token numbers of every text, special tokens included, cut to what the model reads."""
         most = self.layout.max_tokens * _CHARACTERS_PER_TOKEN
         ready = [clean(text, most) for text in texts]
-        return [encoding.ids for encoding in self._tokenizer.encode_batch_fast(ready)]
+        with panics.typed(EmbedderError, f"{self.layout.tokenizer}: cutting texts into tokens"):
+            return [encoding.ids for encoding in self._tokenizer.encode_batch_fast(ready)]
 
     def vectors(self, batch: Sequence[Sequence[int]]) -> NDArray[np.float32]:
         """Unit vectors of the texts with these tokens."""
@@ -79,16 +81,6 @@ class Runtime:
         values = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         values["position_ids"] = np.broadcast_to(np.arange(width), ids.shape)
         return {name: values[name].astype(kind, copy=False) for name, kind in self._inputs.items()}, mask
-
-
-def _open_tokenizer(layout: Layout) -> Tokenizer:
-    try:
-        tokenizer = Tokenizer.from_file(str(layout.tokenizer))
-        tokenizer.no_padding()
-        tokenizer.enable_truncation(layout.max_tokens)
-    except Exception as problem:  # the tokenizers library raises plain Exception
-        raise DamagedFile(f"{layout.tokenizer} is not a tokenizer that can be read ({first_line(problem)})") from problem
-    return tokenizer
 
 
 def _padding_id(tokenizer: Tokenizer) -> int:

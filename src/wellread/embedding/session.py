@@ -1,11 +1,11 @@
-"""onnxruntime sessions: how a model's file is loaded and on how many threads it runs."""
+"""What a model's folder holds, opened: onnxruntime sessions, on how many threads they run, and tokenizers."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, cast
 
 # Its wheels keep an identifier of the machine in the user's cache and hold an address for reports to their maker, unless told
 # before they are loaded not to. Whoever wants that can set the variable to 0.
@@ -14,8 +14,12 @@ os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 import onnxruntime
 from numpy.typing import NDArray
 
+from wellread import panics
 from wellread.embedding.processors import available_processors
 from wellread.errors import DamagedFile, EmbedderError
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 Device: TypeAlias = Literal["cpu", "cuda"]
 
@@ -65,3 +69,20 @@ def _session_options(threads: int, *, fused: bool) -> Any:
 def first_line(problem: Exception) -> str:
     """What a library's error says, in one line."""
     return (str(problem).strip() or type(problem).__name__).split("\n")[0][:300]
+
+
+def open_tokenizer(file: Path, longest: int | None = None, cut: str = "longest_first") -> Tokenizer:
+    """A tokenizer that pads nothing and leaves no more than `longest` tokens, where that is given."""
+    from tokenizers import Tokenizer
+
+    try:
+        with panics.typed(DamagedFile, "opening it"):
+            tokenizer = Tokenizer.from_file(str(file))
+            tokenizer.no_padding()
+            if longest is None:
+                tokenizer.no_truncation()
+            else:
+                tokenizer.enable_truncation(longest, strategy=cut)
+    except Exception as problem:  # the tokenizers library raises plain Exception
+        raise DamagedFile(f"{file} is not a tokenizer that can be read ({first_line(problem)})") from problem
+    return tokenizer

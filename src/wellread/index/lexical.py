@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from wellread import panics
 from wellread.errors import DamagedFile, IndexFault
 from wellread.types import Passage
 
@@ -91,7 +92,8 @@ class WordsWriter:
 def _disk_errors(folder: Path) -> Generator[None]:
     """tantivy says everything with a ValueError: a full disk too."""
     try:
-        yield
+        with panics.typed(IndexFault, f"{folder}: writing the word index"):
+            yield
     except (ValueError, OSError) as problem:
         raise IndexFault(f"{folder}: the word index cannot be written: {problem}") from problem
 
@@ -102,10 +104,12 @@ class Words:
     def __init__(self, folder: Path) -> None:
         import tantivy
 
+        self._folder = folder
         self._tantivy = tantivy
         self._analyser = analyser()
         try:
-            self._index, self._searcher = _open(folder)
+            with panics.typed(DamagedFile, f"{folder}: opening the word index"):
+                self._index, self._searcher = _open(folder)
         except (ValueError, OSError) as problem:
             raise DamagedFile(f"{folder}: the word index cannot be opened: {problem}") from problem
         self._schema = self._index.schema
@@ -116,11 +120,15 @@ class Words:
 
     def search(self, text: str, limit: int) -> list[tuple[int, float]]:
         """(row, score) of the passages that hold the words, best first (BM25)."""
-        query = self._query(self.terms(text))
-        if query is None or limit < 1:
+        limit = min(limit, self._searcher.num_docs)  # tantivy makes room for as many as it is asked for
+        if limit < 1:
             return []
-        hits = self._searcher.search(query, limit, count=False).hits
-        rows = self._searcher.fast_field_values("row", [address for _, address in hits])
+        with panics.typed(IndexFault, f"{self._folder}: searching the words"):
+            query = self._query(self.terms(text))
+            if query is None:
+                return []
+            hits = self._searcher.search(query, limit, count=False).hits
+            rows = self._searcher.fast_field_values("row", [address for _, address in hits])
         found = [(int(row or 0), float(score)) for row, (score, _) in zip(rows, hits, strict=True)]
         # Ties in the order of the passages: the order inside tantivy depends on how parts were merged.
         return sorted(found, key=lambda item: (-item[1], item[0]))

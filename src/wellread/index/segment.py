@@ -71,7 +71,7 @@ class SegmentReader:
             scores = self.rows.all_scores(scaled)
             chosen = best(scores, limit)
             return chosen, scores[chosen]
-        found = self.coarse.candidates(query, candidates, mode, readers)
+        found = self.coarse.candidates(query, min(candidates, self.entry.rows), mode, readers)
         scores = self.rows.scores(scaled, found, readers)
         order = np.lexsort((found, -scores))[:limit]
         return found[order], scores[order]

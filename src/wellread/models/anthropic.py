@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from wellread.errors import UsageError, WrongKey
 from wellread.models.openai import Thinking, is_loopback
-from wellread.parameters import fill, param
+from wellread.parameters import Length, fill, param
 from wellread.protocols import Kit, Model
 from wellread.types import Capabilities, Spec
 
@@ -24,7 +24,7 @@ _CONTINUES = re.compile(r"claude-(?:2|instant|3|(?:opus|sonnet|haiku)-4(?:-[015]
 class Options:
     """Settings of a Claude model."""
 
-    context: int | None = param(None, "the context window in tokens; known models are looked up")
+    context: Length | None = param(None, "the context window in tokens; known models are looked up")
     continues: bool | None = param(None, "the model goes on from a partial answer; older ones do")
     thinking: Thinking | None = param(None, "how hard the model thinks; as little as it can by default")
 

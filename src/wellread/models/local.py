@@ -18,12 +18,12 @@ from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from wellread.errors import MissingExtra, ModelError, UsageError
 from wellread.models.gguf import context_length
 from wellread.models.tokens import estimate
-from wellread.parameters import fill, param
+from wellread.parameters import Length, Range, fill, param
 from wellread.protocols import Kit, Model
 from wellread.types import Capabilities, Spec
 
@@ -38,8 +38,8 @@ _NO_FILE = "local needs a model file: write local:PATH.gguf, or get the small de
 class Options:
     """How llama.cpp runs the file."""
 
-    context: int | None = param(None, "the context window in tokens; the model's own, at most 8192")
-    threads: int | None = param(None, "processor threads; all there are")
+    context: Length | None = param(None, "the context window in tokens; the model's own, at most 8192")
+    threads: Annotated[int, Range(1, 1024)] | None = param(None, "processor threads; all there are")
     tools: bool = param(False, "the model's template can call tools")
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from wellread.errors import UsageError
 from wellread.models.default import ollama_address
 from wellread.models.openai import is_loopback, public
-from wellread.parameters import fill, param
+from wellread.parameters import Length, fill, param
 from wellread.protocols import Kit, Model
 from wellread.types import Capabilities, Spec
 
@@ -23,7 +23,7 @@ _WINDOW = 4096
 class Options:
     """What Ollama's compatible API does not tell."""
 
-    context: int | None = param(None, "the context window in tokens (OLLAMA_CONTEXT_LENGTH, else 4096)")
+    context: Length | None = param(None, "the context window in tokens (OLLAMA_CONTEXT_LENGTH, else 4096)")
     continues: bool = param(False, "the model's template goes on from a partial answer")
     tools: bool = param(False, "the model can call tools")
     schemas: bool = param(True, "the server keeps to JSON schemas")

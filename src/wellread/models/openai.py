@@ -5,11 +5,11 @@ from __future__ import annotations
 import ipaddress
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import urlsplit, urlunsplit
 
 from wellread.errors import UsageError, WrongKey
-from wellread.parameters import fill, param
+from wellread.parameters import Length, Range, fill, param
 from wellread.protocols import Kit, Model
 from wellread.types import Capabilities, Spec
 
@@ -29,14 +29,16 @@ _UNKNOWN_WINDOW = 8192  # what a server with an unknown model is trusted with, u
 class Options:
     """What can be said about a server that it does not tell itself."""
 
-    context: int | None = param(None, "the context window in tokens; known models are looked up, else 8192")
+    context: Length | None = param(None, "the context window in tokens; known models are looked up, else 8192")
     continues: bool = param(False, "the server goes on from a partial answer (llama.cpp, vLLM)")
     tools: bool | None = param(None, "the server takes tools; by default only OpenAI itself is trusted to")
     schemas: bool = param(True, "the server takes JSON schemas; a refusal is noticed and remembered")
     thinking: Thinking | None = param(None, "how hard a reasoning model thinks; as little as it can by default")
     key_env: str | None = param(None, "environment variable with the server's key")
-    input_price: float | None = param(None, "US dollars for a million input tokens, where the price is not known")
-    output_price: float | None = param(None, "US dollars for a million output tokens")
+    input_price: Annotated[float, Range(0, 1_000_000)] | None = param(
+        None, "US dollars for a million input tokens, where the price is not known"
+    )
+    output_price: Annotated[float, Range(0, 1_000_000)] | None = param(None, "US dollars for a million output tokens")
 
 
 def from_spec(spec: Spec, kit: Kit) -> Model:

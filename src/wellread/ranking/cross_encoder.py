@@ -11,11 +11,12 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from wellread import panics
 from wellread.embedding.batches import by_length
-from wellread.errors import DamagedFile, EmbedderError, UsageError
-from wellread.parameters import fill, param
+from wellread.errors import EmbedderError, UsageError
+from wellread.parameters import Range, fill, param
 from wellread.protocols import Kit
 from wellread.types import Passage, Spec
 
@@ -34,13 +35,9 @@ class Options:
     """How the model is run."""
 
     file: str | None = param(None, "the ONNX file, where the folder has several")
-    max_tokens: int = param(512, "longest question and passage together, in tokens")
-    threads: int = param(0, "processors to use; 0 for all")
+    max_tokens: Annotated[int, Range(8, 1_000_000)] = param(512, "longest question and passage together, in tokens")
+    threads: Annotated[int, Range(0, 1024)] = param(0, "processors to use; 0 for all")
     device: Literal["cpu", "cuda"] = param("cpu", "where it runs")
-
-    def __post_init__(self) -> None:
-        if self.max_tokens < 8 or self.threads < 0:
-            raise ValueError("max_tokens must be at least 8, threads at least 0")
 
 
 def from_spec(spec: Spec, kit: Kit) -> CrossEncoder:
@@ -84,7 +81,8 @@ class CrossEncoder:
 
     def _rerank(self, question: str, texts: Sequence[str]) -> list[float]:
         session, tokenizer = self._open()
-        rows = tokenizer.encode_batch([(question, text) for text in texts])
+        with panics.typed(EmbedderError, f"{self._tokenizer_file}: cutting texts into tokens"):
+            rows = tokenizer.encode_batch([(question, text) for text in texts])
         scores = [0.0] * len(rows)
         for batch in by_length([len(row.ids) for row in rows], budget=_BATCH_TOKENS):
             logits = self._run(session, [rows[index] for index in batch])
@@ -121,21 +119,9 @@ class CrossEncoder:
     def _open(self) -> tuple[Session, Tokenizer]:
         with self._lock:
             if self._opened is None:
-                from wellread.embedding.session import open_session
+                from wellread.embedding.session import open_session, open_tokenizer
 
                 session = open_session(self._model, self._options.threads, self._options.device)
-                self._opened = session, self._open_tokenizer()
+                tokenizer = open_tokenizer(self._tokenizer_file, self._options.max_tokens, "only_second")
+                self._opened = session, tokenizer
             return self._opened
-
-    def _open_tokenizer(self) -> Tokenizer:
-        from tokenizers import Tokenizer
-
-        from wellread.embedding.session import first_line
-
-        try:
-            tokenizer = Tokenizer.from_file(str(self._tokenizer_file))
-            tokenizer.no_padding()
-            tokenizer.enable_truncation(self._options.max_tokens, strategy="only_second")
-        except Exception as problem:  # the tokenizers library raises plain Exception
-            raise DamagedFile(f"{self._tokenizer_file} is not a tokenizer that can be read ({first_line(problem)})") from problem
-        return tokenizer

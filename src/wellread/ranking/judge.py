@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from wellread import panics
 from wellread.embedding.processors import available_processors
 from wellread.embedding.texts import clean
-from wellread.errors import DamagedFile, EmbedderError
+from wellread.errors import EmbedderError
 from wellread.ranking.inputs import Limits, Row, Tokens, batch_by_length, build_row, pad_rows
 from wellread.ranking.paths import Verdict
 from wellread.types import Passage
@@ -66,7 +67,8 @@ class Judge:
         if not chains:
             return []
         session, tokenizer = self._open()
-        asked = np.array(tokenizer.encode(clean(question, _MAX_CHARACTERS), add_special_tokens=False).ids, np.int32)
+        with panics.typed(EmbedderError, f"{self._tokenizer_file}: cutting the question into tokens"):
+            asked = np.array(tokenizer.encode(clean(question, _MAX_CHARACTERS), add_special_tokens=False).ids, np.int32)
         rows = [
             build_row(asked, [self._read(passage.title, passage.text).tokens for passage in chain], self._limits)
             for chain in chains
@@ -130,28 +132,19 @@ class Judge:
     def _read_now(self, title: str, text: str) -> _Read:
         _, tokenizer = self._open()
         told = [clean(title, _MAX_CHARACTERS), clean(text, _MAX_CHARACTERS)]
-        heading, body = tokenizer.encode_batch(told, add_special_tokens=False)
+        with panics.typed(EmbedderError, f"{self._tokenizer_file}: cutting a passage into tokens"):
+            heading, body = tokenizer.encode_batch(told, add_special_tokens=False)
         tokens = Tokens(np.array(heading.ids[:MAX_TOKENS], np.int32), np.array(body.ids[:MAX_TOKENS], np.int32))
         return _Read(tokens, tuple(heading.offsets[:MAX_TOKENS]), tuple(body.offsets[:MAX_TOKENS]))
 
     def _open(self) -> tuple[Session, Tokenizer]:
         with self._lock:
             if self._opened is None:
-                from wellread.embedding.session import open_session
+                from wellread.embedding.session import open_session, open_tokenizer
 
-                self._opened = open_session(self._model_file, 1, fused=True), self._open_tokenizer()
+                session = open_session(self._model_file, 1, fused=True)
+                self._opened = session, open_tokenizer(self._tokenizer_file)
             return self._opened
-
-    def _open_tokenizer(self) -> Tokenizer:
-        from tokenizers import Tokenizer
-
-        try:
-            tokenizer = Tokenizer.from_file(str(self._tokenizer_file))
-        except Exception as problem:  # the tokenizers library raises plain Exception
-            raise DamagedFile(f"{self._tokenizer_file} is not a tokenizer that can be read ({problem})") from problem
-        tokenizer.no_truncation()
-        tokenizer.no_padding()
-        return tokenizer
 
 
 def best_spans(starts: Floats, ends: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:

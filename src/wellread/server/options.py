@@ -7,9 +7,10 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
 
 from wellread.errors import SettingsError, UsageError
-from wellread.parameters import ModelSpec, SourceSpec, fill, param
+from wellread.parameters import Length, ModelSpec, Range, SourceSpec, fill, param
 from wellread.settings import Settings
 
 _SHORTEST_TOKEN = 16
@@ -20,29 +21,23 @@ class ServerOptions:
     """The `[server]` table. Limits hold for every client; none of them can raise its own."""
 
     host: str = param("127.0.0.1", "address to listen on; any but a loopback one needs a token")
-    port: int = param(8000, "port to listen on")
+    port: Annotated[int, Range(0, 65535)] = param(8000, "port to listen on")
     token: str | None = field(default=None, repr=False, metadata={"help": "what clients must show; better in WELLREAD_TOKEN"})
     data: str | None = param(None, "file of the history; in the user's data folder if not set")
-    retention_days: int = param(90, "days that finished runs are kept; 0 keeps them for ever")
+    retention_days: Annotated[int, Range(0, 100_000)] = param(90, "days that finished runs are kept; 0 keeps them for ever")
     allowed_hosts: tuple[str, ...] = param((), "names by which browsers may reach the server (answers.example.org)")
     sources: tuple[SourceSpec, ...] = param((), "sources clients may choose from, besides the default one")
     models: tuple[ModelSpec, ...] = param((), "models clients may choose from, besides the default one")
-    max_body: int = param(256_000, "bytes of a request's body at most")
-    max_question: int = param(4_000, "characters of a question at most")
-    max_running: int = param(32, "runs at once")
-    max_queued: int = param(64, "runs that wait for their turn; more are sent away with 429")
-    max_per_client: int = param(8, "runs of one client, running and waiting")
-    max_searching: int = param(16, "plain searches and page readings at once")
-    stop_seconds: float = param(10.0, "seconds that running answers get to finish when the server stops")
+    max_body: Annotated[int, Range(1, 1_000_000_000)] = param(256_000, "bytes of a request's body at most")
+    max_question: Length = param(4_000, "characters of a question at most")
+    max_running: Annotated[int, Range(1, 10_000)] = param(32, "runs at once")
+    max_queued: Annotated[int, Range(0, 10_000)] = param(64, "runs that wait for their turn; more are sent away with 429")
+    max_per_client: Annotated[int, Range(1, 10_000)] = param(8, "runs of one client, running and waiting")
+    max_searching: Annotated[int, Range(1, 10_000)] = param(16, "plain searches and page readings at once")
+    stop_seconds: Annotated[float, Range(0, 3600)] = param(
+        10.0, "seconds that running answers get to finish when the server stops"
+    )
     proxy: bool = param(False, "believe X-Forwarded-For and X-Forwarded-Proto of a proxy on this machine")
-
-    def __post_init__(self) -> None:
-        for name in ("max_body", "max_question", "max_running", "max_per_client", "max_searching"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1")
-        for name in ("retention_days", "max_queued", "stop_seconds", "port"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} must not be negative")
 
     @property
     def local(self) -> bool:

@@ -11,6 +11,9 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
+from wellread import panics
+from wellread.errors import WellreadError
+
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
@@ -89,14 +92,15 @@ def _safe(text: str) -> str:
     import nh3
 
     html = _parser().render(text)
-    return nh3.clean(
-        html,
-        tags=_TAGS,
-        attributes={"a": {"href"}},
-        url_schemes={"http", "https"},
-        link_rel="noopener noreferrer nofollow",
-        set_tag_attribute_values={"a": {"target": "_blank"}},
-    )
+    with panics.typed(WellreadError, "cleaning an answer's HTML"):
+        return nh3.clean(
+            html,
+            tags=_TAGS,
+            attributes={"a": {"href"}},
+            url_schemes={"http", "https"},
+            link_rel="noopener noreferrer nofollow",
+            set_tag_attribute_values={"a": {"target": "_blank"}},
+        )
 
 
 def _elements(html: str) -> str:

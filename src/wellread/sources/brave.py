@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Literal
+from typing import Annotated, Literal
 
-from wellread.parameters import fill, param
+from wellread.parameters import Range, Seconds, fill, param
 from wellread.protocols import Kit
 from wellread.sources.address import address, key
 from wellread.sources.hits import hit
@@ -26,13 +26,9 @@ class Options:
     safe_search: Literal["off", "moderate", "strict"] = param("moderate", "filter for adult content")
     freshness: str | None = param(None, "pd, pw, pm, py (past day … year) or 2023-06-01to2023-06-30")
     extra_snippets: bool = param(False, "up to five more excerpts per page, where the plan allows it")
-    rate: float = param(1.0, "requests a second that the plan allows")
-    timeout: float = param(15.0, "seconds for one request")
+    rate: Annotated[float, Range(0.001, 1000)] = param(1.0, "requests a second that the plan allows")
+    timeout: Seconds = param(15.0, "seconds for one request")
     base: str = param("https://api.search.brave.com", "address of the service")
-
-    def __post_init__(self) -> None:
-        if self.rate <= 0:
-            raise ValueError("rate must be above 0")
 
 
 def from_spec(spec: Spec, kit: Kit) -> Brave:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from wellread.errors import SourceError
-from wellread.parameters import fill, param
+from wellread.parameters import Seconds, fill, param
 from wellread.protocols import Kit
 from wellread.ranking.fusion import reciprocal_ranks
 from wellread.sources.address import address
@@ -37,7 +37,7 @@ class Options:
     text: str | None = param(None, "column with the text; else guessed")
     url: str | None = param(None, "column with the address; else the row's page in Datasette")
     date: str | None = param(None, "column with the date; else guessed")
-    timeout: float = param(15.0, "seconds for one request")
+    timeout: Seconds = param(15.0, "seconds for one request")
 
 
 @dataclass(frozen=True, slots=True)

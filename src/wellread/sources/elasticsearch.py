@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import cast
 
 from wellread.errors import UsageError
-from wellread.parameters import EmbedderSpec, fill, param
+from wellread.parameters import EmbedderSpec, Seconds, fill, param
 from wellread.protocols import Kit
 from wellread.ranking.fusion import reciprocal_ranks
 from wellread.sources.address import address
@@ -40,7 +40,7 @@ class Options:
     vector: str | None = param(None, "field with embeddings of the documents: also search by meaning")
     embedder: EmbedderSpec | None = param(None, "what made these embeddings; the configured embedder")
     query: str | None = param(None, 'JSON file with your own query, "{{query}}" where the words go')
-    timeout: float = param(15.0, "seconds for one request")
+    timeout: Seconds = param(15.0, "seconds for one request")
 
 
 def from_spec(spec: Spec, kit: Kit) -> Elasticsearch:

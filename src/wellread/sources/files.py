@@ -13,9 +13,10 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import Annotated
 
 from wellread.errors import ReadError, SourceError, UsageError
-from wellread.parameters import fill, param
+from wellread.parameters import Hops, Range, fill, param
 from wellread.protocols import Kit, Source
 from wellread.sources.memory import Memory, few
 from wellread.sources.pieces import passages
@@ -31,13 +32,9 @@ Stamp = tuple[tuple[str, int, int], ...]
 class Options:
     pattern: str | None = param(None, "only files whose name fits, with * and ?: *.md")
     meaning: bool = param(True, "search by meaning too, not by words alone")
-    max_files: int = param(2000, "files read at most")
-    max_megabytes: float = param(50.0, "larger files are left out")
-    hops: int = param(1, "2: also follow what the first passages lead to")
-
-    def __post_init__(self) -> None:
-        if self.hops not in (1, 2):
-            raise ValueError("hops must be 1 or 2")
+    max_files: Annotated[int, Range(1, 10_000_000)] = param(2000, "files read at most")
+    max_megabytes: Annotated[float, Range(0, 100_000)] = param(50.0, "larger files are left out")
+    hops: Hops = param(1, "2: also follow what the first passages lead to")
 
 
 def from_spec(spec: Spec, kit: Kit) -> Source:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from wellread.errors import DamagedFile, IndexFault, SourceError, UsageError
-from wellread.parameters import EmbedderSpec, fill, param
+from wellread.parameters import Count, CountOrZero, EmbedderSpec, Hops, Range, fill, param
 from wellread.protocols import Embedder, Kit, Reranker
 from wellread.types import PAIRS, Hit, Hits, Passage, Query, Spec
 
@@ -28,26 +28,19 @@ class Options:
     """How the index is searched; the long names are those of the published recipe."""
 
     mode: Literal["default", "exact", "thorough"] = param("default", "how candidates are found: default, exact or thorough")
-    similarity_search_top_k_nodes: int = param(100, "passages the similarity search returns")
-    similarity_search_rescore_multiplier: int = param(4, "candidates read again with int8 vectors, times the above")
+    similarity_search_top_k_nodes: Annotated[int, Range(1, 100_000)] = param(100, "passages the similarity search returns")
+    similarity_search_rescore_multiplier: Count = param(4, "candidates read again with int8 vectors, times the above")
     words: bool = param(True, "search by words")
     meaning: bool = param(True, "search by meaning")
     fusion: Literal["scores", "ranks"] = param("scores", "words and meaning are put together by scores or by ranks (RRF)")
-    hops: int = param(1, "2: also follow what the first passages lead to")
+    hops: Hops = param(1, "2: also follow what the first passages lead to")
     rerank: bool = param(False, "let the reranker order the passages and add related ones")
-    top_k_nodes: int = param(10, "passages the reranker keeps")
-    top_k_related_documents: int = param(1, "best documents whose other passages are read too")
-    top_k_related_nodes: int = param(3, "passages of those documents that join")
+    top_k_nodes: Annotated[int, Range(1, 100_000)] = param(10, "passages the reranker keeps")
+    top_k_related_documents: CountOrZero = param(1, "best documents whose other passages are read too")
+    top_k_related_nodes: CountOrZero = param(3, "passages of those documents that join")
     embedder: EmbedderSpec | None = param(None, "the embedder the index was built with, when it is not the default one")
 
     def __post_init__(self) -> None:
-        for name in ("similarity_search_top_k_nodes", "similarity_search_rescore_multiplier", "top_k_nodes"):
-            if not 1 <= getattr(self, name) <= 100_000:
-                raise ValueError(f"{name} must be between 1 and 100000")
-        if self.hops not in (1, 2):
-            raise ValueError("hops must be 1 or 2")
-        if min(self.top_k_related_documents, self.top_k_related_nodes) < 0:
-            raise ValueError("top_k_related_documents and top_k_related_nodes cannot be negative")
         if not (self.words or self.meaning):
             raise ValueError("words and meaning cannot both be off")
 

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Literal
 
 from wellread.errors import SourceError, UsageError
-from wellread.parameters import fill, param
+from wellread.parameters import CountOrZero, Seconds, fill, param
 from wellread.protocols import Kit
 from wellread.sources import wikipage
 from wellread.sources.address import address
@@ -43,8 +43,8 @@ _BUSY_CODES = ("maxlag", "ratelimited", "readonly")
 class Options:
     language: str | None = param(None, "edition of Wikipedia: en, de, fr, …; the query's language, else en")
     text: Literal["full", "intro", "none"] = param("full", "how much of each page comes with a hit")
-    max_texts: int = param(10, "whole pages fetched for one search; further hits have their snippet only")
-    timeout: float = param(15.0, "seconds for one request")
+    max_texts: CountOrZero = param(10, "whole pages fetched for one search; further hits have their snippet only")
+    timeout: Seconds = param(15.0, "seconds for one request")
 
     def __post_init__(self) -> None:
         if self.language is not None and not re.fullmatch(r"[a-z]{2,3}(-[a-z]{2,12})*|simple", self.language):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
-from wellread.parameters import fill, param
+from wellread.parameters import Count, Range, Seconds, fill, param
 from wellread.protocols import Kit
 from wellread.sources.address import address, key
 from wellread.sources.hits import hit, iso_date
@@ -29,17 +29,15 @@ class Options:
     until: str | None = param(None, "newest article, an ISO date; also written to=")
     language: str | None = param(None, "two letters: en, de, fr, …")
     sort_by: Literal["relevancy", "popularity", "publishedAt"] = param("relevancy", "order of the articles")
-    page_size: int = param(50, "articles in one request, at most 100")
-    max_pages: int = param(2, "requests for one search at most")
+    page_size: Annotated[int, Range(1, 100)] = param(50, "articles in one request, at most 100")
+    max_pages: Count = param(2, "requests for one search at most")
     domains: str | None = param(None, "only these sites, with commas")
     exclude_domains: str | None = param(None, "never these sites")
     search_in: str | None = param(None, "title, description, content; any of them with commas")
-    timeout: float = param(15.0, "seconds for one request")
+    timeout: Seconds = param(15.0, "seconds for one request")
     base: str = param("https://newsapi.org", "address of the service")
 
     def __post_init__(self) -> None:
-        if not 1 <= self.page_size <= 100:
-            raise ValueError("page_size must be from 1 to 100")
         for name in ("since", "until"):
             if (value := getattr(self, name)) and iso_date(value) is None:
                 raise ValueError(f"{name} must be an ISO date such as 2023-06-01, not {value!r}")

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from wellread.parameters import fill, param
+from wellread.parameters import Seconds, fill, param
 from wellread.protocols import Kit
 from wellread.sources.address import address
 from wellread.sources.hits import hit
@@ -24,7 +24,7 @@ class Options:
     language: str | None = param(None, "language of the results: en, de-AT, all")
     time_range: Literal["day", "week", "month", "year"] | None = param(None, "only pages of the last day, week, …")
     safe_search: Literal["0", "1", "2"] | None = param(None, "0 off, 1 moderate, 2 strict")
-    timeout: float = param(20.0, "seconds for one request; engines are slow together")
+    timeout: Seconds = param(20.0, "seconds for one request; engines are slow together")
 
 
 def from_spec(spec: Spec, kit: Kit) -> SearXNG:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Literal
 
-from wellread.parameters import fill, param
+from wellread.parameters import Seconds, fill, param
 from wellread.protocols import Kit
 from wellread.sources.address import address, key
 from wellread.sources.hits import best_first, hit
@@ -30,7 +30,7 @@ _EXPLAINED = {
 class Options:
     channel: str | None = param(None, "only messages in this channel")
     sort: Literal["score", "timestamp"] = param("score", "best or newest first")
-    timeout: float = param(15.0, "seconds for one request")
+    timeout: Seconds = param(15.0, "seconds for one request")
     base: str = param("https://slack.com", "address of the service")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from wellread.parameters import fill, param
+from wellread.parameters import Seconds, fill, param
 from wellread.protocols import Kit
 from wellread.sources.address import address, key
 from wellread.sources.hits import best_first, hit
@@ -28,7 +28,7 @@ class Options:
     exclude_domains: tuple[str, ...] = param((), "never these sites")
     country: str | None = param(None, "prefer pages from there: germany, japan, …")
     full_text: bool = param(False, "bring the whole text of each page along")
-    timeout: float = param(20.0, "seconds for one request")
+    timeout: Seconds = param(20.0, "seconds for one request")
     base: str = param("https://api.tavily.com", "address of the service")
 
 

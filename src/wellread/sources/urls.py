@@ -7,9 +7,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from wellread.errors import ReadError, SourceError, UsageError
-from wellread.parameters import fill, param
+from wellread.parameters import Range, fill, param
 from wellread.protocols import Kit
 from wellread.sources.hits import web_address
 from wellread.sources.memory import Memory, few
@@ -20,7 +21,7 @@ from wellread.types import Hit, Hits, Passage, Query, Spec
 @dataclass(frozen=True, slots=True)
 class Options:
     meaning: bool = param(True, "search by meaning too, not by words alone")
-    max_pages: int = param(200, "pages read at most")
+    max_pages: Annotated[int, Range(1, 100_000)] = param(200, "pages read at most")
 
 
 def from_spec(spec: Spec, kit: Kit) -> Urls:

@@ -19,11 +19,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from wellread.errors import BudgetExhausted, ModelError, WellreadError
 from wellread.events import Answered, Decided, Event, Exhausted, Graded, Notice, Rewritten
-from wellread.parameters import param
+from wellread.parameters import Count, CountOrZero, Length, Range, param
 from wellread.prompts.render import render
 from wellread.protocols import Source
 from wellread.run import Run
@@ -40,22 +40,21 @@ Verdict = Literal["correct", "incorrect", "ambiguous"]
 
 @dataclass(frozen=True, slots=True)
 class CorrectiveParams(Roles):
-    top_k: int = param(4, "passages retrieved from the index")
+    top_k: Count = param(4, "passages retrieved from the index")
     grader: Literal["evaluator", "llm"] = param(
         "evaluator", "who grades: the small local model with scores, or yes/no of the model"
     )
     when: Literal["scores", "any"] = param(
         "scores", "what decides: scores, or any irrelevant passage (always with yes/no grades)"
     )
-    upper: float = param(0.6, "a passage above it makes the retrieval correct")
-    lower: float = param(0.05, "with all passages below it the retrieval is incorrect")
+    upper: Annotated[float, Range(-1, 1)] = param(0.6, "a passage above it makes the retrieval correct")
+    lower: Annotated[float, Range(-1, 1)] = param(0.05, "with all passages below it the retrieval is incorrect")
     refine: bool = param(True, "drop the strips of passages that do not help")
-    fallback_results: int = param(5, "results taken from the fallback search")
+    fallback_results: CountOrZero = param(5, "results taken from the fallback search")
     detail: Literal["brief", "full"] = param("brief", "how much the answer says")
-    answer_tokens: int = param(1000, "tokens for the answer")
+    answer_tokens: Length = param(1000, "tokens for the answer")
 
     def __post_init__(self) -> None:
-        Roles.__post_init__(self)
         if self.lower > self.upper:
             raise ValueError("lower must not be above upper")
 

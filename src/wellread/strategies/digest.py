@@ -19,12 +19,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal, cast
+from typing import Annotated, ClassVar, Literal, cast
 
 from wellread.citations import markers
 from wellread.errors import BudgetExhausted
 from wellread.events import Answered, Event, Exhausted, Thought
-from wellread.parameters import param
+from wellread.parameters import Count, CountOrZero, Length, Range, param
 from wellread.prompts.render import render
 from wellread.protocols import Source
 from wellread.run import Run
@@ -41,17 +41,17 @@ _SPARE = 3  # hits beyond those read, in case pages fail to load
 
 @dataclass(frozen=True, slots=True)
 class DigestParams(Roles):
-    top_k_documents: int = param(3, "pages read")
-    num_nodes_rerank_per_document: int = param(100, "passages of a page that are re-ranked, from its beginning")
-    top_k_nodes_per_document: int = param(5, "passages of a page that are kept")
-    top_k_snippets_per_document: int | None = param(None, "further results that join with their snippet alone")
-    similarity_search_top_k_nodes: int = param(100, "passages asked of a local index")
-    similarity_search_rescore_multiplier: int = param(4, "times as many candidates are re-scored there")
-    top_k_nodes: int = param(10, "passages of a local index that are kept")
-    top_k_related_documents: int = param(1, "best documents that bring further passages")
-    top_k_related_nodes: int = param(3, "further passages of each of these")
-    summary_tokens: int = param(400, "tokens for each summary")
-    answer_tokens: int = param(1000, "tokens for the answer")
+    top_k_documents: Count = param(3, "pages read")
+    num_nodes_rerank_per_document: Count = param(100, "passages of a page that are re-ranked, from its beginning")
+    top_k_nodes_per_document: Count = param(5, "passages of a page that are kept")
+    top_k_snippets_per_document: CountOrZero | None = param(None, "further results that join with their snippet alone")
+    similarity_search_top_k_nodes: Count = param(100, "passages asked of a local index")
+    similarity_search_rescore_multiplier: Annotated[int, Range(1, 100)] = param(4, "times as many candidates are re-scored there")
+    top_k_nodes: Count = param(10, "passages of a local index that are kept")
+    top_k_related_documents: CountOrZero = param(1, "best documents that bring further passages")
+    top_k_related_nodes: CountOrZero = param(3, "further passages of each of these")
+    summary_tokens: Length = param(400, "tokens for each summary")
+    answer_tokens: Length = param(1000, "tokens for the answer")
     detail: Literal["brief", "full"] = param("brief", "how much the answer says")
 
 

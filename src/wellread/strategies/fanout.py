@@ -18,11 +18,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, cast
+from typing import Annotated, Any, ClassVar, Literal, cast
 
 from wellread.errors import BadOutput, BudgetExhausted, ModelError
 from wellread.events import Answered, Event, Exhausted, Notice, Ranked, Thought
-from wellread.parameters import param
+from wellread.parameters import Count, Length, Range, Seconds, param
 from wellread.prompts.render import render
 from wellread.run import Run
 from wellread.sources.markup import plain
@@ -43,17 +43,19 @@ _CONTENT = 100  # characters of the content that are embedded with title and des
 
 @dataclass(frozen=True, slots=True)
 class FanoutParams(Roles):
-    temperature: float = param(0.5, "how freely queries, the hypothetical answer and the answer are written, 0 to 2")
-    top_k: int = param(5, "results the answer is written from")
-    min_score: float | None = param(None, "results less similar to the hypothetical answer are left out")
+    temperature: Annotated[float, Range(0, 2)] = param(
+        0.5, "how freely queries, the hypothetical answer and the answer are written"
+    )
+    top_k: Count = param(5, "results the answer is written from")
+    min_score: Annotated[float, Range(-1, 1)] | None = param(None, "results less similar to the hypothetical answer are left out")
     rerank: Literal["none", "evaluator"] = param("none", "evaluator: the small local model reads the results and orders them")
     detail: Literal["brief", "full"] = param("full", "how much the answer says")
-    max_queries: int = param(40, "at most so many queries, whatever the model thinks of")
-    results_per_query: int = param(50, "results asked for with each query")
-    query_seconds: float = param(20.0, "a query that takes longer is left out")
+    max_queries: Count = param(40, "at most so many queries, whatever the model thinks of")
+    results_per_query: Count = param(50, "results asked for with each query")
+    query_seconds: Seconds = param(20.0, "a query that takes longer is left out")
     since: str | None = param(None, "only results from this date on (ISO), where the source can filter")
     until: str | None = param(None, "only results up to this date (ISO), where the source can filter")
-    answer_tokens: int = param(1500, "tokens for the answer")
+    answer_tokens: Length = param(1500, "tokens for the answer")
 
 
 @dataclass(slots=True)

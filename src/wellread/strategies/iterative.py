@@ -24,7 +24,7 @@ from typing import ClassVar, Literal
 
 from wellread.errors import BudgetExhausted, ContextTooLong
 from wellread.events import Answered, Decided, Event, Exhausted, Notice
-from wellread.parameters import param
+from wellread.parameters import Count, CountOrZero, Length, param
 from wellread.prompts.render import render
 from wellread.protocols import Model
 from wellread.run import Run
@@ -47,12 +47,12 @@ _EMPTY = "That search was empty. Write a query between the tags."
 @dataclass(frozen=True, slots=True)
 class IterativeParams(Roles):
     protocol: Literal["auto", "text", "tools"] = param("auto", "how the model asks for searches; auto: tools where it has them")
-    max_searches: int = param(5, "searches the model may ask for")
-    results_per_search: int = param(3, "pages shown for each search")
+    max_searches: CountOrZero = param(5, "searches the model may ask for")
+    results_per_search: Count = param(3, "pages shown for each search")
     rerank: Literal["none", "evaluator"] = param("none", "evaluator: the small local model reads the results and orders them")
-    max_page_tokens: int | None = param(5000, "each page is cut to this; none keeps it whole")
-    max_tokens: int = param(1000, "tokens the model may generate while it searches, all steps together")
-    answer_tokens: int = param(1000, "tokens for the answer")
+    max_page_tokens: Length | None = param(5000, "each page is cut to this; none keeps it whole")
+    max_tokens: Length = param(1000, "tokens the model may generate while it searches, all steps together")
+    answer_tokens: Length = param(1000, "tokens for the answer")
     detail: Literal["brief", "full"] = param("brief", "how much the answer says")
     examples: str = param("", "plans that worked well, shown to the model")
 

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from wellread.events import AnswerDelta, Answered, Decided, Event, Ranked
 from wellread.names import bare_title
-from wellread.parameters import param
+from wellread.parameters import Count, Share, param
 from wellread.run import Run
 from wellread.strategies import evidence, wording
 from wellread.strategies.evidence import Asked, Candidate
@@ -47,14 +47,10 @@ _CHOICE = re.compile(r"\bor\b", re.IGNORECASE)
 class QuoteParams:
     """What `--param` can set."""
 
-    results: int = param(8, "passages looked at")
-    max_sentences: int = param(3, "sentences quoted at most")
-    min_confidence: float = param(0.5, "below this it says that nothing fits")
+    results: Count = param(8, "passages looked at")
+    max_sentences: Count = param(3, "sentences quoted at most")
+    min_confidence: Share = param(0.5, "below this it says that nothing fits")
     follow: bool = param(True, "follow a cross-reference when the question needs a second step")
-
-    def __post_init__(self) -> None:
-        if self.results < 1 or self.max_sentences < 1:
-            raise ValueError("results and max_sentences must be at least 1")
 
 
 class Quote:

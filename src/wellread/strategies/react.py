@@ -20,7 +20,7 @@ from typing import ClassVar
 
 from wellread.errors import BudgetExhausted
 from wellread.events import Answered, Decided, Event, Exhausted, Notice, Thought
-from wellread.parameters import SourceSpec, param
+from wellread.parameters import Count, CountOrZero, Length, SourceSpec, param
 from wellread.prompts.render import render
 from wellread.run import Run
 from wellread.strategies import context
@@ -37,14 +37,14 @@ _PAUSE = "PAUSE"
 
 @dataclass(frozen=True, slots=True)
 class ReactParams(Roles):
-    max_turns: int = param(5, "turns of thought, action and observation")
-    hits: int = param(1, "hits that a search shows")
+    max_turns: CountOrZero = param(5, "turns of thought, action and observation")
+    hits: Count = param(1, "hits that a search shows")
     wikipedia: SourceSpec | None = param("wikipedia", "source behind the wikipedia action; none leaves it out")
     blog: SourceSpec | None = param(None, "source behind the blog_search action, such as datasette:URL")
-    observation_characters: int = param(1000, "characters shown of each hit")
-    page_tokens: int = param(1000, "tokens shown of a page that is read")
-    turn_tokens: int = param(500, "tokens for each turn")
-    answer_tokens: int = param(1000, "tokens for an answer composed from the observations")
+    observation_characters: Length = param(1000, "characters shown of each hit")
+    page_tokens: Length = param(1000, "tokens shown of a page that is read")
+    turn_tokens: Length = param(500, "tokens for each turn")
+    answer_tokens: Length = param(1000, "tokens for an answer composed from the observations")
 
 
 @dataclass(slots=True)
@@ -95,7 +95,7 @@ class React:
 
     def _actions(self, run: Run) -> Actions:
         p = self.params
-        limits = Limits(max(1, p.hits), p.observation_characters, p.page_tokens)
+        limits = Limits(p.hits, p.observation_characters, p.page_tokens)
         return available(run, run.kit.model(), limits, p.wikipedia, p.blog)
 
     def _opening(self, run: Run, loop: _Loop) -> tuple[Message, ...]:

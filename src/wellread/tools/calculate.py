@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 
+from wellread import panics
 from wellread.errors import WellreadError
 
 _SECONDS = 1.0
@@ -100,12 +101,13 @@ async def _run(code: str) -> object:
 
     limits = monty.ResourceLimits(max_feed_duration_secs=_SECONDS, max_memory=_MEMORY, max_recursion_depth=50)
     try:
-        async with (
-            monty.AsyncMonty(max_processes=1, request_timeout=_SECONDS * 3) as pool,
-            pool.checkout(limits=limits) as session,
-        ):
-            await session.feed_run(_DEFINITIONS)
-            return await session.feed_run(code, print_callback=monty.CollectString())
+        with panics.typed(CalculationError, "the calculator"):
+            async with (
+                monty.AsyncMonty(max_processes=1, request_timeout=_SECONDS * 3) as pool,
+                pool.checkout(limits=limits) as session,
+            ):
+                await session.feed_run(_DEFINITIONS)
+                return await session.feed_run(code, print_callback=monty.CollectString())
     except monty.MontyError as problem:
         raise CalculationError(_reason(str(problem))) from None
 
