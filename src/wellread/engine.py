@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from wellread import events, plugins
 from wellread import settings as settings_module
 from wellread.budget import Budget
+from wellread.encodable import encodable
 from wellread.errors import BudgetExhausted, UsageError, WellreadError
 from wellread.parameters import fill
 from wellread.protocols import Model, Source
@@ -177,7 +178,7 @@ class Engine:
             today=world.today(),
             marker=world.marker(),
             fallback=world.source("fallback", fallback) if fallback else None,
-            history=history,
+            history=encodable(history),
             model_name=model,
             timeout=world.timeout,
             counts_cut_off=world.counts_cut_off,
@@ -186,7 +187,7 @@ class Engine:
 
     def _strategy(self, name: str, params: Mapping[str, object]) -> _Strategy:
         cls = plugins.load("strategies", name)
-        values = {**self.settings.params.get(name, {}), **params}
+        values = encodable({**self.settings.params.get(name, {}), **params})
         return cls(fill(cls.Params, values, f"strategy {name}"))  # pyright: ignore[reportFunctionMemberAccess]
 
     def _main_source(self) -> Source:

@@ -27,9 +27,14 @@ Errors carry facts; they never log and never format for a terminal.
 
 from __future__ import annotations
 
+from wellread.encodable import encodable
+
 
 class WellreadError(Exception):
     """The root. `str(error)` is one line a person can act on."""
+
+    def __str__(self) -> str:
+        return encodable(super().__str__())  # services say why in words of their own
 
 
 class UsageError(WellreadError):

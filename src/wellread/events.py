@@ -10,11 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Literal, cast
 
+from wellread.encodable import Encodable
 from wellread.types import Answer, Hit, Passage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class Event(Encodable):
     """The base of all events."""
 
     at: float = 0.0

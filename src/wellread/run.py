@@ -20,6 +20,7 @@ from wellread import events
 from wellread.budget import Budget
 from wellread.citations import check
 from wellread.cutoff import CutOff, ended_here, in_order, refused, spent
+from wellread.encodable import Pieces
 from wellread.errors import BudgetExhausted, ReadError, SourceError
 from wellread.protocols import Kit, Model, Source
 from wellread.types import PAIRS, Answer, Completion, Hit, Hits, Outcome, Page, Passage, Prompt, Query
@@ -145,6 +146,7 @@ class Run:
         prompt = self._within_tokens(prompt)
         begun = self.clock()
         arrived: list[str] = []
+        pieces = Pieces()
         async with self._slots:
             with self.budget.call(self._estimate(chosen, prompt)):
                 stream = chosen.stream(prompt)
@@ -152,8 +154,9 @@ class Run:
                     while (item := await self.timed(_next(stream))) is not None:
                         if isinstance(item, Completion):
                             break
-                        arrived.append(item)
-                        yield item
+                        if piece := pieces.feed(item):
+                            arrived.append(piece)
+                            yield piece
                 except BaseException as problem:
                     if not refused(problem, text := "".join(arrived)):
                         self._count_cut_off(CutOff(role, chosen.name, begun, spent(chosen, prompt, text)), ended_here(problem))
@@ -168,6 +171,8 @@ class Run:
                         self.emit(events.ModelCalled(role, chosen.name, item.input_tokens, item.output_tokens, item.cost, took))
                 finally:
                     await _close(stream)
+        if rest := pieces.rest():
+            yield rest
         yield item
 
     async def complete(self, prompt: Prompt, *, role: str, model: Model | None = None) -> Completion:

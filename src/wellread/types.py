@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from wellread.encodable import Encodable
+
 Outcome = Literal["answered", "unsure", "exhausted", "failed"]
 Effort = Literal["low", "normal", "high"]
 PAIRS: Mapping[Effort, int] = {"low": 0, "normal": 60, "high": 250}  # that the evaluator may read in one run
@@ -27,7 +29,7 @@ class Spec:
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class Query(Encodable):
     """What a source is asked. A source that cannot filter by date or language ignores these."""
 
     text: str
@@ -39,7 +41,7 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(Encodable):
     """One search result. `text` is None until the page behind it is read."""
 
     id: str
@@ -68,7 +70,7 @@ class Hits(tuple[Hit, ...]):
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class Passage(Encodable):
     """A piece of text that can be cited: `quote == text[start:end]`."""
 
     id: str
@@ -96,7 +98,7 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class Page(Encodable):
     """A page or file after reading: main text in order, boilerplate gone."""
 
     url: str
@@ -153,7 +155,7 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Encodable):
     """What a run ends with. An `unsure` or `failed` one says why in `reason`."""
 
     question: str
@@ -200,7 +202,7 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class Message(Encodable):
     """One turn of a conversation with a model."""
 
     role: Literal["system", "user", "assistant", "tool"]
@@ -211,7 +213,7 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolCall:
+class ToolCall(Encodable):
     """A model asks for a tool."""
 
     id: str
@@ -241,7 +243,7 @@ class Prompt:
 
 
 @dataclass(frozen=True, slots=True)
-class Completion:
+class Completion(Encodable):
     """A model's finished reply. `stopped_at` is the stop sequence that ended it, left out of `text`."""
 
     text: str

@@ -152,3 +152,31 @@ def test_a_quote_is_one_line_however_its_file_is_broken(tmp_path: Path) -> None:
     (tmp_path / "note.txt").write_text("The green kettle was bought\n   in Lisbon in 1998.", encoding="utf-8")
     done = run("ask", "When was the green kettle bought?", "--effort", "low", "--source", f"files:{tmp_path}")
     assert "“The green kettle was bought in Lisbon in 1998.”" in done.stdout
+
+
+def test_a_file_whose_name_is_not_utf_8_is_read_cited_traced_and_recorded(tmp_path: Path) -> None:
+    name = os.fsencode(tmp_path) + b"/caf\xe9.txt"
+    with open(name, "w") as file:
+        file.write("Notes\n\nSaturn has 146 moons, says the notebook of the observatory.\n")
+    program = os.fsencode(Path(sys.executable).parent / "wellread")
+
+    def wellread(*arguments: bytes) -> bytes:
+        done = subprocess.run([program, *arguments], capture_output=True, timeout=120, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert b"146 moons" in wellread(b"read", name)
+    assert json.loads(wellread(b"read", name, b"--json"))["url"].endswith("/caf%E9.txt")
+    asked = (b"ask", b"How many moons has Saturn?", b"--effort", b"low", b"--source", b"files:" + name)
+    trace, tape = os.fsencode(tmp_path / "trace"), os.fsencode(tmp_path / "tape")
+    answer = json.loads(wellread(*asked, b"--json", b"--trace", trace, b"--record", tape))
+    assert answer["citations"][0]["url"].endswith("/caf%E9.txt")
+    again = json.loads(wellread(b"replay", tape, b"--json"))
+    assert again["citations"] == answer["citations"]
+    for line in wellread(*asked, b"--events").splitlines():
+        json.loads(line)
+    wellread(b"trace", trace, b"--html", os.fsencode(tmp_path / "trace.html"))
+    wellread(b"trace", tape)
+    index = os.fsencode(tmp_path / "index")
+    wellread(b"index", b"build", name, b"--output", index)
+    assert json.loads(wellread(b"search", b"moons", b"--source", b"index:" + index, b"--json"))["hits"][0]["text"]

@@ -50,7 +50,7 @@ async def test_passages_come_back_unchanged(tmp_path: Path) -> None:
     odd = [Passage("x", 'Line\none "quoted" \u2028 \x00 café 東京 \ud800', "T\t", None, document=None, links=("A", "B"))]
     index = await make(tmp_path, PASSAGES + odd)
     assert [index.passage(row) for row in range(4)] == PASSAGES
-    assert index.passage(4).text == odd[0].text.replace("\ud800", "?")
+    assert index.passage(4).text == odd[0].text
     assert index.passage(4).links == ("A", "B")
 
 

@@ -233,3 +233,11 @@ def test_files(tmp_path: Path) -> None:
 )
 def test_kinds(body: bytes, content_type: str, name: str, kind: str | None) -> None:
     assert kind_of(body, content_type, name) == kind
+
+
+def test_what_a_page_says_about_itself_can_be_written() -> None:
+    about = r'{"headline": "Half \ud800 a title", "author": {"name": "A\u0000nna \udfff"}, "datePublished": "2024-05-06"}'
+    text = "<p>The harbour office keeps the books of the lighthouse, and anybody may read them who has clean hands.</p>"
+    body = f'<html><script type="application/ld+json">{about}</script><body>{text * 3}</body></html>'
+    page = read_bytes(body.encode(), "https://a.example/")
+    assert (page.title, page.author) == ("Half \ufffd a title", "Anna \ufffd")

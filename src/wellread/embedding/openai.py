@@ -11,7 +11,7 @@ from urllib.parse import quote, urlsplit, urlunsplit
 
 from wellread.embedding.batches import by_length
 from wellread.embedding.known import Habits, Kind, habits
-from wellread.embedding.texts import clean
+from wellread.encodable import encodable
 from wellread.errors import EmbedderError, UsageError
 from wellread.parameters import Count, Length, Range, Seconds, fill, param
 
@@ -165,7 +165,7 @@ class OpenAIEmbedder:
     def _prompted(self, text: str, kind: Kind) -> str:
         given = self._options.query_prompt if kind == "query" else self._options.passage_prompt
         usual = self._habits.query_prompt if kind == "query" else self._habits.passage_prompt
-        prompted = clean((usual if given == _AUTO else given) + text, self._options.max_characters)
+        prompted = encodable(((usual if given == _AUTO else given) + text)[: self._options.max_characters])
         return prompted or " "  # OpenAI refuses the empty string
 
     async def _patiently(self, texts: list[str]) -> NDArray[np.float32]:

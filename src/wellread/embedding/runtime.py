@@ -14,7 +14,7 @@ from wellread.embedding.batches import padded
 from wellread.embedding.known import Pooling
 from wellread.embedding.layout import Layout
 from wellread.embedding.session import Session, Value, first_line, open_session, open_tokenizer
-from wellread.embedding.texts import clean
+from wellread.encodable import encodable
 from wellread.errors import EmbedderError
 
 # Widths are multiples of this: the kernels then sum every text in the same order whatever it is padded
@@ -43,7 +43,7 @@ class Runtime:
     def tokens(self, texts: Sequence[str]) -> list[list[int]]:
         """Token numbers of every text, special tokens included, cut to what the model reads."""
         most = self.layout.max_tokens * _CHARACTERS_PER_TOKEN
-        ready = [clean(text, most) for text in texts]
+        ready = [encodable(text[:most]) for text in texts]
         with panics.typed(EmbedderError, f"{self.layout.tokenizer}: cutting texts into tokens"):
             return [encoding.ids for encoding in self._tokenizer.encode_batch_fast(ready)]
 

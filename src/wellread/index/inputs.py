@@ -16,6 +16,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, cast
 
+from wellread.encodable import encodable
 from wellread.errors import IndexFault, MissingExtra, ReadError, UsageError
 from wellread.index.split import Splitting, split
 from wellread.protocols import PageReader
@@ -73,7 +74,7 @@ def origin(inputs: Sequence[str], how: Reading) -> str:
         path = Path(text)
         known = not _is_page(text) and path.is_file()
         parts.append(f"{text} ({path.stat().st_size} bytes)" if known else text)
-    return f"{', '.join(parts)}; {how.splitting.tokens} tokens, overlap {how.splitting.overlap}"
+    return encodable(f"{', '.join(parts)}; {how.splitting.tokens} tokens, overlap {how.splitting.overlap}")
 
 
 def _is_page(text: str) -> bool:

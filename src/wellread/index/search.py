@@ -13,6 +13,7 @@ from typing import Literal
 
 import numpy as np
 
+from wellread.encodable import encodable
 from wellread.errors import DamagedFile, IndexFault
 from wellread.index import keys, manifest
 from wellread.index.coarse import Mode
@@ -97,7 +98,7 @@ class LocalIndex:
     ) -> list[Found]:
         """The same by number and with the scores of each part."""
         options = options or SearchOptions()
-        text = text[:_MAX_QUERY].encode("utf-8", "replace").decode()  # lone surrogates cannot be analysed
+        text = encodable(text[:_MAX_QUERY])
         depth = max(limit, options.similarity_search_top_k_nodes)
         worded, vector = await asyncio.gather(self._worded(text, 2 * depth, options), self._vector(text, embedder, options))
         return await asyncio.to_thread(self._combined, text, worded, vector, limit, depth, options)

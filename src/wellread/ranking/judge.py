@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from wellread import panics
 from wellread.embedding.processors import available_processors
-from wellread.embedding.texts import clean
+from wellread.encodable import encodable
 from wellread.errors import EmbedderError
 from wellread.ranking.inputs import Limits, Row, Tokens, batch_by_length, build_row, pad_rows
 from wellread.ranking.paths import Verdict
@@ -68,7 +68,7 @@ class Judge:
             return []
         session, tokenizer = self._open()
         with panics.typed(EmbedderError, f"{self._tokenizer_file}: cutting the question into tokens"):
-            asked = np.array(tokenizer.encode(clean(question, _MAX_CHARACTERS), add_special_tokens=False).ids, np.int32)
+            asked = np.array(tokenizer.encode(encodable(question[:_MAX_CHARACTERS]), add_special_tokens=False).ids, np.int32)
         rows = [
             build_row(asked, [self._read(passage.title, passage.text).tokens for passage in chain], self._limits)
             for chain in chains
@@ -131,7 +131,7 @@ class Judge:
 
     def _read_now(self, title: str, text: str) -> _Read:
         _, tokenizer = self._open()
-        told = [clean(title, _MAX_CHARACTERS), clean(text, _MAX_CHARACTERS)]
+        told = [encodable(title[:_MAX_CHARACTERS]), encodable(text[:_MAX_CHARACTERS])]
         with panics.typed(EmbedderError, f"{self._tokenizer_file}: cutting a passage into tokens"):
             heading, body = tokenizer.encode_batch(told, add_special_tokens=False)
         tokens = Tokens(np.array(heading.ids[:MAX_TOKENS], np.int32), np.array(body.ids[:MAX_TOKENS], np.int32))

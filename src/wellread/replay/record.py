@@ -42,10 +42,11 @@ T = TypeVar("T")
 
 
 def opened(path: Path, mode: str) -> IO[str]:
-    """A recording's file; `.gz` is packed."""
+    """A recording's file; `.gz` is packed. Half a character is written as JSON escapes it, and comes back as it was."""
+    errors = "backslashreplace" if mode == "w" else "strict"
     if path.suffix == ".gz":
-        return cast("IO[str]", gzip.open(path, f"{mode}t", encoding="utf-8", compresslevel=3))
-    return path.open(mode, encoding="utf-8")
+        return cast("IO[str]", gzip.open(path, f"{mode}t", encoding="utf-8", errors=errors, compresslevel=3))
+    return path.open(mode, encoding="utf-8", errors=errors)
 
 
 def fingerprint(text: str) -> str:

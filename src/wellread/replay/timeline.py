@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
+from wellread.encodable import encodable
 from wellread.errors import DamagedFile, UsageError
 from wellread.replay.codec import Json
 from wellread.replay.record import opened
@@ -62,7 +63,7 @@ def load(path: Path) -> list[Json]:
     """The events in a trace or a recording."""
     try:
         with opened(path, "r") as file:
-            lines: list[Any] = [json.loads(line) for line in file if line.strip()]
+            lines: list[Any] = [encodable(json.loads(line)) for line in file if line.strip()]
     except FileNotFoundError:
         raise UsageError(f"{path}: there is no such file") from None
     except (OSError, ValueError, EOFError) as problem:

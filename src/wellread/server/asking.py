@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from wellread import plugins
+from wellread.encodable import encodable
 from wellread.engine import Engine, clean_question
 from wellread.errors import UsageError
 from wellread.parameters import Part, fill, named
@@ -57,8 +58,12 @@ class Menu:
         self.engine = engine
         self.options = options
         default = engine.settings.sources or ("library",)
-        self.default_source = " + ".join(default)
-        self.sources = tuple(dict.fromkeys((self.default_source, *options.sources, "library", "wikipedia")))
+        self.default_source = encodable(" + ".join(default))
+        # what a client can write, and the spec: the bytes of a folder's name need not be text
+        self._specs: dict[str, tuple[str, ...]] = {self.default_source: default}
+        for spec in (*options.sources, "library", "wikipedia"):
+            self._specs.setdefault(encodable(spec), (spec,))
+        self.sources = tuple(self._specs)
         self._defaults = default
         self.default_model = engine.workshop.model_spec()
         self.models = tuple(dict.fromkeys(spec for spec in (self.default_model, *options.models) if spec))
@@ -127,7 +132,7 @@ class Menu:
             _offered(name, self.sources, "source")
         if not wanted or wanted == (self.default_source,):
             return None, self._defaults
-        specs = tuple(spec for name in wanted for spec in (self._defaults if name == self.default_source else (name,)))
+        specs = tuple(spec for name in wanted for spec in self._specs[name])
         return self.engine.workshop.several(tuple(dict.fromkeys(specs))), specs
 
     def _limited(self, wanted: Mapping[str, float | None]) -> Settings:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeVar, cast
 
+from wellread.encodable import Encodable
 from wellread.errors import DamagedFile
 from wellread.server.schema import migrate
 
@@ -28,7 +29,7 @@ _ENDED = '{"event": "ended", "state": "interrupted", "reason": "the server stopp
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class Record(Encodable):
     """One run as the history keeps it. `answer` is the JSON of `ask --json`, None before the end."""
 
     id: str
@@ -50,6 +51,27 @@ class Record:
         return str((self.answer or {}).get("answer") or "")
 
 
+@dataclass(eq=False, slots=True)
+class _Write:
+    """What is written together or not at all. `done` gets the number of rows, or why there are none."""
+
+    jobs: Sequence[Job]
+    run: str | None = None
+    done: asyncio.Future[int] | None = None
+
+    def told(self, outcome: int | Exception) -> None:
+        if self.done is None or self.done.done():
+            return
+        if isinstance(outcome, int):
+            self.done.set_result(outcome)
+        else:
+            self.done.set_exception(DamagedFile(f"the history cannot be written: {outcome}"))
+
+
+class _Locked(Exception):
+    """No transaction can begin: nothing can be written now, and waiting once is enough."""
+
+
 class History:
     """Open with `await History.open(path)`; `aclose` writes what is waiting."""
 
@@ -57,7 +79,8 @@ class History:
         self.path = path
         self._writing = ThreadPoolExecutor(1, "wellread-history-write")
         self._reading = ThreadPoolExecutor(1, "wellread-history-read")
-        self._waiting: list[tuple[Sequence[Job], asyncio.Future[int] | None]] = []
+        self._waiting: list[_Write] = []
+        self._incomplete: set[str] = set()  # runs of which an event could not be written
         self._flusher: asyncio.Task[None] | None = None
         self._writer: sqlite3.Connection | None = None
         self._reader: sqlite3.Connection | None = None
@@ -100,20 +123,19 @@ class History:
 
     def append(self, run: str, number: int, body: str) -> None:
         """Keep one event, soon."""
-        # a run that was deleted while it was running takes no more events
-        job = (
-            "INSERT INTO events SELECT ?, ?, ? WHERE EXISTS (SELECT 1 FROM runs WHERE id = ?)",
-            (run, number, body, run),
-        )
-        self._enqueue([job], None)
+        self._enqueue(_Write([_event(run, number, body)], run))
 
-    async def finish(self, run: str, state: State, answer: dict[str, object] | None) -> None:
-        """Keep how a run ended; its events are on disk before this returns."""
+    async def finish(self, run: str, state: State, answer: dict[str, object] | None, last: tuple[int, str] | None = None) -> None:
+        """Keep how a run ended, with its last event; its events are on disk before this returns.
+
+        Raises `DamagedFile` where this, or an event before it, could not be written: it can be called again then.
+        """
         outcome = cast("str | None", (answer or {}).get("outcome"))
         words = str((answer or {}).get("answer") or "").casefold()
         body = json.dumps(answer, ensure_ascii=False) if answer is not None else None
         sql = "UPDATE runs SET state = ?, finished = ?, outcome = ?, answer = ?, words = words || ? WHERE id = ?"
-        await self._commit([(sql, (state, time.time(), outcome, body, "\n" + words, run))])
+        end = (sql, (state, time.time(), outcome, body, "\n" + words, run))
+        await self._commit([_event(run, *last), end] if last else [end], run)
 
     async def delete(self, run: str) -> bool:
         """Forget a run and its events."""
@@ -159,44 +181,71 @@ class History:
                 yield _record(row)
             after = (cast("float", rows[-1][8]), cast("str", rows[-1][0]))
 
-    async def _commit(self, jobs: Sequence[Job]) -> int:
+    async def _commit(self, jobs: Sequence[Job], run: str | None = None) -> int:
         done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        self._enqueue(jobs, done)
+        self._enqueue(_Write(jobs, run, done))
         return await done
 
-    def _enqueue(self, jobs: Sequence[Job], done: asyncio.Future[int] | None) -> None:
-        self._waiting.append((jobs, done))
+    def _enqueue(self, write: _Write) -> None:
+        self._waiting.append(write)
         if self._flusher is None or self._flusher.done():
             self._flusher = asyncio.get_running_loop().create_task(self._flush())
 
     async def _flush(self) -> None:
+        """Write until nothing is waiting. Whatever happens, whoever waits is told and the next group is written."""
         loop = asyncio.get_running_loop()
         while self._waiting:
             group, self._waiting = self._waiting, []
+            outcomes: Sequence[int | Exception] = [DamagedFile("the server stopped")] * len(group)
             try:
-                counts = await loop.run_in_executor(self._writing, self._apply, [jobs for jobs, _ in group])
-            except (sqlite3.Error, OSError) as problem:
-                self.failed_writes += 1
-                for _, done in group:
-                    if done is not None and not done.done():
-                        done.set_exception(DamagedFile(f"the history cannot be written: {problem}"))
-            else:
-                for (_, done), count in zip(group, counts, strict=True):
-                    if done is not None and not done.done():
-                        done.set_result(count)
+                outcomes = await loop.run_in_executor(self._writing, self._apply, group)
+            except Exception as problem:
+                outcomes = [self._lost(write, problem) for write in group]
+            finally:
+                for write, outcome in zip(group, outcomes, strict=True):
+                    write.told(outcome)
 
-    def _apply(self, group: Sequence[Sequence[Job]]) -> list[int]:
-        assert self._writer is not None
-        counts: list[int] = []
-        self._writer.execute("BEGIN IMMEDIATE")
+    def _apply(self, group: Sequence[_Write]) -> list[int | Exception]:
+        """All in one transaction; where that fails each in its own, so that one cannot fail the others."""
+        if not any(write.run in self._incomplete for write in group):
+            try:
+                return [*self._transact(group)]
+            except _Locked:
+                raise
+            except Exception:
+                pass  # each says below what is wrong with it
+        return [self._apply_one(write) for write in group]
+
+    def _apply_one(self, write: _Write) -> int | Exception:
+        if write.done is not None and write.run in self._incomplete:
+            self._incomplete.discard(write.run)
+            return DamagedFile("events of this run are missing")
         try:
-            for jobs in group:
-                counts.append(sum(self._writer.execute(sql, values).rowcount for sql, values in jobs))  # pyright: ignore[reportArgumentType]
-        except BaseException:
-            self._writer.execute("ROLLBACK")
+            return self._transact([write])[0]
+        except _Locked:
             raise
-        self._writer.execute("COMMIT")
+        except Exception as problem:
+            return self._lost(write, problem)
+
+    def _transact(self, group: Sequence[_Write]) -> list[int]:
+        assert self._writer is not None
+        try:
+            self._writer.execute("BEGIN IMMEDIATE")
+        except sqlite3.Error as problem:
+            raise _Locked(problem) from None
+        try:
+            counts = [sum(self._writer.execute(sql, values).rowcount for sql, values in write.jobs) for write in group]  # pyright: ignore[reportArgumentType]
+            self._writer.execute("COMMIT")
+        finally:
+            if self._writer.in_transaction:  # SQLite ends one itself when the disk is full
+                self._writer.execute("ROLLBACK")
         return counts
+
+    def _lost(self, write: _Write, problem: Exception) -> Exception:
+        self.failed_writes += 1
+        if write.run is not None and write.done is None:
+            self._incomplete.add(write.run)
+        return problem
 
     async def _rows(self, sql: str, values: Sequence[object]) -> list[tuple[object, ...]]:
         def read() -> list[tuple[object, ...]]:
@@ -207,6 +256,12 @@ class History:
 
     async def _read(self, job: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._reading, job)
+
+
+def _event(run: str, number: int, body: str) -> Job:
+    # a run that was deleted while it was running takes no more events
+    sql = "INSERT INTO events SELECT ?, ?, ? WHERE EXISTS (SELECT 1 FROM runs WHERE id = ?)"
+    return sql, (run, number, body, run)
 
 
 def _connect(path: Path) -> sqlite3.Connection:

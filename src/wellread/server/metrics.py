@@ -69,7 +69,7 @@ def text(service: Service) -> str:
     page.add("cost_dollars_total", "counter", "Known cost of finished runs.", {"": metrics.cost})
     responses = {_labels(method=m, status=s): n for (m, s), n in metrics.responses.items()}
     page.add("http_responses_total", "counter", "Responses by method and status.", responses)
-    page.add("history_failed_writes_total", "counter", "Groups of writes that failed.", {"": service.history.failed_writes})
+    page.add("history_failed_writes_total", "counter", "Writes that failed.", {"": service.history.failed_writes})
     return "\n".join(page.lines) + "\n"
 
 

@@ -11,7 +11,7 @@ import json
 import secrets
 import time
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from typing import cast
 
@@ -179,10 +179,12 @@ class Runs:
             reason = "something unexpected went wrong"
             logs.fault("run failed", problem)
         finally:
-            await self._end(live, state, reason)
-            outcome = str((live.answer or {}).get("outcome") or state)
-            self._finished(live.ticket, asked.strategy, outcome, time.monotonic() - begun)
-            self.live.pop(live.record.id, None)
+            try:
+                state = await self._end(live, state, reason)
+            finally:  # whatever the history does, the place is free for others
+                outcome = state if state == "failed" else str((live.answer or {}).get("outcome") or state)
+                self._finished(live.ticket, asked.strategy, outcome, time.monotonic() - begun)
+                self.live.pop(live.record.id, None)
 
     async def _run(self, live: LiveRun, asked: Asked) -> tuple[State, str | None]:
         await live.ticket.turn()
@@ -201,25 +203,30 @@ class Runs:
         self.metrics.events += 1
         self.history.append(live.record.id, live.append(body), body)
 
-    async def _end(self, live: LiveRun, state: State, reason: str | None) -> None:
-        """The last event; readers see it when the history has it, so that what they ask next is up to date."""
-        body = json.dumps({"event": "ended", "state": state, "reason": reason}, ensure_ascii=False)
-        self.history.append(live.record.id, len(live.log), body)
-        await self._keep(live, state)
-        live.append(body, last=True)
+    async def _end(self, live: LiveRun, state: State, reason: str | None) -> State:
+        """The last event; readers see it when the history has it, so that what they ask next is up to date.
 
-    async def _keep(self, live: LiveRun, state: State) -> None:
+        A run that the history could not keep has failed, whatever its answer.
+        """
+        body = _ended(state, reason)
+        if not await self._keep(live, state, live.answer, body):
+            state, body = "failed", _ended("failed", "the history cannot be written")
+            await self._keep(live, state, None, body)
+        live.append(body, last=True)
+        return state
+
+    async def _keep(self, live: LiveRun, state: State, answer: dict[str, object] | None, body: str) -> bool:
         """Write how it ended, also while being cancelled: nothing may stay half-written."""
-        writing = asyncio.ensure_future(self.history.finish(live.record.id, state, live.answer))
+        last = (len(live.log), body)
+        writing = asyncio.ensure_future(self.history.finish(live.record.id, state, answer, last))
         while not writing.done():
-            try:
-                await asyncio.shield(writing)
-            except asyncio.CancelledError:
-                continue
-            except WellreadError:
-                break
-        if not writing.cancelled() and (problem := writing.exception()):
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait([writing])
+        if writing.cancelled():  # the loop itself is being ended: nobody is left to tell
+            return True
+        if problem := writing.exception():
             logs.fault("history not written", problem)
+        return problem is None
 
     def _finished(self, ticket: Ticket, strategy: str, outcome: str, seconds: float) -> None:
         ticket.release()
@@ -227,6 +234,10 @@ class Runs:
             self.gate.took(seconds)
         self.metrics.finished(strategy, outcome, seconds)
         logs.info("run ended", strategy=strategy, outcome=outcome, seconds=round(seconds, 3))
+
+
+def _ended(state: State, reason: str | None) -> str:
+    return json.dumps({"event": "ended", "state": state, "reason": reason}, ensure_ascii=False)
 
 
 def discreet(event: events.Event) -> events.Event:

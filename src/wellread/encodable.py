@@ -1,0 +1,86 @@
+"""Text that every file, database, stream and terminal can hold.
+
+Models, pages, services and file names may bring what UTF-8 cannot write (halves of characters, bytes of
+another encoding) and NUL, at which others end a text. Values from outside are `Encodable`: whoever makes one,
+a plugin too, gets it mended, so that nothing behind it has to think of this.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, TypeVar, cast
+
+T = TypeVar("T")
+_PLAIN = (type(None), float, int, bool)  # asking whether one of these is a mapping would cost more than all texts
+_HALF = re.compile("[\ud800-\udfff]")
+
+
+def encodable(value: T) -> T:
+    """A text, or a list or mapping of texts, that can be written; the same object where it could be before."""
+    if isinstance(value, str):
+        return cast("T", _text(value))
+    if type(value) in _PLAIN or isinstance(value, Encodable):  # mended when it was made
+        return value
+    if isinstance(value, (list, tuple)):
+        return cast("T", _parts(cast("list[Any] | tuple[Any, ...]", value)))
+    if isinstance(value, Mapping):
+        return cast("T", _mapping(cast("Mapping[Any, Any]", value)))
+    return value
+
+
+def _mapping(value: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    mended = {encodable(key): encodable(item) for key, item in value.items()}
+    unchanged = all(key in mended and mended[key] is item for key, item in value.items())
+    return value if unchanged else mended
+
+
+def _parts(value: list[Any] | tuple[Any, ...]) -> list[Any] | tuple[Any, ...]:
+    mended = [encodable(part) for part in value]
+    if all(new is old for new, old in zip(mended, value, strict=True)):
+        return value
+    return mended if isinstance(value, list) else tuple(mended)
+
+
+def _text(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")  # two halves are a character
+        text = _HALF.sub(_instead, joined)
+    return text.replace("\0", "") if "\0" in text else text
+
+
+def _instead(half: re.Match[str]) -> str:
+    """Python reads byte E9 of a file's name as U+DCE9; written as \\xe9, two such names stay two."""
+    byte = ord(half[0]) - 0xDC00
+    return f"\\x{byte:02x}" if 0x80 <= byte <= 0xFF else "\ufffd"
+
+
+class Encodable:
+    """A base of frozen dataclasses: the texts in their fields can be written, from the beginning."""
+
+    __slots__ = ()
+
+    def __post_init__(self) -> None:
+        for name in type(self).__slots__:
+            value = getattr(self, name)
+            if (mended := encodable(value)) is not value:
+                object.__setattr__(self, name, mended)
+
+
+class Pieces:
+    """Text that comes in pieces: a character whose halves come one after the other is held until it is whole."""
+
+    def __init__(self) -> None:
+        self._held = ""
+
+    def feed(self, piece: str) -> str:
+        """What can be said now; together with `rest` it is what `encodable` makes of the whole."""
+        text = self._held + piece
+        self._held = text[-1] if "\ud800" <= text[-1:] <= "\udbff" else ""
+        return encodable(text[: len(text) - len(self._held)])
+
+    def rest(self) -> str:
+        held, self._held = self._held, ""
+        return encodable(held)
