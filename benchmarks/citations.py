@@ -25,8 +25,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from wellread.citations import check, sentences
-from wellread.evidence import source
+from wellread.text.citations import check, sentences
+from wellread.text.evidence import source
 from wellread.types import Passage
 
 _VERB = re.compile(r"\b(is|was|are|were|has|had|can|could|will|would)\b")

@@ -31,11 +31,11 @@ import onnxruntime
 from wellread.engine import Engine
 from wellread.index.build import BuildOptions, build
 from wellread.index.search import LocalIndex
-from wellread.index.split import Splitting, split
 from wellread.ranking.evaluator import LIMITS, MODEL, SHIPPED, TOKENIZER
 from wellread.ranking.judge import Chain, Judge
 from wellread.settings import Settings
 from wellread.sources.index import library_path
+from wellread.text.split import Splitting, split
 from wellread.types import Effort, Passage
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"

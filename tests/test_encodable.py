@@ -16,9 +16,9 @@ from wellread.errors import SourceError
 from wellread.events import Notice, to_json
 from wellread.models.scripted import ScriptedModel
 from wellread.recordings import recorded, replayed
-from wellread.replay.timeline import load, timeline
-from wellread.replay.tracepage import page
 from wellread.settings import Settings
+from wellread.trace.page import page
+from wellread.trace.timeline import load, timeline
 from wellread.types import Completion, Hit, Passage, ToolCall
 
 ANYTHING = st.text(st.characters(categories=("Cs", "Lu", "So", "Cc")))

@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
-LONGEST_FILE = 300
+LONGEST_FILE = 400
 LONGEST_FUNCTION = 40
 FORBIDDEN_NAMES = {"utils.py", "helpers.py", "common.py", "misc.py"}
 

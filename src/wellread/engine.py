@@ -19,11 +19,11 @@ from wellread.budget import Budget
 from wellread.encodable import encodable
 from wellread.errors import BudgetExhausted, UsageError, WellreadError
 from wellread.parameters import fill
+from wellread.parts import NO_MODEL, Kit
 from wellread.protocols import Model, Source
 from wellread.run import Run, World, as_values
 from wellread.settings import Settings
 from wellread.types import Answer, Hits
-from wellread.workshop import NO_MODEL, Workshop
 
 if TYPE_CHECKING:
     from wellread.strategies.iterative import Iterative, Retrieval
@@ -43,10 +43,10 @@ class Engine:
         source: Source | None = None,
         fallback: Source | None = None,
         world: World | None = None,
-        workshop: Workshop | None = None,
+        kit: Kit | None = None,
     ) -> None:
         self.settings = settings if settings is not None else settings_module.load()
-        self.workshop = workshop or Workshop(self.settings, model=model)
+        self.kit = kit or Kit(self.settings, model=model)
         self._source = source
         self._fallback = fallback
         self.world = world or World()
@@ -59,7 +59,7 @@ class Engine:
 
     async def aclose(self) -> None:
         """Close connections and files."""
-        await self.workshop.aclose()
+        await self.kit.aclose()
 
     async def stream(
         self,
@@ -105,7 +105,7 @@ class Engine:
         raise AssertionError("a stream ends with Answered")
 
     def changed(
-        self, settings: Settings, *, workshop: Workshop | None = None, source: Source | None = None, also: Sequence[Source] = ()
+        self, settings: Settings, *, kit: Kit | None = None, source: Source | None = None, also: Sequence[Source] = ()
     ) -> Engine:
         """The same parts under other settings: one request's limits, another model or source.
 
@@ -113,7 +113,7 @@ class Engine:
         """
         engine = Engine(
             settings,
-            workshop=workshop or self.workshop,
+            kit=kit or self.kit,
             source=source or self._source,
             fallback=self._fallback,
             world=self.world,
@@ -141,7 +141,7 @@ class Engine:
 
     def default_strategy(self) -> str:
         """`iterative` with a model, `quote` without."""
-        return self.settings.strategy or ("iterative" if self.workshop.model_spec() else "quote")
+        return self.settings.strategy or ("iterative" if self.kit.model_spec() else "quote")
 
     def _prepare(
         self,
@@ -154,7 +154,7 @@ class Engine:
         world = world or self.world
         name = strategy or self.default_strategy()
         chosen = self._strategy(name, params)
-        model = self.workshop.model_spec() if type(chosen).needs_model else None
+        model = self.kit.model_spec() if type(chosen).needs_model else None
         if type(chosen).needs_model and model is None:
             raise UsageError(NO_MODEL)
         queue: asyncio.Queue[events.Event | None] = asyncio.Queue()
@@ -166,12 +166,12 @@ class Engine:
             object.__setattr__(event, "at", round(budget.seconds, 4))
             queue.put_nowait(event)
 
-        fallback = self._fallback or (self.workshop.source(self.settings.fallback) if self.settings.fallback else None)
+        fallback = self._fallback or (self.kit.source(self.settings.fallback) if self.settings.fallback else None)
         run = Run(
             question=question,
             strategy=name,
             source=world.source("main", self._main_source()),
-            kit=world.kit(self.workshop),
+            kit=world.kit(self.kit),
             budget=budget,
             emit=emit,
             clock=world.clock,
@@ -191,7 +191,7 @@ class Engine:
         return cls(fill(cls.Params, values, f"strategy {name}"))  # pyright: ignore[reportFunctionMemberAccess]
 
     def _main_source(self) -> Source:
-        return self._source or self.workshop.several(self.settings.sources or ("library",))
+        return self._source or self.kit.several(self.settings.sources or ("library",))
 
     def _started(self, run: Run, chosen: _Strategy) -> events.Started:
         return events.Started(run.question, run.strategy, run.model_name, (run.source.name,), as_values(chosen.params))

@@ -40,7 +40,7 @@ async def recorded(
     header: dict[str, Any] = {
         "question": clean_question(question),
         "strategy": strategy or engine.default_strategy(),
-        "model": engine.workshop.model_spec(),
+        "model": engine.kit.model_spec(),
         "params": encode(params or {}),
         "history": [list(turn) for turn in history],
         "settings": {f.name: encode(getattr(engine.settings, f.name)) for f in fields(Settings) if f.name not in _NOT_RECORDED},

@@ -18,11 +18,11 @@ from typing import Protocol, TypeVar
 
 from wellread import events
 from wellread.budget import Budget
-from wellread.citations import check
 from wellread.cutoff import CutOff, ended_here, in_order, refused, spent
 from wellread.encodable import Pieces
 from wellread.errors import BudgetExhausted, ReadError, SourceError
 from wellread.protocols import Kit, Model, Source
+from wellread.text.citations import check
 from wellread.types import PAIRS, Answer, Completion, Hit, Hits, Outcome, Page, Passage, Prompt, Query
 
 T = TypeVar("T")

@@ -22,10 +22,10 @@ from tests.wire.loopback import Answer, Asked, Loopback, Reply
 
 from wellread import plugins
 from wellread.errors import SourceBusy, SourceError
-from wellread.protocols import Closing, Kit, Source
+from wellread.parts import Kit
+from wellread.protocols import Closing, Source
 from wellread.settings import Settings
 from wellread.types import Hit, Page, Query
-from wellread.workshop import Workshop
 
 pytestmark = pytest.mark.anyio
 
@@ -111,7 +111,7 @@ SHELF = Shelf({doc.url: Page(doc.url, doc.title, (re.sub("<[^<>]+>|&amp;", "", d
 
 
 def kit_for(case: Case) -> Kit | TestKit:
-    return Workshop(Settings(), KEYS) if case.shipped else TestKit(KEYS, reader=SHELF)
+    return Kit(Settings(), KEYS) if case.shipped else TestKit(KEYS, reader=SHELF)
 
 
 @asynccontextmanager

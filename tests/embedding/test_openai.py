@@ -15,9 +15,9 @@ from tests.embedding.servers import DIMENSIONS, EmbeddingServer, Reply, embeddin
 from wellread.embedding.openai import OFFICIAL, OpenAIEmbedder, base_address, from_spec
 from wellread.embedding.replies import complaint, read_vectors, retry_after
 from wellread.errors import EmbedderError, UsageError
+from wellread.parts import Kit
 from wellread.plugins import parse_spec
 from wellread.settings import Settings
-from wellread.workshop import Workshop
 
 pytestmark = pytest.mark.anyio
 TEXTS = ["one", "two, which is longer", "", "three"]
@@ -25,7 +25,7 @@ EXPECTED = np.stack([unit(text or " ") for text in TEXTS])
 
 
 def built(spec: str, environ: Mapping[str, str] | None = None) -> OpenAIEmbedder:
-    return from_spec(parse_spec(spec), Workshop(Settings(), environ=environ or {}))
+    return from_spec(parse_spec(spec), Kit(Settings(), environ=environ or {}))
 
 
 def failure(status: int, message: str = "because", code: str | None = None, **headers: str) -> Reply:

@@ -17,7 +17,7 @@ from tests.reading import bombs
 from wellread.errors import IndexFault, ReadError, UsageError
 from wellread.index.hub import pull
 from wellread.index.inputs import Columns, Reading, origin, passages
-from wellread.index.split import Splitting, count_tokens, split
+from wellread.text.split import Splitting, count_tokens, split
 from wellread.types import Page, Passage
 
 pytestmark = pytest.mark.anyio

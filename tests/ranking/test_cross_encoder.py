@@ -12,11 +12,11 @@ from onnx import TensorProto, helper
 
 import wellread
 from wellread.errors import DamagedFile, EmbedderError, UsageError
+from wellread.parts import Kit
 from wellread.plugins import parse_spec
 from wellread.ranking.cross_encoder import CrossEncoder, Options, from_spec
 from wellread.settings import Settings
 from wellread.types import Passage
-from wellread.workshop import Workshop
 
 pytestmark = pytest.mark.anyio
 TOKENIZER = Path(wellread.__file__).parent / "embedding" / "weights" / "all-minilm-l6-v2" / "tokenizer.json"
@@ -52,8 +52,8 @@ def folder(path: Path, **kwargs: Any) -> Path:
     return path
 
 
-def kit() -> Workshop:
-    return Workshop(Settings(), environ={})
+def kit() -> Kit:
+    return Kit(Settings(), environ={})
 
 
 PASSAGES = [Passage(str(n), "moon " * n, title="t") for n in (3, 1, 40, 2)]
@@ -73,7 +73,7 @@ async def test_long_passages_are_cut_not_the_question(tmp_path: Path) -> None:
     assert await encoder.rerank("moon?", []) == []
 
 
-async def test_the_workshop_hands_it_out(tmp_path: Path) -> None:
+async def test_the_kit_hands_it_out(tmp_path: Path) -> None:
     path = folder(tmp_path, outputs=1)
     assert isinstance(kit().reranker(f"onnx:{path / 'model.onnx'}"), CrossEncoder)
 

@@ -12,6 +12,7 @@ import pytest
 from tests.ranking.test_judge import GANYMEDE, POTTERY, QUESTION, TITAN, WOMBAT
 
 from wellread.errors import DamagedFile, UsageError
+from wellread.parts import Kit
 from wellread.plugins import parse_spec
 from wellread.protocols import AnswerReader, Grader, Reranker
 from wellread.ranking.evaluator import MODEL, SHIPPED, Evaluator, Tracker, available, from_spec, verify
@@ -19,7 +20,6 @@ from wellread.ranking.judge import Chain, Judge
 from wellread.ranking.paths import PLANS, Verdict
 from wellread.settings import Settings
 from wellread.types import Passage
-from wellread.workshop import Workshop
 
 pytestmark = pytest.mark.anyio
 PASSAGES = [WOMBAT, TITAN, GANYMEDE, POTTERY]
@@ -180,14 +180,14 @@ def test_the_weights_are_verified(tmp_path: Path) -> None:
         verify(tmp_path)
 
 
-def test_the_workshop_hands_it_out_unless_the_effort_is_low() -> None:
-    normal = Workshop(Settings(), environ={})
+def test_the_kit_hands_it_out_unless_the_effort_is_low() -> None:
+    normal = Kit(Settings(), environ={})
     assert isinstance(normal.reranker(), Evaluator)
     assert isinstance(normal.answer_reader(), Evaluator)
-    low = Workshop(Settings(effort="low"), environ={})
+    low = Kit(Settings(effort="low"), environ={})
     assert low.reranker() is low.grader() is low.answer_reader() is None
-    none = Workshop(Settings(reranker="none"), environ={})
+    none = Kit(Settings(reranker="none"), environ={})
     assert none.answer_reader() is None
-    assert Workshop(Settings(effort="high", reranker="evaluator"), environ={}).answer_reader().plan == PLANS["high"]  # type: ignore[union-attr]
+    assert Kit(Settings(effort="high", reranker="evaluator"), environ={}).answer_reader().plan == PLANS["high"]  # type: ignore[union-attr]
     with pytest.raises(UsageError, match="no argument"):
         from_spec(parse_spec("evaluator:x"), normal)

@@ -14,10 +14,10 @@ import zlib
 from collections.abc import Callable
 
 import pytest
-from tests.reading.conftest import Site
+from tests.net.conftest import Site
 
 from wellread.errors import ReadError
-from wellread.reading.fetch import Limits
+from wellread.net.fetch import Limits
 from wellread.reading.reader import WebReader
 
 pytestmark = pytest.mark.anyio

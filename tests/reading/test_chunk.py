@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from wellread.errors import UsageError
 from wellread.reading.chunk import chunk, estimate
-from wellread.sentences import sentences
+from wellread.text.sentences import sentences
 
 SENTENCE = "The keeper wrote down the wind and the cloud each evening before he went to bed."
 PARAGRAPH = " ".join([SENTENCE] * 6)

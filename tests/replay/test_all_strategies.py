@@ -18,10 +18,10 @@ from wellread.engine import Engine
 from wellread.errors import ModelBusy, SourceError
 from wellread.events import Answered, Event, to_json
 from wellread.models.scripted import ScriptedModel
+from wellread.parts import Kit
 from wellread.recordings import recorded, replayed
 from wellread.settings import Settings
 from wellread.types import Completion, Grade, Hit, Passage, Prompt, Query
-from wellread.workshop import Workshop
 
 pytestmark = pytest.mark.anyio
 STRATEGIES = ("iterative", "fanout", "react", "corrective", "digest", "quote")
@@ -98,8 +98,8 @@ class Judge:
         return [Grade("page 1" not in p.text, 0.7 if "page 1" not in p.text else 0.05) for p in passages]
 
 
-class Stocked(Workshop):
-    """A workshop with these parts."""
+class Stocked(Kit):
+    """A kit with these parts."""
 
     def __init__(self, settings: Settings, model: Any, weather: Unsteady) -> None:
         super().__init__(settings, model=model)
@@ -131,7 +131,7 @@ def engine(seed: int, strategy: str) -> Engine:
     elif seed % 5 == 3:
         limits = {"max_tokens": 900, "max_searches": 2}
     settings = Settings(strategy=strategy, **limits)
-    return Engine(settings, source=shelf, fallback=shelf, workshop=Stocked(settings, model, weather))
+    return Engine(settings, source=shelf, fallback=shelf, kit=Stocked(settings, model, weather))
 
 
 def as_json(events: Sequence[Event]) -> list[object]:

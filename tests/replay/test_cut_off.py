@@ -19,8 +19,8 @@ from wellread.errors import BrokenStream
 from wellread.events import Answered, Event, ModelCalled
 from wellread.models.scripted import ScriptedModel
 from wellread.recordings import recorded, replayed
-from wellread.replay.timeline import load, timeline
 from wellread.settings import Settings
+from wellread.trace.timeline import load, timeline
 from wellread.types import Answer, Completion, Prompt
 
 pytestmark = pytest.mark.anyio

@@ -14,13 +14,13 @@ from tests.strategies.test_all import QUESTION
 
 from wellread.engine import Engine
 from wellread.events import Answered
+from wellread.parts import Kit
 from wellread.ranking.answers import AnswerWeights
 from wellread.ranking.evaluator import Evaluator
 from wellread.ranking.judge import Chain
 from wellread.ranking.paths import Verdict, Weights
 from wellread.recordings import recorded, replayed
 from wellread.settings import Settings
-from wellread.workshop import Workshop
 
 pytestmark = pytest.mark.anyio
 
@@ -40,7 +40,7 @@ class Fake(Evaluator):
         ]
 
 
-class Stocked(Workshop):
+class Stocked(Kit):
     def embedder(self, spec: str | None = None) -> Any:
         return Threaded()
 
@@ -53,7 +53,7 @@ async def test_quote_with_the_evaluator_replays_bit_for_bit(tmp_path: Path, monk
     monkeypatch.setattr(Evaluator, "scoring", AnswerWeights(**{f.name: 1.0 for f in fields(AnswerWeights)}))
     path = tmp_path / "run.jsonl"
     settings = Settings(model="none")
-    async with Engine(settings, source=Library(LOCAL, weather=Unsteady(1)), workshop=Stocked(settings)) as engine:
+    async with Engine(settings, source=Library(LOCAL, weather=Unsteady(1)), kit=Stocked(settings)) as engine:
         then = [event async for event in recorded(engine, path, QUESTION, strategy="quote")]
     asked = Fake.asked
     assert asked > 0

@@ -76,7 +76,7 @@ def test_delete_stops_the_work_and_keeps_the_run(folder: Path) -> None:
                     break
             stopped = client.delete(f"/api/runs/{run}")
         assert stopped.json() == {"id": run, "state": "stopped"}
-        assert of.workshop.model().closed == 1  # type: ignore[attr-defined]
+        assert of.kit.model().closed == 1  # type: ignore[attr-defined]
         assert not live.service.runs.live
         log = stream(client, "GET", f"/api/runs/{run}/events")
         assert log[-1] == {"event": "ended", "state": "stopped", "reason": None}
@@ -121,7 +121,7 @@ def test_a_follow_up_knows_what_was_said(folder: Path) -> None:
         finished(client, second)
         kept = client.get(f"/api/runs/{second}").json()
         assert (kept["parent"], kept["thread"]) == (first, first)
-        said = "\n".join(message.text for prompt in of.workshop.model().prompts for message in prompt.messages)  # type: ignore[attr-defined]
+        said = "\n".join(message.text for prompt in of.kit.model().prompts for message in prompt.messages)  # type: ignore[attr-defined]
         assert "It likes cheese" in said
         assert client.post("/api/runs", json={"question": "x", "parent": "AAAAAAAAAAAA"}).status_code == 404
 
@@ -190,16 +190,16 @@ def test_other_models_and_sources_can_be_chosen_where_they_are_offered(folder: P
         menu = live.service.menu
         assert [one["name"] for one in client.get("/api/menu").json()["models"]] == ["scripted", "ollama:tiny"]
         other = menu.order(Wish(QUESTION, model="ollama:tiny", sources=("library", "wikipedia?language=de")))
-        assert (other.model, other.engine.workshop.model_spec()) == ("ollama:tiny", "ollama:tiny")
+        assert (other.model, other.engine.kit.model_spec()) == ("ollama:tiny", "ollama:tiny")
         assert other.sources == ("library", "wikipedia?language=de")
-        assert menu.order(Wish(QUESTION)).engine.workshop.model_spec() == "scripted"
+        assert menu.order(Wish(QUESTION)).engine.kit.model_spec() == "scripted"
         plain = menu.order(Wish(QUESTION, model="none"))
         assert (plain.strategy, plain.model) == ("quote", None)
 
 
 def test_a_run_that_fails_says_why_without_inside_views(folder: Path) -> None:
     of = engine()
-    of.workshop.model().script = lambda prompt: RuntimeError("key sk-secret-123 in /home/me")  # type: ignore[attr-defined]
+    of.kit.model().script = lambda prompt: RuntimeError("key sk-secret-123 in /home/me")  # type: ignore[attr-defined]
     with running(of, folder) as live, live.client() as client:
         run = ask(client)
         log = stream(client, "GET", f"/api/runs/{run}/events")

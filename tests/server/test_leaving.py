@@ -54,13 +54,13 @@ async def test_a_client_that_leaves_frees_its_run_within_a_second(folder: Path, 
         connection = send(live.url, path, body)
         if not silent:
             assert b"200 OK" in connection.recv(4096)
-        until(lambda: len(of.workshop.model().prompts) > 0)  # type: ignore[attr-defined]
+        until(lambda: len(of.kit.model().prompts) > 0)  # type: ignore[attr-defined]
         assert live.service.gate.running == 1
         left = time.monotonic()
         connection.close()
         until(lambda: live.service.gate.running == 0)
         assert time.monotonic() - left < 1.0
-        until(lambda: of.workshop.model().closed == 1)  # type: ignore[attr-defined]
+        until(lambda: of.kit.model().closed == 1)  # type: ignore[attr-defined]
         assert not live.service.runs.attached
         assert not live.service.runs.live
 

@@ -68,7 +68,7 @@ async def test_cancelling_stops_the_work(folder: Path) -> None:
                 await client.call_tool("ask", {"question": "How many moons has Saturn?"})
             assert scope.cancelled_caught
             await asyncio.to_thread(until, lambda: live.service.gate.running == 0)
-            await asyncio.to_thread(until, lambda: of.workshop.model().closed >= 1)  # type: ignore[attr-defined]
+            await asyncio.to_thread(until, lambda: of.kit.model().closed >= 1)  # type: ignore[attr-defined]
 
 
 async def test_reading_a_page() -> None:

@@ -65,7 +65,7 @@ def test_the_conversation_is_heard(folder: Path) -> None:
         ]
         with openai.OpenAI(base_url=f"{live.url}/v1", api_key=TOKEN, max_retries=0) as client:
             client.chat.completions.create(model="wellread", messages=messages, temperature=0.3)  # type: ignore[arg-type]
-        said = "\n".join(message.text for prompt in of.workshop.model().prompts for message in prompt.messages)  # type: ignore[attr-defined]
+        said = "\n".join(message.text for prompt in of.kit.model().prompts for message in prompt.messages)  # type: ignore[attr-defined]
         assert "Jupiter is the largest planet." in said
         with (
             openai.OpenAI(base_url=f"{live.url}/v1", api_key="wrong", max_retries=0) as stranger,
@@ -91,7 +91,7 @@ def test_a_failing_model_is_an_error(folder: Path) -> None:
     from wellread.errors import ModelBusy
 
     of = engine()
-    of.workshop.model().script = lambda prompt: ModelBusy("scripted", "try later")  # type: ignore[attr-defined]
+    of.kit.model().script = lambda prompt: ModelBusy("scripted", "try later")  # type: ignore[attr-defined]
     with running(of, folder) as live, openai.OpenAI(base_url=f"{live.url}/v1", api_key="x", max_retries=0) as client:
         with pytest.raises(openai.InternalServerError, match="try later"):
             client.chat.completions.create(model="wellread", messages=QUESTION)  # type: ignore[arg-type]

@@ -47,7 +47,7 @@ def wire(live: Live, **body: Any) -> list[dict[str, Any]]:
 
 
 def heard(of: Any) -> str:
-    return "\n".join(message.text for prompt in of.workshop.model().prompts for message in prompt.messages)
+    return "\n".join(message.text for prompt in of.kit.model().prompts for message in prompt.messages)
 
 
 @pytest.mark.parametrize("store", [True, False])
@@ -161,7 +161,7 @@ def test_one_response_follows_another(folder: Path) -> None:
     ]
     with running(of, folder) as live, connected(live) as client:
         first = client.responses.create(model="wellread", input=told)
-        of.workshop.model().prompts.clear()  # type: ignore[attr-defined]
+        of.kit.model().prompts.clear()  # type: ignore[attr-defined]
         second = client.responses.create(model="wellread", input="And who found it?", previous_response_id=first.id)
         assert second.previous_response_id == first.id
         for words in ("Jupiter is the largest planet.", QUESTION, "Saturn has 146 moons. [1]"):
@@ -278,7 +278,7 @@ def test_a_failing_model_is_an_error(folder: Path, store: bool) -> None:
     from wellread.errors import ModelBusy
 
     of = engine()
-    of.workshop.model().script = lambda prompt: ModelBusy("scripted", "try later")  # type: ignore[attr-defined]
+    of.kit.model().script = lambda prompt: ModelBusy("scripted", "try later")  # type: ignore[attr-defined]
     with running(of, folder) as live, connected(live) as client:
         with pytest.raises(openai.InternalServerError, match="try later") as failed:
             client.responses.create(model="wellread", input=QUESTION, store=store)

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.sources.canonical import canonical
+from wellread.net.canonical import canonical
+from wellread.net.payload import Payload
 from wellread.sources.hits import best_first, hit, iso_date, web_address
 from wellread.sources.keywords import keywords, match_all, match_any
 from wellread.sources.markup import lines, plain, without_wikitext
-from wellread.sources.payload import Payload
 from wellread.sources.record import Roles
 from wellread.sources.wikipage import from_extract, from_html, is_disambiguation
 

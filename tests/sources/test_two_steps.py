@@ -18,6 +18,7 @@ from wellread.errors import SettingsError, UsageError
 from wellread.events import Event
 from wellread.index.build import build
 from wellread.index.feed import EmbeddingFeed, streamed
+from wellread.parts import Kit
 from wellread.plugins import parse_spec
 from wellread.ranking.evaluator import Candidates, Trail
 from wellread.ranking.paths import PLANS, Plan
@@ -29,7 +30,6 @@ from wellread.sources.index import from_spec as index
 from wellread.sources.several import Several
 from wellread.sources.two_steps import AFTER, TwoSteps, mentioned, second_query
 from wellread.types import Hit, Hits, Passage, Query
-from wellread.workshop import Workshop
 
 pytestmark = pytest.mark.anyio
 
@@ -80,7 +80,7 @@ class Script:
 
 
 @dataclass
-class Kit(TestKit):
+class Tracking(TestKit):
     tracker: Script | None = None
 
     def answer_reader(self) -> Script | None:
@@ -89,7 +89,7 @@ class Kit(TestKit):
 
 async def test_the_tracker_decides_and_its_pairs_are_told() -> None:
     shelf, script = Linked(), Script()
-    found = await TwoSteps(shelf, Kit(tracker=script)).search(ASKED)
+    found = await TwoSteps(shelf, Tracking(tracker=script)).search(ASKED)
     assert isinstance(found, Hits)
     assert found.pairs == 7
     assert [hit.id for hit in found] == ["jane", "film", "kiln"], "a hit without words is no passage"
@@ -103,49 +103,49 @@ async def test_the_tracker_decides_and_its_pairs_are_told() -> None:
 async def test_the_query_keeps_its_dates_and_its_limit() -> None:
     shelf = Linked()
     asked = replace(ASKED, limit=1, since="2020-01-01", until="2021-01-01", language="pt")
-    found = await TwoSteps(shelf, Kit(tracker=Script())).search(asked)
+    found = await TwoSteps(shelf, Tracking(tracker=Script())).search(asked)
     assert [hit.id for hit in found] == ["jane"]
     assert {(query.since, query.until, query.language) for query in shelf.asked} == {("2020-01-01", "2021-01-01", "pt")}
-    await TwoSteps(shelf, Kit(tracker=Script())).search(replace(ASKED, limit=50))
+    await TwoSteps(shelf, Tracking(tracker=Script())).search(replace(ASKED, limit=50))
     assert shelf.asked[-2].limit == 50, "never fewer than were asked for"
 
 
 async def test_without_a_tracker_the_best_passages_are_followed_by_rank() -> None:
     shelf = Shelf(later=(JANE, FILM))
-    found = await TwoSteps(shelf, Kit()).search(ASKED)
+    found = await TwoSteps(shelf, Tracking()).search(ASKED)
     assert {hit.id for hit in found} == {"film", "kiln", "jane"}
     assert found[0].id == "film", "in every list"
     assert isinstance(found, Hits)
     assert found.pairs == 0
     assert [hit.score for hit in found] == sorted((hit.score for hit in found), reverse=True)
     assert len(shelf.asked) == 3
-    assert len(await TwoSteps(shelf, Kit()).search(replace(ASKED, limit=2))) == 2
+    assert len(await TwoSteps(shelf, Tracking()).search(replace(ASKED, limit=2))) == 2
 
 
 async def test_a_tracker_that_may_read_nothing_is_not_asked() -> None:
     script = Script(plan=PLANS["low"])
-    found = await TwoSteps(Shelf(later=(JANE, FILM)), Kit(tracker=script)).search(ASKED)
+    found = await TwoSteps(Shelf(later=(JANE, FILM)), Tracking(tracker=script)).search(ASKED)
     assert script.lists == []
     assert {hit.id for hit in found} == {"film", "kiln", "jane"}, "a second step there is all the same"
 
 
 async def test_nothing_found_leads_nowhere() -> None:
     for tracker in (None, Script()):
-        assert list(await TwoSteps(Shelf(first=()), Kit(tracker=tracker)).search(ASKED)) == []
+        assert list(await TwoSteps(Shelf(first=()), Tracking(tracker=tracker)).search(ASKED)) == []
 
 
 async def test_what_went_wrong_on_the_way_is_told_once() -> None:
     first = Hits.with_failures((FILM,), ["far: is down"])
     later = Hits.with_failures((KILN,), ["far: is down", "near: is slow"])
     for tracker in (None, Script()):
-        found = await TwoSteps(Linked(first, later), Kit(tracker=tracker)).search(ASKED)
+        found = await TwoSteps(Linked(first, later), Tracking(tracker=tracker)).search(ASKED)
         assert isinstance(found, Hits)
         assert found.failures == ("far: is down", "near: is slow")
 
 
 async def test_the_pairs_of_the_source_itself_are_counted_too() -> None:
     first, later = Hits.with_failures((FILM,), (), 3), Hits.with_failures((KILN,), (), 2)
-    found = await TwoSteps(Linked(first, later), Kit(tracker=Script())).search(ASKED)
+    found = await TwoSteps(Linked(first, later), Tracking(tracker=Script())).search(ASKED)
     assert isinstance(found, Hits)
     assert found.pairs == 7 + 3 + 2
     both = await Several([Shelf(first), Shelf(later, name="other")]).search(ASKED)
@@ -154,10 +154,10 @@ async def test_the_pairs_of_the_source_itself_are_counted_too() -> None:
 
 
 async def test_what_the_source_can_do_remains() -> None:
-    source = TwoSteps(Linked(), Kit())
+    source = TwoSteps(Linked(), Tracking())
     assert (source.name, source.hint, source.examples) == ("shelf", "a few films", "ask about films")
     assert [hit.id for hit in await source.find_title("Jane Quill")] == ["jane"]
-    assert not hasattr(TwoSteps(Shelf(), Kit()), "find_title")
+    assert not hasattr(TwoSteps(Shelf(), Tracking()), "find_title")
     assert not hasattr(source, "aclose")
     assert copy.copy(source).name == "shelf"
 
@@ -171,8 +171,8 @@ def test_references_come_in_the_order_of_the_text() -> None:
 
 async def test_a_run_counts_the_pairs_of_its_searches() -> None:
     seen: list[Event] = []
-    source = TwoSteps(Linked(), Kit(tracker=Script(pairs=50)))
-    run = Run("?", "test", source, Kit(), Budget(Limits(), time.monotonic), seen.append, time.monotonic, "2026-11-15", "x")  # type: ignore[arg-type]
+    source = TwoSteps(Linked(), Tracking(tracker=Script(pairs=50)))
+    run = Run("?", "test", source, Tracking(), Budget(Limits(), time.monotonic), seen.append, time.monotonic, "2026-11-15", "x")  # type: ignore[arg-type]
     await run.search(ASKED.text)
     assert run.budget.usage.pairs == 50
     assert run.pairs_left == 10
@@ -199,8 +199,8 @@ FILLER = [f"The director of film number {n} was born in no city, says the film."
 
 
 @pytest.fixture(scope="module")
-def workshop() -> Workshop:
-    return Workshop(Settings(hops=2), environ={})
+def kit() -> Kit:
+    return Kit(Settings(hops=2), environ={})
 
 
 def library(folder: Path) -> str:
@@ -215,29 +215,29 @@ def places(found: Sequence[Hit], word: str = "Lisbon") -> list[int]:
     return [place for place, hit in enumerate(found) if word in (hit.text or "")]
 
 
-async def test_files_are_followed_to_a_passage_that_shares_no_word_with_the_question(tmp_path: Path, workshop: Workshop) -> None:
+async def test_files_are_followed_to_a_passage_that_shares_no_word_with_the_question(tmp_path: Path, kit: Kit) -> None:
     path = library(tmp_path)
-    once = await files(parse_spec(f"files:{path}"), workshop).search(Query(QUESTION, 3))
-    twice = await files(parse_spec(f"files:{path}?hops=2"), workshop).search(Query(QUESTION, 3))
+    once = await files(parse_spec(f"files:{path}"), kit).search(Query(QUESTION, 3))
+    twice = await files(parse_spec(f"files:{path}?hops=2"), kit).search(Query(QUESTION, 3))
     assert places(once) == []
     assert places(twice) in ([0], [1])
     assert isinstance(twice, Hits)
     assert 0 < twice.pairs <= PLANS["normal"].pairs
 
 
-async def test_an_index_is_followed_along_its_links(tmp_path: Path, workshop: Workshop) -> None:
+async def test_an_index_is_followed_along_its_links(tmp_path: Path, kit: Kit) -> None:
     passages = [
         Passage(title, text, title, document=title, links=("Jane Quill",) if title == "Silver Arrow" else ())
         for title, text in STORY.items()
     ] + [Passage(f"f{n}", text, f"Film {n}", document=f"f{n}") for n, text in enumerate(FILLER)]
-    await build(tmp_path, EmbeddingFeed(lambda: streamed(passages), workshop.embedder(), "films"))
-    source = index(parse_spec(f"index:{tmp_path}?hops=2"), workshop)
+    await build(tmp_path, EmbeddingFeed(lambda: streamed(passages), kit.embedder(), "films"))
+    source = index(parse_spec(f"index:{tmp_path}?hops=2"), kit)
     found = await source.search(Query(QUESTION, 3))
     assert places(found) in ([0], [1])
     assert isinstance(found, Hits)
     assert 0 < found.pairs <= PLANS["normal"].pairs
     assert {hit.source for hit in found} == {f"index:{tmp_path}"}
-    low = index(parse_spec(f"index:{tmp_path}?hops=2"), Workshop(Settings(effort="low"), environ={}))
+    low = index(parse_spec(f"index:{tmp_path}?hops=2"), Kit(Settings(effort="low"), environ={}))
     without = await low.search(Query(QUESTION, 10))
     assert places(without)
     assert getattr(without, "pairs", 0) == 0
@@ -245,38 +245,40 @@ async def test_an_index_is_followed_along_its_links(tmp_path: Path, workshop: Wo
     await low.aclose()
 
 
-async def test_settings_follow_in_all_sources_together(tmp_path: Path, workshop: Workshop) -> None:
+async def test_settings_follow_in_all_sources_together(tmp_path: Path, kit: Kit) -> None:
     (tmp_path / "films").mkdir()
     (tmp_path / "people").mkdir()
     (tmp_path / "films" / "arrow.txt").write_text(STORY["Silver Arrow"], encoding="utf-8")
     (tmp_path / "people" / "quill.txt").write_text(STORY["Jane Quill"], encoding="utf-8")
     (tmp_path / "people" / "wombat.txt").write_text(STORY["Wombat"], encoding="utf-8")
     specs = (f"files:{tmp_path / 'films'}", f"files:{tmp_path / 'people'}")
-    both = workshop.several(specs)
+    both = kit.several(specs)
     assert isinstance(both, TwoSteps)
     assert both.name == " + ".join(specs)
     found = await both.search(Query(QUESTION, 2))
     assert {hit.source for hit in found} == set(specs)
     assert isinstance(found, Hits)
     assert found.pairs > 0
-    assert isinstance(Workshop(Settings(), environ={}).several(specs), Several)
-    assert isinstance(workshop.several(specs[:1]), TwoSteps)
+    assert isinstance(Kit(Settings(), environ={}).several(specs), Several)
+    assert isinstance(kit.several(specs[:1]), TwoSteps)
 
 
 @pytest.mark.parametrize("hops", ["0", "3", "x"])
-def test_two_steps_are_the_most(tmp_path: Path, hops: str, workshop: Workshop) -> None:
+def test_two_steps_are_the_most(tmp_path: Path, hops: str, kit: Kit) -> None:
     for build_source, spec in ((files, f"files:{tmp_path}"), (index, f"index:{tmp_path}")):
         with pytest.raises(UsageError, match="hops"):
-            build_source(parse_spec(f"{spec}?hops={hops}"), workshop)
+            build_source(parse_spec(f"{spec}?hops={hops}"), kit)
     with pytest.raises(UsageError, match="hops"):
-        workshop.source(f"library?hops={hops}")
+        kit.source(f"library?hops={hops}")
     with pytest.raises(SettingsError, match="hops"):
         load(environ={"WELLREAD_HOPS": hops})
 
 
 async def test_searches_at_once_share_the_pairs_of_the_run() -> None:
-    source = TwoSteps(Linked(), Kit(tracker=Script(pairs=50)))
-    run = Run("?", "test", source, Kit(), Budget(Limits(), time.monotonic), lambda _: None, time.monotonic, "2026-11-15", "x")  # type: ignore[arg-type]
+    source = TwoSteps(Linked(), Tracking(tracker=Script(pairs=50)))
+    run = Run(
+        "?", "test", source, Tracking(), Budget(Limits(), time.monotonic), lambda _: None, time.monotonic, "2026-11-15", "x"
+    )  # type: ignore[arg-type]
     await run.gather([run.search(ASKED.text) for _ in range(5)])
     assert run.budget.usage.pairs == 50
     await run.search(ASKED.text, read=False)

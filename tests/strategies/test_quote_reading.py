@@ -105,7 +105,7 @@ async def test_corrective_grades_with_the_evaluator_unless_the_effort_is_low(eff
         best = max(grades, key=lambda event: event.score or 0.0)
         assert best.id == "mercury-planet#0"
         assert (best.score or 0.0) > 0.5
-        assert isinstance(engine.workshop.grader(), Evaluator)
+        assert isinstance(engine.kit.grader(), Evaluator)
     else:
         assert answer.usage.pairs == 0
     assert answer.outcome == "answered"

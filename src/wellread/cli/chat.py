@@ -16,9 +16,9 @@ from wellread.cli import options, show
 from wellread.types import Answer
 
 if TYPE_CHECKING:
+    from wellread.parts import Kit
     from wellread.protocols import Source
     from wellread.strategies.earlier import Earlier
-    from wellread.workshop import Workshop
 
 _HELP = "Ask a question, or: /sources  what the last answer rests on · /clear  start anew · /quit"
 
@@ -67,8 +67,8 @@ class Conversation:
     """What was asked and answered so far, and the passages it rests on."""
 
     def __init__(self, settings: options.Settings, params: dict[str, object], file: Path | None = None) -> None:
+        from wellread.parts import Kit
         from wellread.strategies.earlier import Earlier
-        from wellread.workshop import Workshop
 
         self.settings = settings
         self.params = params
@@ -76,14 +76,14 @@ class Conversation:
         self.turns: list[tuple[str, str]] = _read(file)
         self.earlier: Earlier = Earlier()
         self.last: Answer | None = None
-        self.workshop: Workshop = Workshop(settings)
+        self.kit: Kit = Kit(settings)
 
     async def ask(self, question: str, display: show.Display) -> Answer:
         """Answer a question in the light of the earlier ones."""
         from wellread import events
         from wellread.engine import Engine
 
-        engine = Engine(self.settings, workshop=self.workshop, source=self._source())
+        engine = Engine(self.settings, kit=self.kit, source=self._source())
         with display:
             async with aclosing(engine.stream(question, params=self.params, history=self.turns)) as stream:
                 async for event in stream:
@@ -103,7 +103,7 @@ class Conversation:
     def _source(self) -> Source:
         from wellread.sources.several import Several
 
-        base = self.workshop.several(self.settings.sources or ("library",))
+        base = self.kit.several(self.settings.sources or ("library",))
         members = base.sources if isinstance(base, Several) else (base,)
         return Several([*members, self.earlier]) if self.earlier.passages else base
 
@@ -131,7 +131,7 @@ async def _chat(talk: Conversation) -> None:
             if line:
                 await _turn(talk, line)
     finally:
-        await talk.workshop.aclose()
+        await talk.kit.aclose()
 
 
 async def _turn(talk: Conversation, line: str) -> None:

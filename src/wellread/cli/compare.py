@@ -81,7 +81,7 @@ async def _compare(
 
     answers: list[Answer] = []
     async with Engine(settings) as engine:
-        chosen = list(dict.fromkeys(wanted)) if wanted else _able(engine.workshop.model_spec() is not None)
+        chosen = list(dict.fromkeys(wanted)) if wanted else _able(engine.kit.model_spec() is not None)
         given = {name: _known(name, params) for name in chosen}
         for name in params:
             if not any(name in known for known in given.values()):

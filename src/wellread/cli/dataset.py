@@ -62,7 +62,7 @@ async def _create(
 
     unreadable: list[str] = []
     with ticking(silent, unreadable, go_on=f"{output} is unfinished; the same command goes on after its last file") as ticker:
-        async with feeds.workshop() as kit:
+        async with feeds.kit_of_settings() as kit:
             source = feeds.feed(
                 inputs, kit, embedder, tokens=tokens, overlap=overlap, names=column, config=config, unreadable=unreadable
             )

@@ -114,22 +114,22 @@ async def _measure(
     from wellread.evals.judge import ModelJudge
     from wellread.evals.results import summary
     from wellread.evals.runs import run_cell
-    from wellread.workshop import Workshop
+    from wellread.parts import Kit
 
     data = load(path, limit)
     if not settings.sources:
         settings = replace(settings, sources=(await index_of(data, index, settings, _progress),))
-    workshop = Workshop(settings)
-    name = settings.strategy or ("iterative" if workshop.model_spec() else "quote")
-    opinion = ModelJudge(workshop.model(judge)) if judge else None
+    kit = Kit(settings)
+    name = settings.strategy or ("iterative" if kit.model_spec() else "quote")
+    opinion = ModelJudge(kit.model(judge)) if judge else None
     tables: list[dict[str, Any]] = []
     results: list[list[Result]] = []
     for cell in _grid(strategies or [name], params):
         results.append(await run_cell(data, cell, settings, plan, _told, opinion))
         head = {"data": data.name, "strategy": cell.strategy, "params": dict(cell.params), "effort": settings.effort}
-        asked = {"model": workshop.model_spec(), "judge": judge}
+        asked = {"model": kit.model_spec(), "judge": judge}
         tables.append({**head, **asked, **summary(results[-1])})
-    await workshop.aclose()
+    await kit.aclose()
     return tables, results, data.questions
 
 

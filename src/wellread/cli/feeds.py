@@ -56,11 +56,11 @@ def apart(inputs: list[str], output: Path) -> None:
 
 
 @asynccontextmanager
-async def workshop() -> AsyncGenerator[Kit]:
+async def kit_of_settings() -> AsyncGenerator[Kit]:
     """The parts that settings name, closed at the end."""
-    from wellread.workshop import Workshop
+    from wellread import parts
 
-    kit = Workshop(options.load())
+    kit = parts.Kit(options.load())
     try:
         yield kit
     finally:
@@ -82,7 +82,7 @@ def feed(
     from wellread.index.dataset import DatasetFeed, is_dataset
     from wellread.index.feed import EmbeddingFeed
     from wellread.index.inputs import Reading, origin, passages
-    from wellread.index.split import Splitting
+    from wellread.text.split import Splitting
 
     embedded = [text for text in inputs if is_dataset(Path(text))]
     if embedded:

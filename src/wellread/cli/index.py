@@ -51,7 +51,7 @@ def build(
     async def work() -> Manifest:
         unreadable: list[str] = []
         with ticking(as_json, unreadable, go_on=f"{output} is unfinished; go on with the same command and --resume") as ticker:
-            async with feeds.workshop() as kit:
+            async with feeds.kit_of_settings() as kit:
                 source = feeds.feed(
                     inputs, kit, embedder, tokens=tokens, overlap=overlap, names=column, config=config, unreadable=unreadable
                 )
@@ -81,7 +81,7 @@ def add(
         unreadable: list[str] = []
         known = manifest.load(folder).embedder
         with ticking(as_json, unreadable, go_on=f"{folder} is as it was before") as ticker:
-            async with feeds.workshop() as kit:
+            async with feeds.kit_of_settings() as kit:
                 chosen = embedder or (known if known.startswith("onnx:") else None)
                 source = feeds.feed(inputs, kit, chosen, tokens=tokens, overlap=overlap, names=column, unreadable=unreadable)
                 return await append(folder, source, progress=ticker)
@@ -126,7 +126,7 @@ def search(
         from wellread.sources.index import from_spec
 
         given = {name: str(value) for name, value in options.parameters(param).items()}
-        async with feeds.workshop() as kit:
+        async with feeds.kit_of_settings() as kit:
             source = from_spec(Spec("index", str(folder), {"mode": mode, **given}), kit)
             try:
                 hits = await source.search(Query(query, limit))

@@ -12,7 +12,7 @@ import typer
 from wellread.errors import UsageError
 
 if TYPE_CHECKING:
-    from wellread.replay.timeline import Step, Timeline
+    from wellread.trace.timeline import Step, Timeline
 
 _WIDTH = 24  # characters of a bar
 _BARS = ("search", "read", "model")
@@ -27,11 +27,11 @@ def trace(
     wellread ask "Who invented the telescope?" --trace run.jsonl
     wellread trace run.jsonl --html run.html
     """
-    from wellread.replay.timeline import load, timeline
+    from wellread.trace.timeline import load, timeline
 
     story = timeline(load(file))
     if html is not None:
-        from wellread.replay.tracepage import page
+        from wellread.trace.page import page
 
         try:
             html.write_text(page(story), encoding="utf-8")

@@ -63,7 +63,7 @@ class _Trace:
 def _export(seen: list[events.Event]) -> None:
     """A collector that is set for all programs must not cost an answer where the extra is missing."""
     from wellread.errors import MissingExtra
-    from wellread.replay import otel
+    from wellread.trace import otel
 
     try:
         if otel.wanted():

@@ -11,8 +11,8 @@ from wellread.index import manifest
 from wellread.index.build import BuildOptions, build
 from wellread.index.feed import EmbeddingFeed, streamed
 from wellread.index.write import Progress
+from wellread.parts import Kit
 from wellread.settings import Settings
-from wellread.workshop import Workshop
 
 _MARK = "eval "
 
@@ -44,12 +44,12 @@ async def index_of(data: Data, folder: Path | None, settings: Settings, progress
 async def _build(data: Data, where: Path, origin: str, settings: Settings, progress: Progress) -> None:
     assert data.corpus is not None
     corpus = data.corpus
-    workshop = Workshop(settings)
+    kit = Kit(settings)
     try:
-        feed = EmbeddingFeed(lambda: streamed(corpus()), workshop.embedder(), origin)
+        feed = EmbeddingFeed(lambda: streamed(corpus()), kit.embedder(), origin)
         await build(where, feed, BuildOptions(resume=True), progress)
     finally:
-        await workshop.aclose()
+        await kit.aclose()
 
 
 def _fingerprint(data: Data) -> str:

@@ -24,11 +24,11 @@ from wellread.engine import Engine
 from wellread.errors import DamagedFile, ReplayMismatch
 from wellread.evals.data import Data, Question
 from wellread.evals.results import Result, Watch, ranked
+from wellread.parts import Kit
 from wellread.protocols import Embedder
 from wellread.recordings import recorded, replayed
 from wellread.settings import Settings
 from wellread.types import Answer
-from wellread.workshop import Workshop
 
 if TYPE_CHECKING:
     import numpy as np
@@ -91,12 +91,12 @@ class Remembering:
         return np.stack(rows) if rows else np.zeros((0, self.dimensions), np.float32)
 
 
-class EvalWorkshop(Workshop):
-    """A workshop whose embedder remembers."""
+class EvalKit(Kit):
+    """A kit whose embedder remembers."""
 
     def embedder(self, spec: str | None = None) -> Embedder:
         name = spec or self.settings.embedder or "onnx"
-        return self._kept("remembering", name, lambda: Remembering(super(EvalWorkshop, self).embedder(spec)))
+        return self._kept("remembering", name, lambda: Remembering(super(EvalKit, self).embedder(spec)))
 
 
 async def run_cell(
@@ -109,8 +109,8 @@ async def run_cell(
     plan.folder.mkdir(parents=True, exist_ok=True)
     done = len(known)
     told(cell.name, done, len(data.questions))
-    workshop = EvalWorkshop(settings)
-    async with Engine(settings, workshop=workshop) as engine:
+    kit = EvalKit(settings)
+    async with Engine(settings, kit=kit) as engine:
         with path.open("a", encoding="utf-8") as file:
             async with aclosing(_in_parallel(engine, cell, waiting, plan, judge)) as results:
                 async for result in results:

@@ -18,10 +18,10 @@ from typing import Any, cast
 
 from wellread.encodable import encodable
 from wellread.errors import IndexFault, MissingExtra, ReadError, UsageError
-from wellread.index.split import Splitting, split
 from wellread.protocols import PageReader
 from wellread.reading import workers
 from wellread.reading.documents import Document
+from wellread.text.split import Splitting, split
 from wellread.types import Page, Passage
 
 _SKIPPED_FOLDERS = (".git", "node_modules", "__pycache__")

@@ -23,7 +23,7 @@ from wellread.errors import DamagedFile, IndexFault, MissingExtra
 from wellread.index.feed import Batch
 from wellread.index.inputs import Reading, passages
 from wellread.index.quantize import Bytes, Codes, Floats, pad_codes
-from wellread.index.split import Splitting
+from wellread.text.split import Splitting
 from wellread.types import Passage
 
 CODES, ROWS, MAPPINGS = "faiss-ubinary.index", "usearch-int8.index", "document-url-mappings.sqlite"

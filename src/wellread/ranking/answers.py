@@ -14,8 +14,8 @@ from typing import Generic, Literal, TypeVar
 
 from wellread.ranking.doubts import NONE, Doubt
 from wellread.ranking.paths import Verdict, Weights, log_probability
+from wellread.text.words import fold
 from wellread.types import Reading
-from wellread.words import fold
 
 K = TypeVar("K", bound=Hashable)
 Kind = Literal["span", "yes", "no"]

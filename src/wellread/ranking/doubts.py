@@ -10,10 +10,10 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from wellread.lexicon import STOPWORDS
-from wellread.names import leads_to, mentions
+from wellread.text.lexicon import STOPWORDS
+from wellread.text.titles import leads_to, mentions
+from wellread.text.words import fold
 from wellread.types import Passage
-from wellread.words import fold
 
 _WORD = re.compile(r"\w+")
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from wellread.errors import UsageError
-from wellread.sentences import paragraphs
+from wellread.text.sentences import paragraphs
 
 Counter = Callable[[str], int]
 

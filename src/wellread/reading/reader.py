@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from wellread.reading import transport, workers
+from wellread.net import guarded as transport
+from wellread.net.fetch import Fetcher, Limits
+from wellread.net.guard import PORTS, Guard, Resolver, resolve
+from wellread.reading import workers
 from wellread.reading.allowance import WEB_PAGE
 from wellread.reading.documents import Document
-from wellread.reading.fetch import Fetcher, Limits
-from wellread.reading.guard import PORTS, Guard, Resolver, resolve
+from wellread.reading.kinds import ACCEPTED
 from wellread.types import Page
 
 
@@ -32,6 +34,7 @@ class WebReader:
             cache=transport.cache_folder() if cache else None,
             ignore_robots=ignore_robots,
             limits=limits,
+            accept=ACCEPTED,
             concurrency=concurrency,
             per_host=per_host,
         )

@@ -18,10 +18,10 @@ from wellread.encodable import encodable
 from wellread.engine import Engine, clean_question
 from wellread.errors import UsageError
 from wellread.parameters import Part, fill, named
+from wellread.parts import NO_MODEL
 from wellread.protocols import Source
 from wellread.server.options import ServerOptions
 from wellread.settings import Settings
-from wellread.workshop import NO_MODEL
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Menu:
             self._specs.setdefault(encodable(spec), (spec,))
         self.sources = tuple(self._specs)
         self._defaults = default
-        self.default_model = engine.workshop.model_spec()
+        self.default_model = engine.kit.model_spec()
         self.models = tuple(dict.fromkeys(spec for spec in (self.default_model, *options.models) if spec))
         self._parts: Mapping[Part, Sequence[str]] = {
             "sources": tuple(dict.fromkeys((*default, *options.sources, "library", "wikipedia"))),
@@ -91,11 +91,11 @@ class Menu:
         self._check(strategy, cls, wish.params)
         model = self._model(wish.model) if cls.needs_model else None
         settings = self._limited(wish.limits)
-        workshop = self.engine.workshop
+        kit = self.engine.kit
         if model is not None and model != self.default_model:
-            workshop = workshop.choosing(model)
+            kit = kit.choosing(model)
         source, names = self._source(wish.sources)
-        engine = self.engine.changed(settings, workshop=workshop, source=source, also=also if cls.needs_model else ())
+        engine = self.engine.changed(settings, kit=kit, source=source, also=also if cls.needs_model else ())
         seconds = (settings.max_seconds or 0) + 15.0
         return Asked(question, strategy, model, names, dict(wish.params), wish.history, engine, seconds)
 
@@ -133,7 +133,7 @@ class Menu:
         if not wanted or wanted == (self.default_source,):
             return None, self._defaults
         specs = tuple(spec for name in wanted for spec in self._specs[name])
-        return self.engine.workshop.several(tuple(dict.fromkeys(specs))), specs
+        return self.engine.kit.several(tuple(dict.fromkeys(specs))), specs
 
     def _limited(self, wanted: Mapping[str, float | None]) -> Settings:
         settings = self.engine.settings

@@ -199,7 +199,7 @@ async def _read(desk: Desk, url: str, client: str) -> Any:
         raise ToolError("only http and https addresses can be read")
     try:
         async with desk.turn(client):
-            page = await desk.menu.engine.workshop.pages().read(url)
+            page = await desk.menu.engine.kit.pages().read(url)
     except (WellreadError, Busy) as problem:
         raise ToolError(str(problem)) from None
     text = page.text[:_LONGEST]

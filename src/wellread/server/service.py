@@ -72,7 +72,7 @@ def _build(engine: Engine, options: ServerOptions, history: History, metrics: Me
     searching = Gate(options.max_searching, options.max_queued, options.max_per_client, usual_seconds=0.5)
     menu = Menu(engine, options)
     if menu.default_model is not None:
-        engine.workshop.model()
+        engine.kit.model()
     service = Service(options, engine, history, gate, searching, metrics, Runs(history, gate, metrics), menu)
     service.plugins = [to_json(plugin) for plugin in plugins.everything()]
     import_module("wellread.reading.reader")

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Annotated, Literal
 
+from wellread.net.address import address, key
+from wellread.net.payload import Payload
+from wellread.net.service import Http, Manners
 from wellread.parameters import Range, Seconds, fill, param
 from wellread.protocols import Kit
-from wellread.sources.address import address, key
 from wellread.sources.hits import hit
-from wellread.sources.http import Http, Manners
-from wellread.sources.payload import Payload
 from wellread.types import Hit, Query, Spec
 
 _LONGEST_QUERY, _MOST_WORDS = 400, 50

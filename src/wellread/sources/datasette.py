@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from wellread.errors import SourceError
+from wellread.net.address import address
+from wellread.net.payload import Payload
+from wellread.net.service import Http, Manners, Refused
 from wellread.parameters import Seconds, fill, param
 from wellread.protocols import Kit
 from wellread.ranking.fusion import reciprocal_ranks
-from wellread.sources.address import address
 from wellread.sources.hits import hit
-from wellread.sources.http import Http, Manners, Refused
 from wellread.sources.keywords import match_all, match_any
 from wellread.sources.markup import plain
-from wellread.sources.payload import Payload
 from wellread.sources.record import Roles
 from wellread.types import Hit, Query, Spec
 

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import cast
 
 from wellread.errors import UsageError
+from wellread.net.address import address
+from wellread.net.payload import Payload
+from wellread.net.service import Http, Manners
 from wellread.parameters import EmbedderSpec, Seconds, fill, param
 from wellread.protocols import Kit
 from wellread.ranking.fusion import reciprocal_ranks
-from wellread.sources.address import address
 from wellread.sources.hits import best_first, hit
-from wellread.sources.http import Http, Manners
-from wellread.sources.payload import Payload
 from wellread.sources.record import Roles
 from wellread.types import Hit, Query, Spec
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from wellread.lexicon import STOPWORDS
+from wellread.text.lexicon import STOPWORDS
 
 _WORD = re.compile(r"[\w]+(?:[.'’\-][\w]+)*")
 _ASKING = frozenset({"tell", "please", "give", "know", "explain", "describe", "find"})

@@ -14,15 +14,15 @@ from functools import partial
 from typing import Literal
 
 from wellread.errors import SourceError, UsageError
+from wellread.net.address import address
+from wellread.net.pace import retry_after
+from wellread.net.payload import Payload
+from wellread.net.service import Http, Manners
 from wellread.parameters import CountOrZero, Seconds, fill, param
 from wellread.protocols import Kit
 from wellread.sources import wikipage
-from wellread.sources.address import address
 from wellread.sources.hits import best_first, hit
-from wellread.sources.http import Http, Manners
 from wellread.sources.markup import without_headings
-from wellread.sources.pace import retry_after
-from wellread.sources.payload import Payload
 from wellread.sources.wikisearch import DETAILS, LONGEST_QUERY, MOST, Site, WikiPage, discover, find, page_of
 from wellread.types import Hit, Query, Spec
 

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from wellread.lexicon import STOPWORDS
 from wellread.protocols import Embedder
 from wellread.ranking.fusion import reciprocal_ranks
 from wellread.sources.markup import without_headings
+from wellread.text.lexicon import STOPWORDS
+from wellread.text.words import fold, stem
 from wellread.types import Hit, Passage
-from wellread.words import fold, stem
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
+from wellread.net.address import address, key
+from wellread.net.pace import retry_after
+from wellread.net.payload import Payload
+from wellread.net.service import Http, Manners
 from wellread.parameters import Count, Range, Seconds, fill, param
 from wellread.protocols import Kit
-from wellread.sources.address import address, key
 from wellread.sources.hits import hit, iso_date
-from wellread.sources.http import Http, Manners
 from wellread.sources.markup import plain
-from wellread.sources.pace import retry_after
-from wellread.sources.payload import Payload
 from wellread.types import Hit, Query, Spec
 
 _LONGEST_QUERY = 500  # characters that the service takes

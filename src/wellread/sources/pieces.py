@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wellread.sentences import sentences
+from wellread.text.sentences import sentences
 from wellread.types import Page, Passage
 
 SIZE = 1_000  # characters, some 250 tokens

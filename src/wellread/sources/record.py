@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wellread.sources.payload import Payload
+from wellread.net.payload import Payload
 
 _TITLES = ("title", "headline", "name", "subject", "heading", "label", "question")
 _TEXTS = ("body", "text", "content", "extract", "description", "summary", "abstract", "message", "answer", "commentary")

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from wellread.net.address import address
+from wellread.net.payload import Payload
+from wellread.net.service import Http, Manners, Refused
 from wellread.parameters import Seconds, fill, param
 from wellread.protocols import Kit
-from wellread.sources.address import address
 from wellread.sources.hits import hit
-from wellread.sources.http import Http, Manners, Refused
-from wellread.sources.payload import Payload
 from wellread.types import Hit, Hits, Query, Spec
 
 _MAX_PAGES = 5

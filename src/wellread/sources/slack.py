@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Literal
 
+from wellread.net.address import address, key
+from wellread.net.pace import retry_after
+from wellread.net.payload import Payload
+from wellread.net.service import Http, Manners
 from wellread.parameters import Seconds, fill, param
 from wellread.protocols import Kit
-from wellread.sources.address import address, key
 from wellread.sources.hits import best_first, hit
-from wellread.sources.http import Http, Manners
-from wellread.sources.pace import retry_after
-from wellread.sources.payload import Payload
 from wellread.types import Hit, Query, Spec
 
 _LINK = re.compile(r"<([@#!]?)([^<>|]+)(?:\|([^<>]*))?>")

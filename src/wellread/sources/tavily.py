@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from wellread.net.address import address, key
+from wellread.net.service import Http, Manners
 from wellread.parameters import Seconds, fill, param
 from wellread.protocols import Kit
-from wellread.sources.address import address, key
 from wellread.sources.hits import best_first, hit
-from wellread.sources.http import Http, Manners
 from wellread.types import Hit, Query, Spec
 
 _LONGEST_QUERY = 400

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from wellread.names import bare_title
 from wellread.protocols import Kit, Linked, Source
+from wellread.text.titles import bare_title
 from wellread.types import Hit, Hits, Passage, Query
 
 if TYPE_CHECKING:

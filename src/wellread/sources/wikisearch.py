@@ -12,11 +12,11 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from wellread.errors import SourceError
-from wellread.sources.http import Http
+from wellread.net.payload import Payload
+from wellread.net.service import Http
 from wellread.sources.keywords import keywords
 from wellread.sources.markup import plain, without_wikitext
 from wellread.sources.memory import tokens
-from wellread.sources.payload import Payload
 
 LONGEST_QUERY = 300  # characters; Wikipedia refuses more
 MOST = 50  # results and titles in one request

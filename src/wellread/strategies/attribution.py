@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from wellread.citations import check, markers, sentences
-from wellread.markers import links
 from wellread.strategies.relevance import content
+from wellread.text.citations import check, markers, sentences
+from wellread.text.markers import links
 from wellread.types import Passage
 
 _END = re.compile(r"[.!?…。！？।]+|\n")

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from wellread.citations import strip_markers
 from wellread.errors import BudgetExhausted, ContextTooLong
 from wellread.events import AnswerDelta, Cut, Event, Exhausted
 from wellread.prompts.render import render
@@ -20,6 +19,7 @@ from wellread.run import Run
 from wellread.strategies import context
 from wellread.strategies.attribution import Attribution
 from wellread.strategies.extract import extractive
+from wellread.text.citations import strip_markers
 from wellread.types import Answer, Completion, Message, Prompt
 
 __all__ = ["Brief", "Detail", "Draft", "compose", "cut_short", "extractive", "finished", "unsure"]

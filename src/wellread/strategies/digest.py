@@ -21,7 +21,6 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Literal, cast
 
-from wellread.citations import markers
 from wellread.errors import BudgetExhausted
 from wellread.events import Answered, Event, Exhausted, Thought
 from wellread.parameters import Count, CountOrZero, Length, Range, param
@@ -34,6 +33,7 @@ from wellread.strategies.compose import Brief, compose
 from wellread.strategies.documents import Document, Library, from_internet, from_library, with_related
 from wellread.strategies.followup import stand_alone
 from wellread.strategies.roles import Roles
+from wellread.text.citations import markers
 from wellread.types import Hit
 
 _SPARE = 3  # hits beyond those read, in case pages fail to load

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from wellread.names import bare_title
 from wellread.protocols import Linked
 from wellread.run import Run
-from wellread.sentences import sentences
+from wellread.text.sentences import sentences
+from wellread.text.titles import bare_title
+from wellread.text.words import Words
+from wellread.text.words import read as read_words
 from wellread.types import Passage
-from wellread.words import Words
-from wellread.words import read as read_words
 
 Wanted = Literal["name", "number", "any"]
 _MEASURES = "many|much|long|far|old|tall|high|big|large|deep|wide|fast|heavy|hot|often"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from math import sqrt
 
-from wellread.citations import sentences
 from wellread.run import Run
 from wellread.strategies.relevance import content
+from wellread.text.citations import sentences
 
 _MOST = 3  # sentences in the answer
 _READ = 1500  # sentences looked at: this runs when time is already up

@@ -25,12 +25,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from wellread.events import AnswerDelta, Answered, Decided, Event, Ranked
-from wellread.names import bare_title
 from wellread.parameters import Count, Share, param
 from wellread.run import Run
 from wellread.strategies import evidence, wording
 from wellread.strategies.evidence import Asked, Candidate
 from wellread.strategies.wording import Scored
+from wellread.text.titles import bare_title
 from wellread.types import Answer, Passage
 
 if TYPE_CHECKING:

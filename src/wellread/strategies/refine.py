@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from wellread.run import Run
-from wellread.sentences import paragraphs
 from wellread.strategies.grading import CountedGrader, ModelGrader
 from wellread.strategies.relevance import by_words
+from wellread.text.sentences import paragraphs
 from wellread.types import Passage
 
 _SHORT = 50  # characters; two sentences this short make one strip

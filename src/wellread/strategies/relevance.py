@@ -11,11 +11,11 @@ from math import log
 
 from wellread.errors import BudgetExhausted, WellreadError
 from wellread.events import Notice
-from wellread.lexicon import STOPWORDS
 from wellread.protocols import Reranker
 from wellread.run import Run
+from wellread.text.lexicon import STOPWORDS
+from wellread.text.words import fold, stem
 from wellread.types import Passage
-from wellread.words import fold, stem
 
 _READ = {"low": 0, "normal": 24, "high": 60}  # passages that the re-ranker reads of one list at most, by effort
 _WORD = re.compile(r"[^\W_]+")

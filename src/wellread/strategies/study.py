@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
 
-from wellread.citations import markers
 from wellread.events import Decided, Ranked, Thought
 from wellread.prompts.render import render
 from wellread.protocols import Model
 from wellread.run import Run
 from wellread.strategies import context, lookup, relevance, tags
 from wellread.strategies.attribution import attributed
+from wellread.text.citations import markers
 from wellread.types import Hit, Passage
 
 _SPARE = 2  # hits beyond those shown, in case pages fail to load

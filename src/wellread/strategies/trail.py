@@ -13,16 +13,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from wellread.events import Ranked
-from wellread.names import bare_title
 from wellread.ranking.answers import Best
 from wellread.ranking.evaluator import Tracker, Trail
 from wellread.ranking.judge import Chain
 from wellread.ranking.paths import Plan
 from wellread.run import Run
-from wellread.sentences import sentences
 from wellread.sources.two_steps import AFTER, mentioned, second_query
 from wellread.strategies import evidence, wording
 from wellread.strategies.evidence import Candidate
+from wellread.text.sentences import sentences
+from wellread.text.titles import bare_title
 from wellread.types import Passage
 
 # How sure the whole is, from the log-odds of the two readers; fitted on questions set aside. The last is lower than the fit: a

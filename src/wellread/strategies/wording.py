@@ -6,10 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from wellread.names import bare_title
 from wellread.run import Run
 from wellread.strategies import evidence
 from wellread.strategies.evidence import Asked, Candidate
+from wellread.text.titles import bare_title
 from wellread.types import Effort
 
 # Sentences compared by meaning, by effort: the rest have too few words in common. Each costs about 20 ms.

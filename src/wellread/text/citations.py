@@ -12,12 +12,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from wellread import lexicon
-from wellread.evidence import Evidence, Window, union
-from wellread.markers import Link, Marker, addresses, links, markers, same_address, strip_markers
-from wellread.sentences import paragraphs, prefix_end, sentences
+from wellread.text import lexicon
+from wellread.text.evidence import Evidence, Window, union
+from wellread.text.markers import Link, Marker, addresses, links, markers, same_address, strip_markers
+from wellread.text.sentences import paragraphs, prefix_end, sentences
+from wellread.text.words import Words, fold, read
 from wellread.types import Citation, Passage, Sentence
-from wellread.words import Words, fold, read
 
 __all__ = ["check", "markers", "sentences", "strip_markers"]
 

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from wellread import lexicon
-from wellread.sentences import prefix_end, sentences
+from wellread.text import lexicon
+from wellread.text.sentences import prefix_end, sentences
+from wellread.text.words import Words, read
 from wellread.types import Passage
-from wellread.words import Words, read
 
 _WIDEST = 3  # sentences in a window
 _WORTH = 0.06  # what one more sentence must add to the support

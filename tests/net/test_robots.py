@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.reading.robots import EVERYTHING, NOTHING, parse
+from wellread.net.robots import EVERYTHING, NOTHING, parse
 
 
 @pytest.mark.parametrize(

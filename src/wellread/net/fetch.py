@@ -22,9 +22,9 @@ import httpcore2
 import httpx2
 
 from wellread.errors import Blocked, ReadError
-from wellread.reading import robots, transport
-from wellread.reading.guard import Guard
-from wellread.reading.kinds import ACCEPTED
+from wellread.net import guarded as transport
+from wellread.net import robots
+from wellread.net.guard import Guard
 
 _MB = 1024 * 1024
 _TEXTUAL = ("text/", "application/xhtml", "application/xml", "application/json")
@@ -85,11 +85,13 @@ class Fetcher:
         cache: Path | None = None,
         ignore_robots: bool = False,
         limits: Limits | None = None,
+        accept: str = "*/*",
         concurrency: int = 32,
         per_host: int = 6,
     ) -> None:
         self._guard = guard
         self._limits = limits or Limits()
+        self._accept = accept
         self._ignore_robots = ignore_robots
         self._cache = cache
         self._concurrency = concurrency
@@ -157,7 +159,7 @@ class Fetcher:
     def _build(self) -> httpx2.AsyncClient:
         client = httpx2.AsyncClient(
             transport=transport.build(self._guard, self._cache, connections=self._concurrency),
-            headers={"User-Agent": user_agent(), "Accept": ACCEPTED, "Accept-Language": "en, *;q=0.5"},
+            headers={"User-Agent": user_agent(), "Accept": self._accept, "Accept-Language": "en, *;q=0.5"},
             timeout=self._limits.seconds,
             trust_env=False,
         )

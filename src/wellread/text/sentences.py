@@ -11,8 +11,8 @@ import re
 from bisect import bisect_left
 from typing import NamedTuple
 
-from wellread import lexicon
-from wellread.markers import Link, Marker, links, markers
+from wellread.text import lexicon
+from wellread.text.markers import Link, Marker, links, markers
 
 # No blank is needed after these: scripts that use them write on without one.
 _WIDE_STOPS = "。！？｡।॥"

@@ -20,7 +20,7 @@ NO_MODEL = (
 )
 
 
-class Workshop:
+class Kit:
     """One per engine. Parts are shared by all its runs and closed with it."""
 
     def __init__(
@@ -34,9 +34,9 @@ class Workshop:
         self._parts: dict[tuple[str, str], Any] = {}
         self._given = model
 
-    def choosing(self, model: str) -> Workshop:
-        """The same workshop, parts shared, whose runs use another model."""
-        other = Workshop(replace(self.settings, model=model), self._environ)
+    def choosing(self, model: str) -> Kit:
+        """The same kit, parts shared, whose runs use another model."""
+        other = Kit(replace(self.settings, model=model), self._environ)
         other._parts = self._parts
         return other
 

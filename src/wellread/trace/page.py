@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from importlib.resources import files
 
-from wellread.replay.timeline import Fate, Step, Timeline
+from wellread.trace.timeline import Fate, Step, Timeline
 
 _ROW = 26  # pixels
 _KINDS = {"search": "#2457a6", "read": "#3f8f5b", "model": "#d9772b"}

@@ -17,11 +17,11 @@ import httpx2
 import stamina
 
 from wellread.errors import SourceBusy, SourceError, UsageError
+from wellread.net import outward as transport
+from wellread.net.address import user_agent
+from wellread.net.pace import Pace, retry_after
+from wellread.net.payload import Payload, complaint
 from wellread.protocols import Kit
-from wellread.sources import transport
-from wellread.sources.address import user_agent
-from wellread.sources.pace import Pace, retry_after
-from wellread.sources.payload import Payload, complaint
 
 _BUSY = frozenset({429, 502, 503, 504})
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})

@@ -11,7 +11,7 @@ from benchmarks.citations import cases
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from wellread.citations import check, sentences
+from wellread.text.citations import check, sentences
 from wellread.types import Passage, Sentence
 
 GALILEO = Passage(
@@ -345,7 +345,7 @@ def test_a_long_answer_takes_time_in_proportion(kind: str) -> None:
 
 
 def test_lines_held_on_questions_with_answers() -> None:
-    data = Path(__file__).resolve().parents[2] / "shared/data/squad"
+    data = Path(__file__).resolve().parents[3] / "shared/data/squad"
     if not data.is_dir():
         pytest.skip("the data is not here")
     total: Counter[str] = Counter()

@@ -17,7 +17,6 @@ from urllib.parse import urlsplit
 import httpx2
 
 from wellread.errors import Blocked
-from wellread.reading.hints import words
 
 Address = IPv4Address | IPv6Address
 Resolver = Callable[[str, int], Awaitable[Sequence[str]]]
@@ -41,7 +40,10 @@ _NAT64 = IPv6Network("64:ff9b::/96")
 
 _LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
-_LOCAL_ZONES = words("localhost local localdomain internal intranet private lan home corp workgroup onion invalid test arpa")
+_LOCAL_ZONES = frozenset(
+    {"localhost", "local", "localdomain", "internal", "intranet", "private", "lan", "home", "corp", "workgroup"}
+    | {"onion", "invalid", "test", "arpa"}
+)
 
 
 def is_public(address: Address) -> bool:

@@ -8,11 +8,11 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.reading.conftest import Site
+from tests.net.conftest import Site
 
 from wellread.errors import Blocked, ReadError
+from wellread.net.fetch import Limits
 from wellread.protocols import PageReader
-from wellread.reading.fetch import Limits
 from wellread.reading.reader import WebReader
 
 pytestmark = pytest.mark.anyio
@@ -168,8 +168,8 @@ async def test_few_at_once_at_a_stranger_many_at_home(site: Site) -> None:
 
 
 async def test_turns_at_a_host(monkeypatch: pytest.MonkeyPatch) -> None:
-    from wellread.reading.fetch import Fetched, Fetcher
-    from wellread.reading.guard import Guard
+    from wellread.net.fetch import Fetched, Fetcher
+    from wellread.net.guard import Guard
 
     running = most = 0
 

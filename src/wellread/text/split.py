@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from wellread.sentences import sentences
+from wellread.text.sentences import sentences
 
 _WIDE = "\u2e80"  # from here on scripts are written without blanks: a character is about a token
 _LETTERS_PER_TOKEN = 6

@@ -14,7 +14,7 @@ from typing import Any, cast
 from wellread import events
 from wellread.errors import MissingExtra
 from wellread.replay.codec import Json
-from wellread.replay.timeline import Step, timeline
+from wellread.trace.timeline import Step, timeline
 
 _ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 _TIMED = ("search", "read", "model")

@@ -10,14 +10,14 @@ import httpcore2
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.reading.conftest import Site, Trap
+from tests.net.conftest import Site, Trap
 from tests.reading.hostile import HOSTILE, NOT_PUBLIC, PUBLIC
 
 from wellread.errors import Blocked, ReadError
-from wellread.reading.fetch import Limits
-from wellread.reading.guard import Guard, is_public
+from wellread.net.fetch import Limits
+from wellread.net.guard import Guard, is_public
+from wellread.net.guarded import GuardedNetwork
 from wellread.reading.reader import WebReader
-from wellread.reading.transport import GuardedNetwork
 
 pytestmark = pytest.mark.anyio
 

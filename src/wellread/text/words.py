@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import groupby, takewhile
 from typing import NamedTuple
 
-from wellread import lexicon
+from wellread.text import lexicon
 
 _TOKEN = re.compile(
     r"(?P<number>\d{1,3}(?:[,.\u00a0\u202f\u2009'’]\d{3})+(?!\d)(?:[.,]\d{1,2}(?!\d))?|\d+(?:\.\d+|,\d{1,2}(?!\d))?)"

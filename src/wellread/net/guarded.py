@@ -17,7 +17,7 @@ import httpcore2
 import httpx2
 
 from wellread.errors import Blocked
-from wellread.reading.guard import Guard
+from wellread.net.guard import Guard
 
 CACHE_BYTES = 256 * 1024 * 1024
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from wellread.citations import markers, sentences, strip_markers
-from wellread.markers import links
-from wellread.sentences import paragraphs
+from wellread.text.citations import markers, sentences, strip_markers
+from wellread.text.markers import links
+from wellread.text.sentences import paragraphs
 
 
 def split(text: str) -> list[str]:

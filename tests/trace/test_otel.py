@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from tests.cli.test_ask import wellread
 
-from wellread.replay import otel
+from wellread.trace import otel
 
 COMMAND = ("ask", "Who wrote Hamlet?", "--effort", "low")
 

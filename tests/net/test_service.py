@@ -17,11 +17,11 @@ from tests.sources.kit import TestKit
 from tests.wire.loopback import Asked, Loopback, Reply
 
 from wellread.errors import SourceBusy, SourceError, UsageError
-from wellread.sources.address import address, key, user_agent
-from wellread.sources.http import Http, Manners, Refused
-from wellread.sources.pace import retry_after
-from wellread.sources.payload import Payload, complaint
-from wellread.sources.transport import cache_folder
+from wellread.net.address import address, key, user_agent
+from wellread.net.outward import cache_folder
+from wellread.net.pace import retry_after
+from wellread.net.payload import Payload, complaint
+from wellread.net.service import Http, Manners, Refused
 
 pytestmark = pytest.mark.anyio
 QUICK = Manners(timeout=5, back_off=0.01, patience=2)

@@ -1,0 +1,1 @@
+"""Events told afterwards: a timeline, a page, spans for OpenTelemetry."""
