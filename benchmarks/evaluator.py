@@ -65,7 +65,7 @@ def cut_articles(limit: int) -> list[Passage]:
 
 def library(limit: int) -> list[Passage]:
     index = LocalIndex.open(library_path())
-    return [Passage.of(index.hit(row)) for row in range(limit)]
+    return [index.hit(row).passage() for row in range(limit)]
 
 
 def work(passages: Sequence[Passage], question: str) -> tuple[str, list[Chain]]:

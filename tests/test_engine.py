@@ -48,7 +48,7 @@ class Shelf:
         return self.hits
 
 
-TITAN = Hit("titan#0", "Titan", text="Titan was discovered by Christiaan Huygens in 1655.", source="shelf")
+TITAN = Hit("titan#0", title="Titan", text="Titan was discovered by Christiaan Huygens in 1655.", source="shelf")
 Body = Callable[[Run, Params], AsyncIterator[events.Event]]
 
 
@@ -80,7 +80,7 @@ async def quoting(run: Run, params: Params) -> AsyncIterator[events.Event]:
     if not hits:
         yield events.Answered(run.answer("", outcome="unsure", reason="nothing found"))
         return
-    number = run.number(Passage.of(hits[0]))
+    number = run.number(Hit.passage(hits[0]))
     yield events.AnswerDelta("Titan")
     yield events.Answered(run.answer(f"Titan was discovered by Christiaan Huygens in 1655. [{number}]"))
 
@@ -127,7 +127,7 @@ async def test_an_exhausted_budget_still_answers_from_what_there_is(
     strategy: Callable[[Body], None], settings: Settings, limit: str
 ) -> None:
     async def endless(run: Run, params: Params) -> AsyncIterator[events.Event]:
-        run.number(Passage.of(TITAN))
+        run.number(Hit.passage(TITAN))
         while True:
             await run.search(run.question)
             yield events.Thought("plan", "once more")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, TypeVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 T = TypeVar("T")
 _PLAIN = (type(None), float, int, bool)  # asking whether one of these is a mapping would cost more than all texts
@@ -61,9 +61,10 @@ class Encodable:
     """A base of frozen dataclasses: the texts in their fields can be written, from the beginning."""
 
     __slots__ = ()
+    __dataclass_fields__: ClassVar[Mapping[str, Any]]
 
     def __post_init__(self) -> None:
-        for name in type(self).__slots__:
+        for name in self.__dataclass_fields__:
             value = getattr(self, name)
             if (mended := encodable(value)) is not value:
                 object.__setattr__(self, name, mended)

@@ -137,7 +137,7 @@ class Engine:
         from wellread.types import Query
 
         found = await self._main_source().search(Query(clean_question(query), limit))
-        return found if isinstance(found, Hits) else Hits(found)
+        return Hits.all_of(found)
 
     def default_strategy(self) -> str:
         """`iterative` with a model, `quote` without."""

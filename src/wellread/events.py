@@ -165,6 +165,8 @@ def to_json(value: object) -> object:
         return {"event": "answered", "at": value.at, "answer": answer_json(value.answer)}
     if is_dataclass(value) and not isinstance(value, type):
         body = {f.name: to_json(getattr(value, f.name)) for f in fields(value)}
+        if isinstance(value, Hit):
+            body["text"] = value.text or None
         return {"event": event_name(value), **body} if isinstance(value, Event) else body
     if isinstance(value, Mapping):
         return {str(key): to_json(item) for key, item in cast("Mapping[object, object]", value).items()}
@@ -176,6 +178,12 @@ def to_json(value: object) -> object:
 def event_name(event: Event) -> str:
     """`PageRead` → `page_read`."""
     return re.sub(r"(?<!^)(?=[A-Z])", "_", type(event).__name__).lower()
+
+
+def hit_json(hit: Hit) -> dict[str, object]:
+    """The public shape of a hit in `search --json`; its text is null before a page is read."""
+    shown = {name: getattr(hit, name) for name in ("id", "title", "url", "text", "snippet", "published", "score", "source")}
+    return {**shown, "text": hit.text or None}
 
 
 def answer_json(answer: Answer) -> dict[str, object]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, overload
 
 from wellread.encodable import Encodable
 
@@ -41,60 +41,74 @@ class Query(Encodable):
 
 
 @dataclass(frozen=True, slots=True)
-class Hit(Encodable):
-    """One search result. `text` is None until the page behind it is read."""
-
-    id: str
-    title: str
-    url: str | None = None
-    text: str | None = None
-    snippet: str = ""
-    published: str | None = None  # ISO date or date-time
-    score: float = 0.0
-    source: str = ""
-    document: str | None = None  # set when the hit is a whole passage of a local index
-    links: tuple[str, ...] = ()  # titles that the passage refers to
-
-
-class Hits(tuple[Hit, ...]):
-    """What a search returns when there is more to say: what went wrong in part of it, what it cost."""
-
-    failures: tuple[str, ...] = ()  # "source: message" each
-    pairs: int = 0  # question-passage pairs that the evaluator read for it
-
-    @classmethod
-    def with_failures(cls, hits: Iterable[Hit], failures: Iterable[str], pairs: int = 0) -> Hits:
-        found = cls(hits)
-        found.failures, found.pairs = tuple(failures), pairs
-        return found
-
-
-@dataclass(frozen=True, slots=True)
 class Passage(Encodable):
-    """A piece of text that can be cited: `quote == text[start:end]`."""
+    """A piece of text that can be cited: `quote == text[start:end]`. It knows where it stands in its document."""
 
     id: str
     text: str
     title: str = ""
     url: str | None = None
     source: str = ""
-    published: str | None = None
-    document: str | None = None
-    links: tuple[str, ...] = ()
+    published: str | None = None  # ISO date or date-time
+    document: str | None = None  # set when it is one of the passages of a local index
+    links: tuple[str, ...] = ()  # titles that it refers to
+
+
+@dataclass(frozen=True, slots=True)
+class Hit(Passage):
+    """A passage that a search found. `text` is empty until its page is read; `snippet` is what a service shows of it."""
+
+    text: str = ""
+    snippet: str = ""
+    score: float = 0.0
 
     @classmethod
-    def of(cls, hit: Hit) -> Passage:
-        """The passage that a hit carries: its text, or its snippet when nothing was read."""
-        return cls(
-            id=hit.id,
-            text=hit.text if hit.text is not None else hit.snippet,
-            title=hit.title,
-            url=hit.url,
-            source=hit.source,
-            published=hit.published,
-            document=hit.document,
-            links=hit.links,
-        )
+    def of(cls, passage: Passage, score: float) -> Hit:
+        return cls(**_shared(passage), score=score)
+
+    @property
+    def words(self) -> str:
+        """Its text, or its snippet where nothing was read."""
+        return self.text or self.snippet
+
+    def passage(self) -> Passage:
+        """What of it can be cited."""
+        shared = _shared(self)
+        shared["text"] = self.words
+        return Passage(**shared)
+
+
+@dataclass(frozen=True, slots=True)
+class Hits(Sequence[Hit]):
+    """What a search returns when there is more to say: what went wrong in part of it, what it cost."""
+
+    hits: tuple[Hit, ...] = ()
+    failures: tuple[str, ...] = ()  # "source: message" each
+    pairs: int = 0  # question-passage pairs that the evaluator read for it
+
+    @classmethod
+    def all_of(cls, found: Sequence[Hit]) -> Hits:
+        return found if isinstance(found, Hits) else cls(tuple(found))
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.hits)
+
+    @overload
+    def __getitem__(self, place: int) -> Hit: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Hit, ...]: ...
+    def __getitem__(self, place: int | slice) -> Hit | tuple[Hit, ...]:
+        return self.hits[place]
+
+
+def _shared(passage: Passage) -> dict[str, Any]:
+    return {name: getattr(passage, name) for name in _OF_PASSAGES}
+
+
+_OF_PASSAGES = tuple(one.name for one in fields(Passage))
 
 
 @dataclass(frozen=True, slots=True)

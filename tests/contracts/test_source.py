@@ -132,7 +132,7 @@ def check(hits: list[Hit], source: Source, limit: int) -> None:
     for hit in hits:
         assert hit.source == source.name
         assert hit.title
-        assert hit.text is None or hit.text.strip()
+        assert hit.text == "" or hit.text.strip()
         assert hit.url is None or hit.url.startswith(("http://", "https://", "file:///", "library:"))
         assert hit.published is None or re.match(r"\d{4}-\d\d-\d\d", hit.published)
         for words in (hit.title, hit.snippet, hit.text or ""):

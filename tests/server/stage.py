@@ -35,7 +35,7 @@ HITS = (
         "Saturn has 146 moons. Titan is the largest of them.",
         source="shelf",
     ),
-    Hit("titan", "Titan", "https://planets.example/titan", "Titan was discovered by Christiaan Huygens in 1655.", source="shelf"),
+    Hit("titan", "Titan was discovered by Christiaan Huygens in 1655.", "Titan", "https://planets.example/titan", source="shelf"),
 )
 
 

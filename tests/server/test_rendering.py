@@ -173,7 +173,7 @@ def test_sites_are_hosts() -> None:
 
 def test_attacks_through_question_title_page_and_model_stay_text(folder: Path) -> None:
     attack = "".join(ATTACKS)
-    hits = [Hit("saturn", attack, "javascript:alert(1)", f"Saturn has 146 moons. {attack}", source=attack)]
+    hits = [Hit("saturn", f"Saturn has 146 moons. {attack}", attack, "javascript:alert(1)", source=attack)]
     with running(engine(answer=f"Saturn has 146 moons. [1] {attack}", hits=hits), folder) as live, live.client() as client:
         run = ask(client, f"How many moons has Saturn? {attack}")
         finished(client, run)

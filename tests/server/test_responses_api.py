@@ -328,7 +328,7 @@ def test_a_stopping_server_says_so(folder: Path) -> None:
 
 
 def test_numbers_in_quotes_are_not_citations(folder: Path) -> None:
-    hits = [Hit("a", "Saturn", "https://a.example", "Saturn[1] has 146 moons[2] according to a count.", source="shelf")]
+    hits = [Hit("a", "Saturn[1] has 146 moons[2] according to a count.", "Saturn", "https://a.example", source="shelf")]
     with running(engine(answer="Saturn has 146 moons. [1]", hits=hits), folder) as live, connected(live) as client:
         reply = client.responses.create(model="wellread", input=QUESTION)
         assert "Saturn[1] has" in reply.output_text

@@ -83,7 +83,7 @@ async def test_answers_are_kept_for_a_while(build: Build, mediawiki: str, serve:
 
 async def test_no_texts_when_none_are_wanted(build: Build, mediawiki: str) -> None:
     hits = await build(f"mediawiki:{mediawiki}?text=none").search(Query("England borders", limit=2))
-    assert hits[0].text is None
+    assert hits[0].text == ""
     assert hits[0].snippet
 
 

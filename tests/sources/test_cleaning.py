@@ -109,7 +109,7 @@ def test_a_hit_needs_words_and_a_place() -> None:
     assert hit("s", 0, title="T", url="javascript:x") is None
     made = hit("s", 1, title="", url="https://e.org", snippet="words", text="")
     assert made is not None
-    assert (made.title, made.text, made.score) == ("https://e.org", None, 0.5)
+    assert (made.title, made.text, made.score) == ("https://e.org", "", 0.5)
 
 
 def test_scores_that_contradict_the_order_give_way() -> None:

@@ -44,7 +44,7 @@ async def test_markup_removed_articles_and_the_cut_content_are_cleaned(build: Bu
     hits = list(await source.search(Query("antibiotics")))
     assert [hit.title for hit in hits] == ["How antibiotics work"]
     assert hits[0].snippet == "Penicillin breaks walls of bacteria"
-    assert hits[0].text is None  # the article itself has not been read
+    assert hits[0].text == ""  # the article itself has not been read
 
 
 async def test_content_joins_a_description_that_lacks_it(build: Build, serve: Serve) -> None:

@@ -69,7 +69,7 @@ async def test_one_that_fails_is_reported_and_skipped() -> None:
 
 
 async def test_failures_inside_a_source_are_passed_on() -> None:
-    partly = Fixed("a", Hits.with_failures(A, ["a: one engine is down"]))
+    partly = Fixed("a", Hits(tuple(A), ("a: one engine is down",)))
     hits = await Several([partly, Fixed("b", B)]).search(Query("x"))
     assert hits.failures == ("a: one engine is down",)
 

@@ -34,10 +34,10 @@ from wellread.types import Hit, Hits, Passage, Query
 pytestmark = pytest.mark.anyio
 
 ASKED = Query("Where was the director of Arrow born?", 5)
-FILM = Hit("film", "Arrow", text="Arrow was directed by Jane Quill.", links=("Jane Quill", "Nowhere"))
-JANE = Hit("jane", "Jane Quill", text="Jane Quill comes from Lisbon.", source="shelf")
-KILN = Hit("kiln", "Kiln", text="A kiln burns clay.")
-BLANK = Hit("blank", "Blank", text="  ")
+FILM = Hit("film", title="Arrow", text="Arrow was directed by Jane Quill.", links=("Jane Quill", "Nowhere"))
+JANE = Hit("jane", title="Jane Quill", text="Jane Quill comes from Lisbon.", source="shelf")
+KILN = Hit("kiln", title="Kiln", text="A kiln burns clay.")
+BLANK = Hit("blank", title="Blank", text="  ")
 
 
 @dataclass
@@ -97,7 +97,7 @@ async def test_the_tracker_decides_and_its_pairs_are_told() -> None:
     assert found[0] == replace(JANE, score=0.0), "hits stay what they were"
     assert [[passage.id for passage in entries] for entries in script.lists[0]] == [["jane"], ["kiln"]]
     assert [query.limit for query in shelf.asked] == [PLANS["normal"].singles, AFTER]
-    assert shelf.asked[1].text == second_query(ASKED.text, Passage.of(FILM))
+    assert shelf.asked[1].text == second_query(ASKED.text, Hit.passage(FILM))
 
 
 async def test_the_query_keeps_its_dates_and_its_limit() -> None:
@@ -135,8 +135,14 @@ async def test_nothing_found_leads_nowhere() -> None:
 
 
 async def test_what_went_wrong_on_the_way_is_told_once() -> None:
-    first = Hits.with_failures((FILM,), ["far: is down"])
-    later = Hits.with_failures((KILN,), ["far: is down", "near: is slow"])
+    first = Hits((FILM,), ("far: is down",))
+    later = Hits(
+        (KILN,),
+        (
+            "far: is down",
+            "near: is slow",
+        ),
+    )
     for tracker in (None, Script()):
         found = await TwoSteps(Linked(first, later), Tracking(tracker=tracker)).search(ASKED)
         assert isinstance(found, Hits)
@@ -144,7 +150,7 @@ async def test_what_went_wrong_on_the_way_is_told_once() -> None:
 
 
 async def test_the_pairs_of_the_source_itself_are_counted_too() -> None:
-    first, later = Hits.with_failures((FILM,), (), 3), Hits.with_failures((KILN,), (), 2)
+    first, later = Hits((FILM,), (), 3), Hits((KILN,), (), 2)
     found = await TwoSteps(Linked(first, later), Tracking(tracker=Script())).search(ASKED)
     assert isinstance(found, Hits)
     assert found.pairs == 7 + 3 + 2
@@ -181,7 +187,7 @@ async def test_a_run_counts_the_pairs_of_its_searches() -> None:
 
 
 def test_recordings_keep_pairs_and_failures() -> None:
-    kept = HITS.decode(HITS.encode(Hits.with_failures((FILM, JANE), ["far: is down"], 46)))
+    kept = HITS.decode(HITS.encode(Hits((FILM, JANE), ("far: is down",), 46)))
     assert isinstance(kept, Hits)
     assert (tuple(kept), kept.failures, kept.pairs) == ((FILM, JANE), ("far: is down",), 46)
     assert HITS.encode([FILM]).keys() == {"hits"}

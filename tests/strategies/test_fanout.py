@@ -94,7 +94,7 @@ async def test_the_answer_is_written_from_title_description_and_address_without_
 
 
 async def test_what_is_embedded() -> None:
-    hit = Hit("1", "A <b>title</b>", "https://x", text="c" * 300, snippet="<p>What it is</p>")
+    hit = Hit("1", title="A <b>title</b>", url="https://x", text="c" * 300, snippet="<p>What it is</p>")
     assert embedding_text(hit) == "A title What it is " + "c" * 100
     bench = news()
     await bench.ask(Fanout, QUESTION)

@@ -32,14 +32,12 @@ def search(
     for failure in hits.failures:
         typer.echo(f"wellread: {failure}", err=True)
     if as_json:
-        from wellread.events import to_json
+        from wellread.events import hit_json
 
-        keys = ("id", "title", "url", "text", "snippet", "published", "score", "source")
-        rows = [{key: getattr(hit, key) for key in keys} for hit in hits]
-        typer.echo(json.dumps({"query": query, "hits": to_json(rows)}, ensure_ascii=False))
+        typer.echo(json.dumps({"query": query, "hits": [hit_json(hit) for hit in hits]}, ensure_ascii=False))
     else:
         for number, hit in enumerate(hits, 1):
-            show.found(number, hit.title, hit.url or hit.source, hit.snippet or hit.text or "")
+            show.found(number, hit.title, hit.url or hit.source, hit.snippet or hit.text)
         if not hits:
             typer.echo("nothing found", err=True)
     raise typer.Exit(0 if hits else 3)

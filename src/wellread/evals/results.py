@@ -45,7 +45,7 @@ class Watch:
     def event(self, event: events.Event) -> None:
         if isinstance(event, events.Searched):
             for hit in event.hits:
-                self._found.setdefault(hit.id, Passage.of(hit))
+                self._found.setdefault(hit.id, hit.passage())
         elif isinstance(event, events.Ranked):
             self._ranked = tuple(dict.fromkeys(one.rpartition("@")[0] or one for one in event.kept))
         elif isinstance(event, events.Answered):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from wellread.index.search import LocalIndex
 from wellread.protocols import Reranker
-from wellread.types import Hit, Passage
+from wellread.types import Hit
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,6 @@ async def read_closer(index: LocalIndex, question: str, hits: Sequence[Hit], rer
 
 
 async def _ranked(question: str, hits: Sequence[Hit], reranker: Reranker) -> list[Hit]:
-    scores = await reranker.rerank(question, [Passage.of(hit) for hit in hits])
+    scores = await reranker.rerank(question, [hit.passage() for hit in hits])
     scored = [replace(hit, score=float(score)) for hit, score in zip(hits, scores, strict=True)]
     return sorted(scored, key=lambda hit: -hit.score)

@@ -6,7 +6,7 @@ import asyncio
 from bisect import bisect_right
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
@@ -177,8 +177,8 @@ class LocalIndex:
 
     def hit(self, row: int, score: float = 0.0) -> Hit:
         """A passage as a hit."""
-        p = self.passage(row)
-        return Hit(p.id, p.title, p.url, p.text, "", p.published, score, "", p.document or p.id, p.links)
+        passage = self.passage(row)
+        return Hit.of(replace(passage, document=passage.document or passage.id), score)
 
     def passages(self, document: str) -> list[Hit]:
         """All passages of a document, in order."""

@@ -81,19 +81,6 @@ def decode_error(data: Json) -> Exception:
     return problem
 
 
-def _encode_hits(found: Sequence[Hit]) -> Json:
-    written: Json = {"hits": [encode(hit) for hit in found]}
-    if isinstance(found, Hits) and found.failures:
-        written["failures"] = list(found.failures)
-    if isinstance(found, Hits) and found.pairs:
-        written["pairs"] = found.pairs
-    return written
-
-
-def _decode_hits(data: Json) -> Sequence[Hit]:
-    return Hits.with_failures((decode(Hit, hit) for hit in data["hits"]), data.get("failures", ()), data.get("pairs", 0))
-
-
 def _encode_vectors(vectors: NDArray[np.float32]) -> Json:
     import numpy as np
 
@@ -115,7 +102,7 @@ def _of_one(kind: Any) -> Shape[Any]:
     return Shape(encode, lambda data: decode(kind, data))
 
 
-HITS: Shape[Sequence[Hit]] = Shape(_encode_hits, _decode_hits)
+HITS: Shape[Sequence[Hit]] = Shape(lambda found: encode(Hits.all_of(found)), lambda data: decode(Hits, data))
 VECTORS: Shape[NDArray[np.float32]] = Shape(_encode_vectors, _decode_vectors)
 SCORES: Shape[Sequence[float]] = Shape(lambda scores: [float(score) for score in scores], list)
 GRADES: Shape[Sequence[Grade]] = _of_many(Grade)

@@ -11,6 +11,7 @@ from fastapi import APIRouter, Header, Path, Query, Request
 from fastapi.responses import PlainTextResponse, StreamingResponse
 
 from wellread.errors import WellreadError
+from wellread.events import hit_json
 from wellread.server import follow_up, metrics, service, shapes
 from wellread.server.asking import Asked
 from wellread.server.limits import Ticket
@@ -158,8 +159,7 @@ async def search(
         hits = await engine.search(q, limit=limit)
     finally:
         ticket.release()
-    names = shapes.SearchHit.model_fields
-    return shapes.SearchResult(query=q, hits=[shapes.SearchHit(**{n: getattr(hit, n) for n in names}) for hit in hits])
+    return shapes.SearchResult.model_validate({"query": q, "hits": [hit_json(hit) for hit in hits]})
 
 
 @router.get("/api/menu", tags=["search"])

@@ -184,10 +184,7 @@ async def _search(desk: Desk, query: str, limit: int, source: str | None, client
             hits = await desk.menu.searching((source,) if source else ()).search(query, limit=limit)
     except (WellreadError, Busy) as problem:
         raise ToolError(str(problem)) from None
-    rows = [
-        {"title": hit.title, "url": hit.url, "text": hit.text or hit.snippet, "source": hit.source, "score": hit.score}
-        for hit in hits
-    ]
+    rows = [{"title": hit.title, "url": hit.url, "text": hit.words, "source": hit.source, "score": hit.score} for hit in hits]
     text = "\n\n".join(f"{row['title']} ({row['url'] or row['source']})\n{row['text']}" for row in rows) or "nothing found"
     return _result(text, {"query": query, "hits": rows})
 

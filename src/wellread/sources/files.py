@@ -67,7 +67,7 @@ class Files:
         if not query.text.strip() or query.limit < 1:
             return []
         memory = await self._ready()
-        return Hits.with_failures(await memory.search(query.text, query.limit), self._failures)
+        return Hits(tuple(await memory.search(query.text, query.limit)), tuple(self._failures))
 
     async def _ready(self) -> Memory:
         loop = asyncio.get_running_loop()

@@ -32,14 +32,14 @@ def hit(
     """
     address = web_address(url)
     name, words = plain(title)[:_TITLE], plain(snippet)[:_SNIPPET]
-    body = lines(text)[:_TEXT] if text else None
+    body = lines(text)[:_TEXT] if text else ""
     if not (name or words or body) or not (address or id):
         return None
     return Hit(
         id=id or address or "",
         title=name or (address or id),
         url=address,
-        text=body or None,
+        text=body,
         snippet=words,
         published=iso_date(published),
         score=score if score is not None else 1.0 / (rank + 1),

@@ -128,7 +128,7 @@ class IndexSource:
         most = PAIRS[self._kit.effort]
         counted = _Bounded(reranker, most if query.pairs is None else min(most, query.pairs))
         closer = await read_closer(index, query.text, hits, counted, how)
-        return Hits.with_failures(closer[: query.limit + o.top_k_related_nodes], (), counted.pairs)
+        return Hits(tuple(closer[: query.limit + o.top_k_related_nodes]), pairs=counted.pairs)
 
     def _embedder(self) -> Embedder:
         """The usual embedder when the index was built with it, else the one that the index remembers.
@@ -155,8 +155,8 @@ class IndexSource:
         )
 
     def _named(self, hits: Sequence[Hit]) -> Sequence[Hit]:
-        named = [replace(hit, source=self._name) for hit in hits]
-        return Hits.with_failures(named, hits.failures, hits.pairs) if isinstance(hits, Hits) else named
+        named = tuple(replace(hit, source=self._name) for hit in hits)
+        return replace(Hits.all_of(hits), hits=named)
 
 
 class _Bounded:

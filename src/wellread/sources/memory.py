@@ -7,7 +7,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -69,17 +69,7 @@ class Memory:
 
     def _hit(self, row: int, score: float) -> Hit:
         passage = self.passages[row]
-        return Hit(
-            id=passage.id,
-            title=passage.title,
-            url=passage.url,
-            text=passage.text,
-            snippet=without_headings(passage.text)[:300],
-            published=passage.published,
-            score=score,
-            source=self._source,
-            document=passage.document,
-        )
+        return replace(Hit.of(passage, score), snippet=without_headings(passage.text)[:300], source=self._source)
 
 
 @dataclass(frozen=True)

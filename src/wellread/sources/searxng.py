@@ -63,7 +63,7 @@ class SearXNG:
                 break
         if not found and failures:
             raise self._http.error("no engine answered: " + "; ".join(failures))
-        return Hits.with_failures(list(found.values())[: query.limit], (f"{self.name}: {why}" for why in failures))
+        return Hits(tuple(found.values())[: query.limit], tuple(f"{self.name}: {why}" for why in failures))
 
     async def aclose(self) -> None:
         await self._http.aclose()

@@ -35,7 +35,7 @@ class Several:
         pairs = sum(hits.pairs for hits in answered if isinstance(hits, Hits))
         if not answered:
             raise SourceError("all sources failed", "; ".join(failures) or "there are none")
-        return Hits.with_failures(_fused(answered)[: query.limit], failures, pairs)
+        return Hits(tuple(_fused(answered)[: query.limit]), tuple(failures), pairs)
 
 
 async def _attempt(source: Source, query: Query) -> tuple[Sequence[Hit] | None, Sequence[str]]:
@@ -70,7 +70,7 @@ def _richer(first: Hit, second: Hit) -> Hit:
     """The first seen wins, and takes from the second what it lacks."""
     return replace(
         first,
-        text=first.text if first.text is not None else second.text,
+        text=first.text or second.text,
         snippet=first.snippet or second.snippet,
         published=first.published or second.published,
     )

@@ -69,7 +69,7 @@ class _Search:
         first = await self._ask(self._query.text, max(self._query.limit, tracker.plan.singles))
         trail = await tracker.trail(self._query.text, first, self._candidates)
         ranked = [replace(self._met[passage.id], score=score) for passage, score in trail.passages]
-        return Hits.with_failures(ranked[: self._query.limit], self._failures, trail.pairs + self._pairs)
+        return Hits(tuple(ranked[: self._query.limit]), tuple(self._failures), trail.pairs + self._pairs)
 
     async def by_ranks(self) -> Hits:
         from wellread.ranking.fusion import reciprocal_ranks
@@ -80,7 +80,7 @@ class _Search:
         later = await asyncio.gather(*(self._ask(second_query(self._query.text, lead), limit) for lead in leads))
         lists = [[passage.id for passage in found] for found in (first, first, *later)]  # the first step counts double
         ranked = [replace(self._met[key], score=score) for key, score in reciprocal_ranks(lists)]
-        return Hits.with_failures(ranked[: self._query.limit], self._failures, self._pairs)
+        return Hits(tuple(ranked[: self._query.limit]), tuple(self._failures), self._pairs)
 
     async def _candidates(self, chains: Sequence[Chain]) -> list[list[list[Passage]]]:
         return list(await asyncio.gather(*(self._after(chain[-1]) for chain in chains)))
@@ -101,8 +101,7 @@ class _Search:
 
     def _remember(self, hits: Sequence[Hit]) -> list[Passage]:
         """The hits as passages, the same hit always as the same passage."""
-        told = [hit for hit in hits if (hit.text or hit.snippet).strip()]
-        return [Passage.of(self._met.setdefault(hit.id, hit)) for hit in told]
+        return [self._met.setdefault(hit.id, hit).passage() for hit in hits if hit.words.strip()]
 
 
 def second_query(question: str, passage: Passage) -> str:

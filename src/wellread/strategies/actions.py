@@ -116,7 +116,7 @@ class Actions:
         return Observation(f"[{number}] {context.fence(self.run, inner)}", f"[{number}] {inner}")
 
     def _excerpt(self, hit: Hit, snippets: bool) -> str:
-        whole = plain(hit.text or "")
+        whole = plain(hit.text)
         chosen = (plain(hit.snippet) or whole) if snippets else (whole or plain(hit.snippet))
         if len(chosen) <= self.limits.characters:
             return chosen

@@ -116,7 +116,7 @@ class Corrective:
     async def _retrieve(self, run: Run, state: _State) -> None:
         state.tried.append(state.question)
         hits = await run.search(state.question, limit=self.params.top_k)
-        state.retrieved = [p for hit in lookup.unique(hits)[: self.params.top_k] if (p := Passage.of(hit)).text.strip()]
+        state.retrieved = [p for hit in lookup.unique(hits)[: self.params.top_k] if (p := hit.passage()).text.strip()]
 
     async def _grade(self, state: _State, judge: ModelGrader | CountedGrader) -> AsyncIterator[Event]:
         state.grades = await judge.grade(state.question, state.retrieved) if state.retrieved else ()
@@ -176,7 +176,7 @@ class Corrective:
         state.tried.append(state.query)
         hits = await run.search(state.query, limit=self.params.fallback_results, source=source)
         known = {passage.id for passage in state.kept}
-        found = [Passage.of(hit) for hit in lookup.unique(hits) if hit.id not in known]
+        found = [hit.passage() for hit in lookup.unique(hits) if hit.id not in known]
         state.added = [passage for passage in found if passage.text.strip()][: self.params.fallback_results]
         run.emit(Decided("replace" if state.verdict == "incorrect" else "add", f"{len(state.added)} results of {source.name}"))
 

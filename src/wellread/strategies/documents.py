@@ -43,11 +43,7 @@ async def from_internet(run: Run, question: str, hits: Sequence[Hit], documents:
 
 
 async def _page(run: Run, question: str, hit: Hit, texts: Sequence[str], keep: int) -> Document:
-    passages = [
-        Passage(f"{hit.id}#{place}", text, hit.title, hit.url, hit.source, hit.published)
-        for place, text in enumerate(texts)
-        if text.strip()
-    ]
+    passages = [replace(hit.passage(), id=f"{hit.id}#{place}", text=text) for place, text in enumerate(texts) if text.strip()]
     kept = [passages[index] for index in sorted(await _best(run, question, passages, keep))]
     described = lookup.description(hit) if hit.snippet else ""
     if described and not any(described in passage.text for passage in kept):
@@ -57,7 +53,7 @@ async def _page(run: Run, question: str, hit: Hit, texts: Sequence[str], keep: i
 
 async def from_library(run: Run, question: str, hits: Sequence[Hit], keep: int) -> list[Document]:
     """The best passages, grouped by the document they are from; documents by their best passage."""
-    passages = [Passage.of(hit) for hit in lookup.unique(hits)]
+    passages = [hit.passage() for hit in lookup.unique(hits)]
     grouped: dict[str, list[Passage]] = {}
     for index in await _best(run, question, passages, keep, ordered=True):
         grouped.setdefault(passages[index].document or passages[index].id, []).append(passages[index])
@@ -76,7 +72,7 @@ async def with_related(
 
 async def _extended(run: Run, question: str, library: Library, document: Document, keep: int) -> Document:
     known = {passage.id for passage in document.passages}
-    everything = [Passage.of(hit) for hit in await library.passages(document.passages[0].document or "")]
+    everything = [hit.passage() for hit in await library.passages(document.passages[0].document or "")]
     others = [passage for passage in everything if passage.id not in known]
     chosen = [others[index] for index in await _best(run, question, others, keep)]
     order = {passage.id: place for place, passage in enumerate(everything)}

@@ -32,19 +32,4 @@ class Earlier:
     async def search(self, query: Query) -> Sequence[Hit]:
         passages = list(self.passages.values())
         scores = by_words(query.text, [f"{passage.title} {passage.text}" for passage in passages])
-        return [_hit(passages[index], scores[index]) for index in best(scores, query.limit) if scores[index] >= _LEAST]
-
-
-def _hit(passage: Passage, score: float) -> Hit:
-    """The hit the passage came from, with the text it was shown with."""
-    return Hit(
-        id=passage.id,
-        title=passage.title,
-        url=passage.url,
-        text=passage.text,
-        published=passage.published,
-        score=score,
-        source=passage.source,
-        document=passage.document,
-        links=passage.links,
-    )
+        return [Hit.of(passages[index], scores[index]) for index in best(scores, query.limit) if scores[index] >= _LEAST]

@@ -65,7 +65,7 @@ async def linked(run: Run, passage: Passage) -> list[Passage]:
     """The passages that a passage's cross-references lead to; none where the source cannot follow them."""
     if not isinstance(run.source, Linked):
         return []
-    return [Passage.of(hit) for title in passage.links for hit in await run.source.find_title(title)]
+    return [hit.passage() for title in passage.links for hit in await run.source.find_title(title)]
 
 
 def candidates(passages: Sequence[Passage]) -> list[Candidate]:

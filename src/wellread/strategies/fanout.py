@@ -212,7 +212,7 @@ def _excerpt(hit: Hit) -> Passage:
 
 def embedding_text(hit: Hit) -> str:
     """What of a result is compared: title, description, and how its content begins."""
-    described, content = plain(hit.snippet), plain(hit.text or "")
+    described, content = plain(hit.snippet), plain(hit.text)
     if not described:  # a passage of a local index: its beginning stands for a description
         described, content = content[:_DESCRIPTION], ""
     begins = content[:_CONTENT]

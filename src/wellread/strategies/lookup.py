@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
+from dataclasses import replace
 
 from wellread.run import Run
 from wellread.sources.markup import plain
@@ -33,31 +34,29 @@ async def passages(run: Run, hits: Sequence[Hit], count: int) -> list[Passage]:
 
 
 async def _whole(run: Run, hit: Hit) -> Passage | None:
-    if hit.text is None and hit.url is not None:
+    if not hit.text and hit.url is not None:
         page = await run.read(hit.url)
         return of_page(hit, page) if page is not None and page.text.strip() else None
-    passage = Passage.of(hit)
-    return passage if passage.text.strip() else None
+    return hit.passage() if hit.words.strip() else None
 
 
 def of_page(hit: Hit, page: Page) -> Passage:
     """A whole page as one passage."""
-    return Passage(hit.id, page.text, page.title or hit.title, hit.url, hit.source, page.published or hit.published)
+    title, published = page.title or hit.title, page.published or hit.published
+    return replace(hit.passage(), text=page.text, title=title, published=published)
 
 
 def excerpt(hit: Hit, text: str) -> Passage:
     """A part of a hit's text as a passage of its own: other words of the same page get another number."""
-    passage = Passage.of(hit)
-    same = text == passage.text
-    identity = hit.id if same else f"{hit.id}~{zlib.crc32(text.encode()):08x}"
-    return Passage(identity, text, hit.title, hit.url, hit.source, hit.published, hit.document)
+    identity = hit.id if text == hit.words else f"{hit.id}~{zlib.crc32(text.encode()):08x}"
+    return replace(hit.passage(), id=identity, text=text)
 
 
 def description(hit: Hit) -> str:
     """What a hit says about itself, without markup: its snippet, or its text when that is a passage."""
     if hit.document is not None and hit.text:
         return plain(hit.text)
-    return plain(hit.snippet) or plain(hit.text or "")
+    return plain(hit.snippet) or plain(hit.text)
 
 
 def unique(hits: Sequence[Hit]) -> tuple[Hit, ...]:

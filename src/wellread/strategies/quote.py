@@ -135,7 +135,7 @@ class Quote:
 
     async def _search(self, run: Run, text: str, limit: int = 0) -> list[Passage]:
         hits = await run.search(text, limit=max(limit, self.params.results), read=not limit)  # it follows by itself
-        return [Passage.of(hit) for hit in hits if (hit.text or hit.snippet).strip()]
+        return [hit.passage() for hit in hits if hit.words.strip()]
 
     async def _follow(self, run: Run, first: Candidate, found: Sequence[Passage], parts: Sequence[str]) -> list[Candidate]:
         """The sentence that answers what the first leaves open; none when nothing is open."""

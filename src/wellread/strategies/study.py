@@ -119,7 +119,7 @@ class Study:
 
 async def _reread(run: Run, query: str, found: Sequence[Hit]) -> list[Hit]:
     """The results in the order the evaluator gives them."""
-    ranking = await relevance.rerank(run, query, [Passage.of(hit) for hit in found], ordered=True)
+    ranking = await relevance.rerank(run, query, [hit.passage() for hit in found], ordered=True)
     places = relevance.best(ranking.scores, len(found))
     scores = tuple(round(ranking.scores[place], 4) for place in places)
     run.emit(Ranked(ranking.by, tuple(found[place].id for place in places), scores, 0, ranking.pairs))

@@ -141,7 +141,7 @@ async def _follow(run: Run, tracker: Tracker, question: str, found: Sequence[Pas
         last = chain[-1]
         references = await evidence.linked(run, last)
         hits = await run.search(second_query(question, last), limit=AFTER, read=False)
-        return [mentioned(references, last), [Passage.of(hit) for hit in hits if (hit.text or hit.snippet).strip()]]
+        return [mentioned(references, last), [hit.passage() for hit in hits if hit.words.strip()]]
 
     async def candidates(chains: Sequence[Chain]) -> list[list[list[Passage]]]:
         return await run.gather([after(chain) for chain in chains])
