@@ -76,7 +76,7 @@ class Shelf:
         if self.delay:
             await asyncio.sleep(self.delay)
         key = query.text.replace(" ", "-")
-        return [Hit(f"{key}#{n}", f"Page {n}", f"https://x/{key}/{n}", f"{FACT} {query.text}.", FACT) for n in range(3)]
+        return [Hit(f"{key}#{n}", f"{FACT} {query.text}.", f"Page {n}", f"https://x/{key}/{n}", snippet=FACT) for n in range(3)]
 
 
 def researcher(prompt: Prompt) -> str:
@@ -106,13 +106,13 @@ class Loop:
     def __init__(self, params: NoParams) -> None:
         self.params = params
 
-    async def stream(self, run: Run) -> AsyncIterator[events.Event]:
+    async def answer(self, run: Run) -> Answer:
         messages = (Message("user", run.question),)
         for step in range(STEPS):
             reply = await run.complete(Prompt(messages), role="step")
             hits = await run.search(f"{reply.text} {step}", limit=3)
-            messages = (*messages, Message("assistant", reply.text), Message("user", hits[0].text or ""))
-        yield events.Answered(Answer(run.question, "done", "answered", self.name))
+            messages = (*messages, Message("assistant", reply.text), Message("user", hits[0].text))
+        return Answer(run.question, "done", "answered", self.name)
 
 
 async def ours(engine: Engine, strategy: str, params: dict[str, object] | None = None) -> Answer:
@@ -230,7 +230,7 @@ async def grading_ratio(times: int) -> float:
 
     class Many(Shelf):
         async def search(self, query: Query) -> Sequence[Hit]:
-            return [Hit(str(n), f"Passage {n}", text=FACT, document=str(n)) for n in range(20)]
+            return [Hit(str(n), FACT, f"Passage {n}", document=str(n)) for n in range(20)]
 
     async def run() -> None:
         async with Engine(Settings(), model=model, source=Many()) as engine:

@@ -46,7 +46,7 @@ def serve(folder: str) -> None:
 
         async def search(self, query: Query) -> Sequence[Hit]:
             await asyncio.sleep(DELAY)
-            return [Hit(f"saturn{n}", f"Saturn {n}", f"https://planets.example/{n}", TEXT, source="shelf") for n in range(3)]
+            return [Hit(f"saturn{n}", TEXT, f"Saturn {n}", f"https://planets.example/{n}", source="shelf") for n in range(3)]
 
     def script(prompt: Prompt) -> str:
         if "</search_query>" in prompt.stop:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -17,7 +17,7 @@ from wellread.engine import Engine, clean_question, run_sync
 from wellread.errors import SourceError, UsageError
 from wellread.run import Run
 from wellread.settings import Settings
-from wellread.types import Hit, Passage, Query
+from wellread.types import Answer, Hit, Passage, Query
 
 pytestmark = pytest.mark.anyio
 
@@ -49,7 +49,7 @@ class Shelf:
 
 
 TITAN = Hit("titan#0", title="Titan", text="Titan was discovered by Christiaan Huygens in 1655.", source="shelf")
-Body = Callable[[Run, Params], AsyncIterator[events.Event]]
+Body = Callable[[Run, Params], Awaitable[Answer]]
 
 
 @pytest.fixture
@@ -66,23 +66,22 @@ def strategy(monkeypatch: pytest.MonkeyPatch) -> Callable[[Body], None]:
             def __init__(self, params: Params) -> None:
                 self.params = params
 
-            def stream(self, run: Run) -> AsyncIterator[events.Event]:
-                return body(run, self.params)
+            async def answer(self, run: Run) -> Answer:
+                return await body(run, self.params)
 
         monkeypatch.setattr(plugins, "load", lambda kind, name: Made)
 
     return install
 
 
-async def quoting(run: Run, params: Params) -> AsyncIterator[events.Event]:
+async def quoting(run: Run, params: Params) -> Answer:
     for _ in range(params.times):
         hits = await run.search(run.question)
     if not hits:
-        yield events.Answered(run.answer("", outcome="unsure", reason="nothing found"))
-        return
+        return run.answer("", outcome="unsure", reason="nothing found")
     number = run.number(Hit.passage(hits[0]))
-    yield events.AnswerDelta("Titan")
-    yield events.Answered(run.answer(f"Titan was discovered by Christiaan Huygens in 1655. [{number}]"))
+    run.emit(events.AnswerDelta("Titan"))
+    return run.answer(f"Titan was discovered by Christiaan Huygens in 1655. [{number}]")
 
 
 async def collect(engine: Engine, question: str = "Who found Titan?", **kwargs: Any) -> list[events.Event]:
@@ -126,11 +125,11 @@ async def test_a_failing_source_is_reported_and_survived(strategy: Callable[[Bod
 async def test_an_exhausted_budget_still_answers_from_what_there_is(
     strategy: Callable[[Body], None], settings: Settings, limit: str
 ) -> None:
-    async def endless(run: Run, params: Params) -> AsyncIterator[events.Event]:
+    async def endless(run: Run, params: Params) -> Answer:
         run.number(Hit.passage(TITAN))
         while True:
             await run.search(run.question)
-            yield events.Thought("plan", "once more")
+            run.emit(events.Thought("plan", "once more"))
 
     strategy(endless)
     seen = await collect(Engine(settings, source=Shelf([TITAN], seconds=0.02)), "Who discovered Titan?")
@@ -142,8 +141,8 @@ async def test_an_exhausted_budget_still_answers_from_what_there_is(
 
 
 async def test_errors_and_bugs_end_as_failed(strategy: Callable[[Body], None]) -> None:
-    async def broken(run: Run, params: Params) -> AsyncIterator[events.Event]:
-        yield events.Thought("plan", "soon")
+    async def broken(run: Run, params: Params) -> Answer:
+        run.emit(events.Thought("plan", "soon"))
         raise ZeroDivisionError("oops")
 
     strategy(broken)
@@ -152,18 +151,10 @@ async def test_errors_and_bugs_end_as_failed(strategy: Callable[[Body], None]) -
     assert "ZeroDivisionError" in answer.reason
 
 
-async def test_a_strategy_without_an_answer_has_failed(strategy: Callable[[Body], None]) -> None:
-    async def silent(run: Run, params: Params) -> AsyncIterator[events.Event]:
-        yield events.Thought("plan", "nothing")
-
-    strategy(silent)
-    assert (await collect(Engine(Settings(), source=Shelf())))[-1].answer.outcome == "failed"
-
-
 async def test_closing_the_stream_stops_the_work(strategy: Callable[[Body], None]) -> None:
-    async def wide(run: Run, params: Params) -> AsyncIterator[events.Event]:
+    async def wide(run: Run, params: Params) -> Answer:
         await run.gather([run.search(str(n)) for n in range(8)])
-        yield events.Answered(run.answer("never"))
+        return run.answer("never")
 
     strategy(wide)
     shelf = Shelf([TITAN], seconds=30)
@@ -179,10 +170,10 @@ async def test_closing_the_stream_stops_the_work(strategy: Callable[[Body], None
 
 
 async def test_one_number_per_passage(strategy: Callable[[Body], None]) -> None:
-    async def counting(run: Run, params: Params) -> AsyncIterator[events.Event]:
+    async def counting(run: Run, params: Params) -> Answer:
         numbers = [run.number(Passage(name, "x")) for name in ("a", "b", "a", "c", "b")]
         assert numbers == [1, 2, 1, 3, 2]
-        yield events.Answered(run.answer(""))
+        return run.answer("")
 
     strategy(counting)
     seen = await collect(Engine(Settings(), source=Shelf()))

@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from wellread import events, plugins
 from wellread import settings as settings_module
-from wellread.budget import Budget
+from wellread.budget import Budget, Limits
 from wellread.encodable import encodable
-from wellread.errors import BudgetExhausted, UsageError, WellreadError
+from wellread.errors import UsageError, WellreadError
 from wellread.parameters import fill
 from wellread.parts import NO_MODEL, Kit
 from wellread.protocols import Model, Source
-from wellread.run import Run, World, as_values
+from wellread.run import History, Outside, Run, Strategy, as_values
 from wellread.settings import Settings
 from wellread.types import Answer, Hits
 
@@ -42,14 +42,14 @@ class Engine:
         model: Model | None = None,
         source: Source | None = None,
         fallback: Source | None = None,
-        world: World | None = None,
+        outside: Outside | None = None,
         kit: Kit | None = None,
     ) -> None:
         self.settings = settings if settings is not None else settings_module.load()
         self.kit = kit or Kit(self.settings, model=model)
         self._source = source
         self._fallback = fallback
-        self.world = world or World()
+        self.outside = outside or Outside()
 
     async def __aenter__(self) -> Engine:
         return self
@@ -68,22 +68,21 @@ class Engine:
         strategy: str | None = None,
         params: Mapping[str, object] | None = None,
         history: Sequence[tuple[str, str]] = (),
-        world: World | None = None,
+        outside: Outside | None = None,
     ) -> AsyncGenerator[events.Event, None]:
         """The events of one run; the last is `Answered`. Closing the generator stops the work.
 
-        Wrong usage (an empty question, an unknown parameter) raises before the first event. A `world`
+        Wrong usage (an empty question, an unknown parameter) raises before the first event. `outside`
         takes the place of the engine's own for this run.
         """
-        chosen, run, queue = self._prepare(clean_question(question), strategy, params or {}, tuple(history), world)
-        run.emit(self._started(run, chosen))
+        reports = _Reports(outside or self.outside, self.settings.limits)
+        chosen, run = self._prepare(clean_question(question), strategy, params or {}, tuple(history), reports)
+        run.emit(events.Started(run.question, run.strategy, run.model_name, (run.source.name,), as_values(chosen.params)))
         worker = asyncio.create_task(_work(chosen, run))
-        worker.add_done_callback(lambda _: queue.put_nowait(None))  # a worker that dies must not leave us waiting
+        worker.add_done_callback(lambda _: reports.queue.put_nowait(None))  # a worker that dies must not leave us waiting
         try:
-            while (event := await queue.get()) is not None:
+            while (event := await reports.queue.get()) is not None:
                 yield event
-                if isinstance(event, events.Answered):
-                    break
         finally:
             worker.cancel()
             with suppress(asyncio.CancelledError):
@@ -116,7 +115,7 @@ class Engine:
             kit=kit or self.kit,
             source=source or self._source,
             fallback=self._fallback,
-            world=self.world,
+            outside=self.outside,
         )
         if also:
             from wellread.sources.several import Several
@@ -129,7 +128,8 @@ class Engine:
         """The retrieval half of `iterative` by itself: raw results, notes and transcript, no answer."""
         from wellread.strategies.iterative import Iterative
 
-        chosen, run, _ = self._prepare(clean_question(question), Iterative.name, params or {})
+        reports = _Reports(self.outside, self.settings.limits)
+        chosen, run = self._prepare(clean_question(question), Iterative.name, params or {}, (), reports)
         return await cast("Iterative", chosen).retrieve(run)
 
     async def search(self, query: str, *, limit: int = 10) -> Hits:
@@ -144,86 +144,75 @@ class Engine:
         return self.settings.strategy or ("iterative" if self.kit.model_spec() else "quote")
 
     def _prepare(
-        self,
-        question: str,
-        strategy: str | None,
-        params: Mapping[str, object],
-        history: tuple[tuple[str, str], ...] = (),
-        world: World | None = None,
-    ) -> tuple[_Strategy, Run, asyncio.Queue[events.Event | None]]:
-        world = world or self.world
+        self, question: str, strategy: str | None, params: Mapping[str, object], history: History, reports: _Reports
+    ) -> tuple[Strategy, Run]:
+        """The strategy and the run it will work on; raises `UsageError` before anything has happened."""
         name = strategy or self.default_strategy()
         chosen = self._strategy(name, params)
-        model = self.kit.model_spec() if type(chosen).needs_model else None
-        if type(chosen).needs_model and model is None:
+        model = self.kit.model_spec() if chosen.needs_model else None
+        if chosen.needs_model and model is None:
             raise UsageError(NO_MODEL)
-        queue: asyncio.Queue[events.Event | None] = asyncio.Queue()
-        budget = Budget(self.settings.limits, world.clock)
-
-        def emit(event: events.Event) -> None:
-            world.tick()
-            # In place, before anyone has seen it: a copy of each event would be a tenth of the engine's cost.
-            object.__setattr__(event, "at", round(budget.seconds, 4))
-            queue.put_nowait(event)
-
-        fallback = self._fallback or (self.kit.source(self.settings.fallback) if self.settings.fallback else None)
+        outside = reports.outside
         run = Run(
             question=question,
             strategy=name,
-            source=world.source("main", self._main_source()),
-            kit=world.kit(self.kit),
-            budget=budget,
-            emit=emit,
-            clock=world.clock,
-            today=world.today(),
-            marker=world.marker(),
-            fallback=world.source("fallback", fallback) if fallback else None,
+            source=outside.source("main", self._main_source()),
+            kit=outside.kit(self.kit),
+            budget=reports.budget,
+            emit=reports.emit,
+            clock=outside.clock,
+            today=outside.today(),
+            marker=outside.marker(),
+            fallback=self._fallback_source(outside),
             history=encodable(history),
             model_name=model,
-            timeout=world.timeout,
-            counts_cut_off=world.counts_cut_off,
+            timeout=outside.timeout,
         )
-        return chosen, run, queue
+        return chosen, run
 
-    def _strategy(self, name: str, params: Mapping[str, object]) -> _Strategy:
-        cls = plugins.load("strategies", name)
+    def _strategy(self, name: str, params: Mapping[str, object]) -> Strategy:
+        kind = plugins.load("strategies", name)
         values = encodable({**self.settings.params.get(name, {}), **params})
-        return cls(fill(cls.Params, values, f"strategy {name}"))  # pyright: ignore[reportFunctionMemberAccess]
+        return kind(fill(kind.Params, values, f"strategy {name}"))  # pyright: ignore[reportFunctionMemberAccess]
 
     def _main_source(self) -> Source:
         return self._source or self.kit.several(self.settings.sources or ("library",))
 
-    def _started(self, run: Run, chosen: _Strategy) -> events.Started:
-        return events.Started(run.question, run.strategy, run.model_name, (run.source.name,), as_values(chosen.params))
+    def _fallback_source(self, outside: Outside) -> Source | None:
+        named = self.settings.fallback
+        source = self._fallback or (self.kit.source(named) if named else None)
+        return outside.source("fallback", source) if source else None
 
 
-class _Strategy:
-    """The shape of a strategy object; only used for typing."""
+class _Reports:
+    """What a run reports, stamped with the time, in the order in which it happens, also in parallel work."""
 
-    needs_model: bool
-    params: object
+    def __init__(self, outside: Outside, limits: Limits) -> None:
+        self.outside = outside
+        self.budget = Budget(limits, outside.clock)
+        self.queue: asyncio.Queue[events.Event | None] = asyncio.Queue()
 
-    def stream(self, run: Run) -> AsyncIterator[events.Event]: ...
+    def emit(self, event: events.Event) -> None:
+        self.outside.tick()
+        # In place, before anyone has seen it: a copy of each event would be a tenth of the engine's cost.
+        object.__setattr__(event, "at", round(self.budget.seconds, 4))
+        self.queue.put_nowait(event)
 
 
-async def _work(strategy: _Strategy, run: Run) -> None:
+async def _work(strategy: Strategy, run: Run) -> None:
     """Run the strategy to its end; whatever happens, the last event is `Answered`."""
-    try:
-        async for event in strategy.stream(run):
-            run.emit(event)
-            if isinstance(event, events.Answered):
-                return
-        raise WellreadError(f"strategy {run.strategy} ended without an answer")
-    except BudgetExhausted as problem:
-        from wellread.strategies.compose import extractive
+    from wellread.strategies.compose import cut_short
 
-        run.emit(events.Exhausted(problem.limit))
-        run.emit(events.Answered(run.answer(extractive(run), outcome="exhausted", reason=str(problem))))
+    answer: Answer | None = None
+    try:
+        with run.until_spent():
+            answer = await strategy.answer(run)
+        answer = answer or cut_short(run)
     except WellreadError as problem:
-        run.emit(events.Answered(run.answer("", outcome="failed", reason=str(problem))))
+        answer = run.answer("", outcome="failed", reason=str(problem))
     except Exception as problem:
-        reason = f"unexpected {type(problem).__name__}: {problem}"
-        run.emit(events.Answered(run.answer("", outcome="failed", reason=reason)))
+        answer = run.answer("", outcome="failed", reason=f"unexpected {type(problem).__name__}: {problem}")
+    run.emit(events.Answered(answer))
 
 
 def clean_question(text: str) -> str:

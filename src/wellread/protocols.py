@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 from wellread.types import Capabilities, Completion, Effort, Grade, Hit, Page, Passage, Prompt, Query, Reading
 
@@ -72,11 +72,44 @@ class Embedder(Protocol):
     async def embed(self, texts: Sequence[str], *, kind: Literal["query", "passage"]) -> NDArray[np.float32]: ...
 
 
+# What a source may offer besides. Whoever wraps a source passes these on.
+
+
 @runtime_checkable
 class Linked(Protocol):
     """A source whose cross-references can be followed by title."""
 
     async def find_title(self, title: str) -> Sequence[Hit]: ...
+
+
+@runtime_checkable
+class Shelf(Protocol):
+    """A source that holds whole documents and can give all passages of one, in order."""
+
+    async def passages(self, document: str) -> Sequence[Hit]: ...
+
+
+@runtime_checkable
+class Group(Protocol):
+    """Several sources as one."""
+
+    @property
+    def sources(self) -> Sequence[Source]: ...
+
+
+@runtime_checkable
+class Tunable(Protocol):
+    """A source that can be searched with other options of its own for once."""
+
+    def tuned(self, **options: int) -> Source: ...
+
+
+@runtime_checkable
+class Exemplary(Protocol):
+    """A source that brings examples of queries that find something in it."""
+
+    @property
+    def examples(self) -> str: ...
 
 
 @runtime_checkable
@@ -132,11 +165,3 @@ class Kit(Protocol):
     def grader(self, spec: str | None = None) -> Grader | None: ...
     def answer_reader(self) -> AnswerReader | None: ...
     def pages(self) -> PageReader: ...
-
-
-class StrategyType(Protocol):
-    """A strategy's class, as a plugin offers it. `Params` is a frozen dataclass (see `parameters`)."""
-
-    name: ClassVar[str]
-    summary: ClassVar[str]
-    needs_model: ClassVar[bool]

@@ -45,8 +45,8 @@ async def recorded(
         "history": [list(turn) for turn in history],
         "settings": {f.name: encode(getattr(engine.settings, f.name)) for f in fields(Settings) if f.name not in _NOT_RECORDED},
     }
-    with Recorder(path, header, engine.world, environ) as tape:
-        run = engine.stream(question, strategy=strategy, params=params, history=history, world=tape.world())
+    with Recorder(path, header, engine.outside, environ) as tape:
+        run = engine.stream(question, strategy=strategy, params=params, history=history, outside=tape.outside())
         async with aclosing(run) as stream:
             async for event in stream:
                 tape.event(event)
@@ -72,7 +72,7 @@ async def replayed(
     if source is None:
         raise DamagedFile("the recording ends before its run began")
     header = recording.header
-    engine = Engine(_settings(recording), source=source, fallback=player.source("fallback"), world=player.world())
+    engine = Engine(_settings(recording), source=source, fallback=player.source("fallback"), outside=player.outside())
     stream = engine.stream(
         question or recording.question,
         strategy=strategy or header["strategy"],

@@ -2,7 +2,8 @@
 
 Every method that touches the outside charges the budget, keeps to the time left, bounds concurrency
 and reports what it did, so that no strategy can forget to. Events go to `emit` the moment they
-happen, also from parallel work.
+happen, also from parallel work. Model calls that end without a completion (cancelled, out of time,
+broken off) are billed by providers all the same, so they are counted here by an estimate.
 """
 
 from __future__ import annotations
@@ -10,22 +11,23 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
 from types import TracebackType
-from typing import Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from wellread import events
 from wellread.budget import Budget
-from wellread.cutoff import CutOff, ended_here, in_order, refused, spent
 from wellread.encodable import Pieces
-from wellread.errors import BudgetExhausted, ReadError, SourceError
-from wellread.protocols import Kit, Model, Source
+from wellread.errors import BrokenStream, BudgetExhausted, ReadError, SourceError
+from wellread.protocols import Kit, Model, Priced, Source
 from wellread.text.citations import check
 from wellread.types import PAIRS, Answer, Completion, Hit, Hits, Outcome, Page, Passage, Prompt, Query
 
 T = TypeVar("T")
+History = tuple[tuple[str, str], ...]  # earlier questions and answers of a conversation
 
 
 class Patience(Protocol):
@@ -52,7 +54,7 @@ def _source_as_it_is(role: str, source: Source) -> Source:
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class Outside:
     """What a run takes from outside; recording and replay bring their own and put themselves before the parts."""
 
     clock: Callable[[], float] = time.monotonic
@@ -62,7 +64,42 @@ class World:
     tick: Callable[[], None] = lambda: None  # called before each event is stamped
     kit: Callable[[Kit], Kit] = _kit_as_it_is
     source: Callable[[str, Source], Source] = _source_as_it_is  # the role is "main" or "fallback"
-    counts_cut_off: bool = True  # False in old recordings: model calls that were cut off cost nothing there
+
+
+class Strategy(Protocol):
+    """A recipe. What happens on the way it reports through its run; `Params` is a frozen dataclass (see `parameters`)."""
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    needs_model: ClassVar[bool]
+    Params: ClassVar[type[Any]]
+
+    @property
+    def params(self) -> Any: ...
+    async def answer(self, run: Run) -> Answer: ...
+
+
+@dataclass(slots=True)
+class ModelCall:
+    """One call of a model while it runs."""
+
+    role: str
+    model: Model
+    prompt: Prompt
+    begun: float
+    arrived: list[str] = field(default_factory=list[str])
+
+    def spent(self) -> Completion:
+        """What it has used as far as anyone here can know: the prompt, and the words that had arrived."""
+        text = "".join(self.arrived)
+        tokens_in = sum(self.model.count_tokens(message.text) for message in self.prompt.messages)
+        tokens_out = self.model.count_tokens(text) if text else 0
+        price = self.model.price(tokens_in, tokens_out) if isinstance(self.model, Priced) else None
+        return Completion(text, input_tokens=tokens_in, output_tokens=tokens_out, cost=price)
+
+    def event(self, used: Completion, now: float, *, cut_off: bool) -> events.ModelCalled:
+        took = now - self.begun
+        return events.ModelCalled(self.role, self.model.name, used.input_tokens, used.output_tokens, used.cost, took, cut_off)
 
 
 @dataclass(slots=True)
@@ -79,15 +116,15 @@ class Run:
     today: str  # ISO date; prompts know it
     marker: str  # random per run; fences foreign text in prompts
     fallback: Source | None = None
-    history: tuple[tuple[str, str], ...] = ()  # earlier questions and answers of a chat
+    history: History = ()
     model_name: str | None = None
     timeout: Callable[[float | None, str], Patience] = real_time
-    counts_cut_off: bool = True
+    spent: BudgetExhausted | None = None  # the limit that ended the work, once one has
     passages: dict[int, Passage] = field(default_factory=dict[int, Passage])
     failures: list[str] = field(default_factory=list[str])  # of sources; part of the reason when nothing is found
     _lent: int = 0  # pairs that searches under way may read
     _together: int = 0  # `gather`s under way
-    _cut_off: list[CutOff] = field(default_factory=list[CutOff])  # in parallel work, not yet reported
+    _cut_off: list[tuple[ModelCall, Completion]] = field(default_factory=list[tuple[ModelCall, Completion]])  # not yet reported
     _numbers: dict[str, int] = field(default_factory=dict[str, int])
     _slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(32))
 
@@ -109,23 +146,20 @@ class Run:
         self.budget.search()
         self.emit(events.Searching(text, (where.name,)))
         begun = self.clock()
-        failures: tuple[str, ...] = ()
-        hits: tuple[Hit, ...] = ()
+        found = Hits()
         lent = max(0, self.pairs_left - self._lent) if read else 0
         self._lent += lent  # searches at once must not spend the same pairs
         try:
             query = Query(text, limit, since, until, pairs=lent)
-            found = await self.timed(self._slotted(where.search(query)))
-            hits, failures = tuple(found), found.failures if isinstance(found, Hits) else ()
-            if isinstance(found, Hits) and found.pairs:
-                self.budget.pairs(found.pairs)
+            found = Hits.all_of(await self.timed(self._slotted(where.search(query))))
         except SourceError as problem:
-            failures = (str(problem),)
+            found = Hits(failures=(str(problem),))
         finally:
             self._lent -= lent
-        self.failures.extend(failures)
-        self.emit(events.Searched(text, hits, self.clock() - begun, failures))
-        return hits
+        self.budget.pairs(found.pairs)
+        self.failures.extend(found.failures)
+        self.emit(events.Searched(text, found.hits, self.clock() - begun, found.failures))
+        return found.hits
 
     async def read(self, url: str) -> Page | None:
         """The page behind an address, or None when it cannot be read (which is reported)."""
@@ -142,38 +176,26 @@ class Run:
 
     async def generate(self, prompt: Prompt, *, role: str, model: Model | None = None) -> AsyncIterator[str | Completion]:
         """Stream one model call; the last item is the completion."""
-        chosen = model or self.kit.model()
-        prompt = self._within_tokens(prompt)
-        begun = self.clock()
-        arrived: list[str] = []
+        call = ModelCall(role, model or self.kit.model(), self._within_tokens(prompt), self.clock())
         pieces = Pieces()
         async with self._slots:
-            with self.budget.call(self._estimate(chosen, prompt)):
-                stream = chosen.stream(prompt)
+            with self.budget.call(self._estimate(call)):
+                stream = call.model.stream(call.prompt)
                 try:
-                    while (item := await self.timed(_next(stream))) is not None:
-                        if isinstance(item, Completion):
-                            break
+                    while isinstance(item := await self.timed(_next(stream)), str):
                         if piece := pieces.feed(item):
-                            arrived.append(piece)
+                            call.arrived.append(piece)
                             yield piece
                 except BaseException as problem:
-                    if not refused(problem, text := "".join(arrived)):
-                        self._count_cut_off(CutOff(role, chosen.name, begun, spent(chosen, prompt, text)), ended_here(problem))
+                    self._broken_off(call, problem)
                     raise
                 else:  # before the stream is closed: whoever cancels that does not get the call for nothing
-                    if item is None:
-                        item = spent(chosen, prompt, "".join(arrived))
-                        self._count_cut_off(CutOff(role, chosen.name, begun, item))
-                    else:
-                        self.budget.spend(item)
-                        took = self.clock() - begun
-                        self.emit(events.ModelCalled(role, chosen.name, item.input_tokens, item.output_tokens, item.cost, took))
+                    completion = self._ended(call, item)
                 finally:
                     await _close(stream)
         if rest := pieces.rest():
             yield rest
-        yield item
+        yield completion
 
     async def complete(self, prompt: Prompt, *, role: str, model: Model | None = None) -> Completion:
         """One model call, whole."""
@@ -194,9 +216,7 @@ class Run:
         finally:
             self._together -= 1
             if self._cut_off and not self._together:
-                calls, self._cut_off = self._cut_off, []
-                for event in in_order(calls, self.clock()):
-                    self.emit(event)
+                self._report_cut_off()
         return [task.result() for task in tasks]
 
     async def timed(self, job: Awaitable[T]) -> T:
@@ -209,6 +229,16 @@ class Run:
             if limit.expired():
                 raise BudgetExhausted("seconds") from None
             raise
+
+    @contextmanager
+    def until_spent(self) -> Generator[None]:
+        """Work that ends where a budget does. The first limit that is reached is reported and kept in `spent`."""
+        try:
+            yield
+        except BudgetExhausted as problem:
+            if self.spent is None:
+                self.spent = problem
+                self.emit(events.Exhausted(problem.limit))
 
     @property
     def pairs_left(self) -> int:
@@ -255,15 +285,35 @@ class Run:
         async with self._slots:
             return await job
 
-    def _count_cut_off(self, call: CutOff, cancelled: bool = False) -> None:
-        """Count a call without a completion. Cancelled ones end in any order: they are reported when all have ended."""
-        if not self.counts_cut_off:
-            return
-        self.budget.lose(call.spent)
+    def _ended(self, call: ModelCall, completion: Completion | None) -> Completion:
+        """Account for a call that came to its end; without a completion it counts as cut off."""
+        if completion is None:
+            return self._count_cut_off(call)
+        self.budget.spend(completion)
+        self.emit(call.event(completion, self.clock(), cut_off=False))
+        return completion
+
+    def _broken_off(self, call: ModelCall, problem: BaseException) -> None:
+        """Account for a call that an error ended. One in place of a reply (a wrong key, an overload) costs nothing."""
+        ended_here = not isinstance(problem, Exception) or isinstance(problem, BudgetExhausted | TimeoutError)
+        if ended_here or call.arrived or isinstance(problem, BrokenStream):
+            self._count_cut_off(call, cancelled=ended_here)
+
+    def _count_cut_off(self, call: ModelCall, *, cancelled: bool = False) -> Completion:
+        """Cancelled calls end in any order: they are reported when all that ran together have ended."""
+        used = call.spent()
+        self.budget.lose(used)
         if cancelled and self._together:
-            self._cut_off.append(call)
+            self._cut_off.append((call, used))
         else:
-            self.emit(call.event(self.clock()))
+            self.emit(call.event(used, self.clock(), cut_off=True))
+        return used
+
+    def _report_cut_off(self) -> None:
+        """Chance ends calls that are cancelled together in any order; a replay must show the same one."""
+        calls, self._cut_off = self._cut_off, []
+        for call, used in sorted(calls, key=_all_that_shows):
+            self.emit(call.event(used, self.clock(), cut_off=True))
 
     def _within_tokens(self, prompt: Prompt) -> Prompt:
         """Never ask for more tokens than the budget has left."""
@@ -273,10 +323,15 @@ class Run:
         asked = left if prompt.max_tokens is None else min(left, prompt.max_tokens)
         return replace(prompt, max_tokens=asked)
 
-    def _estimate(self, model: Model, prompt: Prompt) -> int:
+    def _estimate(self, call: ModelCall) -> int:
         if self.budget.limits.tokens is None:
             return 0
-        return sum(model.count_tokens(message.text) for message in prompt.messages) + (prompt.max_tokens or 0)
+        return sum(call.model.count_tokens(one.text) for one in call.prompt.messages) + (call.prompt.max_tokens or 0)
+
+
+def _all_that_shows(ended: tuple[ModelCall, Completion]) -> tuple[float, str, str, int, int]:
+    call, used = ended
+    return call.begun, call.role, call.model.name, used.input_tokens, used.output_tokens
 
 
 async def _next(stream: AsyncIterator[T]) -> T | None:

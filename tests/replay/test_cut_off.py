@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import random
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -97,37 +96,3 @@ async def test_parallel_calls_that_were_cut_off_replay_bit_for_bit(
         assert now[-1].answer.usage == answer.usage
     assert several, "calls must have been cut off together"
     assert speaking or "max_tokens" in limits(0), "and some of them while they spoke"
-
-
-async def test_a_recording_from_before_they_were_counted_replays_as_it_was(tmp_path: Path) -> None:
-    path = tmp_path / "run.jsonl"
-    for seed in range(20):
-        _, cut_off = agreed(await record(path, "corrective", seed, breaks=0.04))
-        if len(cut_off) > 1:
-            break
-    else:
-        pytest.fail("no calls were cut off")
-    lines = [old for line in path.read_text(encoding="utf-8").splitlines() if (old := as_before(json.loads(line)))]
-    answer = lines[-2]["answer"]
-    usage = answer["usage"]
-    usage["model_calls"] -= len(cut_off)
-    usage["input_tokens"] -= sum(event.input_tokens for event in cut_off)
-    usage["output_tokens"] -= sum(event.output_tokens for event in cut_off)
-    usage["cost"] = 0.0
-    for line in lines:
-        usage["cost"] += line["cost"] if line.get("event") == "model_called" else 0.0
-    answer["seconds"] = max(line.get("at", 0.0) for line in lines[:-2] if "left" not in line)
-    path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    recorded_events = [line for line in lines if "event" in line]
-    now = as_json([event async for event in replayed(path)])
-    assert [{**event, "cut_off": False} if event["event"] == "model_called" else event for event in recorded_events] == now
-
-
-def as_before(line: dict[str, Any]) -> dict[str, Any] | None:
-    """A line of a recording as it was written before; None for one that was not."""
-    if "price" in line or (line.get("event") == "model_called" and line.pop("cut_off")):
-        return None
-    line.pop("counts_cut_off", None)
-    if "facts" in line and line["kind"] == "model":
-        del line["abilities"]
-    return line

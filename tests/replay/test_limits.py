@@ -10,15 +10,15 @@ import pytest
 from wellread.replay.reading import load
 from wellread.replay.record import Recorder
 from wellread.replay.replay import Player
-from wellread.run import World
+from wellread.run import Outside
 
 pytestmark = pytest.mark.anyio
 
 
 async def test_a_limit_that_strikes_by_itself_strikes_again(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
-    with Recorder(path, {"question": "?", "settings": {}}, World(), {}) as recorder:
-        timeout = recorder.world().timeout
+    with Recorder(path, {"question": "?", "settings": {}}, Outside(), {}) as recorder:
+        timeout = recorder.outside().timeout
         async with timeout(None, "seconds"):
             pass
         with pytest.raises(TimeoutError):
@@ -27,7 +27,7 @@ async def test_a_limit_that_strikes_by_itself_strikes_again(tmp_path: Path) -> N
         assert limit.expired()  # type: ignore[attr-defined]
     recording = load(path)
     assert list(recording.struck) == [2]
-    timeout = Player(recording).world().timeout
+    timeout = Player(recording).outside().timeout
     async with timeout(None, "seconds") as first:
         pass
     assert not first.expired()  # type: ignore[attr-defined]
@@ -40,11 +40,11 @@ async def test_a_limit_that_strikes_by_itself_strikes_again(tmp_path: Path) -> N
 
 async def test_a_limit_that_cuts_off_a_call_is_told_by_the_call(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
-    with Recorder(path, {"question": "?", "settings": {}}, World(), {}) as recorder:
+    with Recorder(path, {"question": "?", "settings": {}}, Outside(), {}) as recorder:
         from wellread.replay import codec
 
         with pytest.raises(TimeoutError):
-            async with recorder.world().timeout(0.01, "query"):
+            async with recorder.outside().timeout(0.01, "query"):
                 await recorder.call("part", "search", {}, lambda: asyncio.sleep(5), codec.SCORES)
     recording = load(path)
     assert not recording.struck
@@ -53,9 +53,9 @@ async def test_a_limit_that_cuts_off_a_call_is_told_by_the_call(tmp_path: Path) 
 
 async def test_other_errors_pass_a_limit_that_struck(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
-    with Recorder(path, {"question": "?", "settings": {}}, World(), {}) as recorder, pytest.raises(TimeoutError):
-        async with recorder.world().timeout(0.01, "seconds"):
+    with Recorder(path, {"question": "?", "settings": {}}, Outside(), {}) as recorder, pytest.raises(TimeoutError):
+        async with recorder.outside().timeout(0.01, "seconds"):
             await asyncio.sleep(5)
     with pytest.raises(KeyError):
-        async with Player(load(path)).world().timeout(None, "seconds"):
+        async with Player(load(path)).outside().timeout(None, "seconds"):
             raise KeyError("x")

@@ -30,9 +30,9 @@ PLAIN = Capabilities(context_tokens=100_000, continues=True)
 HITS = (
     Hit(
         "saturn",
+        "Saturn has 146 moons. Titan is the largest of them.",
         "Saturn",
         "https://planets.example/saturn",
-        "Saturn has 146 moons. Titan is the largest of them.",
         source="shelf",
     ),
     Hit("titan", "Titan was discovered by Christiaan Huygens in 1655.", "Titan", "https://planets.example/titan", source="shelf"),

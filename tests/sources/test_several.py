@@ -55,7 +55,7 @@ async def test_the_limit_holds_for_all_together() -> None:
 
 
 async def test_passages_of_one_document_stay_apart() -> None:
-    parts = [Hit(f"d#{n}", "D", "https://d.org", document="d", source="index") for n in range(3)]
+    parts = [Hit(f"d#{n}", title="D", url="https://d.org", document="d", source="index") for n in range(3)]
     assert len(await Several([Fixed("a", parts), Fixed("b", B)]).search(Query("x"))) == 5
 
 

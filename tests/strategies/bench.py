@@ -153,14 +153,11 @@ class Bench:
         )
 
     async def ask(self, strategy: Any, question: str, **params: object) -> Answer:
-        """Run a strategy to its end; its last event is the answer, and deltas add up to its text."""
+        """Run a strategy to its end; the deltas it reports add up to its answer."""
         run = self.run(question, strategy.name)
-        async for event in strategy(fill(strategy.Params, params, strategy.name)).stream(run):
-            self.emit(event)
-        last = self.seen[-1]
-        assert isinstance(last, events.Answered)
-        assert "".join(event.text for event in self.of(events.AnswerDelta)) == last.answer.text
-        return last.answer
+        answer = await strategy(fill(strategy.Params, params, strategy.name)).answer(run)
+        assert "".join(event.text for event in self.of(events.AnswerDelta)) == answer.text
+        return answer
 
     def of(self, kind: type[E]) -> list[E]:
         """The events of one kind."""
@@ -183,7 +180,7 @@ class _Kit:
 
 def entry(title: str, text: str | None, *, url: str | None = None, snippet: str = "", document: str | None = None) -> Hit:
     """A hit for a shelf."""
-    return Hit(id=url or title, title=title, url=url, text=text, snippet=snippet, source="shelf", document=document)
+    return Hit(id=url or title, title=title, url=url, text=text or "", snippet=snippet, source="shelf", document=document)
 
 
 def passage(number: int, text: str, title: str = "") -> Passage:

@@ -230,10 +230,10 @@ async def test_a_long_page_is_refined_within_bounds() -> None:
     )
     world = bench(lambda text: 0.9 if "AlphaCodium" in text else 0.01, answer=WEB_ANSWER)
     world.fallback = Shelf([entry("AlphaCodium", page + " AlphaCodium uses a test-based flow.", url="https://x")])
-    await world.ask(Corrective, CODIUM)
+    answer = await world.ask(Corrective, CODIUM)
     assert max(world.grades.batches) <= 48
     assert "AlphaCodium uses a test-based flow." in world.prompt(-1)
-    assert world.of(events.Answered)[0].answer.usage.pairs == sum(world.grades.batches)
+    assert answer.usage.pairs == sum(world.grades.batches)
 
 
 async def test_grading_20_passages_takes_hardly_longer_than_one() -> None:

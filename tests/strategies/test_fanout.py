@@ -220,7 +220,9 @@ async def test_passages_of_a_local_index_are_used_whole() -> None:
         entry("NBA", f"NBA fact {n}: the Denver Nuggets won.", url="https://x/nba", snippet="NBA", document="nba")
         for n in range(2)
     ]
-    passages = [Hit(f"nba#{n}", hit.title, hit.url, hit.text, hit.snippet, document="nba") for n, hit in enumerate(passages)]
+    passages = [
+        Hit(f"nba#{n}", hit.text, hit.title, hit.url, snippet=hit.snippet, document="nba") for n, hit in enumerate(passages)
+    ]
     bench = news(source=Shelf(passages))
     await bench.ask(Fanout, QUESTION)
     assert [event.passage.text for event in bench.of(events.Numbered)] == [hit.text for hit in passages]

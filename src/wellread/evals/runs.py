@@ -157,10 +157,10 @@ async def _one(engine: Engine, cell: Cell, question: Question, plan: Plan, judge
 
 
 async def _retrieval(engine: Engine, question: Question) -> Result:
-    begun = engine.world.clock()
+    begun = engine.outside.clock()
     hits = await engine.search(question.text, limit=20)
     ids = tuple(dict.fromkeys(hit.id for hit in hits))
-    scores = {**ranked(question, ids), "seconds": round(engine.world.clock() - begun, 4), "searches": 1.0}
+    scores = {**ranked(question, ids), "seconds": round(engine.outside.clock() - begun, 4), "searches": 1.0}
     return Result(question.id, question.weight, scores, question.kind, found=ids)
 
 

@@ -32,7 +32,7 @@ from wellread.replay.codec import Json, Shape
 from wellread.replay.order import Limits, settle
 from wellread.replay.parts import ON_TAPE, KitOnTape, facts_of
 from wellread.replay.secret import Covers
-from wellread.run import World
+from wellread.run import Outside
 from wellread.types import Completion
 from wellread.version import __version__
 
@@ -55,9 +55,9 @@ def fingerprint(text: str) -> str:
 
 
 class Recorder:
-    """The tape of one run, being written. Use as `with`; `world` goes to the engine, `event` gets each event."""
+    """The tape of one run, being written. Use as `with`; `outside` goes to the engine, `event` gets each event."""
 
-    def __init__(self, path: Path, header: Mapping[str, Any], base: World, environ: Mapping[str, str]):
+    def __init__(self, path: Path, header: Mapping[str, Any], base: Outside, environ: Mapping[str, str]):
         self._covers = Covers(environ, [header.get("settings"), header.get("params")])
         try:
             self._file = opened(path, "w")
@@ -77,8 +77,8 @@ class Recorder:
         self._prices: dict[tuple[str, int, int], float | None] = {}
         self._today, self._marker = base.today(), base.marker()
         asked = {**header, **self._covers.setting({name: header[name] for name in _USERS if name in header})}
-        world = {"today": self._today, "marker": self._marker, "counts_cut_off": base.counts_cut_off}
-        self._write({"wellread recording": FORMAT, "version": __version__, **asked, **world})
+        fixed = {"today": self._today, "marker": self._marker}
+        self._write({"wellread recording": FORMAT, "version": __version__, **asked, **fixed})
 
     def __enter__(self) -> Recorder:
         return self
@@ -88,9 +88,9 @@ class Recorder:
             self._write({"end": self._events})
         self._file.close()
 
-    def world(self) -> World:
-        """The world in which the run happens."""
-        return World(
+    def outside(self) -> Outside:
+        """What the run takes from outside, with this tape before it."""
+        return Outside(
             clock=lambda: self._now,
             today=lambda: self._today,
             marker=lambda: self._marker,
@@ -98,7 +98,6 @@ class Recorder:
             tick=self._stamp,
             kit=lambda kit: KitOnTape(self, kit, kit.effort, kit.cache),
             source=lambda role, source: self._played(role, source),
-            counts_cut_off=self._base.counts_cut_off,
         )
 
     def event(self, event: events.Event) -> None:

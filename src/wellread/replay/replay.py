@@ -6,7 +6,6 @@ import asyncio
 import json
 from collections import defaultdict, deque
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from dataclasses import MISSING, fields
 from typing import Any, TypeVar
 
 from wellread import events
@@ -18,7 +17,7 @@ from wellread.replay.order import RecordedLimit, settle
 from wellread.replay.parts import ON_TAPE, KitOnTape
 from wellread.replay.reading import Call, Recording
 from wellread.replay.record import fingerprint
-from wellread.run import World
+from wellread.run import Outside
 from wellread.types import Completion, Effort
 
 T = TypeVar("T")
@@ -48,18 +47,17 @@ class Player:
             self._open[_key(call.part, call.method, call.request)].append(call)
         self._orders = {call.number: deque(call.replies) for call in recording.calls}
 
-    def world(self) -> World:
-        """The world of then. Time limits are not measured again: what they cut off is in the file."""
+    def outside(self) -> Outside:
+        """What the run took from outside then. Time limits are not measured again: what they cut off is in the file."""
         header = self.recording.header
         effort: Effort = header["settings"].get("effort", "normal")
-        return World(
+        return Outside(
             clock=lambda: self._now,
             today=lambda: header["today"],
             marker=lambda: header["marker"],
             timeout=self._limit,
             tick=self._stamp,
             kit=lambda kit: KitOnTape(self, None, effort),
-            counts_cut_off=header.get("counts_cut_off", False),
         )
 
     def _limit(self, seconds: float | None, limit: str) -> RecordedLimit:
@@ -75,8 +73,6 @@ class Player:
         """Compare an event with the recorded one."""
         seen: Json = json.loads(json.dumps(events.to_json(event)))
         recorded = self.recording.events[self._seen] if self._seen < len(self.recording.events) else None
-        if recorded is not None and recorded["event"] == seen["event"]:
-            recorded = {**_defaults(event), **recorded}
         self._seen += 1
         if self.departed is None and seen != recorded and (recorded is not None or self.recording.complete):
             self.departed = departure.of_event(self._seen, recorded, seen)
@@ -228,11 +224,6 @@ class Player:
         for called in self._waiting.values():
             called.set()
         return self.departed
-
-
-def _defaults(event: events.Event) -> Json:
-    """What fields hold that are younger than a recording."""
-    return {f.name: events.to_json(f.default) for f in fields(event) if f.default is not MISSING}
 
 
 def _key(part: str, method: str, request: Json) -> str:

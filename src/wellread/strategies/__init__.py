@@ -1,7 +1,7 @@
 """The recipes. Each strategy is one file that reads like its recipe; what they share has files of its own.
 
 iterative   search, judge, write down, answer     compose      the one cited answer step
-  study       what it has gathered                  extract      an answer without a model
+  research    what it has gathered                  extract      an answer without a model
   toolcalls   talking with tool calls               attribution  numbers that a writer forgot
 fanout      many queries at once                  context      windows, cutting, fencing
 react       thought, action, observation          transcript   a talk in which a program answers

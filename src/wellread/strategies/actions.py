@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import cast
 
 from wellread.errors import WellreadError
 from wellread.events import Notice
-from wellread.protocols import Model, Source
+from wellread.protocols import Group, Model, Source
 from wellread.run import Run
 from wellread.sources.markup import plain
 from wellread.strategies import context, lookup
@@ -134,7 +133,7 @@ def told(text: str) -> Observation:
 def available(run: Run, model: Model, limits: Limits, wikipedia: str | None, blog: str | None) -> Actions:
     """The actions of a run: Wikipedia, the blog, every configured source, reading and calculating."""
     actions = Actions(run, model, limits)
-    members = list(cast("Sequence[Source]", getattr(run.source, "sources", None) or (run.source,)))
+    members = list(run.source.sources) if isinstance(run.source, Group) else [run.source]
     wiki = _configured(members, "wikipedia", "mediawiki") or _named(run, wikipedia)
     posts = _named(run, blog) if blog is not None else _configured(members, "datasette")
     for member in members:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from wellread.errors import BudgetExhausted, ContextTooLong
-from wellread.events import AnswerDelta, Cut, Event, Exhausted
+from wellread.events import AnswerDelta, Cut, Event
 from wellread.prompts.render import render
 from wellread.protocols import Model
 from wellread.run import Run
@@ -21,8 +21,6 @@ from wellread.strategies.attribution import Attribution
 from wellread.strategies.extract import extractive
 from wellread.text.citations import strip_markers
 from wellread.types import Answer, Completion, Message, Prompt
-
-__all__ = ["Brief", "Detail", "Draft", "compose", "cut_short", "extractive", "finished", "unsure"]
 
 Detail = Literal["brief", "full"]
 _DECLINED = re.compile(r"[*_#>\s]*no answer\b[*_\s]*(?:[:.–—-]+|\n|\Z)[*_\s]*", re.IGNORECASE)
@@ -94,34 +92,28 @@ class Draft:
         self.add(self._attribution.feed(ready))
 
 
-async def compose(run: Run, brief: Brief, spent: BudgetExhausted | None = None) -> Answer:
-    """The answer. With `spent`, a budget has run out before and the outcome says so."""
-    draft = Draft(run)
+async def compose(run: Run, brief: Brief) -> Answer:
+    """The answer. Where a budget ends, before or while it is written, it is cut short."""
+    draft, completion = Draft(run), Completion("")
     if not any(block.strip() for block in brief.material):
-        return cut_short(run, draft, spent) if spent else unsure(run, brief.missing, brief.tried)
-    try:
+        return cut_short(run) if run.spent else unsure(run, brief.missing, brief.tried)
+    with run.until_spent():
         completion = await _write(run, brief, draft)
-    except BudgetExhausted as problem:
-        if spent is None:
-            run.emit(Exhausted(problem.limit))
-        return cut_short(run, draft, spent or problem)
-    return finished(run, draft, completion, brief.tried, spent)
+    return finished(run, draft, completion, brief.tried)
 
 
-def finished(
-    run: Run, draft: Draft, completion: Completion, tried: Sequence[str] = (), spent: BudgetExhausted | None = None
-) -> Answer:
+def finished(run: Run, draft: Draft, completion: Completion, tried: Sequence[str] = ()) -> Answer:
     """The answer that a model's last words amount to."""
     draft.close()
     if completion.finish == "refusal":
         return run.answer(draft.text, outcome="unsure", reason=_reason("the model declined to answer", tried))
-    if draft.declined is not None and spent is None:
+    if run.spent is not None:
+        return cut_short(run, draft)
+    if draft.declined is not None:
         missing = draft.declined.rstrip(".") or "it says nothing on the question"
         return unsure(run, f"what was found does not answer it: {missing}", tried)
-    if not draft.text and spent is None:
+    if not draft.text:
         return unsure(run, "the model gave no usable answer", tried)
-    if spent is not None:
-        return cut_short(run, draft, spent)
     if not re.search(r"\w", strip_markers(draft.text)):  # numbers alone say nothing
         return run.answer(draft.text, outcome="unsure", reason=_reason("the model gave no usable answer", tried))
     return run.answer(draft.text)
@@ -142,8 +134,10 @@ def _reason(why: str, tried: Sequence[str]) -> str:
     return f"{why}; searched for {shown}{more}"
 
 
-def cut_short(run: Run, draft: Draft, problem: BudgetExhausted) -> Answer:
+def cut_short(run: Run, draft: Draft | None = None) -> Answer:
     """What there is when a budget ends: the words that came, and quotations when those carry nothing."""
+    draft, problem = draft or Draft(run), run.spent
+    assert problem is not None
     draft.close()
     if draft.text and draft.text[-1] not in ".!?…]。！？":
         draft.add(" …")

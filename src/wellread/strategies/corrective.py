@@ -17,12 +17,12 @@ fallback are not graded as a whole, their strips are. Nothing left means no answ
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Literal
 
 from wellread.errors import BudgetExhausted, ModelError, WellreadError
-from wellread.events import Answered, Decided, Event, Exhausted, Graded, Notice, Rewritten
+from wellread.events import Decided, Graded, Notice, Rewritten
 from wellread.parameters import Count, CountOrZero, Length, Range, param
 from wellread.prompts.render import render
 from wellread.protocols import Source
@@ -33,7 +33,7 @@ from wellread.strategies.followup import one_line, stand_alone
 from wellread.strategies.grading import CountedGrader, ModelGrader, grader
 from wellread.strategies.refine import Refined, refine
 from wellread.strategies.roles import Roles
-from wellread.types import Grade, Passage
+from wellread.types import Answer, Grade, Passage
 
 Verdict = Literal["correct", "incorrect", "ambiguous"]
 
@@ -92,41 +92,36 @@ class Corrective:
     def __init__(self, params: CorrectiveParams) -> None:
         self.params = params
 
-    async def stream(self, run: Run) -> AsyncIterator[Event]:
+    async def answer(self, run: Run) -> Answer:
         state = _State(run.question)
-        spent: BudgetExhausted | None = None
-        try:
+        with run.until_spent():
             state.question = await stand_alone(run, self.params)
             judge = grader(run, self.params.grader, self.params.judge(run), self.params.temperature)
             await self._retrieve(run, state)
-            async for event in self._grade(state, judge):
-                yield event
+            await self._grade(run, state, judge)
             if state.verdict != "correct":
                 await self._rewrite(run, state)
                 await self._search_elsewhere(run, state)
             if self.params.refine:
-                yield await self._refine(run, state, judge)
-        except BudgetExhausted as problem:
-            spent = problem
-            yield Exhausted(problem.limit)
+                await self._refine(run, state, judge)
         brief = self._brief(run, state)
-        yield Decided("generate", f"from {len(brief.material)} passages")
-        yield Answered(await compose(run, brief, spent))
+        run.emit(Decided("generate", f"from {len(brief.material)} passages"))
+        return await compose(run, brief)
 
     async def _retrieve(self, run: Run, state: _State) -> None:
         state.tried.append(state.question)
         hits = await run.search(state.question, limit=self.params.top_k)
         state.retrieved = [p for hit in lookup.unique(hits)[: self.params.top_k] if (p := hit.passage()).text.strip()]
 
-    async def _grade(self, state: _State, judge: ModelGrader | CountedGrader) -> AsyncIterator[Event]:
+    async def _grade(self, run: Run, state: _State, judge: ModelGrader | CountedGrader) -> None:
         state.grades = await judge.grade(state.question, state.retrieved) if state.retrieved else ()
         for passage, grade in zip(state.retrieved, state.grades, strict=True):
-            yield Graded(passage.id, passage.title, self._helps(grade), grade.score)
+            run.emit(Graded(passage.id, passage.title, self._helps(grade), grade.score))
         state.graded = True
         state.verdict, why = self.decide(state.grades)
         if state.verdict != "incorrect":
             state.kept = [p for p, grade in zip(state.retrieved, state.grades, strict=True) if self._helps(grade)]
-        yield Decided(state.verdict, why)
+        run.emit(Decided(state.verdict, why))
 
     def decide(self, grades: Sequence[Grade]) -> tuple[Verdict, str]:
         """The fork of the graph, and why this way."""
@@ -189,13 +184,13 @@ class Corrective:
             run.emit(Notice(f"nowhere else to look: {problem}"))
             return None
 
-    async def _refine(self, run: Run, state: _State, judge: ModelGrader | CountedGrader) -> Decided:
+    async def _refine(self, run: Run, state: _State, judge: ModelGrader | CountedGrader) -> None:
         passages = state.left
         sure = [True] * len(state.kept) + [False] * len(state.added)
         state.material = await refine(run, judge, state.question, passages, self.params.lower, sure=sure)
         state.refined = True
         total, kept = sum(item.strips for item in state.material), sum(item.kept for item in state.material)
-        return Decided("refine", f"kept {kept} of {total} strips in {len(state.material)} of {len(passages)} passages")
+        run.emit(Decided("refine", f"kept {kept} of {total} strips in {len(state.material)} of {len(passages)} passages"))
 
     def _brief(self, run: Run, state: _State) -> Brief:
         shown = state.material if state.refined else [Refined(passage, passage.text, 0, 0) for passage in state.left]

@@ -17,24 +17,22 @@ the passages nearest in meaning, how many by the effort asked for.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar, Literal, cast
+from typing import Annotated, ClassVar, Literal
 
-from wellread.errors import BudgetExhausted
-from wellread.events import Answered, Event, Exhausted, Thought
+from wellread.events import Thought
 from wellread.parameters import Count, CountOrZero, Length, Range, param
 from wellread.prompts.render import render
-from wellread.protocols import Source
+from wellread.protocols import Group, Shelf, Source, Tunable
 from wellread.run import Run
 from wellread.strategies import calls, context, lookup
 from wellread.strategies.attribution import attributed
 from wellread.strategies.compose import Brief, compose
-from wellread.strategies.documents import Document, Library, from_internet, from_library, with_related
+from wellread.strategies.documents import Document, from_internet, from_library, with_related
 from wellread.strategies.followup import stand_alone
 from wellread.strategies.roles import Roles
 from wellread.text.citations import markers
-from wellread.types import Hit
+from wellread.types import Answer, Hit
 
 _SPARE = 3  # hits beyond those read, in case pages fail to load
 
@@ -56,8 +54,8 @@ class DigestParams(Roles):
 
 
 @dataclass(slots=True)
-class _Desk:
-    """What lies there so far. Mutable and private to one run."""
+class _Reading:
+    """What was read so far. Mutable and private to one run."""
 
     question: str
     documents: list[Document] = field(default_factory=list[Document])
@@ -77,57 +75,53 @@ class Digest:
     def __init__(self, params: DigestParams) -> None:
         self.params = params
 
-    async def stream(self, run: Run) -> AsyncIterator[Event]:
-        desk = _Desk(run.question)
-        spent: BudgetExhausted | None = None
-        try:
-            desk.question = await stand_alone(run, self.params)
-            sources = cast("Sequence[Source]", getattr(run.source, "sources", None) or (run.source,))
-            await run.gather([self._collect(run, desk, source) for source in sources])
-            await run.gather([self._summarise(run, desk, place) for place in range(len(desk.documents))])
-            for place in sorted(desk.summaries):
-                yield Thought("summary", f"{desk.documents[place].title}: {desk.summaries[place] or 'nothing on the question'}")
-        except BudgetExhausted as problem:
-            spent = problem
-            yield Exhausted(problem.limit)
-        yield Answered(await compose(run, self._brief(run, desk), spent))
+    async def answer(self, run: Run) -> Answer:
+        reading = _Reading(run.question)
+        with run.until_spent():
+            reading.question = await stand_alone(run, self.params)
+            sources = run.source.sources if isinstance(run.source, Group) else (run.source,)
+            await run.gather([self._collect(run, reading, source) for source in sources])
+            await run.gather([self._summarise(run, reading, place) for place in range(len(reading.documents))])
+            for place in sorted(reading.summaries):
+                said = reading.summaries[place] or "nothing on the question"
+                run.emit(Thought("summary", f"{reading.documents[place].title}: {said}"))
+        return await compose(run, self._brief(run, reading))
 
-    async def _collect(self, run: Run, desk: _Desk, source: Source) -> None:
+    async def _collect(self, run: Run, reading: _Reading, source: Source) -> None:
         """Documents from one source, by the way that fits its hits."""
         p = self.params
-        hits = await self._search(run, desk.question, source)
-        desk.found += len(hits)
+        hits = await self._search(run, reading.question, source)
+        reading.found += len(hits)
         local = [hit for hit in hits if hit.document is not None and hit.text]
         if local:
-            found = await from_library(run, desk.question, local, p.top_k_nodes)
+            found = await from_library(run, reading.question, local, p.top_k_nodes)
             count, keep = p.top_k_related_documents, p.top_k_related_nodes
-            desk.documents += await with_related(run, desk.question, source, found, count, keep)
+            reading.documents += await with_related(run, reading.question, source, found, count, keep)
         remote = [hit for hit in hits if hit.document is None]
         nodes, keep = p.num_nodes_rerank_per_document, p.top_k_nodes_per_document
-        pages = await from_internet(run, desk.question, remote, p.top_k_documents, nodes, keep)
-        desk.documents += [page for page in pages if page.passages]
+        pages = await from_internet(run, reading.question, remote, p.top_k_documents, nodes, keep)
+        reading.documents += [page for page in pages if page.passages]
         read = {page.url for page in pages}
         unread = [hit for hit in remote if hit.url not in read and lookup.description(hit)]
-        desk.snippets += unread[: p.top_k_snippets_per_document or 0]
+        reading.snippets += unread[: p.top_k_snippets_per_document or 0]
 
     async def _search(self, run: Run, question: str, source: Source) -> tuple[Hit, ...]:
         p = self.params
-        if not isinstance(source, Library):
+        if not isinstance(source, Shelf):
             limit = p.top_k_documents + (p.top_k_snippets_per_document or 0) + _SPARE
             return await run.search(question, limit=limit, source=source)
-        tuned = getattr(source, "tuned", None)
-        if tuned is not None:
-            source = tuned(
+        if isinstance(source, Tunable):
+            source = source.tuned(
                 similarity_search_top_k_nodes=p.similarity_search_top_k_nodes,
                 similarity_search_rescore_multiplier=p.similarity_search_rescore_multiplier,
             )
         return await run.search(question, limit=p.similarity_search_top_k_nodes, source=source)
 
-    async def _summarise(self, run: Run, desk: _Desk, place: int) -> None:
+    async def _summarise(self, run: Run, reading: _Reading, place: int) -> None:
         """What a document says on the question; "" when it says nothing."""
-        document = desk.documents[place]
+        document = reading.documents[place]
         model = self.params.judge(run)
-        frame = {"today": run.today, "foreign": context.foreign(run), "title": document.title, "question": desk.question}
+        frame = {"today": run.today, "foreign": context.foreign(run), "title": document.title, "question": reading.question}
         blocks = [context.numbered(run, run.number(passage), passage) for passage in document.passages]
         reply = context.reserve(model, self.params.summary_tokens)
         bare = context.room(model, [], reply)
@@ -141,7 +135,7 @@ class Digest:
             temperature=self.params.temperature,
             max_tokens=self.params.summary_tokens,
         )
-        desk.summaries[place] = self._usable(run, text, blocks)
+        reading.summaries[place] = self._usable(run, text, blocks)
 
     def _usable(self, run: Run, text: str, blocks: list[str]) -> str:
         """A summary that can be cited; the passages themselves where the model gave none."""
@@ -151,30 +145,30 @@ class Digest:
             text = attributed(text, run.passages)
         return text if markers(text) else "\n\n".join(blocks)
 
-    def _brief(self, run: Run, desk: _Desk) -> Brief:
+    def _brief(self, run: Run, reading: _Reading) -> Brief:
         material: list[str] = []
-        for place, document in enumerate(desk.documents):
-            if place in desk.summaries:
-                material.append(desk.summaries[place])
+        for place, document in enumerate(reading.documents):
+            if place in reading.summaries:
+                material.append(reading.summaries[place])
             else:  # a budget ended the run before this one was summarised
                 material += [context.numbered(run, run.number(passage), passage) for passage in document.passages]
-        for hit in desk.snippets:
+        for hit in reading.snippets:
             passage = lookup.excerpt(hit, lookup.description(hit))
             material.append(context.numbered(run, run.number(passage), passage))
         return Brief(
-            desk.question,
+            reading.question,
             [block for block in material if block],
             self.params.answerer(run),
             temperature=self.params.temperature,
             max_tokens=self.params.answer_tokens,
             detail=self.params.detail,
-            missing=self._missing(desk),
-            tried=(desk.question,),
+            missing=self._missing(reading),
+            tried=(reading.question,),
         )
 
-    def _missing(self, desk: _Desk) -> str:
-        if not desk.found:
+    def _missing(self, reading: _Reading) -> str:
+        if not reading.found:
             return "nothing was found"
-        if not desk.documents:
-            return f"{desk.found} results were found and none of their pages could be read"
-        return f"{len(desk.documents)} documents were read and say nothing about it"
+        if not reading.documents:
+            return f"{reading.found} results were found and none of their pages could be read"
+        return f"{len(reading.documents)} documents were read and say nothing about it"

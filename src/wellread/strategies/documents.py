@@ -5,22 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, runtime_checkable
 
 from wellread.events import Ranked
-from wellread.protocols import Source
+from wellread.protocols import Shelf, Source
 from wellread.run import Run
 from wellread.strategies import lookup, relevance
 from wellread.types import Hit, Passage
 
 _PARAGRAPH = re.compile(r"\n\s*\n")
-
-
-@runtime_checkable
-class Library(Protocol):
-    """A source that holds whole documents and can give all passages of one."""
-
-    async def passages(self, document: str) -> Sequence[Hit]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +56,13 @@ async def with_related(
     run: Run, question: str, library: Source, found: list[Document], documents: int, keep: int
 ) -> list[Document]:
     """The best documents with further passages of theirs. A source that cannot give them leaves things as they are."""
-    if not isinstance(library, Library):
+    if not isinstance(library, Shelf):
         return found
     extended = [await _extended(run, question, library, document, keep) for document in found[:documents]]
     return [*extended, *found[documents:]]
 
 
-async def _extended(run: Run, question: str, library: Library, document: Document, keep: int) -> Document:
+async def _extended(run: Run, question: str, library: Shelf, document: Document, keep: int) -> Document:
     known = {passage.id for passage in document.passages}
     everything = [hit.passage() for hit in await library.passages(document.passages[0].document or "")]
     others = [passage for passage in everything if passage.id not in known]

@@ -16,12 +16,12 @@ the ranking counts shared words.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal, cast
 
-from wellread.errors import BadOutput, BudgetExhausted, ModelError
-from wellread.events import Answered, Event, Exhausted, Notice, Ranked, Thought
+from wellread.errors import BadOutput, ModelError
+from wellread.events import Notice, Ranked, Thought
 from wellread.parameters import Count, Length, Range, Seconds, param
 from wellread.prompts.render import render
 from wellread.run import Run
@@ -30,7 +30,7 @@ from wellread.strategies import calls, context, lookup, relevance
 from wellread.strategies.compose import Brief, compose
 from wellread.strategies.followup import stand_alone
 from wellread.strategies.roles import Roles
-from wellread.types import Hit, Passage
+from wellread.types import Answer, Hit, Passage
 
 _SCHEMA = {
     "type": "object",
@@ -59,15 +59,14 @@ class FanoutParams(Roles):
 
 
 @dataclass(slots=True)
-class _Haul:
-    """What was caught so far. Mutable and private to one run."""
+class _Results:
+    """What was found so far. Mutable and private to one run."""
 
     question: str
     queries: list[str] = field(default_factory=list[str])
     found: dict[int, Sequence[Hit]] = field(default_factory=dict[int, Sequence[Hit]])
     hypothesis: str = ""
     best: list[Hit] = field(default_factory=list[Hit])
-    spent: BudgetExhausted | None = None
 
     @property
     def hits(self) -> tuple[Hit, ...]:
@@ -86,21 +85,19 @@ class Fanout:
     def __init__(self, params: FanoutParams) -> None:
         self.params = params
 
-    async def stream(self, run: Run) -> AsyncIterator[Event]:
-        haul = _Haul(run.question)
-        try:
-            haul.question = await stand_alone(run, self.params)
-            haul.queries = await self._queries(run, haul.question)
-            yield Thought("queries", "\n".join(haul.queries))
-            await run.gather([self._hypothesis(run, haul), *(self._search(run, haul, i) for i in range(len(haul.queries)))])
-            yield Thought("hypothesis", haul.hypothesis)
-            yield await self._rank(run, haul)
-        except BudgetExhausted as problem:
-            haul.spent = problem
-        if haul.spent is not None:
-            yield Exhausted(haul.spent.limit)
-            haul.best = haul.best or self._by_words(haul)
-        yield Answered(await compose(run, self._brief(run, haul), haul.spent))
+    async def answer(self, run: Run) -> Answer:
+        results = _Results(run.question)
+        with run.until_spent():
+            results.question = await stand_alone(run, self.params)
+            results.queries = await self._queries(run, results.question)
+            run.emit(Thought("queries", "\n".join(results.queries)))
+            searches = [self._search(run, results, place) for place in range(len(results.queries))]
+            await run.gather([self._hypothesis(run, results), *searches])
+            run.emit(Thought("hypothesis", results.hypothesis))
+            await self._rank(run, results)
+        if run.spent:
+            results.best = results.best or self._by_words(results)
+        return await compose(run, self._brief(run, results))
 
     async def _queries(self, run: Run, question: str) -> list[str]:
         """The model's queries and the question itself, each once. The question alone if the model fails at it."""
@@ -123,73 +120,66 @@ class Fanout:
         unique = {query.casefold(): query for query in reversed([*queries[: most - 1], question]) if query}
         return list(reversed(unique.values()))
 
-    async def _search(self, run: Run, haul: _Haul, index: int) -> None:
+    async def _search(self, run: Run, results: _Results, index: int) -> None:
         """One of the queries. Whatever happens to it, the others go on."""
-        params, query = self.params, haul.queries[index]
+        params, query = self.params, results.queries[index]
         try:
             async with run.timeout(params.query_seconds, "query"):
-                haul.found[index] = await run.search(
-                    query, limit=params.results_per_query, since=params.since, until=params.until
-                )
+                with run.until_spent():
+                    results.found[index] = await run.search(
+                        query, limit=params.results_per_query, since=params.since, until=params.until
+                    )
         except TimeoutError:
             run.emit(Notice(f"the search for “{query}” took longer than {params.query_seconds:g} s and is left out"))
-        except BudgetExhausted as problem:
-            haul.spent = problem
 
-    async def _hypothesis(self, run: Run, haul: _Haul) -> None:
+    async def _hypothesis(self, run: Run, results: _Results) -> None:
         """What an answer could look like; the question itself if the model fails at it."""
-        haul.hypothesis = haul.question
+        results.hypothesis = results.question
         try:
-            text = render("fanout-hypothesis", question=haul.question)
-            reply = await calls.words(run, text, role="hypothesis", max_tokens=200, **self._manner(run))
-            haul.hypothesis = reply or haul.question
-        except BudgetExhausted as problem:
-            haul.spent = haul.spent or problem
+            text = render("fanout-hypothesis", question=results.question)
+            with run.until_spent():
+                reply = await calls.words(run, text, role="hypothesis", max_tokens=200, **self._manner(run))
+                results.hypothesis = reply or results.question
         except ModelError as problem:
             run.emit(Notice(f"ranking by the question itself: {problem}"))
 
-    async def _rank(self, run: Run, haul: _Haul) -> Ranked:
+    async def _rank(self, run: Run, results: _Results) -> None:
         """The results closest to the hypothetical answer."""
-        hits = haul.hits
-        by, scores = await relevance.by_meaning(run, haul.hypothesis, [embedding_text(hit) for hit in hits], kind="passage")
+        hits = results.hits
+        by, scores = await relevance.by_meaning(run, results.hypothesis, [embedding_text(hit) for hit in hits], kind="passage")
         order = sorted(range(len(hits)), key=lambda index: -scores[index])
         least = self.params.min_score
         close = [index for index in order if least is None or scores[index] >= least]
         by, pairs = f"{by}, against the hypothetical answer", 0
         if self.params.rerank == "evaluator" and close:
             # What the question itself says comes after what a likely answer looks like.
-            read = await relevance.rerank(run, haul.question, [_excerpt(hits[index]) for index in close], ordered=True)
+            read = await relevance.rerank(run, results.question, [_excerpt(hits[index]) for index in close], ordered=True)
             by, pairs, scores = read.by, read.pairs, dict(zip(close, read.scores, strict=True))
             close = sorted(close, key=lambda index: -scores[index])
         kept = close[: self.params.top_k]
-        haul.best = [hits[index] for index in kept]
-        return Ranked(
-            by,
-            tuple(hit.id for hit in haul.best),
-            tuple(round(scores[index], 4) for index in kept),
-            len(hits) - len(kept),
-            pairs,
-        )
+        results.best = [hits[index] for index in kept]
+        ids, shown = tuple(hit.id for hit in results.best), tuple(round(scores[index], 4) for index in kept)
+        run.emit(Ranked(by, ids, shown, len(hits) - len(kept), pairs))
 
-    def _by_words(self, haul: _Haul) -> list[Hit]:
+    def _by_words(self, results: _Results) -> list[Hit]:
         """A ranking that costs nothing, for when the budget is gone."""
-        hits = haul.hits
-        scores = relevance.by_words(haul.question, [embedding_text(hit) for hit in hits])
+        hits = results.hits
+        scores = relevance.by_words(results.question, [embedding_text(hit) for hit in hits])
         order = sorted(range(len(hits)), key=lambda index: -scores[index])
         return [hits[index] for index in order[: self.params.top_k]]
 
-    def _brief(self, run: Run, haul: _Haul) -> Brief:
+    def _brief(self, run: Run, results: _Results) -> Brief:
         params = self.params
         return Brief(
-            haul.question,
-            [self._material(run, hit) for hit in haul.best if lookup.description(hit) or hit.title],
+            results.question,
+            [self._material(run, hit) for hit in results.best if lookup.description(hit) or hit.title],
             params.answerer(run),
             temperature=params.temperature,
             max_tokens=params.answer_tokens,
             detail=params.detail,
             links=True,
-            missing=f"{len(haul.hits)} results were found and none is close enough" if haul.hits else "nothing was found",
-            tried=haul.queries,
+            missing=f"{len(results.hits)} results were found and none is close enough" if results.hits else "nothing was found",
+            tried=results.queries,
         )
 
     def _material(self, run: Run, hit: Hit) -> str:

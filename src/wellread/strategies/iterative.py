@@ -18,24 +18,24 @@ that fails the answer is written from the passages. Models with tool calls of th
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
-from wellread.errors import BudgetExhausted, ContextTooLong
-from wellread.events import Answered, Decided, Event, Exhausted, Notice
+from wellread.errors import ContextTooLong
+from wellread.events import Decided, Notice
 from wellread.parameters import Count, CountOrZero, Length, param
 from wellread.prompts.render import render
-from wellread.protocols import Model
+from wellread.protocols import Exemplary, Model
 from wellread.run import Run
 from wellread.strategies import context, tags
 from wellread.strategies.compose import Brief, compose
 from wellread.strategies.followup import stand_alone
+from wellread.strategies.research import Research
 from wellread.strategies.roles import Roles
-from wellread.strategies.study import Study
 from wellread.strategies.toolcalls import Conversation
 from wellread.strategies.transcript import Talk, Transcript, make_room
-from wellread.types import Completion, Hit, Message, Passage, Prompt
+from wellread.types import Answer, Completion, Hit, Message, Passage, Prompt
 
 _TAG = "search_query"
 _STOP = "</search_query>"
@@ -79,128 +79,116 @@ class Iterative:
     def __init__(self, params: IterativeParams) -> None:
         self.params = params
 
-    async def stream(self, run: Run) -> AsyncIterator[Event]:
-        study = self._study(run)
-        spent: BudgetExhausted | None = None
-        try:
-            study.question = await stand_alone(run, self.params)
-            await self._research(run, study)
-        except BudgetExhausted as problem:
-            spent = problem
-            yield Exhausted(problem.limit)
-        yield Answered(await compose(run, self._brief(run, study), spent))
+    async def answer(self, run: Run) -> Answer:
+        research = await self._research(run)
+        return await compose(run, self._brief(run, research))
 
     async def retrieve(self, run: Run) -> Retrieval:
-        """The retrieval half by itself. A budget that runs out ends it with what there is."""
-        study = self._study(run)
-        try:
-            study.question = await stand_alone(run, self.params)
-            await self._research(run, study)
-        except BudgetExhausted as problem:
-            run.emit(Exhausted(problem.limit))
-        passages = dict(run.passages)
-        return Retrieval(tuple(study.hits), passages, tuple(study.queries), study.information or "", study.transcript)
+        """The retrieval half by itself."""
+        done = await self._research(run)
+        return Retrieval(tuple(done.hits), dict(run.passages), tuple(done.queries), done.information or "", done.transcript)
 
-    def _study(self, run: Run) -> Study:
+    async def _research(self, run: Run) -> Research:
+        """Look things up until the model has its information. A budget that runs out ends it with what there is."""
         params = self.params
         reread = params.rerank == "evaluator"
-        return Study(run.question, params.max_searches, params.results_per_search, params.max_page_tokens, reread)
+        research = Research(run.question, params.max_searches, params.results_per_search, params.max_page_tokens, reread)
+        with run.until_spent():
+            research.question = await stand_alone(run, params)
+            model = params.writer(run)
+            if params.protocol == "tools" and not model.capabilities.tools:
+                run.emit(Notice(f"{model.name} has no tool calls; the text protocol is used"))
+            if params.protocol != "text" and model.capabilities.tools:
+                await self._with_tools(run, research, model)
+            else:
+                await self._with_text(run, research, model)
+        return research
 
-    def _brief(self, run: Run, study: Study) -> Brief:
+    def _brief(self, run: Run, research: Research) -> Brief:
         params = self.params
-        if study.refused:
+        if research.refused:
             missing = "the model declined to research it"
         elif run.passages:
             missing = "the search results say nothing about it"
         else:
             missing = "the searches found nothing"
         return Brief(
-            study.question,
-            study.material(run),
+            research.question,
+            research.material(run),
             params.answerer(run),
             temperature=params.temperature,
             max_tokens=params.answer_tokens,
             detail=params.detail,
             missing=missing,
-            tried=study.queries,
+            tried=research.queries,
         )
 
-    async def _research(self, run: Run, study: Study) -> None:
-        model = self.params.writer(run)
-        wanted = self.params.protocol
-        if wanted == "tools" and not model.capabilities.tools:
-            run.emit(Notice(f"{model.name} has no tool calls; the text protocol is used"))
-        if wanted != "text" and model.capabilities.tools:
-            await self._with_tools(run, study, model)
-        else:
-            await self._with_text(run, study, model)
-
-    async def _with_text(self, run: Run, study: Study, model: Model) -> None:
-        talk = Transcript(self._opening(run, study, "iterative"), model.capabilities.continues)
+    async def _with_text(self, run: Run, research: Research, model: Model) -> None:
+        talk = Transcript(self._opening(run, research, "iterative"), model.capabilities.continues)
         left, reminders, opened = self.params.max_tokens, _REMINDERS, ""
         while left > 0 and make_room(run, model, talk, left):
             completion = await self._step(run, model, talk, Prompt((), (_STOP,), left))
             left -= generated(model, completion)
             said = tags.until_closed(completion.text + (_STOP if completion.stopped_at == _STOP else ""), _TAG)
             talk.say(said)
-            study.note(run, opened + said)
-            study.transcript = talk.text
-            study.refused = completion.finish == "refusal"
+            research.note(run, opened + said)
+            research.transcript = talk.text
+            research.refused = completion.finish == "refusal"
             query = tags.query(said, _TAG)
-            if study.refused or (query is None and study.done):
+            if research.refused or (query is None and research.done):
                 return
             if query is None:
-                query = self._own_query(run, study)
-            if query and not study.used_up:
-                shown = await self._look_up(run, study, model, talk, [query], left)
+                query = self._own_query(run, research)
+            if query and not research.used_up:
+                shown = await self._look_up(run, research, model, talk, [query], left)
             elif reminders:
                 reminders -= 1
-                shown = _EMPTY if query == "" else study.reminder()
+                shown = _EMPTY if query == "" else research.reminder()
             else:
                 return
             talk.show(shown)
-            opened = self._open_notes(study, talk)
-            study.transcript = talk.text
+            opened = self._open_notes(research, talk)
+            research.transcript = talk.text
 
-    def _open_notes(self, study: Study, talk: Transcript) -> str:
+    def _open_notes(self, research: Research, talk: Transcript) -> str:
         """A model that continues its own words finds the tag for its notes already written when it must write them."""
-        if not talk.continues or not study.used_up:
+        if not talk.continues or not research.used_up:
             return ""
         talk.say(_NOTES)
         return _NOTES
 
-    def _own_query(self, run: Run, study: Study) -> str | None:
+    def _own_query(self, run: Run, research: Research) -> str | None:
         """The question itself, for a model that ends without having searched."""
-        if study.queries or study.used_up:
+        if research.queries or research.used_up:
             return None
         run.emit(Decided("search for the question itself", "the model had not searched"))
-        return study.question
+        return research.question
 
-    async def _with_tools(self, run: Run, study: Study, model: Model) -> None:
-        talk = Conversation(self._opening(run, study, "iterative-tools"), study.question, run.source.hint)
+    async def _with_tools(self, run: Run, research: Research, model: Model) -> None:
+        talk = Conversation(self._opening(run, research, "iterative-tools"), research.question, run.source.hint)
         left, reminders = self.params.max_tokens, _REMINDERS
         while left > 0 and make_room(run, model, talk, left):
             completion = await self._step(run, model, talk, Prompt((), max_tokens=left, tools=talk.tools))
             left -= generated(model, completion)
             talk.say(completion)
-            study.note(run, completion.text)
-            study.transcript = talk.text
-            study.refused = completion.finish == "refusal"
+            research.note(run, completion.text)
+            research.transcript = talk.text
+            research.refused = completion.finish == "refusal"
             calls = completion.tool_calls
-            if study.refused or (not calls and study.done):
+            if research.refused or (not calls and research.done):
                 return
             # A model that was taught the text protocol may use that instead.
-            query = None if calls else tags.query(completion.text, _TAG) or self._own_query(run, study)
-            before = len(study.queries)
+            query = None if calls else tags.query(completion.text, _TAG) or self._own_query(run, research)
+            before = len(research.queries)
             if calls:
                 space = context.room(model, talk.messages(), context.reserve(model, left))
-                talk.show(calls, await study.look_up(run, model, [talk.query(call) for call in calls], space))
-            elif query and not study.used_up:
-                talk.add(await self._look_up(run, study, model, talk, [query], left))
+                talk.show(calls, await research.look_up(run, model, [talk.query(call) for call in calls], space))
+            elif query and not research.used_up:
+                talk.add(await self._look_up(run, research, model, talk, [query], left))
             elif reminders:
-                talk.add(study.reminder())
-            study.transcript = talk.text
-            if len(study.queries) == before:  # a step without a search: only so many of these
+                talk.add(research.reminder())
+            research.transcript = talk.text
+            if len(research.queries) == before:  # a step without a search: only so many of these
                 reminders -= 1
                 if reminders < 0:
                     return
@@ -216,13 +204,14 @@ class Iterative:
                     raise
                 run.emit(Notice("the oldest results are left out: the model's window is full", "info"))
 
-    async def _look_up(self, run: Run, study: Study, model: Model, talk: Talk, asked: Sequence[str], left: int) -> str:
+    async def _look_up(self, run: Run, research: Research, model: Model, talk: Talk, asked: Sequence[str], left: int) -> str:
         space = context.room(model, talk.messages(), context.reserve(model, left))
-        shown = await study.look_up(run, model, asked, space)
-        return "\n".join([*shown, study.reminder()] if study.used_up else shown)
+        shown = await research.look_up(run, model, asked, space)
+        return "\n".join([*shown, research.reminder()] if research.used_up else shown)
 
-    def _opening(self, run: Run, study: Study, name: str) -> tuple[Message, ...]:
-        given = "\n\n".join(filter(None, (getattr(run.source, "examples", ""), self.params.examples)))
+    def _opening(self, run: Run, research: Research, name: str) -> tuple[Message, ...]:
+        own = run.source.examples if isinstance(run.source, Exemplary) else ""
+        given = "\n\n".join(filter(None, (own, self.params.examples)))
         system = render(
             name,
             today=run.today,
@@ -232,7 +221,7 @@ class Iterative:
             foreign=context.foreign(run),
             examples=render("iterative-examples", examples=given) if given else "",
         )
-        return Message("system", system.strip()), Message("user", render("iterative-question", question=study.question))
+        return Message("system", system.strip()), Message("user", render("iterative-question", question=research.question))
 
 
 def generated(model: Model, completion: Completion) -> int:

@@ -20,11 +20,11 @@ It follows no published recipe: it is what makes the first minute work offline a
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from wellread.events import AnswerDelta, Answered, Decided, Event, Ranked
+from wellread.events import AnswerDelta, Decided, Ranked
 from wellread.parameters import Count, Share, param
 from wellread.run import Run
 from wellread.strategies import evidence, wording
@@ -62,19 +62,17 @@ class Quote:
     def __init__(self, params: QuoteParams) -> None:
         self.params = params
 
-    async def stream(self, run: Run) -> AsyncIterator[Event]:
+    async def answer(self, run: Run) -> Answer:
         """With the evaluator where the effort allows it, else by words and meaning alone."""
         tracker = run.kit.answer_reader() if run.kit.effort != "low" else None
-        if tracker is None:
-            steps = self._by_words(run)
-        else:
+        if tracker is not None:
             from wellread.ranking.evaluator import Tracker
 
-            steps = self._by_reading(run, tracker) if isinstance(tracker, Tracker) else self._by_words(run)
-        async for event in steps:
-            yield event
+            if isinstance(tracker, Tracker):
+                return await self._by_reading(run, tracker)
+        return await self._by_words(run)
 
-    async def _by_reading(self, run: Run, tracker: Tracker) -> AsyncIterator[Event]:
+    async def _by_reading(self, run: Run, tracker: Tracker) -> Answer:
         """Search, follow paths, read the answer, quote what carries it; of a two-part question first the one, then the other."""
         from wellread.strategies import trail
 
@@ -87,11 +85,11 @@ class Quote:
             if not found:
                 break
             one = await trail.reach(run, tracker, question, found, plan, slack=slack)
-            yield one.ranked(self.params.results)
+            run.emit(one.ranked(self.params.results))
             reached.append(one)
             if one.confidence < self.params.min_confidence:
                 break
-        yield Answered(self._reached(run, reached, whole=len(reached) == len(parts)))
+        return self._reached(run, reached, whole=len(reached) == len(parts))
 
     def _reached(self, run: Run, reached: Sequence[Reached], *, whole: bool) -> Answer:
         """The answer from what reading has reached: its parts, or why there is none."""
@@ -108,30 +106,28 @@ class Quote:
         short = "; ".join(one.text for one in reached) if all(one.text for one in reached) else None
         return run.answer(text, short=short, confidence=sure)
 
-    async def _by_words(self, run: Run) -> AsyncIterator[Event]:
+    async def _by_words(self, run: Run) -> Answer:
         """Search, choose, follow a cross-reference, quote."""
         parts = _PARTS.split(run.question, maxsplit=1)
         found = await self._search(run, parts[0])
         if not found:
-            yield Answered(run.answer("", outcome="unsure", reason=_nothing(run)))
-            return
+            return run.answer("", outcome="unsure", reason=_nothing(run))
         question = evidence.asked(parts[0], found)
         ranked = await wording.rank(run, question, evidence.candidates(found))
-        yield _ranking(ranked)
+        run.emit(_ranking(ranked))
         best = ranked[0]
         if best.confidence < self.params.min_confidence:
             why = f"nothing found fits the question (best match: {best.candidate.passage.title}, {best.confidence:.0%} sure)"
-            yield Answered(run.answer("", outcome="unsure", reason=why, confidence=best.confidence))
-            return
+            return run.answer("", outcome="unsure", reason=why, confidence=best.confidence)
         chosen = [best.candidate]
         if self.params.follow and self.params.max_sentences > 1:
             chosen += await self._follow(run, best.candidate, found, parts)
-            yield Decided("two steps" if len(chosen) > 1 else "one step")
+            run.emit(Decided("two steps" if len(chosen) > 1 else "one step"))
         if len(chosen) == 1:
             chosen += _close_second(ranked)
         text = _quoted(run, chosen[: self.params.max_sentences])
-        yield AnswerDelta(text)
-        yield Answered(run.answer(text, confidence=best.confidence))
+        run.emit(AnswerDelta(text))
+        return run.answer(text, confidence=best.confidence)
 
     async def _search(self, run: Run, text: str, limit: int = 0) -> list[Passage]:
         hits = await run.search(text, limit=max(limit, self.params.results), read=not limit)  # it follows by itself

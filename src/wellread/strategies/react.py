@@ -14,12 +14,10 @@ observation that lists those there are. Only addresses that came up before can b
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from wellread.errors import BudgetExhausted
-from wellread.events import Answered, Decided, Event, Exhausted, Notice, Thought
+from wellread.events import Decided, Notice, Thought
 from wellread.parameters import Count, CountOrZero, Length, SourceSpec, param
 from wellread.prompts.render import render
 from wellread.run import Run
@@ -70,28 +68,23 @@ class React:
     def __init__(self, params: ReactParams) -> None:
         self.params = params
 
-    async def stream(self, run: Run) -> AsyncIterator[Event]:
+    async def answer(self, run: Run) -> Answer:
         loop = _Loop(run.question, Transcript(()), self._actions(run), Draft(run))
-        spent: BudgetExhausted | None = None
-        try:
+        with run.until_spent():
             loop.question = await stand_alone(run, self.params)
             loop.transcript.opening = self._opening(run, loop)
             for _ in range(self.params.max_turns):
                 turn = await self._turn(run, loop)
-                for event in _events(turn):
-                    yield event
+                _report(run, turn)
                 if turn.answer is not None or loop.last.finish == "refusal":
                     break
                 observation = await self._observe(loop, turn)
-                yield Thought("observation", observation.shown)
+                run.emit(Thought("observation", observation.shown))
                 loop.transcript.show(f"Observation: {observation.text}")
             else:
-                yield Decided("answer from the observations", "no turns are left")
+                run.emit(Decided("answer from the observations", "no turns are left"))
                 await self._at_least_one_search(run, loop)
-        except BudgetExhausted as problem:
-            spent = problem
-            yield Exhausted(problem.limit)
-        yield Answered(await self._answer(run, loop, spent))
+        return await self._conclude(run, loop)
 
     def _actions(self, run: Run) -> Actions:
         p = self.params
@@ -147,15 +140,15 @@ class React:
             loop.inputs.append(loop.question)
             await loop.actions.search(run.source, loop.question, snippets=False)
 
-    async def _answer(self, run: Run, loop: _Loop, spent: BudgetExhausted | None) -> Answer:
-        if loop.draft.text and spent is not None:
-            return cut_short(run, loop.draft, spent)
+    async def _conclude(self, run: Run, loop: _Loop) -> Answer:
+        if loop.draft.text and run.spent:
+            return cut_short(run, loop.draft)
         answered = loop.last.finish == "refusal" or read_turn(loop.last.text).answer is not None
-        if spent is None and answered and self.params.answer_model is None:
+        if answered and not run.spent and self.params.answer_model is None:
             if not run.passages:
                 run.emit(Notice("the model answered without looking anything up"))
             return finished(run, loop.draft, loop.last, loop.inputs)
-        return await compose(run, self._brief(run, loop), spent)
+        return await compose(run, self._brief(run, loop))
 
     def _brief(self, run: Run, loop: _Loop) -> Brief:
         return Brief(
@@ -169,11 +162,11 @@ class React:
         )
 
 
-def _events(turn: Turn) -> list[Event]:
+def _report(run: Run, turn: Turn) -> None:
     """The deliberation of a turn, as a person follows it."""
-    shown: list[Event] = [Thought("thought", turn.thought)] if turn.thought else []
+    if turn.thought:
+        run.emit(Thought("thought", turn.thought))
     if turn.invented:
-        shown.append(Notice("the model wrote an observation itself; it is cut off and does not count"))
+        run.emit(Notice("the model wrote an observation itself; it is cut off and does not count"))
     if turn.action is not None:
-        shown.append(Thought("action", f"{turn.action}: {turn.given}"))
-    return shown
+        run.emit(Thought("action", f"{turn.action}: {turn.given}"))

@@ -23,7 +23,7 @@ _NO_QUERY = "There is only one tool, search, and it needs a query."
 
 
 @dataclass(slots=True)
-class Study:
+class Research:
     """The notes of one retrieval, and its limits. Mutable and private to one run."""
 
     question: str
