@@ -152,7 +152,8 @@ def test_one_line_of_nine_megabytes_is_cut(pool: Workers) -> None:
 def test_half_characters_do_not_come_through(pool: Workers) -> None:
     body = '<html><head><script type="application/ld+json">{"@type":"Article","headline":"a\\ud800b"}</script></head>'
     page = pool.read(Document(f"{body}<body><p>{PROSE}</p>".encode(), "http://a.example/\ud800", "text/html"))
-    assert page.title.encode() == b"ab"
+    assert page.title == "a\ufffdb"
+    assert page.url == "http://a.example/\ufffd"
 
 
 def test_any_failure_of_a_parser_is_the_documents(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from wellread.reading.charset import decode
 from wellread.reading.kinds import Kind, kind_of
 from wellread.types import Page
 
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _MARKUP = 80_000_000  # bytes of HTML beyond which nothing is parsed
 MAX_FILE = 200 * 1024 * 1024
 
@@ -58,7 +58,7 @@ def read_bytes(
 
 
 def _printable(page: Page) -> Page:
-    """Without what moves cursors and colours terminals, and half characters that cannot be written; no text needs them."""
+    """Without the characters that move cursors and colour terminals; no text needs them."""
     passages = (_CONTROLS.sub("", text) for text in page.passages)
     return replace(
         page,
