@@ -22,10 +22,11 @@ import index as bench
 from wellread.embedding.onnx import OnnxEmbedder
 from wellread.index.build import BuildOptions, build
 from wellread.index.feed import Batch
-from wellread.index.hops import find_twice
 from wellread.index.quantize import calibrate, to_bytes, to_codes
 from wellread.index.search import LocalIndex, SearchOptions
-from wellread.types import Passage
+from wellread.sources.index import IndexSource, Options
+from wellread.sources.two_steps import TwoSteps
+from wellread.types import Passage, Query
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
@@ -66,6 +67,19 @@ class CachedEmbedder:
         return await self.real.embed(texts, kind=kind)
 
 
+class Unread:
+    """A kit without an evaluator."""
+
+    def __init__(self, embedder: CachedEmbedder) -> None:
+        self._embedder = embedder
+
+    def embedder(self, spec: str | None = None) -> CachedEmbedder:
+        return self._embedder
+
+    def answer_reader(self) -> None:
+        return None
+
+
 async def measure(name: str, limit: int, hops: bool) -> dict[str, float]:
     questions = rows(name, "questions")
     vectors = bench.real(f"{name}_q")
@@ -86,9 +100,9 @@ async def measure(name: str, limit: int, hops: bool) -> dict[str, float]:
             found = [await index.search(text, embedder, 20, options) for text in asked]
             result |= scores(f"hybrid by {fusion}", [[hit.id for hit in hits] for hits in found], gold)
         if hops:
-            twice = [await find_twice(index, questions[i]["question"], embedder, 20, SearchOptions()) for i in chosen]
-            ids = [[index.passage(item.row).id for item in items] for items in twice]
-            result |= scores("two steps", ids, gold)
+            twice = TwoSteps(IndexSource("index", Path(folder), Options(), Unread(embedder)), Unread(embedder))
+            hits = [await twice.search(Query(text, 20)) for text in asked]
+            result |= scores("two steps", [[hit.id for hit in found] for found in hits], gold)
     return result
 
 

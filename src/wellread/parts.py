@@ -65,9 +65,9 @@ class Kit:
             found = Several([self.source(spec) for spec in specs])
         if self.settings.hops == 1:
             return found
-        from wellread.sources.two_steps import TwoSteps
+        from wellread.sources.two_steps import followed
 
-        return TwoSteps(found, self)
+        return followed(found, self.settings.hops, self)
 
     def model(self, spec: str | None = None) -> Model:
         if spec is None and self._given is not None:

@@ -18,7 +18,6 @@ from wellread.ranking.paths import (
     Score,
     Verdict,
     Weights,
-    fuse,
     log_probability,
     place_worth,
     rank_passages,
@@ -177,22 +176,6 @@ def test_log_probabilities_are_those_of_a_logistic_curve(one: float, other: floa
     scaled = one / temperature + bias
     if abs(scaled) < 30:
         assert probability == pytest.approx(1 / (1 + math.exp(-scaled)), rel=1e-6)
-
-
-@given(st.lists(lists, min_size=1, max_size=4))
-def test_fusing_keeps_everything_once_and_one_list_as_it_is(entries: list[list[str]]) -> None:
-    fused = fuse(entries, [1.0] * len(entries))
-    assert sorted(fused) == sorted({key for one in entries for key in one})
-    once = list(dict.fromkeys(entries[0]))
-    assert fuse([once], [0.7]) == once
-    assert fuse([once, once], [2.0, 0.1]) == once
-
-
-def test_a_heavier_list_goes_first_and_ties_keep_the_order_of_the_lists() -> None:
-    assert fuse([["a"], ["b"]], [1.0, 2.0]) == ["b", "a"]
-    assert fuse([["a"], ["b"]], [1.0, 1.0]) == ["a", "b"]
-    with pytest.raises(ValueError, match="zip"):
-        fuse([["a"]], [1.0, 2.0])
 
 
 def test_places_are_worth_less_and_less() -> None:

@@ -151,7 +151,7 @@ def test_what_the_operator_has_set_stays(tmp_path: Path, diary: str) -> None:
 
 def test_models_in_parameters_are_those_of_the_menu() -> None:
     menu = Menu(engine(), ServerOptions(models=("ollama:small",)))
-    for name in ("answer_model", "grader_model", "rewrite_model"):
+    for name in ("answer_model", "rewrite_model"):
         for fine in ("ollama:small", "none", menu.default_model or ""):
             assert menu.order(Wish(QUESTION, "react", params={name: fine})).params == {name: fine}
         for wrong in ("ollama:large", "ollama:small?context=9", " ollama:small", "library"):

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -16,14 +15,6 @@ from wellread.types import Passage, Query, Spec
 pytestmark = pytest.mark.anyio
 
 
-class WordCount:
-    """Ranks by how many of the question's words a passage holds."""
-
-    async def rerank(self, question: str, passages: Sequence[Passage]) -> Sequence[float]:
-        wanted = set(question.lower().split())
-        return [float(len(wanted & set(passage.text.lower().replace(".", "").split()))) for passage in passages]
-
-
 class Kit:
     effort = "normal"
 
@@ -33,9 +24,6 @@ class Kit:
     def embedder(self, spec: str | None = None) -> WordEmbedder:
         self.asked.append(spec)
         return WordEmbedder(name=spec or "words-64")
-
-    def reranker(self, spec: str | None = None) -> WordCount:
-        return WordCount()
 
     def answer_reader(self) -> None:
         return None
@@ -70,16 +58,6 @@ async def test_a_change_is_seen_at_once(tmp_path: Path) -> None:
     assert (await index.search(Query("pluto", 1)))[0].id == "pluto#0"
     remove(tmp_path, ["pluto"])
     assert all(hit.id != "pluto#0" for hit in await index.search(Query("pluto", 10)))
-
-
-async def test_reranking_adds_related_passages(tmp_path: Path) -> None:
-    await make(tmp_path)
-    plain = await source(tmp_path, rerank="true", top_k_nodes="1", top_k_related_nodes="0").search(Query("bright rings", 5))
-    assert [hit.id for hit in plain] == ["saturn#0"]
-    more = await source(tmp_path, rerank="true", top_k_nodes="1").search(Query("bright rings", 5))
-    assert [hit.id for hit in more] == ["saturn#0", "saturn#1"]
-    none = await source(tmp_path, rerank="true", top_k_nodes="1", top_k_related_documents="0").search(Query("bright rings", 5))
-    assert [hit.id for hit in none] == ["saturn#0"]
 
 
 async def test_two_steps_reach_what_the_first_passages_name(tmp_path: Path) -> None:
@@ -129,7 +107,6 @@ async def test_a_local_embedder_is_remembered_and_another_refused(tmp_path: Path
         {"top_k": "3"},
         {"hops": "0"},
         {"similarity_search_rescore_multiplier": "x"},
-        {"top_k_related_nodes": "-1"},
         {"words": "off", "meaning": "off"},
     ],
 )
@@ -141,7 +118,6 @@ def test_senseless_options(options: dict[str, str]) -> None:
 def test_defaults_are_those_of_the_recipe() -> None:
     o = Options()
     assert (o.similarity_search_top_k_nodes, o.similarity_search_rescore_multiplier) == (100, 4)
-    assert (o.top_k_nodes, o.top_k_related_documents, o.top_k_related_nodes) == (10, 1, 3)
 
 
 async def test_needs_a_folder_that_is_an_index(tmp_path: Path) -> None:

@@ -307,7 +307,7 @@ def test_any_text_is_checked_without_error(answer: str, first: str, second: str)
             assert 0.0 <= citation.support <= 1.0
 
 
-@given(st.text(alphabet=st.characters(exclude_categories=("Cs",)), min_size=1, max_size=120))
+@given(st.text(alphabet=st.characters(exclude_categories=("Cs",), exclude_characters="\0"), min_size=1, max_size=120))
 def test_any_passage_sentence_can_be_quoted(text: str) -> None:
     assume("[" not in text and "`" not in text and "【" not in text and "［" not in text and "\n" not in text)
     for start, end in sentences(text):

@@ -19,6 +19,8 @@ from collections.abc import Generator, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
+from wellread.ranking.fusion import reciprocal_ranks
+
 K = TypeVar("K", bound=Hashable)
 
 RANK_OFFSET = 10.0  # of reciprocal rank fusion: small, since the lists are short and their heads good
@@ -136,8 +138,8 @@ def _follow(
     wanted: list[tuple[K, ...]] = []
     for chain, lists in zip(chains, replies, strict=True):
         assert not isinstance(lists, Verdict)
-        fused = fuse([*lists, alone, ranked], _list_weights(len(lists)))
-        wanted += [(*chain, key) for key in fused if key not in chain][:width]
+        fused = reciprocal_ranks([*lists, alone, ranked], _list_weights(len(lists)), RANK_OFFSET - 1)
+        wanted += [(*chain, key) for key, _ in fused if key not in chain][:width]
     yield from _judge(wanted, verdicts)
 
 
@@ -145,15 +147,6 @@ def _list_weights(lists: int) -> list[float]:
     """What is mentioned counts most, then what searches found; what was judged or listed before counts little."""
     searches = max(lists - 1, 1)
     return [*([MENTIONED] * min(lists, 1)), *([SEARCHED / searches] * (lists - 1)), JUDGED, LISTED]
-
-
-def fuse(lists: Sequence[Sequence[K]], weights: Sequence[float]) -> list[K]:
-    """Reciprocal rank fusion; ties keep the order of the lists."""
-    scores: dict[K, float] = {}
-    for weight, entries in zip(weights, lists, strict=True):
-        for rank, key in enumerate(entries):
-            scores[key] = scores.get(key, 0.0) + weight / (RANK_OFFSET + rank)
-    return sorted(scores, key=lambda key: -scores[key])
 
 
 def log_probability(logit: float, weights: Weights) -> float:

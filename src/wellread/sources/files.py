@@ -20,7 +20,7 @@ from wellread.parameters import Hops, Range, fill, param
 from wellread.protocols import Kit, Source
 from wellread.sources.memory import Memory, few
 from wellread.sources.pieces import passages
-from wellread.sources.two_steps import TwoSteps
+from wellread.sources.two_steps import followed
 from wellread.types import Hit, Hits, Passage, Query, Spec
 
 _SUFFIXES = "txt text md markdown rst org adoc html htm xhtml pdf docx epub csv tsv json log tex"
@@ -44,7 +44,7 @@ def from_spec(spec: Spec, kit: Kit) -> Source:
     if not spec.argument or not path.exists():
         raise UsageError(f"files needs a folder or a file that is there: files:PATH ({spec.argument or 'none given'})")
     files = Files(f"files:{spec.argument}", path, options, kit)
-    return TwoSteps(files, kit) if options.hops > 1 else files
+    return followed(files, options.hops, kit)
 
 
 class Files:

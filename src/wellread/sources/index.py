@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from wellread.errors import DamagedFile, IndexFault, SourceError, UsageError
-from wellread.parameters import Count, CountOrZero, EmbedderSpec, Hops, Range, fill, param
-from wellread.protocols import Embedder, Kit, Reranker
-from wellread.types import PAIRS, Hit, Hits, Passage, Query, Spec
+from wellread.parameters import Count, EmbedderSpec, Hops, Range, fill, param
+from wellread.protocols import Embedder, Kit, Source
+from wellread.sources.two_steps import followed
+from wellread.types import Hit, Query, Spec
 
 if TYPE_CHECKING:
     from wellread.index.search import LocalIndex, SearchOptions
@@ -34,10 +35,6 @@ class Options:
     meaning: bool = param(True, "search by meaning")
     fusion: Literal["scores", "ranks"] = param("scores", "words and meaning are put together by scores or by ranks (RRF)")
     hops: Hops = param(1, "2: also follow what the first passages lead to")
-    rerank: bool = param(False, "let the reranker order the passages and add related ones")
-    top_k_nodes: Annotated[int, Range(1, 100_000)] = param(10, "passages the reranker keeps")
-    top_k_related_documents: CountOrZero = param(1, "best documents whose other passages are read too")
-    top_k_related_nodes: CountOrZero = param(3, "passages of those documents that join")
     embedder: EmbedderSpec | None = param(None, "the embedder the index was built with, when it is not the default one")
 
     def __post_init__(self) -> None:
@@ -104,31 +101,10 @@ class IndexSource:
             self._index.close()
             self._index = None
 
-    async def _search(self, query: Query) -> Sequence[Hit]:
-        o, index = self._options, self.index
-        if o.hops > 1 and self._kit.answer_reader() is not None:
-            from wellread.sources.two_steps import TwoSteps
-
-            return await TwoSteps(self.tuned(hops=1, rerank=False), self._kit).search(query)
-        embedder = self._embedder() if o.meaning else None
-        reranker = self._kit.reranker() if o.rerank else None
-        limit = max(query.limit, o.similarity_search_top_k_nodes) if reranker else query.limit
-        if o.hops > 1:
-            from wellread.index.hops import find_twice
-
-            found = await find_twice(index, query.text, embedder, limit, self._search_options())
-        else:
-            found = await index.find(query.text, embedder, limit, self._search_options())
-        hits = [index.hit(item.row, item.score) for item in found]
-        if reranker is None:
-            return hits
-        from wellread.index.related import Closer, read_closer
-
-        how = Closer(o.top_k_nodes, o.top_k_related_documents, o.top_k_related_nodes)
-        most = PAIRS[self._kit.effort]
-        counted = _Bounded(reranker, most if query.pairs is None else min(most, query.pairs))
-        closer = await read_closer(index, query.text, hits, counted, how)
-        return Hits(tuple(closer[: query.limit + o.top_k_related_nodes]), pairs=counted.pairs)
+    async def _search(self, query: Query) -> list[Hit]:
+        embedder = self._embedder() if self._options.meaning else None
+        found = await self.index.find(query.text, embedder, query.limit, self._search_options())
+        return [self.index.hit(item.row, item.score) for item in found]
 
     def _embedder(self) -> Embedder:
         """The usual embedder when the index was built with it, else the one that the index remembers.
@@ -155,37 +131,22 @@ class IndexSource:
         )
 
     def _named(self, hits: Sequence[Hit]) -> Sequence[Hit]:
-        named = tuple(replace(hit, source=self._name) for hit in hits)
-        return replace(Hits.all_of(hits), hits=named)
+        return [replace(hit, source=self._name) for hit in hits]
 
 
-class _Bounded:
-    """A reranker that reads no more pairs than the effort allows; what it does not read keeps its order behind the rest."""
-
-    def __init__(self, inner: Reranker, most: int) -> None:
-        self._inner, self._left, self.pairs = inner, most, 0
-
-    async def rerank(self, question: str, passages: Sequence[Passage]) -> Sequence[float]:
-        read = passages[: self._left]
-        scores = list(await self._inner.rerank(question, read)) if read else []
-        self._left -= len(read)
-        self.pairs += len(read)
-        floor = min(scores, default=0.0)
-        return [*scores, *(floor - 1 - rank for rank in range(len(passages) - len(read)))]
-
-
-def from_spec(spec: Spec, kit: Kit) -> IndexSource:
+def from_spec(spec: Spec, kit: Kit) -> Source:
     """A local index made with `wellread index build`: index:PATH."""
     if not spec.argument:
         raise UsageError("index needs the folder of an index: index:PATH (make one with: wellread index build)")
     options = fill(Options, spec.options, "index")
-    return IndexSource(f"index:{spec.argument}", Path(spec.argument).expanduser(), options, kit)
+    index = IndexSource(f"index:{spec.argument}", Path(spec.argument).expanduser(), options, kit)
+    return followed(index, options.hops, kit)
 
 
-def library(spec: Spec, kit: Kit) -> IndexSource:
+def library(spec: Spec, kit: Kit) -> Source:
     """The small encyclopaedia that comes with wellread; works offline."""
     options = fill(Options, spec.options, "library")
-    return IndexSource("library", library_path(), options, kit, LIBRARY_HINT)
+    return followed(IndexSource("library", library_path(), options, kit, LIBRARY_HINT), options.hops, kit)
 
 
 def _version(path: Path) -> tuple[int, int] | None:

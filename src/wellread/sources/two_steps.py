@@ -1,7 +1,9 @@
 """`hops=2`: passages that a question leads to only through the ones it finds first, in any source.
 
-With the evaluator this is a search along paths (`ranking.paths`). Without it the best passages are followed by
-searching for the question together with what they say, and the lists are put together by rank.
+The first passages found for "When was the founder of Apple born?" name the founder; searching for the question together
+with what such a passage says finds the passage about him. With the evaluator this is a search along paths
+(`ranking.paths`). Without it, what the second step says is added to what the first one said, and a passage that a
+first one refers to by a cross-reference counts more.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from wellread.protocols import Kit, Linked, Source
+from wellread.protocols import Kit, Linked, Source, Tunable
 from wellread.text.titles import bare_title
 from wellread.types import Hit, Hits, Passage, Query
 
@@ -21,7 +23,14 @@ if TYPE_CHECKING:
 
 AFTER = 12  # passages looked at after each chain
 _LEAD = 300  # characters of a passage that join the question when what follows it is looked for
-_FOLLOWED = 2  # passages that are followed without the evaluator
+_FOLLOWED = 3  # passages that are followed without the evaluator
+_DEPTH = 50  # passages of each list that count there
+_SECOND_STEP, _REFERENCE = 0.5, 0.2  # what a place in the second step and a cross-reference add
+
+
+def followed(source: Source, hops: int, kit: Kit) -> Source:
+    """The source as it is, or with its passages followed."""
+    return TwoSteps(source, kit) if hops > 1 and not isinstance(source, TwoSteps) else source
 
 
 class TwoSteps:
@@ -42,7 +51,12 @@ class TwoSteps:
     def __getattr__(self, ability: str) -> Any:
         if ability == "_inner":  # not there yet: copying and unpickling ask before it is set
             raise AttributeError(ability)
-        return getattr(self._inner, ability)
+        offered = getattr(self._inner, ability)
+        return self._tuned if ability == "tuned" else offered
+
+    def _tuned(self, **options: int) -> TwoSteps:
+        assert isinstance(self._inner, Tunable)
+        return TwoSteps(self._inner.tuned(**options), self._kit)
 
     async def search(self, query: Query) -> Sequence[Hit]:
         """The passages of the likeliest paths, best first."""
@@ -53,7 +67,7 @@ class TwoSteps:
         enough = query.pairs is None or (isinstance(tracker, Tracker) and query.pairs >= tracker.plan.pairs)
         if isinstance(tracker, Tracker) and enough and tracker.plan.firsts:  # a low effort follows nothing
             return await search.along_paths(tracker)
-        return await search.by_ranks()
+        return await search.by_scores()
 
 
 class _Search:
@@ -66,38 +80,59 @@ class _Search:
         self._pairs = 0  # that the source itself had read
 
     async def along_paths(self, tracker: Tracker) -> Hits:
-        first = await self._ask(self._query.text, max(self._query.limit, tracker.plan.singles))
+        first = self._remember(await self._ask(self._query.text, max(self._query.limit, tracker.plan.singles)))
         trail = await tracker.trail(self._query.text, first, self._candidates)
         ranked = [replace(self._met[passage.id], score=score) for passage, score in trail.passages]
         return Hits(tuple(ranked[: self._query.limit]), tuple(self._failures), trail.pairs + self._pairs)
 
-    async def by_ranks(self) -> Hits:
-        from wellread.ranking.fusion import reciprocal_ranks
+    async def by_scores(self) -> Hits:
+        depth = max(self._query.limit, _DEPTH)
+        first = await self._scored(self._query.text, depth)
+        leads = list(first)[:_FOLLOWED]
+        followed = await asyncio.gather(*(self._after_lead(lead, depth) for lead in leads))
+        floor = min(first.values(), default=0.0)  # what the first step did not find is no better than its last
+        total = dict(first)
+        for lead, (scores, references) in zip(leads, followed, strict=True):
+            for key, score in scores.items():
+                gain = first[lead] * (_SECOND_STEP * score + _REFERENCE * (key in references)) if key != lead else 0.0
+                total[key] = max(total.get(key, floor), first.get(key, floor) + gain)
+        for lead in leads[:1]:
+            total[lead] = max(total.values())  # the best of the first step stays
+        best = sorted(total, key=lambda key: (-total[key], key not in leads[:1]))[: self._query.limit]
+        hits = tuple(replace(self._met[key], score=total[key]) for key in best)
+        return Hits(hits, tuple(self._failures), self._pairs)
 
-        limit = max(self._query.limit, AFTER)
-        first = await self._ask(self._query.text, limit)
-        leads = first[:_FOLLOWED]
-        later = await asyncio.gather(*(self._ask(second_query(self._query.text, lead), limit) for lead in leads))
-        lists = [[passage.id for passage in found] for found in (first, first, *later)]  # the first step counts double
-        ranked = [replace(self._met[key], score=score) for key, score in reciprocal_ranks(lists)]
-        return Hits(tuple(ranked[: self._query.limit]), tuple(self._failures), self._pairs)
+    async def _after_lead(self, lead: str, depth: int) -> tuple[dict[str, float], set[str]]:
+        passage = self._met[lead].passage()
+        references = {one.id for one in await self._referred(passage)}
+        return await self._scored(second_query(self._query.text, passage), depth), references
+
+    async def _scored(self, text: str, depth: int) -> dict[str, float]:
+        """Scores by id, best first. Services have scales of their own, or none: then places count."""
+        found = await self._ask(text, depth)
+        self._remember(found)
+        most = max((hit.score for hit in found), default=0.0)
+        scores = {hit.id: hit.score / max(1.0, most) if most else 1 / (place + 1) for place, hit in enumerate(found)}
+        return {key: score for key, score in scores.items() if key in self._met}
 
     async def _candidates(self, chains: Sequence[Chain]) -> list[list[list[Passage]]]:
         return list(await asyncio.gather(*(self._after(chain[-1]) for chain in chains)))
 
     async def _after(self, last: Passage) -> list[list[Passage]]:
-        references: list[Passage] = []
-        if isinstance(self._source, Linked):
-            for title in last.links:
-                references += self._remember(await self._source.find_title(title))
-        return [mentioned(references, last), await self._ask(second_query(self._query.text, last), AFTER)]
+        found = self._remember(await self._ask(second_query(self._query.text, last), AFTER))
+        return [mentioned(await self._referred(last), last), found]
 
-    async def _ask(self, text: str, limit: int) -> list[Passage]:
-        found = await self._source.search(replace(self._query, text=text, limit=limit))
-        if isinstance(found, Hits):
-            self._failures |= dict.fromkeys(found.failures)
-            self._pairs += found.pairs
-        return self._remember(found)
+    async def _referred(self, passage: Passage) -> list[Passage]:
+        """What the passage refers to by title."""
+        if not isinstance(self._source, Linked):
+            return []
+        return [one for title in passage.links for one in self._remember(await self._source.find_title(title))]
+
+    async def _ask(self, text: str, limit: int) -> Hits:
+        found = Hits.all_of(await self._source.search(replace(self._query, text=text, limit=limit)))
+        self._failures |= dict.fromkeys(found.failures)
+        self._pairs += found.pairs
+        return found
 
     def _remember(self, hits: Sequence[Hit]) -> list[Passage]:
         """The hits as passages, the same hit always as the same passage."""

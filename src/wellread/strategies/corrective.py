@@ -32,14 +32,14 @@ from wellread.strategies.compose import Brief, compose
 from wellread.strategies.followup import one_line, stand_alone
 from wellread.strategies.grading import CountedGrader, ModelGrader, grader
 from wellread.strategies.refine import Refined, refine
-from wellread.strategies.roles import Roles
+from wellread.strategies.roles import JudgingRoles
 from wellread.types import Answer, Grade, Passage
 
 Verdict = Literal["correct", "incorrect", "ambiguous"]
 
 
 @dataclass(frozen=True, slots=True)
-class CorrectiveParams(Roles):
+class CorrectiveParams(JudgingRoles):
     top_k: Count = param(4, "passages retrieved from the index")
     grader: Literal["evaluator", "llm"] = param(
         "evaluator", "who grades: the small local model with scores, or yes/no of the model"

@@ -30,7 +30,7 @@ from wellread.strategies.attribution import attributed
 from wellread.strategies.compose import Brief, compose
 from wellread.strategies.documents import Document, from_internet, from_library, with_related
 from wellread.strategies.followup import stand_alone
-from wellread.strategies.roles import Roles
+from wellread.strategies.roles import JudgingRoles
 from wellread.text.citations import markers
 from wellread.types import Answer, Hit
 
@@ -38,7 +38,7 @@ _SPARE = 3  # hits beyond those read, in case pages fail to load
 
 
 @dataclass(frozen=True, slots=True)
-class DigestParams(Roles):
+class DigestParams(JudgingRoles):
     top_k_documents: Count = param(3, "pages read")
     num_nodes_rerank_per_document: Count = param(100, "passages of a page that are re-ranked, from its beginning")
     top_k_nodes_per_document: Count = param(5, "passages of a page that are kept")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -18,6 +18,7 @@ _WIDEST = 3  # sentences in a window
 _WORTH = 0.06  # what one more sentence must add to the support
 _OWN = 1e-3  # between windows that are equal with the title's words, the one that has more of its own
 _ALIKE = 0.7  # from here on a passage's sentence says the same thing, so its numbers and negations count
+_EQUAL = 1e-9  # shares that differ by less are the same
 _QUOTE_MARKS = "\"'“”„‘’«»*_ \t\n"
 
 
@@ -85,7 +86,7 @@ class Source:
     def window(self, asked: Asked, held: Mapping[int, int]) -> Window:
         """The one to three sentences that hold most of the claim; the fewest that do, then the first.
         What the title says need not be said again: "She died in 1934" is enough under "Marie Curie"."""
-        best, best_gain = (0, -1, 0), 1e-9
+        best, best_gain = (0, -1, 0), _EQUAL
         beside = self.beside(asked)
         reach = asked.share(union(held.values()) | beside)
         for first in sorted(held):
@@ -96,7 +97,7 @@ class Source:
                     continue  # the sentence adds nothing
                 bits |= more
                 gain = asked.share(bits | beside) - _WORTH * (last - first) + _OWN * asked.share(bits)
-                if gain > best_gain + 1e-9:
+                if gain > best_gain + _EQUAL:
                     best, best_gain = (first, last, bits), gain
             if best_gain >= reach + _OWN:
                 break
@@ -176,12 +177,12 @@ class Evidence:
             for place in range(window.first, window.last + 1)
         ]
         top = max((share for share, _ in near), default=0.0)
-        if top and all(other.denies != asked.words.denies for share, other in near if share >= top - 1e-9):
+        if top and all(other.denies != asked.words.denies for share, other in near if share >= top - _EQUAL):
             return True
         for key in asked.words.content:
             having = [(share, key in other.negated) for share, other in near if key in other.content]
             top = max((share for share, _ in having), default=0.0)
-            if having and all(negated != (key in asked.words.negated) for share, negated in having if share >= top - 1e-9):
+            if having and all(negated != (key in asked.words.negated) for share, negated in having if share >= top - _EQUAL):
                 return True
         return False
 
@@ -190,24 +191,39 @@ class Evidence:
         have other numbers, and where this one stands, nothing of the claim is said that is not said there."""
         if not asked.words.numbers:
             return False
-        near = [
-            (self.sources[number].words[place], bits | beside)
-            for number, places in held.items()
-            for beside in [self.sources[number].beside(asked)]
-            for place, bits in places.items()
-        ]
-        facts = ~asked.numbers
-        whole = asked.share(union(bits & facts for _, bits in near))  # words found nowhere tell nothing
-        top = max((asked.share(bits & facts) for _, bits in near), default=0.0)
-        alike = [(other, bits) for other, bits in near if asked.share(bits & facts) >= top - 1e-9]
-        if top < _ALIKE * whole or not top or any(not other.numbers for other, _ in alike):
+        told = self._told(asked, held)
+        closest = max((one.share for one in told), default=0.0)
+        found = asked.share(union(one.facts for one in told))  # words found nowhere tell nothing
+        if not closest or closest < _ALIKE * found:
             return False
-        said = union(bits & facts for _, bits in alike)
-        for key in asked.words.numbers:
-            holders = [(other, bits) for other, bits in near if _has_number(other.counts, key)]
-            if holders and not any(asked.share(bits & facts) >= top - 1e-9 or bits & facts & ~said for _, bits in holders):
-                return True
-        return False
+        alike = [one for one in told if one.share >= closest - _EQUAL]
+        if not all(one.words.numbers for one in alike):
+            return False
+        said = union(one.facts for one in alike)
+        return any(_is_elsewhere(key, told, closest, said) for key in asked.words.numbers)
+
+    def _told(self, asked: Asked, held: Mapping[int, Mapping[int, int]]) -> list[_Told]:
+        """What each sentence that shares words with the claim says of it, numbers aside."""
+        told: list[_Told] = []
+        for number, places in held.items():
+            known = self.sources[number]
+            beside = known.beside(asked)
+            for place, bits in places.items():
+                facts = (bits | beside) & ~asked.numbers
+                told.append(_Told(known.words[place], facts, asked.share(facts)))
+        return told
+
+
+class _Told(NamedTuple):
+    words: Words
+    facts: int  # bits of the claim's words
+    share: float  # of the claim
+
+
+def _is_elsewhere(key: str, told: Sequence[_Told], closest: float, said: int) -> bool:
+    """Whether a number stands only in sentences that are less like the claim and add nothing to it."""
+    holders = [one for one in told if _has_number(one.words.counts, key)]
+    return bool(holders) and not any(one.share >= closest - _EQUAL or one.facts & ~said for one in holders)
 
 
 def union(sets: Iterable[int]) -> int:
