@@ -72,11 +72,14 @@ async def test_a_recording_of_such_words_replays_to_the_same_events(tmp_path: Pa
         hint = ""
 
         async def search(self, query: object) -> list[Hit]:
-            return [Hit("1", "Saturn \ud800", text="Saturn has 146 moons \udc12.")]
+            return [Hit("1", title="Saturn \ud800", text="Saturn has 146 moons \udc12.")]
 
     file = tmp_path / "run.jsonl"
     engine = Engine(Settings(effort="low"), model=ScriptedModel(says, piece=1), source=Broken())
-    live = [to_json(event) async for event in recorded(engine, file, "How many moons?", params={"max_searches": 1})]
+    live = [
+        to_json(event)
+        async for event in recorded(engine, file, "How many moons?", strategy="iterative", params={"max_searches": 1})
+    ]
     assert live[-1]["answer"]["answer"].startswith("Saturn 😀 has \ufffd moons .")  # type: ignore[index]
     assert [to_json(event) async for event in replayed(file)] == live
     page(timeline(load(file))).encode()

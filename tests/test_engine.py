@@ -199,10 +199,10 @@ async def test_a_strategy_that_needs_a_model_says_so_when_there_is_none() -> Non
 
 
 async def test_the_default_strategy_follows_from_the_model() -> None:
-    assert Engine(Settings()).default_strategy() == "quote"
-    assert Engine(Settings(model="ollama:x")).default_strategy() == "iterative"
-    assert Engine(Settings(model="none")).default_strategy() == "quote"
-    assert Engine(Settings(strategy="react")).default_strategy() == "react"
+    assert Engine(Settings()).strategy() == "quote"
+    assert Engine(Settings(model="ollama:x")).strategy() == "auto"
+    assert Engine(Settings(model="none")).strategy("auto") == "quote"
+    assert Engine(Settings(strategy="react")).strategy() == "react"
 
 
 async def test_sync_works_inside_a_running_loop() -> None:

@@ -139,15 +139,16 @@ class Engine:
         found = await self._main_source().search(Query(clean_question(query), limit))
         return Hits.all_of(found)
 
-    def default_strategy(self) -> str:
-        """`iterative` with a model, `quote` without."""
-        return self.settings.strategy or ("iterative" if self.kit.model_spec() else "quote")
+    def strategy(self, wanted: str | None = None) -> str:
+        """The one that answers: named here or in the settings, else `auto`; that is `quote` without a model."""
+        name = wanted or self.settings.strategy or "auto"
+        return "quote" if name == "auto" and self.kit.model_spec() is None else name
 
     def _prepare(
         self, question: str, strategy: str | None, params: Mapping[str, object], history: History, reports: _Reports
     ) -> tuple[Strategy, Run]:
         """The strategy and the run it will work on; raises `UsageError` before anything has happened."""
-        name = strategy or self.default_strategy()
+        name = self.strategy(strategy)
         chosen = self._strategy(name, params)
         model = self.kit.model_spec() if chosen.needs_model else None
         if chosen.needs_model and model is None:

@@ -39,7 +39,7 @@ async def recorded(
     """The events of one run, while it is written to `path`."""
     header: dict[str, Any] = {
         "question": clean_question(question),
-        "strategy": strategy or engine.default_strategy(),
+        "strategy": engine.strategy(strategy),
         "model": engine.kit.model_spec(),
         "params": encode(params or {}),
         "history": [list(turn) for turn in history],

@@ -69,7 +69,7 @@ def engine(
 ) -> Engine:
     """An engine whose answers come word by word, `delay` seconds apart."""
     model = ScriptedModel(Actor(answer), capabilities=PLAIN, piece=8, delay=delay)
-    return Engine(Settings(**settings), model=model, source=Shelf(hits, everything=True))
+    return Engine(Settings(**{"strategy": "iterative", **settings}), model=model, source=Shelf(hits, everything=True))
 
 
 def quoting(**settings: Any) -> Engine:

@@ -30,14 +30,17 @@ class Service:
     hint = ""
 
     async def search(self, query: Query) -> Sequence[Hit]:
-        return [Hit(hit.id + HALF, hit.title + HALF, hit.url, f"{hit.text} {HALF}\0") for hit in HITS]
+        return [Hit(hit.id + HALF, f"{hit.text} {HALF}\0", hit.title + HALF, hit.url) for hit in HITS]
 
 
 @pytest.mark.parametrize("model_says", [f"Saturn has {HALF} moons\0. [1]", ANSWER])
 @pytest.mark.parametrize("piece", [1, 8])
 def test_half_a_character_is_no_harm_to_anyone(tmp_path: Path, model_says: str, piece: int) -> None:
     model = ScriptedModel(Actor(model_says), capabilities=PLAIN, piece=piece)
-    with running(Engine(Settings(), model=model, source=Service()), tmp_path) as live, live.client() as client:
+    with (
+        running(Engine(Settings(strategy="iterative"), model=model, source=Service()), tmp_path) as live,
+        live.client() as client,
+    ):
         log = stream(client, "POST", "/api/ask", json={"question": "How many moons has Saturn?"})
         said = "".join(event["text"] for event in log if event["event"] == "answer_delta")
         assert said == log[-1]["answer"]["answer"] == model_says.replace(HALF, "\ufffd").replace("\0", "")

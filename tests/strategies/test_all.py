@@ -19,16 +19,18 @@ from wellread.errors import WrongKey
 from wellread.models.scripted import ScriptedModel
 from wellread.parameters import describe, fill
 from wellread.settings import Settings
+from wellread.strategies.auto import Auto
 from wellread.strategies.corrective import Corrective
 from wellread.strategies.digest import Digest
 from wellread.strategies.fanout import Fanout
+from wellread.strategies.guided import Guided
 from wellread.strategies.iterative import Iterative
 from wellread.strategies.react import React
 from wellread.types import Capabilities, Completion, Prompt
 
 pytestmark = pytest.mark.anyio
 
-RECIPES: tuple[Any, ...] = (Iterative, Fanout, React, Corrective, Digest)
+RECIPES: tuple[Any, ...] = (Iterative, Fanout, React, Corrective, Digest, Guided, Auto)
 QUESTION = "When was Oppenheimer released?"
 FACT = "Oppenheimer was released in the United States on July 21, 2023."
 HITS = [
@@ -39,6 +41,7 @@ PARAMS: dict[str, dict[str, object]] = {
     "iterative": {"protocol": "text"},
     "react": {"wikipedia": "none"},
     "corrective": {"grader": "llm"},
+    "auto": {"sure": 1},
 }
 
 
@@ -99,7 +102,7 @@ async def test_every_budget_ends_in_an_answer(recipe: Any, limits: Limits, limit
     answer = await ask(bench, recipe)
     assert answer.outcome in ("exhausted", "answered")
     if answer.outcome == "answered":
-        assert limit == "tokens" or recipe is React, "enough for all its calls"
+        assert limit == "tokens" or recipe in (React, Guided, Auto), "enough for all its calls"
         return
     assert bench.of(events.Exhausted) == [events.Exhausted(limit)]
     assert answer.reason is not None
@@ -111,7 +114,7 @@ async def test_every_budget_ends_in_an_answer(recipe: Any, limits: Limits, limit
 
 @pytest.mark.parametrize("recipe", RECIPES)
 async def test_time_that_runs_out_in_the_middle(recipe: Any) -> None:
-    bench = world(recipe=recipe, limits=Limits(seconds=0.3), model_options={"delay": 0.12, "piece": 40})
+    bench = world(recipe=recipe, limits=Limits(seconds=0.3), model_options={"delay": 0.12, "piece": 10})
     answer = await asyncio.wait_for(ask(bench, recipe), 5)
     assert answer.outcome == "exhausted"
     assert answer.seconds < 1.5
@@ -185,7 +188,8 @@ async def test_a_follow_up_searches_with_the_rewritten_question(recipe: Any) -> 
 def test_parameters_have_help_and_the_shared_ones_are_there(recipe: Any) -> None:
     described = {parameter.name: parameter for parameter in describe(recipe.Params)}
     assert all(parameter.help for parameter in described.values())
-    assert {"temperature", "grader_model", "rewrite_model", "answer_model"} <= described.keys()
+    assert {"temperature", "rewrite_model", "answer_model"} <= described.keys()
+    assert ("grader_model" in described) == (recipe in (Corrective, Digest)), "only where a model judges"
     assert described["temperature"].default == (0.5 if recipe is Fanout else 0.0)
     assert plugins.load("strategies", recipe.name) is recipe
     for wrong in ({"temperature": 3}, {"max_searches": -1} if recipe is Iterative else {"answer_tokens": -1}):
@@ -197,6 +201,8 @@ DEFAULTS = {
     Iterative: {"max_searches": 5, "results_per_search": 3, "max_page_tokens": 5000, "max_tokens": 1000, "answer_tokens": 1000},
     Fanout: {"top_k": 5, "min_score": None, "detail": "full"},
     React: {"max_turns": 5, "hits": 1},
+    Guided: {"passages": 6},
+    Auto: {"passages": 6, "sure": 0.9},
     Corrective: {"top_k": 4, "when": "scores", "refine": True},
     Digest: {
         "top_k_documents": 3,

@@ -109,6 +109,7 @@ async def _measure(
 ) -> tuple[list[dict[str, Any]], list[list[Result]], Sequence[Question]]:
     from dataclasses import replace
 
+    from wellread.engine import Engine
     from wellread.evals.corpus import index_of
     from wellread.evals.data import load
     from wellread.evals.judge import ModelJudge
@@ -120,11 +121,10 @@ async def _measure(
     if not settings.sources:
         settings = replace(settings, sources=(await index_of(data, index, settings, _progress),))
     kit = Kit(settings)
-    name = settings.strategy or ("iterative" if kit.model_spec() else "quote")
     opinion = ModelJudge(kit.model(judge)) if judge else None
     tables: list[dict[str, Any]] = []
     results: list[list[Result]] = []
-    for cell in _grid(strategies or [name], params):
+    for cell in _grid(strategies or [Engine(settings, kit=kit).strategy()], params):
         results.append(await run_cell(data, cell, settings, plan, _told, opinion))
         head = {"data": data.name, "strategy": cell.strategy, "params": dict(cell.params), "effort": settings.effort}
         asked = {"model": kit.model_spec(), "judge": judge}

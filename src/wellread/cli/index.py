@@ -123,6 +123,7 @@ def search(
         raise UsageError("the query is empty")
 
     async def work() -> list[dict[str, object]]:
+        from wellread.protocols import Closing
         from wellread.sources.index import from_spec
 
         given = {name: str(value) for name, value in options.parameters(param).items()}
@@ -131,7 +132,8 @@ def search(
             try:
                 hits = await source.search(Query(query, limit))
             finally:
-                await source.aclose()
+                if isinstance(source, Closing):
+                    await source.aclose()
         keys = ("id", "title", "url", "text", "snippet", "published", "score", "source", "document")
         return [{key: getattr(hit, key) for key in keys} for hit in hits]
 

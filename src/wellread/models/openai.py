@@ -35,10 +35,10 @@ class Options:
     schemas: bool = param(True, "the server takes JSON schemas; a refusal is noticed and remembered")
     thinking: Thinking | None = param(None, "how hard a reasoning model thinks; as little as it can by default")
     key_env: str | None = param(None, "environment variable with the server's key")
-    input_price: Annotated[float, Range(0, 1_000_000)] | None = param(
+    input_price: Annotated[float, Range(0, 1_000_000_000)] | None = param(
         None, "US dollars for a million input tokens, where the price is not known"
     )
-    output_price: Annotated[float, Range(0, 1_000_000)] | None = param(None, "US dollars for a million output tokens")
+    output_price: Annotated[float, Range(0, 1_000_000_000)] | None = param(None, "US dollars for a million output tokens")
 
 
 def from_spec(spec: Spec, kit: Kit) -> Model:

@@ -71,7 +71,7 @@ class Menu:
             "sources": tuple(dict.fromkeys((*default, *options.sources, "library", "wikipedia"))),
             "models": self.models,
         }
-        self.default_strategy = engine.default_strategy()
+        self.default_strategy = engine.strategy()
 
     def strategies(self) -> list[tuple[str, str, bool]]:
         """Name, summary, and whether it can be used here."""
@@ -86,7 +86,7 @@ class Menu:
         question = clean_question(wish.question)
         if len(question) > self.options.max_question:
             raise UsageError(f"the question is {len(question):,} characters long; at most {self.options.max_question:,} are read")
-        strategy = wish.strategy or self._strategy_for(wish.model)
+        strategy = self._strategy(wish)
         cls: Any = plugins.load("strategies", strategy)
         self._check(strategy, cls, wish.params)
         model = self._model(wish.model) if cls.needs_model else None
@@ -104,9 +104,10 @@ class Menu:
         source, _ = self._source(tuple(sources))
         return self.engine.changed(self.engine.settings, source=source)
 
-    def _strategy_for(self, model: str | None) -> str:
-        """With no model named: the default; `none` means: without one."""
-        return "quote" if model == "none" else self.default_strategy
+    def _strategy(self, wish: Wish) -> str:
+        """The one named, or the default; the model `none` means: without one."""
+        without = wish.model == "none" and wish.strategy in (None, "auto")
+        return "quote" if without else self.engine.strategy(wish.strategy)
 
     def _check(self, strategy: str, cls: Any, wanted: Mapping[str, object]) -> None:
         """Parameters have to fit, and may name only parts that are offered or that the operator has put in that place."""

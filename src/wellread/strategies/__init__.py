@@ -12,5 +12,7 @@ corrective  grade, correct, refine                calls        one small request
   refine      strips                                earlier      sources of a conversation
 digest      read, rank, summarise                 roles        which model does what
   documents   pages, or passages by document        tags         tolerant parsing
-quote       no language model at all
+quote       no language model at all                trail        following and reading with the evaluator
+guided      the evaluator finds, one call answers
+auto        quote, guided, react: the cheapest that is sure enough
 """

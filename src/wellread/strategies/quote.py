@@ -53,6 +53,18 @@ class QuoteParams:
     follow: bool = param(True, "follow a cross-reference when the question needs a second step")
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What reading has reached, for each part of the question."""
+
+    parts: tuple[Reached, ...]
+    whole: bool  # whether every part was read
+
+    @property
+    def confidence(self) -> float:
+        return min((one.confidence for one in self.parts), default=0.0)
+
+
 class Quote:
     name: ClassVar[str] = "quote"
     summary: ClassVar[str] = "Quote the sentences that answer, with their sources; needs no language model."
@@ -73,30 +85,33 @@ class Quote:
         return await self._by_words(run)
 
     async def _by_reading(self, run: Run, tracker: Tracker) -> Answer:
-        """Search, follow paths, read the answer, quote what carries it; of a two-part question first the one, then the other."""
+        return self.conclude(run, await self.reach(run, tracker, run.question))
+
+    async def reach(self, run: Run, tracker: Tracker, asked: str) -> Reading:
+        """Search, follow paths, read the answer; of a two-part question first the one, then the other."""
         from wellread.strategies import trail
 
-        parts = _PARTS.split(run.question, maxsplit=1)
+        parts = _PARTS.split(asked, maxsplit=1)
         plan, slack = (tracker.plan, trail.WHOLE) if len(parts) == 1 else (trail.shared(tracker.plan), trail.PART)
-        reached: list[trail.Reached] = []
+        reached: list[Reached] = []
         for part in parts:
             question = trail.resolved(part, reached[0].text) if reached else part
             found = await self._search(run, question, plan.singles)
             if not found:
                 break
             one = await trail.reach(run, tracker, question, found, plan, slack=slack)
-            run.emit(one.ranked(self.params.results))
+            run.emit(trail.ranking(one.trail, self.params.results))
             reached.append(one)
             if one.confidence < self.params.min_confidence:
                 break
-        return self._reached(run, reached, whole=len(reached) == len(parts))
+        return Reading(tuple(reached), whole=len(reached) == len(parts))
 
-    def _reached(self, run: Run, reached: Sequence[Reached], *, whole: bool) -> Answer:
-        """The answer from what reading has reached: its parts, or why there is none."""
+    def conclude(self, run: Run, reading: Reading) -> Answer:
+        """The answer from what was read: its parts, quoted, or why there is none."""
+        reached, sure = reading.parts, reading.confidence
         if not reached:
             return run.answer("", outcome="unsure", reason=_nothing(run))
-        sure = min(one.confidence for one in reached)
-        if sure < self.params.min_confidence or not whole:
+        if sure < self.params.min_confidence or not reading.whole:
             why = f"nothing found answers the question (best match: {reached[-1].nearest}, {sure:.0%} sure)"
             return run.answer("", outcome="unsure", reason=why, confidence=sure)
         sentences = [one for part in reached for one in part.sentences[: self.params.max_sentences]]

@@ -69,9 +69,15 @@ class React:
         self.params = params
 
     async def answer(self, run: Run) -> Answer:
-        loop = _Loop(run.question, Transcript(()), self._actions(run), Draft(run))
+        question = run.question
         with run.until_spent():
-            loop.question = await stand_alone(run, self.params)
+            question = await stand_alone(run, self.params)
+        return await self.go_on(run, question)
+
+    async def go_on(self, run: Run, question: str) -> Answer:
+        """The loop. What the run has found before stands in its beginning."""
+        loop = _Loop(question, Transcript(()), self._actions(run), Draft(run))
+        with run.until_spent():
             loop.transcript.opening = self._opening(run, loop)
             for _ in range(self.params.max_turns):
                 turn = await self._turn(run, loop)
@@ -99,7 +105,10 @@ class React:
             example=next(iter(loop.actions.known)),
             foreign=context.foreign(run),
         )
-        return Message("system", system), Message("user", f"Question: {loop.question}")
+        found = [context.numbered(run, number, passage) for number, passage in run.passages.items()]
+        loop.actions.addresses.update(passage.url for passage in run.passages.values() if passage.url)
+        before = "\n\nObservation: found before\n" + "\n\n".join(found) if found else ""
+        return Message("system", system), Message("user", f"Question: {loop.question}{before}")
 
     async def _turn(self, run: Run, loop: _Loop) -> Turn:
         """The model's next words. An answer among them is shown while it is written."""

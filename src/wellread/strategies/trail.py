@@ -54,11 +54,12 @@ class Reached:
         """The title of the passage that comes closest."""
         return self.trail.passages[0][0].title
 
-    def ranked(self, most: int) -> Ranked:
-        """The event that tells what the evaluator made of the passages."""
-        kept = self.trail.passages[:most]
-        scores = tuple(round(score, 4) for _, score in kept)
-        return Ranked("evaluator", tuple(p.id for p, _ in kept), scores, len(self.trail.passages) - len(kept), self.trail.pairs)
+
+def ranking(trail: Trail, most: int) -> Ranked:
+    """The event that tells what the evaluator made of the passages."""
+    kept = trail.passages[:most]
+    scores = tuple(round(score, 4) for _, score in kept)
+    return Ranked("evaluator", tuple(p.id for p, _ in kept), scores, len(trail.passages) - len(kept), trail.pairs)
 
 
 async def reach(
@@ -69,7 +70,7 @@ async def reach(
     `slack` says how far behind in score an answer may be that the best-fitting sentence holds: little for a whole question,
     which may need two steps, more for a part of one.
     """
-    trail = await _follow(run, tracker, question, found, plan)
+    trail = await follow(run, tracker, question, found, plan)
     near = {p.id: p for p in (*found[:_LISTED], *(passage for passage, _ in trail.passages[:_REACHED]))}
     asked = evidence.asked(question, list(near.values()))
     worded = await wording.rank(run, asked, evidence.candidates(list(near.values())))
@@ -134,7 +135,7 @@ def resolved(part: str, answer: str) -> str:
     return part[: found.start()] + put + part[found.end() :]
 
 
-async def _follow(run: Run, tracker: Tracker, question: str, found: Sequence[Passage], plan: Plan) -> Trail:
+async def follow(run: Run, tracker: Tracker, question: str, found: Sequence[Passage], plan: Plan) -> Trail:
     """Search along paths from what was found; the pairs that were read show in the usage."""
 
     async def after(chain: Chain) -> list[list[Passage]]:

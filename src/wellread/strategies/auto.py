@@ -1,0 +1,102 @@
+"""`auto`: the cheapest step that is sure enough.
+
+    read the answer with the small evaluator, as quote does; sure enough: say it, no model is called
+    else answer in one call from the chain that was found, as guided does; complete and carried: that is it
+    else go on as react, from what is already there
+
+It follows no published recipe. Each step says why it was taken. `sure` steers how much is left to the small model:
+1 leaves it nothing. Without a language model the engine runs `quote` in its place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import ClassVar
+
+from wellread.events import AnswerDelta, Decided, Event
+from wellread.parameters import Share, param
+from wellread.ranking.evaluator import Tracker
+from wellread.run import Run
+from wellread.strategies.followup import stand_alone
+from wellread.strategies.guided import Guided, GuidedParams, chained
+from wellread.strategies.quote import Quote, QuoteParams
+from wellread.strategies.react import React, ReactParams
+from wellread.types import Answer, Passage
+
+
+@dataclass(frozen=True, slots=True)
+class AutoParams(GuidedParams):
+    sure: Share = param(0.9, "from this confidence on the small model's own answer is given; 1: never")
+
+
+class Auto:
+    """Quote where that is sure, else one call, else a search with the model."""
+
+    name: ClassVar[str] = "auto"
+    summary: ClassVar[str] = "The cheapest step that is sure enough: quote, then one model call, then a search with the model."
+    needs_model: ClassVar[bool] = True
+    Params: ClassVar = AutoParams
+
+    def __init__(self, params: AutoParams) -> None:
+        self.params = params
+
+    async def answer(self, run: Run) -> Answer:
+        question, found, sure = run.question, list[Passage](), False
+        with run.until_spent():
+            question = await stand_alone(run, self.params)
+            quote = Quote(QuoteParams(min_confidence=self.params.sure))
+            tracker = run.kit.answer_reader()
+            if isinstance(tracker, Tracker) and tracker.plan.singles:
+                reached = await quote.reach(run, tracker, question)
+                found = [passage for one in reached.parts for passage in chained(one.trail, self.params.passages)]
+                sure = reached.whole and reached.confidence >= self.params.sure < 1
+                run.emit(Decided("quote" if sure else "ask the model", f"the small model is {reached.confidence:.0%} sure"))
+                if sure:
+                    return quote.conclude(run, reached)
+        return await self._with_model(run, question, found)
+
+    async def _with_model(self, run: Run, question: str, found: list[Passage]) -> Answer:
+        shared = {one.name: getattr(self.params, one.name) for one in fields(GuidedParams)}
+        guided, held = Guided(GuidedParams(**shared)), _Held(run)
+        with held:
+            answer = await (guided.answer_from(run, question, found) if found else guided.answer(run))
+        if why := _lacking(answer):
+            run.emit(Decided("go on searching", why))
+            roles = {name: shared[name] for name in ("temperature", "rewrite_model", "answer_model", "answer_tokens")}
+            return await React(ReactParams(**roles, hits=3, wikipedia=None)).go_on(run, question)
+        held.release()
+        return answer
+
+
+class _Held:
+    """Keeps the words of an answer back until it is known whether it will be given."""
+
+    def __init__(self, run: Run) -> None:
+        self._run, self._emit = run, run.emit
+        self._words: list[AnswerDelta] = []
+
+    def __enter__(self) -> None:
+        self._run.emit = self._keep
+
+    def __exit__(self, *_: object) -> None:
+        self._run.emit = self._emit
+
+    def release(self) -> None:
+        for delta in self._words:
+            self._emit(delta)
+
+    def _keep(self, event: Event) -> None:
+        if isinstance(event, AnswerDelta):
+            self._words.append(event)
+        else:
+            self._emit(event)
+
+
+def _lacking(answer: Answer) -> str:
+    """What an answer lacks for which it is worth going on; "" for one that can be given, or that a budget has ended."""
+    if answer.outcome == "unsure":
+        return answer.reason or "the passages do not answer it"
+    loose = sum(not sentence.supported for sentence in answer.sentences)
+    if answer.outcome == "answered" and loose:
+        return f"{loose} of {len(answer.sentences)} sentences are not carried by what was found"
+    return ""

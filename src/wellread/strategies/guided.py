@@ -1,0 +1,91 @@
+"""`guided`: the small evaluator finds the chain, one call of the model reads it.
+
+    search the question; the evaluator judges what was found and follows it to a second step
+    keep the best passages, those of one chain together and in its order
+    answer from them in one call
+
+It follows no published recipe. Grading each passage against the question alone throws the second step of a chain
+away, and a model that searches by itself is shown its results again with every call: here it is asked once.
+Without the evaluator (effort low) the passages are those of a plain search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
+
+from wellread.events import Decided
+from wellread.parameters import Length, Range, param
+from wellread.ranking.evaluator import Tracker, Trail
+from wellread.run import Run
+from wellread.strategies import context, lookup, trail
+from wellread.strategies.compose import Brief, compose
+from wellread.strategies.followup import stand_alone
+from wellread.strategies.roles import Roles
+from wellread.types import Answer, Hit, Passage
+
+
+@dataclass(frozen=True, slots=True)
+class GuidedParams(Roles):
+    passages: Annotated[int, Range(1, 100)] = param(6, "passages that the answer is written from")
+    detail: Literal["brief", "full"] = param("brief", "how much the answer says")
+    answer_tokens: Length = param(1000, "tokens for the answer")
+
+
+class Guided:
+    """Let the evaluator find the passages, then ask the model once."""
+
+    name: ClassVar[str] = "guided"
+    summary: ClassVar[str] = "The small local model finds the chain of passages in two steps, one model call answers from it."
+    needs_model: ClassVar[bool] = True
+    Params: ClassVar = GuidedParams
+
+    def __init__(self, params: GuidedParams) -> None:
+        self.params = params
+
+    async def answer(self, run: Run) -> Answer:
+        question, found = run.question, list[Passage]()
+        with run.until_spent():
+            question = await stand_alone(run, self.params)
+            found = await self._find(run, question)
+        return await self.answer_from(run, question, found)
+
+    async def answer_from(self, run: Run, question: str, found: Sequence[Passage]) -> Answer:
+        """One call that answers from passages, in the order given."""
+        brief = Brief(
+            question,
+            [context.numbered(run, run.number(passage), passage) for passage in found[: self.params.passages]],
+            self.params.answerer(run),
+            temperature=self.params.temperature,
+            max_tokens=self.params.answer_tokens,
+            detail=self.params.detail,
+            tried=(question,),
+        )
+        return await compose(run, brief)
+
+    async def _find(self, run: Run, question: str) -> list[Passage]:
+        tracker = run.kit.answer_reader()
+        if not isinstance(tracker, Tracker) or not tracker.plan.singles:
+            return _readable(await run.search(question, limit=self.params.passages))
+        first = _readable(await run.search(question, limit=tracker.plan.singles, read=False))
+        if not first:
+            return []
+        followed = await trail.follow(run, tracker, question, first, tracker.plan)
+        run.emit(trail.ranking(followed, self.params.passages))
+        found = chained(followed, self.params.passages)
+        run.emit(Decided("read", " → ".join(dict.fromkeys(passage.title for passage in found))))
+        return found
+
+
+def chained(followed: Trail, most: int) -> list[Passage]:
+    """The best passages; those of a chain that leads to an answer stand together, in the chain's order."""
+    best = [passage for passage, _ in followed.passages[:most]]
+    kept = {passage.id for passage in best}
+    chains = [one.chain for one in followed.answers if len(one.chain) > 1 and all(passage.id in kept for passage in one.chain)]
+    ordered = {passage.id: passage for chain in chains for passage in chain}
+    return list((ordered | {passage.id: passage for passage in best if passage.id not in ordered}).values())
+
+
+def _readable(hits: Sequence[Hit]) -> list[Passage]:
+    return [passage for hit in lookup.unique(hits) if (passage := hit.passage()).text.strip()]

@@ -1,0 +1,123 @@
+"""`guided` and `auto` with the evaluator of the package, on the library of the package; the model is scripted."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+
+from wellread import events
+from wellread.engine import Engine
+from wellread.models.scripted import ScriptedModel
+from wellread.settings import Settings
+from wellread.types import Answer, Capabilities, Prompt
+
+pytestmark = pytest.mark.anyio
+
+TWO_STEPS = "In which town was the author of Hamlet born?"
+SURE = "Which planet has the shortest year?"
+BORN = "William Shakespeare was born in Stratford-upon-Avon."
+
+
+def shown(prompt: Prompt) -> str:
+    return "\n".join(message.text for message in prompt.messages)
+
+
+def number_of(prompt: Prompt, words: str) -> str:
+    """The number of the passage that holds these words, as the model sees it."""
+    return shown(prompt).split(words, maxsplit=1)[0].rpartition("[")[2].partition("]")[0]
+
+
+class Stage:
+    """An engine over the library, its scripted model, and what a run reported."""
+
+    def __init__(self, says: Callable[[Prompt], str], **settings: Any) -> None:
+        self.model = ScriptedModel(says, capabilities=Capabilities(32_000), piece=12)
+        self.engine = Engine(Settings(**settings), model=self.model)
+        self.seen: list[events.Event] = []
+
+    async def ask(self, question: str, strategy: str, **params: object) -> Answer:
+        self.seen = [event async for event in self.engine.stream(question, strategy=strategy, params=params)]
+        last = self.seen[-1]
+        assert isinstance(last, events.Answered)
+        assert "".join(one.text for one in self.seen if isinstance(one, events.AnswerDelta)) == last.answer.text
+        return last.answer
+
+    @property
+    def decisions(self) -> list[str]:
+        return [one.decision for one in self.seen if isinstance(one, events.Decided)]
+
+
+@pytest.fixture
+async def stage() -> AsyncIterator[Callable[..., Stage]]:
+    made: list[Stage] = []
+
+    def make(says: Callable[[Prompt], str], **settings: Any) -> Stage:
+        made.append(Stage(says, **settings))
+        return made[-1]
+
+    yield make
+    for one in made:
+        await one.engine.aclose()
+
+
+async def test_guided_asks_once_and_shows_the_chain_in_its_order(stage: Callable[..., Stage]) -> None:
+    here = stage(lambda prompt: f"{BORN} [{number_of(prompt, 'Stratford-upon-Avon')}]")
+    answer = await here.ask(TWO_STEPS, "guided")
+    assert len(here.model.prompts) == 1 == answer.usage.model_calls
+    material = shown(here.model.prompts[0])
+    assert (
+        0 <= material.find("Hamlet (play)" if "Hamlet (play)" in material else "Hamlet") < material.rfind("Stratford-upon-Avon")
+    )
+    assert sum(isinstance(one, events.Numbered) for one in here.seen) <= 6
+    assert answer.outcome == "answered"
+    assert [sentence.supported for sentence in answer.sentences] == [True]
+    assert 0 < answer.usage.pairs <= 60
+    few = await here.ask(TWO_STEPS, "guided", passages=2)
+    assert len(few.passages) == 2
+
+
+async def test_guided_without_the_evaluator_answers_from_a_plain_search(stage: Callable[..., Stage]) -> None:
+    here = stage(lambda prompt: "Mercury has the shortest year. [1]", effort="low")
+    answer = await here.ask(SURE, "guided")
+    assert (answer.usage.pairs, answer.usage.model_calls, answer.usage.searches) == (0, 1, 1)
+
+
+async def test_auto_quotes_where_that_is_sure_and_costs_nothing(stage: Callable[..., Stage]) -> None:
+    here = stage(lambda prompt: "never said")
+    answer = await here.ask(SURE, "auto", sure=0.5)
+    assert (answer.outcome, answer.short, answer.usage.model_calls) == ("answered", "Mercury", 0)
+    assert here.decisions[0] == "quote"
+    assert answer.strategy == "auto"
+
+
+async def test_auto_asks_once_from_what_was_read(stage: Callable[..., Stage]) -> None:
+    here = stage(lambda prompt: f"{BORN} [{number_of(prompt, 'Stratford-upon-Avon')}]")
+    answer = await here.ask(TWO_STEPS, "auto", sure=1)
+    assert (answer.outcome, answer.usage.model_calls) == ("answered", 1)
+    assert here.decisions[0] == "ask the model"
+    queries = [one.query for one in here.seen if isinstance(one, events.Searching)]
+    assert len(queries) == len(set(queries)), "nothing is searched twice"
+
+
+@pytest.mark.parametrize("first", ["NO ANSWER: the passages do not say it.", "He was born on the far side of the Moon. [1]"])
+async def test_auto_goes_on_searching_where_one_call_is_not_enough(stage: Callable[..., Stage], first: str) -> None:
+    def says(prompt: Prompt) -> str:
+        if "Thought, Action, PAUSE" not in shown(prompt):
+            return first
+        return f"Answer: {BORN} [{number_of(prompt, 'Stratford-upon-Avon')}]"
+
+    here = stage(says)
+    answer = await here.ask(TWO_STEPS, "auto", sure=1)
+    assert "go on searching" in here.decisions
+    assert (answer.outcome, answer.text.partition(" [")[0]) == ("answered", BORN)
+    assert "Observation: found before" in shown(here.model.prompts[-1])
+    assert answer.usage.model_calls == 2
+
+
+async def test_auto_is_quote_without_a_model() -> None:
+    async with Engine(Settings(model="none")) as engine:
+        answer = await engine.ask(SURE, strategy="auto")
+        assert (answer.strategy, answer.short) == ("quote", "Mercury")
+        assert engine.strategy() == "quote"
