@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from tests.embedding.servers import DIMENSIONS, EmbeddingServer, Reply, embeddings, unit
 
-from wellread.embedding.openai import OFFICIAL, OpenAIEmbedder, base_address, from_spec
-from wellread.embedding.replies import complaint, read_vectors, retry_after
+from wellread.embedding.openai import OFFICIAL, OpenAIEmbedder, base_address, from_spec, read_vectors
 from wellread.errors import EmbedderError, UsageError
+from wellread.net.payload import Payload
 from wellread.parts import Kit
 from wellread.plugins import parse_spec
 from wellread.settings import Settings
@@ -112,7 +112,7 @@ def test_dimensions_before_the_first_text(server: EmbeddingServer) -> None:
     assert [embedder.dimensions, embedder.dimensions] == [DIMENSIONS, DIMENSIONS]
     assert len(server.requests) == 1
     assert built("openai:text-embedding-3-large", {"OPENAI_API_KEY": "k"}).dimensions == 3072
-    with pytest.raises(EmbedderError, match="no answer"):
+    with pytest.raises(EmbedderError, match="cannot be reached"):
         _ = built("openai:m@http://127.0.0.1:9").dimensions
 
 
@@ -133,7 +133,7 @@ async def test_the_key_of_openai_goes_to_no_other_server(server: EmbeddingServer
 async def test_a_refused_key_is_not_tried_again_nor_shown(server: EmbeddingServer) -> None:
     server.script = [failure(401, "Incorrect API key provided: sk-secret.")]
     embedder = built(f"openai:m@{server.url}?key_env=K", {"K": "sk-secret"})
-    with pytest.raises(EmbedderError, match=r"401 Unauthorized: Incorrect API key provided: …\.") as caught:
+    with pytest.raises(EmbedderError, match=r"Incorrect API key provided: \*\*\*\. \(HTTP 401\); is K right\?") as caught:
         await embedder.embed(["a"], kind="query")
     assert "sk-secret" not in str(caught.value)
     assert len(server.requests) == 1
@@ -152,7 +152,7 @@ async def test_failures_that_pass(server: EmbeddingServer, status: int) -> None:
 async def test_failures_that_do_not_pass(server: EmbeddingServer) -> None:
     server.script = [failure(500, "out of\nmemory")] * 5
     embedder = built(f"openai:m@{server.url}?attempts=2")
-    with pytest.raises(EmbedderError, match="500 Internal Server Error: out of memory"):
+    with pytest.raises(EmbedderError, match=r"out of memory \(HTTP 500\)"):
         await embedder.embed(["a"], kind="query")
     assert len(server.requests) == 2
     await embedder.aclose()
@@ -171,7 +171,7 @@ async def test_retry_after_is_obeyed(server: EmbeddingServer, form: str) -> None
 async def test_a_long_retry_after_is_reported_instead(server: EmbeddingServer) -> None:
     server.script = [failure(429, "slow down", **{"retry-after": "3600"})]
     embedder = built(f"openai:m@{server.url}")
-    with pytest.raises(EmbedderError, match=r"slow down \(come back in 3600 s\)"):
+    with pytest.raises(EmbedderError, match=r"slow down \(HTTP 429\) \(come back in 3600 s\)"):
         await embedder.embed(["a"], kind="query")
     await embedder.aclose()
 
@@ -222,16 +222,16 @@ async def test_dimensions_that_change(server: EmbeddingServer) -> None:
 async def test_what_is_not_json(server: EmbeddingServer) -> None:
     server.script = [Reply(200, b"<html>"), Reply(404, b"<h1>no such page</h1>")]
     embedder = built(f"openai:m@{server.url}")
-    with pytest.raises(EmbedderError, match="not a list of embeddings"):
+    with pytest.raises(EmbedderError, match="did not answer with JSON"):
         await embedder.embed(["a"], kind="query")
-    with pytest.raises(EmbedderError, match="404 Not Found: <h1>no such page</h1>"):
+    with pytest.raises(EmbedderError, match="answered with HTTP 404"):
         await embedder.embed(["a"], kind="query")
     await embedder.aclose()
 
 
 async def test_nobody_listens() -> None:
     embedder = built("openai:m@http://user:secret@127.0.0.1:9?attempts=1")
-    with pytest.raises(EmbedderError, match=r"^embedder m at http://127.0.0.1:9/v1: no answer"):
+    with pytest.raises(EmbedderError, match=r"^embedder m at http://127.0.0.1:9/v1: 127.0.0.1 cannot be reached"):
         await embedder.embed(["a"], kind="query")
     assert "secret" not in embedder.name
     await embedder.aclose()
@@ -258,7 +258,7 @@ async def test_a_cancelled_call_hangs_up(server: EmbeddingServer) -> None:
 async def test_one_failing_request_stops_the_others(server: EmbeddingServer) -> None:
     server.script = [failure(400, "too long")]
     embedder = built(f"openai:m@{server.url}?batch=1&requests=1")
-    with pytest.raises(EmbedderError, match="400 Bad Request: too long"):
+    with pytest.raises(EmbedderError, match=r"too long \(HTTP 400\)"):
         await embedder.embed(["a"] * 20, kind="query")
     assert len(server.requests) < 20
     await embedder.aclose()
@@ -316,28 +316,6 @@ def test_the_name_of_openais_own() -> None:
     assert built("openai:text-embedding-3-small", {"OPENAI_API_KEY": "k"}).name == "openai:text-embedding-3-small"
 
 
-@pytest.mark.parametrize(
-    ("body", "words"),
-    [
-        (b'{"error": {"message": "bad\\n input"}}', "bad input"),
-        (b'{"error": "model not found"}', "model not found"),  # Ollama
-        (b'{"message": "m", "type": "t"}', "m"),  # TEI
-        (b'{"detail": [{"loc": 1}]}', '[{"loc": 1}]'),
-        (b"\xff plain", "\ufffd plain"),
-        (b"", ""),
-    ],
-)
-def test_complaints(body: bytes, words: str) -> None:
-    assert complaint(body) == words
-
-
-@pytest.mark.parametrize(
-    ("value", "seconds"), [("2", 2), ("-1", 0), ("", None), ("soon", None), ("Mon, 01 Jan 2024 00:00:00 GMT", 0)]
-)
-def test_retry_after(value: str, seconds: float | None) -> None:
-    assert retry_after({"retry-after": value}) == seconds
-
-
 def test_an_index_may_be_missing() -> None:
-    body = b'{"data": [{"embedding": [3, 4]}, {"embedding": [0, 2]}]}'
-    np.testing.assert_allclose(read_vectors(body, 2, None), [[0.6, 0.8], [0, 1]])
+    reply = Payload({"data": [{"embedding": [3, 4]}, {"embedding": [0, 2]}]})
+    np.testing.assert_allclose(read_vectors(reply, 2, None), [[0.6, 0.8], [0, 1]])

@@ -11,7 +11,7 @@ import pytest
 from tests.net.conftest import Site
 
 from wellread.errors import Blocked, ReadError
-from wellread.net.fetch import Limits
+from wellread.net.fetch import PageLimits
 from wellread.protocols import PageReader
 from wellread.reading.reader import WebReader
 
@@ -51,7 +51,7 @@ async def test_follows_redirects_and_gives_the_last_address(site: Site) -> None:
 async def test_a_redirect_loop_ends(site: Site) -> None:
     site.page("/a", status=302, headers={"Location": "/b"})
     site.page("/b", status=302, headers={"Location": "/a"})
-    web = reader(site, limits=Limits(redirects=4))
+    web = reader(site, limits=PageLimits(redirects=4))
     with pytest.raises(ReadError, match="more than 4 redirects"):
         await web.read(site.base + "/a")
     await web.aclose()

@@ -14,9 +14,9 @@ from tests.net.conftest import Site, Trap
 from tests.reading.hostile import HOSTILE, NOT_PUBLIC, PUBLIC
 
 from wellread.errors import Blocked, ReadError
-from wellread.net.fetch import Limits
+from wellread.net.fetch import PageLimits
 from wellread.net.guard import Guard, is_public
-from wellread.net.guarded import GuardedNetwork
+from wellread.net.transport import GuardedNetwork
 from wellread.reading.reader import WebReader
 
 pytestmark = pytest.mark.anyio
@@ -34,7 +34,7 @@ async def test_there_are_enough_of_them() -> None:
 
 
 async def test_no_hostile_spelling_reaches_the_trap(trap: Trap) -> None:
-    reader = WebReader(cache=False, ports={trap.port, 80, 443}, ignore_robots=True, limits=Limits(seconds=5))
+    reader = WebReader(cache=False, ports={trap.port, 80, 443}, ignore_robots=True, limits=PageLimits(seconds=5))
     for template in HOSTILE:
         with pytest.raises(Blocked):
             await reader.read(template.replace("{p}", str(trap.port)))
@@ -238,7 +238,7 @@ async def test_lookups_can_be_cancelled() -> None:
         await asyncio.sleep(30)
         return []
 
-    reader = WebReader(cache=False, ignore_robots=True, resolver=resolver, limits=Limits(seconds=0.2))
+    reader = WebReader(cache=False, ignore_robots=True, resolver=resolver, limits=PageLimits(seconds=0.2))
     with pytest.raises(ReadError, match="longer than"):
         await reader.read("http://slow.example/")
     await reader.aclose()

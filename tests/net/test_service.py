@@ -18,10 +18,10 @@ from tests.wire.loopback import Asked, Loopback, Reply
 
 from wellread.errors import SourceBusy, SourceError, UsageError
 from wellread.net.address import address, key, user_agent
-from wellread.net.outward import cache_folder
 from wellread.net.pace import retry_after
 from wellread.net.payload import Payload, complaint
 from wellread.net.service import Http, Manners, Refused
+from wellread.net.transport import cache_folder
 
 pytestmark = pytest.mark.anyio
 QUICK = Manners(timeout=5, back_off=0.01, patience=2)
@@ -243,6 +243,8 @@ async def test_messages_are_one_short_line(server: Loopback) -> None:
 def test_retry_after_in_all_its_forms() -> None:
     later = datetime.now(UTC) + timedelta(seconds=30)
     assert retry_after({"retry-after": "7"}) == 7
+    assert retry_after({"retry-after": "1.5"}) == 1.5
+    assert retry_after({"retry-after": "Mon, 01 Jan 2024 00:00:00 GMT"}) == 0
     assert 25 < (retry_after({"retry-after": format_datetime(later, usegmt=True)}) or 0) < 31
     for nonsense in ("", "soon", "-5", "1e9", "Thu, 99 Foo 2023"):
         assert retry_after({"retry-after": nonsense}) is None
@@ -274,7 +276,17 @@ def test_complaints_of_many_services() -> None:
     assert complaint(Payload({"detail": {"error": "no credits"}})) == "no credits"
     assert complaint(Payload({"error": {"root_cause": [{"reason": "no index"}]}})) == "no index"
     assert complaint(Payload({"ok": False, "error": "SQL interrupted"})) == "SQL interrupted"
-    assert complaint(Payload([1, 2])) == ""
+    assert complaint(Payload({"error": {"message": "bad input", "type": "t", "code": None}})) == "bad input"  # OpenAI
+    assert complaint(Payload({"error": "model not found"})) == "model not found"  # Ollama
+    assert complaint(Payload({"detail": [{"loc": ["body"], "msg": "field required"}]})) == "field required"  # FastAPI
+    assert complaint(Payload({"error": "Bad Request", "message": "no such field"})) == "no such field"
+    assert complaint(Payload(" plain words ")) == "plain words"
+    for nothing in ([1, 2], {}, None, 5, {"error": {"code": 5}}):
+        assert complaint(Payload(nothing)) == ""
+    deep: object = "words"
+    for _ in range(10_000):
+        deep = {"error": deep}
+    assert complaint(Payload(deep)) == ""
 
 
 async def test_proxies_are_used_but_not_for_loopback(server: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:

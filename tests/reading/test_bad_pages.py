@@ -17,7 +17,7 @@ import pytest
 from tests.net.conftest import Site
 
 from wellread.errors import ReadError
-from wellread.net.fetch import Limits
+from wellread.net.fetch import PageLimits
 from wellread.reading.reader import WebReader
 
 pytestmark = pytest.mark.anyio
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.anyio
 PROSE = "The harbour office keeps the books of the lighthouse, and anybody may read them who has clean hands. "
 
 
-async def outcome(site: Site, path: str, limits: Limits | None = None) -> tuple[str, float]:
+async def outcome(site: Site, path: str, limits: PageLimits | None = None) -> tuple[str, float]:
     """The text or the reason, and the seconds it took."""
     web = WebReader(cache=False, allow_hosts=["127.0.0.1"], ignore_robots=True, limits=limits)
     start = time.monotonic()
@@ -92,7 +92,7 @@ async def test_endless_body(site: Site) -> None:
 
 async def test_slow_body(site: Site) -> None:
     site.pages["/"] = stream(b"a", pause=0.05, repeat=10**6)  # pyright: ignore[reportArgumentType]
-    reason, seconds = await outcome(site, "/", Limits(seconds=0.5))
+    reason, seconds = await outcome(site, "/", PageLimits(seconds=0.5))
     assert reason == "took longer than 0.5 s"
     assert seconds < 1.5
 
@@ -106,7 +106,7 @@ async def test_slow_headers(site: Site) -> None:
             await asyncio.sleep(0.05)
 
     site.pages["/"] = handler
-    reason, seconds = await outcome(site, "/", Limits(seconds=0.5))
+    reason, seconds = await outcome(site, "/", PageLimits(seconds=0.5))
     assert reason == "took longer than 0.5 s"
     assert seconds < 1.5
 
@@ -119,7 +119,7 @@ async def test_endless_headers(site: Site) -> None:
             await writer.drain()
 
     site.pages["/"] = handler
-    reason, seconds = await outcome(site, "/", Limits(seconds=5))
+    reason, seconds = await outcome(site, "/", PageLimits(seconds=5))
     assert reason
     assert seconds < 5
 
@@ -132,7 +132,7 @@ async def test_what_is_not_http(site: Site, answer: bytes) -> None:
         writer.close()
 
     site.pages["/"] = handler
-    reason, seconds = await outcome(site, "/", Limits(seconds=5))
+    reason, seconds = await outcome(site, "/", PageLimits(seconds=5))
     assert reason
     assert seconds < 5
 

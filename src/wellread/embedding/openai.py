@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 import asyncio
-import re
+import base64
 from collections.abc import Sequence
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from wellread.embedding.batches import by_length
 from wellread.embedding.known import Habits, Kind, habits
 from wellread.encodable import encodable
-from wellread.errors import EmbedderError, UsageError
+from wellread.errors import EmbedderError, SourceBusy, SourceError, UsageError
+from wellread.net.address import address, name_and_address
 from wellread.parameters import Count, Length, Range, Seconds, fill, param
 
 if TYPE_CHECKING:
-    import httpx2
     import numpy as np
     from numpy.typing import NDArray
 
+    from wellread.net.payload import Payload
+    from wellread.net.service import Http
     from wellread.protocols import Kit
     from wellread.types import Spec
 
 OFFICIAL = "https://api.openai.com/v1"
-_ADDRESSED = re.compile(r"(?P<name>.+?)@(?P<address>https?://.+)", re.IGNORECASE)
 _DIMENSIONS = {"text-embedding-3-small": 1536, "text-embedding-3-large": 3072, "text-embedding-ada-002": 1536}
 _PASSING = frozenset({408, 409, 429, 500, 502, 503, 504, 529})  # another attempt may do better
+_MOST_BYTES = 1024 * 1024 * 1024
 _AUTO = "auto"
 
 
@@ -49,63 +52,42 @@ class Options:
     key_env: str | None = param(None, "environment variable with the server's key")
 
 
-@dataclass(frozen=True, slots=True)
-class Server:
-    """Where the model is, and the key to it if it needs one."""
-
-    model: str
-    address: str = OFFICIAL
-    key: str | None = None
-
-    @property
-    def shown(self) -> str:
-        """The address without a name and password in it."""
-        parts = urlsplit(self.address)
-        return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
-
-
 def from_spec(spec: Spec, kit: Kit) -> OpenAIEmbedder:
     """Any OpenAI-compatible embeddings server: `openai:MODEL`, or `openai:MODEL@http://127.0.0.1:8080/v1`."""
     options = fill(Options, spec.options, "embedder openai")
-    found = _ADDRESSED.fullmatch(spec.argument)
-    model = found["name"] if found else spec.argument
+    model, named = name_and_address(spec.argument)
     if not model or "@" in model:
         raise UsageError("embedder openai needs a model: openai:MODEL, or openai:MODEL@http://127.0.0.1:8080/v1")
-    variable = options.key_env or ("" if found else "OPENAI_API_KEY")
+    variable = options.key_env or ("" if named else "OPENAI_API_KEY")
     # OPENAI_API_KEY never goes to another server: only a key that was named for it does.
     key = kit.environ.get(variable, "").strip() if variable else None
     if key == "":
         raise EmbedderError(f"openai:{model}: set {variable} to your key")
-    named = found["address"] if found else kit.environ.get("OPENAI_BASE_URL", "").strip()
-    return OpenAIEmbedder(Server(model, base_address(named) if named else OFFICIAL, key), options)
+    named = named or kit.environ.get("OPENAI_BASE_URL", "").strip()
+    return OpenAIEmbedder(model, base_address(named) if named else OFFICIAL, key, options, kit)
 
 
-def base_address(address: str) -> str:
+def base_address(given: str) -> str:
     """The part of a server's address before `/embeddings`; a bare host gets the usual `/v1`."""
-    parts = urlsplit(address.strip())
+    parts = urlsplit(given.strip())
     if not parts.hostname or parts.scheme not in ("http", "https"):
-        raise UsageError(f"embedder openai: {address} is not an address")
+        raise UsageError(f"embedder openai: {given} is not an address")
     path = parts.path.rstrip("/").removesuffix("/embeddings")
     return urlunsplit(parts._replace(path=path or "/v1"))
-
-
-class _InPassing(EmbedderError):
-    """A failure that may pass; `wait` is what the server asks for."""
-
-    def __init__(self, message: str, wait: float | None = None) -> None:
-        super().__init__(message)
-        self.wait = wait
 
 
 class OpenAIEmbedder:
     """A model on a server. Connects when first used."""
 
-    def __init__(self, server: Server, options: Options | None = None) -> None:
-        self._server = server
-        self._options = options or Options()
-        self._habits = habits(server.model) or Habits()
-        self._dimensions = self._options.dimensions or _DIMENSIONS.get(server.model)
-        self._client: tuple[asyncio.AbstractEventLoop, httpx2.AsyncClient] | None = None
+    def __init__(self, model: str, base: str, key: str | None, options: Options, kit: Kit) -> None:
+        self._model = model
+        self._address = address(base, "embedder openai", "MODEL@http://127.0.0.1:8080/v1")
+        self._keys = {"Authorization": f"Bearer {key}"} if key else self._address.keys
+        self._options = options
+        self._kit = kit
+        self._habits = habits(model) or Habits()
+        self._dimensions = options.dimensions or _DIMENSIONS.get(model)
+        self._http: Http | None = None
 
     @property
     def name(self) -> str:
@@ -114,21 +96,15 @@ class OpenAIEmbedder:
         changed = [f"{name}={quote(value)}" for name, value in own.items() if value != _AUTO]
         if self._options.dimensions:
             changed.insert(0, f"dimensions={self._options.dimensions}")
-        at = "" if self._server.address == OFFICIAL else f"@{self._server.shown}"
-        return f"openai:{self._server.model}{at}" + ("?" + "&".join(changed) if changed else "")
+        at = "" if self._address.url == OFFICIAL else f"@{self._address.url}"
+        return f"openai:{self._model}{at}" + ("?" + "&".join(changed) if changed else "")
 
     @property
     def dimensions(self) -> int:
         """Length of the vectors. Of a model not known by name, the server is asked once, which blocks."""
         if self._dimensions is None:
-            import httpx2
-
-            with httpx2.Client(timeout=self._options.timeout, headers=self._headers()) as client:
-                try:
-                    reply = client.post(self._url, json=self._body(["length"]))
-                except httpx2.HTTPError as problem:
-                    raise self._unreachable(problem) from problem
-            self._vectors(reply, 1)
+            with ThreadPoolExecutor(1) as elsewhere:  # an event loop may be running here
+                elsewhere.submit(asyncio.run, self._ask_once()).result()
         assert self._dimensions is not None
         return self._dimensions
 
@@ -140,11 +116,10 @@ class OpenAIEmbedder:
             raise TypeError("embed takes a sequence of texts, not one text")
         ready = [self._prompted(text, kind) for text in texts]
         found: dict[int, NDArray[np.float32]] = {}
-        turns = asyncio.Semaphore(self._options.requests)
+        http = self._http = self._http or self._service()
 
         async def fetch(batch: list[int]) -> None:
-            async with turns:
-                found.update(zip(batch, await self._patiently([ready[place] for place in batch]), strict=True))
+            found.update(zip(batch, await self._ask(http, [ready[place] for place in batch]), strict=True))
 
         lengths = [len(text) for text in ready]
         try:
@@ -158,9 +133,8 @@ class OpenAIEmbedder:
         return np.stack([found[place] for place in range(len(ready))])
 
     async def aclose(self) -> None:
-        held, self._client = self._client, None
-        if held is not None and held[0] is asyncio.get_running_loop():
-            await held[1].aclose()
+        if self._http is not None:
+            await self._http.aclose()
 
     def _prompted(self, text: str, kind: Kind) -> str:
         given = self._options.query_prompt if kind == "query" else self._options.passage_prompt
@@ -168,79 +142,79 @@ class OpenAIEmbedder:
         prompted = encodable(((usual if given == _AUTO else given) + text)[: self._options.max_characters])
         return prompted or " "  # OpenAI refuses the empty string
 
-    async def _patiently(self, texts: list[str]) -> NDArray[np.float32]:
-        import stamina
+    def _service(self) -> Http:
+        from wellread.net.service import Http, Manners
 
-        attempts, patience = self._options.attempts, self._options.patience
-        longest = attempts * (self._options.timeout + patience)
-        async for attempt in stamina.retry_context(
-            on=self._try_again, attempts=attempts, timeout=longest, wait_initial=0.25, wait_jitter=0.25
-        ):
-            with attempt:
-                return await self._once(texts)
-        raise AssertionError("the last attempt returns or raises")
+        o = self._options
+        manners = Manners(
+            timeout=o.timeout,
+            attempts=o.attempts,
+            patience=o.patience,
+            concurrency=o.requests,
+            max_bytes=_MOST_BYTES,
+            passing=_PASSING,
+            slow_again=True,
+        )
+        return Http(f"embedder {self._model} at {self._address.url}", self._kit, manners, self._keys, o.key_env or "")
 
-    def _try_again(self, problem: Exception) -> bool | float:
-        if not isinstance(problem, _InPassing):
-            return False
-        if problem.wait is None:
-            return True
-        return problem.wait if problem.wait <= self._options.patience else False
-
-    async def _once(self, texts: list[str]) -> NDArray[np.float32]:
-        import httpx2
-
+    async def _ask_once(self) -> None:
+        http = self._service()
+        http.manners = replace(http.manners, attempts=1)
         try:
-            reply = await self._ready().post(self._url, json=self._body(texts))
-        except httpx2.HTTPError as problem:
-            raise self._unreachable(problem) from problem
-        return self._vectors(reply, len(texts))
+            await self._ask(http, ["length"])
+        finally:
+            await http.aclose()
 
-    def _ready(self) -> httpx2.AsyncClient:
-        """A client of the running loop: connections cannot move from one loop to another."""
-        import httpx2
-
-        loop = asyncio.get_running_loop()
-        if self._client is None or self._client[0] is not loop:
-            self._client = (loop, httpx2.AsyncClient(timeout=self._options.timeout, headers=self._headers()))
-        return self._client[1]
-
-    @property
-    def _url(self) -> str:
-        return f"{self._server.address}/embeddings"
-
-    def _headers(self) -> dict[str, str]:
-        return {"authorization": f"Bearer {self._server.key}"} if self._server.key else {}
-
-    def _body(self, texts: list[str]) -> dict[str, object]:
-        body: dict[str, object] = {"model": self._server.model, "input": texts}
+    async def _ask(self, http: Http, texts: list[str]) -> NDArray[np.float32]:
+        body: dict[str, object] = {"model": self._model, "input": texts}
         if self._options.dimensions:
             body["dimensions"] = self._options.dimensions
         if self._options.encoding != "float":  # the default; some servers refuse to hear it named
             body["encoding_format"] = self._options.encoding
-        return body
-
-    def _vectors(self, reply: httpx2.Response, count: int) -> NDArray[np.float32]:
-        from wellread.embedding.replies import complaint, read_vectors, retry_after
-
-        if reply.status_code != 200:
-            wait = retry_after(reply.headers)
-            later = f" (come back in {wait:.0f} s)" if wait else ""
-            message = self._told(f"{reply.status_code} {reply.reason_phrase}: {complaint(reply.content)}{later}")
-            if reply.status_code in _PASSING and "insufficient_quota" not in reply.text:
-                raise _InPassing(message, wait)
-            raise EmbedderError(message)
         try:
-            vectors = read_vectors(reply.content, count, self._dimensions)
+            reply = await http.post(f"{self._address.url}/embeddings", body)
+            vectors = read_vectors(reply, len(texts), self._dimensions)
+        except SourceError as problem:
+            wait = problem.retry_after if isinstance(problem, SourceBusy) else None
+            raise EmbedderError(f"{problem} (come back in {wait:.0f} s)" if wait else str(problem)) from None
         except ValueError as problem:
-            raise EmbedderError(self._told(str(problem))) from None
+            raise EmbedderError(f"{http.owner}: {problem}") from None
         self._dimensions = vectors.shape[1]
         return vectors
 
-    def _unreachable(self, problem: httpx2.HTTPError) -> _InPassing:
-        return _InPassing(self._told(f"no answer ({str(problem) or type(problem).__name__})"))
 
-    def _told(self, what: str) -> str:
-        if self._server.key:
-            what = what.replace(self._server.key, "…")
-        return f"embedder {self._server.model} at {self._server.shown}: {what}"
+def read_vectors(reply: Payload, count: int, dimensions: int | None) -> NDArray[np.float32]:
+    """Unit vectors in the order of the request; raises `ValueError` with what is wrong with the reply."""
+    import numpy as np
+
+    items = reply.items("data")
+    placed = {int(item.number("index") or 0) if item.text("index") else place: item for place, item in enumerate(items)}
+    embeddings = {place: item.at("embedding").value for place, item in placed.items()}
+    if not items or None in embeddings.values():
+        raise ValueError("the reply is not a list of embeddings")
+    if len(items) != count or set(placed) != set(range(count)):
+        raise ValueError(f"{count} texts were sent and {len(items)} vectors came back")
+    rows = [_row(embeddings[place]) for place in range(count)]
+    expected = dimensions or len(rows[0])
+    if wrong := {len(row) for row in rows} - {expected}:
+        raise ValueError(f"vectors of {expected} dimensions were expected, not of {', '.join(map(str, sorted(wrong)))}")
+    vectors = np.stack(rows)
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    if not np.isfinite(norms).all() or not norms.all():
+        raise ValueError("a vector is zero or not finite")
+    return vectors / norms
+
+
+def _row(value: object) -> NDArray[np.float32]:
+    """One vector: a list of numbers, or the bytes of little-endian floats in base64."""
+    import numpy as np
+
+    try:
+        if isinstance(value, str):
+            return np.frombuffer(base64.b64decode(value, validate=True), dtype="<f4").astype(np.float32)
+        row = np.asarray(value, dtype=np.float32)
+    except (ValueError, TypeError):
+        raise ValueError("a vector is not made of numbers") from None
+    if row.ndim != 1 or not row.size:
+        raise ValueError("a vector is not a list of numbers")
+    return row

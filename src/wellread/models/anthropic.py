@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wellread.errors import UsageError, WrongKey
-from wellread.models.openai import Thinking, is_loopback
+from wellread.models.openai import Thinking, is_local
 from wellread.parameters import Length, fill, param
 from wellread.protocols import Kit, Model
 from wellread.types import Capabilities, Spec
@@ -50,7 +50,7 @@ def from_spec(spec: Spec, kit: Kit) -> Model:
         tools=True,
         schemas=_has_schemas(name),
     )
-    where = Where(f"anthropic:{name}", address, is_loopback(address), (key,))
+    where = Where(f"anthropic:{name}", address, is_local(address), (key,))
 
     async def connect() -> Connection:
         return _connection(name, address, key)
@@ -72,6 +72,6 @@ def _connection(name: str, address: str, key: str) -> Connection:
 
     from wellread.models.chat import Connection
 
-    client = httpx2.AsyncClient(timeout=httpx2.Timeout(600, connect=10), trust_env=not is_loopback(address))
+    client = httpx2.AsyncClient(timeout=httpx2.Timeout(600, connect=10), trust_env=not is_local(address))
     anthropic = AsyncAnthropic(api_key=key, base_url=address, http_client=client)
     return Connection(AnthropicModel(name, provider=AnthropicProvider(anthropic_client=anthropic)), client.aclose)

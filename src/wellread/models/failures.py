@@ -24,6 +24,7 @@ from pydantic_ai.exceptions import (
 )
 
 from wellread.errors import BrokenStream, ContextTooLong, ModelBusy, ModelError, UnknownModel, WrongKey
+from wellread.net.payload import Payload, complaint
 
 # Retries show in a run's events and errors; without a handler of its own stamina's notes would land on stderr.
 logging.getLogger("stamina").addHandler(logging.NullHandler())
@@ -163,23 +164,8 @@ def _unreachable(problem: ModelConnectionError, where: Where, words: str) -> Fai
 def _words(problem: Exception) -> str:
     """The provider's own words."""
     if isinstance(problem, ModelAPIError | UnexpectedModelBehavior):
-        return _said(problem.body) or problem.message
+        return complaint(Payload(problem.body)) or problem.message
     return str(problem) or type(problem).__name__
-
-
-def _said(body: object) -> str | None:
-    if isinstance(body, str):
-        return body.strip() or None
-    if not isinstance(body, dict):
-        return None
-    fields = cast("dict[str, Any]", body)
-    for key in ("error", "message", "detail", "msg"):
-        value: object = fields.get(key)
-        if isinstance(value, list) and value:  # FastAPI's list of what is wrong
-            value = cast("list[object]", value)[0]
-        if said := _said(cast("object", value)):
-            return said
-    return None
 
 
 def _window(body: object, words: str) -> int | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from wellread.errors import UsageError
 from wellread.models.default import ollama_address
-from wellread.models.openai import is_loopback, public
+from wellread.models.openai import is_local, public
 from wellread.parameters import Length, fill, param
 from wellread.protocols import Kit, Model
 from wellread.types import Capabilities, Spec
@@ -41,14 +41,14 @@ def from_spec(spec: Spec, kit: Kit) -> Model:
         raise UsageError("ollama needs a model: ollama:NAME (`ollama list` shows what there is)")
     address = ollama_address(kit.environ)
     shown, secrets = public(address)
-    own = is_loopback(address) and not name.endswith("-cloud")
+    own = is_local(address) and not name.endswith("-cloud")
     able = Capabilities(
         context_tokens=options.context or _context(kit.environ.get("OLLAMA_CONTEXT_LENGTH", "")),
         continues=options.continues,
         tools=options.tools,
         schemas=options.schemas and own,
     )
-    where = Where(f"ollama:{name}", shown, is_loopback(address), secrets)
+    where = Where(f"ollama:{name}", shown, is_local(address), secrets)
     # One's own machine costs nothing by the token; what somebody else's server costs is not known.
     traits = Traits(where, able, FREE if own else Tariff(name), compatible=True)
 

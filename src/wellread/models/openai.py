@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import urlsplit, urlunsplit
 
 from wellread.errors import UsageError, WrongKey
+from wellread.net.address import is_loopback, name_and_address
 from wellread.parameters import Length, Range, fill, param
 from wellread.protocols import Kit, Model
 from wellread.types import Capabilities, Spec
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 Thinking = Literal["minimal", "low", "medium", "high"]
 OFFICIAL = "https://api.openai.com/v1"
-_ADDRESSED = re.compile(r"(?P<name>.+?)@(?P<address>https?://.+)", re.IGNORECASE)
 # Of models whose chat template opens the thinking, so that only its end shows in the text.
 _THINKS = re.compile(r"deepseek-?r1|qwq|thinking|reasoner|magistral", re.IGNORECASE)
 _UNKNOWN_WINDOW = 8192  # what a server with an unknown model is trusted with, unless `context` says more
@@ -44,31 +43,18 @@ class Options:
 def from_spec(spec: Spec, kit: Kit) -> Model:
     """OpenAI's models, or another server's after an @: `openai:NAME@http://127.0.0.1:8080/v1`."""
     options = fill(Options, spec.options, "openai")
-    found = _ADDRESSED.fullmatch(spec.argument)
-    name = found["name"] if found else spec.argument
+    name, address = name_and_address(spec.argument)
     if not name:
         raise UsageError("openai needs a model: openai:NAME, or openai:NAME@http://127.0.0.1:8080/v1")
-    if found:
-        key = _named_key(options, kit, name)
-        return _custom(name, found["address"].rstrip("/"), options, key)
-    variable = options.key_env or "OPENAI_API_KEY"
-    key = kit.environ.get(variable, "").strip()
-    if not key:
-        raise WrongKey(f"openai:{name}", f"set {variable} to your key")
-    base = kit.environ.get("OPENAI_BASE_URL", "").strip().rstrip("/")
-    if base and base != OFFICIAL:
-        return _custom(name, base, options, key)
-    return _official(name, options, key)
-
-
-def _named_key(options: Options, kit: Kit, name: str) -> str | None:
     # OPENAI_API_KEY never goes to another server: only a key that was named for it does.
-    if options.key_env is None:
-        return None
-    key = kit.environ.get(options.key_env, "").strip()
-    if not key:
-        raise WrongKey(f"openai:{name}", f"set {options.key_env} to your key")
-    return key
+    variable = options.key_env or ("" if address else "OPENAI_API_KEY")
+    key = kit.environ.get(variable, "").strip() if variable else None
+    if key == "":
+        raise WrongKey(f"openai:{name}", f"set {variable} to your key")
+    base = (address or kit.environ.get("OPENAI_BASE_URL", "")).strip().rstrip("/")
+    if key and not address and base in ("", OFFICIAL):
+        return _official(name, options, key)
+    return _custom(name, base, options, key)
 
 
 def _official(name: str, options: Options, key: str) -> Model:
@@ -102,7 +88,7 @@ def _custom(name: str, address: str, options: Options, key: str | None) -> Model
         tools=bool(options.tools),
         schemas=options.schemas,
     )
-    where = Where(f"openai:{name}@{shown}", shown, is_loopback(address), (*secrets, *([key] if key else [])))
+    where = Where(f"openai:{name}@{shown}", shown, is_local(address), (*secrets, *([key] if key else [])))
     traits = Traits(
         where,
         able,
@@ -135,7 +121,7 @@ def connection(name: str, address: str, key: str | None, *, official: bool = Fal
 
     from wellread.models.chat import Connection
 
-    client = httpx2.AsyncClient(timeout=httpx2.Timeout(600, connect=10), trust_env=not is_loopback(address))
+    client = httpx2.AsyncClient(timeout=httpx2.Timeout(600, connect=10), trust_env=not is_local(address))
     profile = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
     if official:
         provider = OpenAIProvider(base_url=address, api_key=key, http_client=client)
@@ -148,13 +134,9 @@ def connection(name: str, address: str, key: str | None, *, official: bool = Fal
     return Connection(OpenAIChatModel(name, provider=provider, profile=profile), client.aclose)
 
 
-def is_loopback(address: str) -> bool:
+def is_local(address: str) -> bool:
     """Whether an address is on this machine."""
-    host = urlsplit(address).hostname or ""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
+    return is_loopback(urlsplit(address).hostname or "")
 
 
 def public(address: str) -> tuple[str, tuple[str, ...]]:

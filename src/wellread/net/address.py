@@ -1,18 +1,24 @@
-"""What an operator configures for a service: its address, its key, and the name we give ourselves there."""
+"""What an operator configures for a service: its address and its key; and the name we give ourselves there."""
 
 from __future__ import annotations
 
 import base64
+import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-
-import httpx2
+from ipaddress import ip_address
+from typing import TYPE_CHECKING
 
 from wellread.errors import UsageError
-from wellread.protocols import Kit
+
+if TYPE_CHECKING:
+    from wellread.protocols import Kit
+
+_NAMED = re.compile(r"(?P<name>.+?)@(?P<address>https?://.+)", re.IGNORECASE)
 
 
-def user_agent(environ: Mapping[str, str]) -> str:
+def user_agent(environ: Mapping[str, str] = os.environ) -> str:
     """Who we are; `WELLREAD_CONTACT` adds an address that a service's operator can write to."""
     from importlib.metadata import version
 
@@ -39,6 +45,8 @@ class Address:
 
 def address(argument: str, source: str, example: str) -> Address:
     """A configured address, checked for its form. It may be local: the operator chose it."""
+    import httpx2  # here, so that asking whether a host is this machine loads no HTTP client
+
     text = argument.strip().rstrip("/")
     try:
         url = httpx2.URL(text)
@@ -50,3 +58,18 @@ def address(argument: str, source: str, example: str) -> Address:
     keys = {"Authorization": "Basic " + base64.b64encode(login).decode()} if url.username else {}
     plain = url.copy_with(username=None, password=None)
     return Address(str(plain).rstrip("/"), plain.netloc.decode(), keys)
+
+
+def name_and_address(argument: str) -> tuple[str, str]:
+    """`NAME@http://…` as its two parts; the address is empty where none is given."""
+    found = _NAMED.fullmatch(argument)
+    return (found["name"], found["address"]) if found else (argument, "")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine: `127.0.0.1`, `::1`, `localhost`, `x.localhost`."""
+    host = host.strip("[]").lower().rstrip(".")
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")

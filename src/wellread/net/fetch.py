@@ -7,9 +7,7 @@ connection.
 from __future__ import annotations
 
 import asyncio
-import os
 import re
-import ssl
 import time
 from collections import OrderedDict
 from collections.abc import AsyncGenerator
@@ -18,13 +16,12 @@ from dataclasses import dataclass
 from http.cookiejar import DefaultCookiePolicy
 from pathlib import Path
 
-import httpcore2
 import httpx2
 
 from wellread.errors import Blocked, ReadError
-from wellread.net import guarded as transport
-from wellread.net import robots
-from wellread.net.guard import Guard
+from wellread.net import robots, transport
+from wellread.net.address import user_agent
+from wellread.net.guard import Guard, port_of
 
 _MB = 1024 * 1024
 _TEXTUAL = ("text/", "application/xhtml", "application/xml", "application/json")
@@ -33,22 +30,11 @@ _CHARSET = re.compile(r"charset\s*=\s*[\"']?([^\s\"';,]{1,40})", re.IGNORECASE)
 _ROBOTS_SECONDS = 10.0
 _ROBOTS_KEPT = 3600.0  # seconds
 _HOSTS_KEPT = 1024
-_FAILURES = (
-    httpx2.HTTPError,
-    httpx2.InvalidURL,
-    httpx2.StreamError,
-    httpcore2.NetworkError,
-    httpcore2.ProtocolError,
-    httpcore2.TimeoutException,
-    httpcore2.UnsupportedProtocol,
-    httpcore2.ConnectionNotAvailable,
-    ssl.SSLError,
-    OSError,
-)
+_FAILURES = (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, OSError)
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class PageLimits:
     """What one page may cost. Sizes are of the body as unpacked."""
 
     seconds: float = 20.0
@@ -67,14 +53,6 @@ class Fetched:
     charset: str | None
 
 
-def user_agent() -> str:
-    """Who we are; `WELLREAD_CONTACT` adds an address that a site's operator can write to."""
-    from importlib.metadata import version
-
-    contact = "".join(c for c in os.environ.get("WELLREAD_CONTACT", "") if c.isprintable() and c.isascii()).strip()
-    return f"wellread/{version('wellread')} (answer engine{'; ' + contact if contact else ''})"
-
-
 class Fetcher:
     """Fetches pages; one for a run, closed at its end."""
 
@@ -84,13 +62,13 @@ class Fetcher:
         *,
         cache: Path | None = None,
         ignore_robots: bool = False,
-        limits: Limits | None = None,
+        limits: PageLimits | None = None,
         accept: str = "*/*",
         concurrency: int = 32,
         per_host: int = 6,
     ) -> None:
         self._guard = guard
-        self._limits = limits or Limits()
+        self._limits = limits or PageLimits()
         self._accept = accept
         self._ignore_robots = ignore_robots
         self._cache = cache
@@ -122,7 +100,7 @@ class Fetcher:
     @asynccontextmanager
     async def _turn(self, url: httpx2.URL) -> AsyncGenerator[None]:
         """So many at once, and few of them at one host, unless the host is our own."""
-        if self._guard.allows(url.host, _port(url)):
+        if self._guard.allows(url.host, port_of(url)):
             async with self._slots:
                 yield
             return
@@ -147,7 +125,7 @@ class Fetcher:
     @asynccontextmanager
     async def _response(self, url: httpx2.URL) -> AsyncGenerator[httpx2.Response]:
         if self._client is None:
-            await asyncio.to_thread(transport.prepare)
+            await transport.prepare()
         client = self._client = self._client or self._build()
         request = client.build_request("GET", url.copy_with(fragment=None))
         response = await client.send(request, stream=True, follow_redirects=False)
@@ -158,7 +136,7 @@ class Fetcher:
 
     def _build(self) -> httpx2.AsyncClient:
         client = httpx2.AsyncClient(
-            transport=transport.build(self._guard, self._cache, connections=self._concurrency),
+            transport=transport.cached(transport.Guarded(self._guard, connections=self._concurrency), self._cache),
             headers={"User-Agent": user_agent(), "Accept": self._accept, "Accept-Language": "en, *;q=0.5"},
             timeout=self._limits.seconds,
             trust_env=False,
@@ -174,7 +152,7 @@ class Fetcher:
         if kind.startswith(_UNREADABLE):
             raise ReadError(asked, f"this is no text we can read ({content_type.partition(';')[0]})")
         limit = self._limits.text_bytes if kind.startswith(_TEXTUAL) else self._limits.document_bytes
-        body = await _read(response, limit)
+        body = await transport.body_of(response, limit)
         if len(body) > limit:
             raise ReadError(asked, f"larger than {limit / _MB:g} MB")
         charset = _CHARSET.search(content_type)
@@ -224,36 +202,17 @@ async def _rules(response: httpx2.Response) -> robots.Rules:
         return robots.NOTHING
     if response.status_code >= 400:
         return robots.EVERYTHING
-    return robots.parse((await _read(response, robots.MAX_BYTES)).decode("utf-8", "replace"))
-
-
-async def _read(response: httpx2.Response, limit: int) -> bytes:
-    """The body as unpacked, or a little more than the limit of it."""
-    body = bytearray()
-    async for part in response.aiter_bytes():
-        body += part[: limit + 1 - len(body)]
-        if len(body) > limit:
-            break
-    return bytes(body)
+    return robots.parse((await transport.body_of(response, robots.MAX_BYTES)).decode("utf-8", "replace"))
 
 
 def _redirect(response: httpx2.Response) -> httpx2.URL | None:
-    if response.status_code not in {301, 302, 303, 307, 308}:
-        return None
-    location = response.headers.get("location", "").strip()
-    if not location:
-        return None
-    return response.request.url.join(location)
-
-
-def _port(url: httpx2.URL) -> int:
-    return (443 if url.scheme == "https" else 80) if url.port is None else url.port
+    location = transport.redirect_of(response)
+    return response.request.url.join(location) if location else None
 
 
 def _reason(error: BaseException) -> str:
-    if isinstance(error, httpx2.ConnectTimeout | httpcore2.ConnectTimeout):
+    if isinstance(error, httpx2.ConnectTimeout):
         return "no connection in time"
     if isinstance(error, httpx2.DecodingError):
         return "the body cannot be unpacked"
-    text = " ".join(str(error).split())
-    return f"{text or type(error).__name__}"[:300]
+    return (" ".join(str(error).split()) or type(error).__name__)[:300]

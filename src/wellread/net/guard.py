@@ -46,6 +46,11 @@ _LOCAL_ZONES = frozenset(
 )
 
 
+def port_of(url: httpx2.URL) -> int:
+    """The port that is connected to; 0 where the scheme has none."""
+    return _DEFAULT_PORT.get(url.scheme, 0) if url.port is None else url.port
+
+
 def is_public(address: Address) -> bool:
     """Can strangers be there, and nobody else?"""
     if isinstance(address, IPv4Address):
@@ -79,7 +84,7 @@ class Guard:
         try:
             parsed, split = httpx2.URL(url), urlsplit(url)
             host, other = parsed.raw_host.decode("ascii"), split.hostname or ""
-            port = _DEFAULT_PORT.get(parsed.scheme, 0) if parsed.port is None else parsed.port
+            port = port_of(parsed)
         except (httpx2.InvalidURL, ValueError) as error:
             raise Blocked(_shown(url), f"not a proper address ({error})") from error
         if parsed.scheme not in _DEFAULT_PORT:

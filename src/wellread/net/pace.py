@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
@@ -35,7 +36,7 @@ class Pace:
 def retry_after(headers: Mapping[str, str]) -> float | None:
     """Seconds that a Retry-After header asks for, in either of its forms."""
     value = headers.get("retry-after", "").strip()
-    if value.isdecimal():
+    if re.fullmatch(r"\d+(\.\d+)?", value, re.ASCII):
         return float(value)
     try:
         return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())

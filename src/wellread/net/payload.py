@@ -69,21 +69,16 @@ class Payload:
         return bool(self.value)
 
 
-_MESSAGES: tuple[tuple[str | int, ...], ...] = (
-    ("error", "info"),  # MediaWiki
-    ("error", "root_cause", 0, "reason"),  # Elasticsearch
-    ("error", "reason"),
-    ("error", "detail"),  # Brave
-    ("error", "message"),
-    ("detail", "error"),  # Tavily
-    ("detail", 0, "msg"),
-    ("message",),  # News API
-    ("error",),  # Slack, Datasette
-    ("detail",),
-    ("title",),
-)
+# Where services write what went wrong, the most telling first: MediaWiki's `info`, Elasticsearch's `root_cause`,
+# News API's `message`, Slack's `error`, Brave's and FastAPI's `detail` …, alone or one within the other.
+_WORDS = ("root_cause", "info", "message", "error", "detail", "reason", "msg", "title")
+_DEEPEST = 5
 
 
-def complaint(payload: Payload) -> str:
+def complaint(payload: Payload, depth: int = _DEEPEST) -> str:
     """What a service says went wrong, wherever it writes that; empty if nowhere we know."""
-    return next((text for path in _MESSAGES if (text := payload.text(*path).strip())), "")
+    if isinstance(payload.value, list):
+        payload = payload.at(0)
+    if isinstance(payload.value, str) or not depth:
+        return payload.text().strip()
+    return next((said for name in _WORDS if (said := complaint(payload.at(name), depth - 1))), "")

@@ -1,4 +1,4 @@
-"""The client that all web sources share: polite, patient, bounded, and honest about what went wrong.
+"""The client of every service that an operator configures: polite, patient, bounded, honest about what went wrong.
 
 A request waits for its turn at the host, is cut off at a time and a size, is tried again when the
 service asks for patience (obeying Retry-After), and ends as JSON or as a `SourceError` with the
@@ -17,14 +17,13 @@ import httpx2
 import stamina
 
 from wellread.errors import SourceBusy, SourceError, UsageError
-from wellread.net import outward as transport
+from wellread.net import transport
 from wellread.net.address import user_agent
 from wellread.net.pace import Pace, retry_after
 from wellread.net.payload import Payload, complaint
 from wellread.protocols import Kit
 
-_BUSY = frozenset({429, 502, 503, 504})
-_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_SPENT = "insufficient_quota"  # OpenAI's 429 for an empty account, which no waiting fills
 _MAX_REDIRECTS = 3
 _LONGEST_MESSAGE = 300
 
@@ -40,6 +39,8 @@ class Manners:
     concurrency: int = 4  # requests at once to one host
     interval: float = 0.0  # seconds between the starts of two requests to one host
     max_bytes: int = 20 * 1024 * 1024
+    passing: frozenset[int] = frozenset({429, 502, 503, 504})  # statuses after which another attempt may do better
+    slow_again: bool = False  # whether an attempt that took too long is followed by another
 
 
 class Refused(SourceError):
@@ -55,13 +56,14 @@ class _Flaky(Exception):
 
 
 Check = Callable[[Payload, Mapping[str, str]], None]
+Params = Mapping[str, str | int | None]
 
 
 @dataclass(slots=True)
 class Http:
-    """One source's way to its service. Made without touching the network; closed by its source."""
+    """The way to one service. Made without touching the network; closed by its owner."""
 
-    owner: str  # the source's name, for errors
+    owner: str  # the name for errors
     kit: Kit
     manners: Manners = field(default_factory=Manners)
     keys: Mapping[str, str] = field(default_factory=dict[str, str])  # headers that must stay secret
@@ -70,8 +72,8 @@ class Http:
     _loop: asyncio.AbstractEventLoop | None = None
     _paces: dict[str, Pace] = field(default_factory=dict[str, Pace])
 
-    async def get(self, url: str, params: Mapping[str, str | int] | None = None, *, check: Check | None = None) -> Payload:
-        """GET a JSON document. `check` may raise for errors that a service hides in a 200."""
+    async def get(self, url: str, params: Params | None = None, *, check: Check | None = None) -> Payload:
+        """GET a JSON document; parameters that are None stay out. `check` may raise for errors that a service hides in a 200."""
         return await self._ask("GET", self._url(url, params), None, check)
 
     async def post(self, url: str, body: object, *, check: Check | None = None) -> Payload:
@@ -89,7 +91,7 @@ class Http:
 
     async def aclose(self) -> None:
         client, self._client = self._client, None
-        if client is not None:
+        if client is not None and self._loop is asyncio.get_running_loop():
             await client.aclose()
 
     def same_host(self, base: str, reference: str) -> str:
@@ -157,53 +159,48 @@ class Http:
         return isinstance(problem, _Flaky)
 
     async def _once(self, method: str, url: httpx2.URL, body: object) -> tuple[bytes, Mapping[str, str]]:
-        client = self._ready()
+        client = await self._ready()
         for _ in range(_MAX_REDIRECTS + 1):
             async with self._pace(url.host).turn():
-                status, headers, raw = await self._exchange(client, method, url, body)
-            if status not in _REDIRECTS or method != "GET" or "location" not in headers:
-                self._judge(status, headers, raw, url)
-                return raw, headers
-            url = self._redirected(url, headers["location"])
+                response, raw = await self._exchange(client.build_request(method, url, json=body), client)
+            location = transport.redirect_of(response)
+            if not location or method != "GET":
+                self._judge(response, raw, url)
+                return raw, response.headers
+            url = self._redirected(url, location)
         raise self.error(f"{url.host} redirects in a circle")
 
-    async def _exchange(
-        self, client: httpx2.AsyncClient, method: str, url: httpx2.URL, body: object
-    ) -> tuple[int, Mapping[str, str], bytes]:
-        m = self.manners
-        request = client.build_request(method, url, json=body, extensions=transport.extensions(url, self.keys))
+    async def _exchange(self, request: httpx2.Request, client: httpx2.AsyncClient) -> tuple[httpx2.Response, bytes]:
+        m, host = self.manners, request.url.host
+        request.extensions.update(transport.with_keys(request.url, self.keys))
         try:
             async with asyncio.timeout(m.timeout):
                 response = await client.send(request, stream=True)
                 try:
-                    raw = await self._read(response, url)
+                    raw = await transport.body_of(response, m.max_bytes)
                 finally:
                     await response.aclose()
         except (TimeoutError, httpx2.TimeoutException):
-            raise self.error(f"{url.host} gave no answer within {m.timeout:g} s") from None
+            slow = f"{host} gave no answer within {m.timeout:g} s"
+            raise (_Flaky(slow) if m.slow_again else self.error(slow)) from None
         except httpx2.HTTPError as problem:
-            raise _Flaky(f"{url.host} cannot be reached: {problem or type(problem).__name__}") from None
-        return response.status_code, response.headers, raw
+            raise _Flaky(f"{host} cannot be reached: {problem or type(problem).__name__}") from None
+        if len(raw) > m.max_bytes:
+            raise self.error(f"{host} sent more than {m.max_bytes:,} bytes")
+        return response, raw
 
-    async def _read(self, response: httpx2.Response, url: httpx2.URL) -> bytes:
-        parts, size = list[bytes](), 0
-        async for chunk in response.aiter_bytes():
-            size += len(chunk)
-            if size > self.manners.max_bytes:
-                raise self.error(f"{url.host} sent more than {self.manners.max_bytes:,} bytes")
-            parts.append(chunk)
-        return b"".join(parts)
-
-    def _judge(self, status: int, headers: Mapping[str, str], raw: bytes, url: httpx2.URL) -> None:
+    def _judge(self, response: httpx2.Response, raw: bytes, url: httpx2.URL) -> None:
+        status = response.status_code
         if status < 300:
             return
         try:
-            said = complaint(Payload.parse(raw))
+            answer = Payload.parse(raw)
         except ValueError:
-            said = ""
+            answer = Payload(None)
+        said = complaint(answer)
         message = f"{said} (HTTP {status})" if said else f"{url.host} answered with HTTP {status}"
-        if status in _BUSY:
-            raise self.busy(message, retry_after(headers))
+        if status in self.manners.passing and answer.text("error", "code") != _SPENT:
+            raise self.busy(message, retry_after(response.headers))
         if status in (401, 403) and self.key_name:
             message += f"; is {self.key_name} right?"
         raise Refused(self.owner, self._clean(message), status)
@@ -219,12 +216,15 @@ class Http:
             return target
         raise self.error(f"{url.host} redirects to {target.scheme}://{target.host}; configure that address if you trust it")
 
-    def _ready(self) -> httpx2.AsyncClient:
+    async def _ready(self) -> httpx2.AsyncClient:
         loop = asyncio.get_running_loop()
         if self._client is None or self._loop is not loop:  # connections belong to the loop that opened them
-            folder = transport.cache_folder(self.kit.environ) if self.kit.cache else None
+            await transport.prepare()
+        if self._client is None or self._loop is not loop:
+            file = transport.cache_folder(self.kit.environ) / "http.db" if self.kit.cache else None
+            way = transport.cached(transport.Keyed(transport.Proxied()), file)
             headers = {"User-Agent": user_agent(self.kit.environ), "Accept": "application/json"}
-            self._client = httpx2.AsyncClient(transport=transport.build(folder), headers=headers, timeout=None)
+            self._client = httpx2.AsyncClient(transport=way, headers=headers, timeout=None)
             self._loop, self._paces = loop, {}
         return self._client
 
@@ -233,12 +233,13 @@ class Http:
             self._paces[host] = Pace(self.manners.concurrency, self.manners.interval)
         return self._paces[host]
 
-    def _url(self, url: str, params: Mapping[str, str | int] | None) -> httpx2.URL:
+    def _url(self, url: str, params: Params | None) -> httpx2.URL:
         try:
             address = httpx2.URL(url)
         except httpx2.InvalidURL as problem:
             raise UsageError(f"{self.owner}: {url!r} is not an address: {problem}") from None
-        return address.copy_merge_params({key: str(value) for key, value in params.items()}) if params else address
+        given = {name: str(value) for name, value in (params or {}).items() if value is not None}
+        return address.copy_merge_params(given) if given else address
 
     def _clean(self, message: str) -> str:
         for value in self.keys.values():

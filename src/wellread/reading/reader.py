@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from wellread.net import guarded as transport
-from wellread.net.fetch import Fetcher, Limits
+from wellread.net.fetch import Fetcher, PageLimits
 from wellread.net.guard import PORTS, Guard, Resolver, resolve
+from wellread.net.transport import cache_folder
 from wellread.reading import workers
 from wellread.reading.allowance import WEB_PAGE
 from wellread.reading.documents import Document
@@ -23,7 +23,7 @@ class WebReader:
         cache: bool = True,
         allow_hosts: Iterable[str] = (),
         ignore_robots: bool = False,
-        limits: Limits | None = None,
+        limits: PageLimits | None = None,
         concurrency: int = 32,
         per_host: int = 6,
         ports: Iterable[int] = PORTS,
@@ -31,7 +31,7 @@ class WebReader:
     ) -> None:
         self._fetcher = Fetcher(
             Guard(allow_hosts, ports=ports, resolver=resolver),
-            cache=transport.cache_folder() if cache else None,
+            cache=cache_folder() / "pages.db" if cache else None,
             ignore_robots=ignore_robots,
             limits=limits,
             accept=ACCEPTED,

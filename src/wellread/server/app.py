@@ -16,7 +16,7 @@ from wellread.errors import DamagedFile, ReadError, SourceError, UsageError, Wel
 from wellread.server import api, dialect, mcp, openai_api, origins, responses_api
 from wellread.server import options as options_module
 from wellread.server.access import Access
-from wellread.server.limits import Busy
+from wellread.server.limits import Busy, Stopping
 from wellread.server.metrics import Metrics
 from wellread.server.options import ServerOptions
 from wellread.server.security import Wall
@@ -85,7 +85,7 @@ async def _invalid(request: Request, problem: Exception) -> Response:
 
 async def _busy(request: Request, problem: Exception) -> Response:
     assert isinstance(problem, Busy)
-    status = 503 if "stopping" in str(problem) else 429
+    status = 503 if isinstance(problem, Stopping) else 429
     return _error(request, status, str(problem), {"Retry-After": str(problem.retry_after)})
 
 

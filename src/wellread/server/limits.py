@@ -16,6 +16,10 @@ class Busy(Exception):
         self.retry_after = retry_after
 
 
+class Stopping(Busy):
+    """The server takes no more runs."""
+
+
 @dataclass(eq=False, slots=True)
 class Ticket:
     """A place in the line. `turn` waits for it to come up; `release` must follow, whatever happens."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Annotated
 
 from wellread.errors import SettingsError, UsageError
+from wellread.net.address import is_loopback
 from wellread.parameters import Length, ModelSpec, Range, SourceSpec, fill, param
 from wellread.settings import Settings
 
@@ -75,13 +75,3 @@ def history_path(options: ServerOptions) -> Path:
     import platformdirs
 
     return Path(platformdirs.user_data_dir("wellread")) / "history.sqlite"
-
-
-def is_loopback(host: str) -> bool:
-    """`127.0.0.1`, `::1`, `localhost`."""
-    if host.lower().rstrip(".") == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False

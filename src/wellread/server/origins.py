@@ -6,7 +6,8 @@ import ipaddress
 import socket
 from urllib.parse import urlsplit
 
-from wellread.server.options import ServerOptions, is_loopback
+from wellread.net.address import is_loopback
+from wellread.server.options import ServerOptions
 
 _SAFE = ("GET", "HEAD", "OPTIONS")
 

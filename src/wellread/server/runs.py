@@ -20,7 +20,7 @@ from wellread.errors import BudgetExhausted, WellreadError
 from wellread.server import logs
 from wellread.server.asking import Asked
 from wellread.server.history import History, Record, State
-from wellread.server.limits import Busy, Gate, Ticket
+from wellread.server.limits import Gate, Stopping, Ticket
 from wellread.server.metrics import Metrics
 
 Numbered = tuple[int, str]  # an event's number and its JSON
@@ -159,7 +159,7 @@ class Runs:
 
     def _admit(self, client: str) -> Ticket:
         if self.stopping:
-            raise Busy("the server is stopping", 5)
+            raise Stopping("the server is stopping", 5)
         return self.gate.admit(client)
 
     async def _work(self, live: LiveRun, asked: Asked) -> None:

@@ -1,0 +1,209 @@
+"""Below the HTTP clients: layers that are combined.
+
+    a service that the operator configured     cache ─► keys ─► network, through the environment's proxies
+    an address that a stranger wrote           cache ─► network that the guard watches
+
+Keys are added under the cache, so that they are never written to disk, and only for the origin they
+belong to. Cached answers of a service with a key are kept apart per key, by a hash of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import os
+import ssl
+import urllib.request
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import cast
+
+import httpcore2
+import httpx2
+
+from wellread.errors import Blocked
+from wellread.net.address import is_loopback
+from wellread.net.guard import Guard, port_of
+
+CACHE_BYTES = 256 * 1024 * 1024
+_KEYS = "wellread.keys"
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+
+# Both libraries log what the caller is told anyway; without a handler Python would print it.
+for _name in ("stamina", "hishel"):
+    logging.getLogger(_name).addHandler(logging.NullHandler())
+
+
+class GuardedNetwork(httpcore2.AsyncNetworkBackend):
+    """Connects to addresses that a guard has passed, and to no others."""
+
+    def __init__(self, guard: Guard, network: httpcore2.AsyncNetworkBackend | None = None) -> None:
+        self._guard = guard
+        self._network = network or cast("httpcore2.AsyncNetworkBackend", httpcore2.AnyIOBackend())
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ASYNC109 (the library's signature)
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+    ) -> httpcore2.AsyncNetworkStream:
+        try:
+            addresses = await self._guard.addresses(host, port)
+        except OSError as error:
+            raise httpcore2.ConnectError(f"the name {host} is not known ({error})") from error
+        problem: Exception | None = None
+        for address in addresses:
+            try:
+                return await self._network.connect_tcp(address, port, timeout, local_address, socket_options)
+            except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
+                problem = error
+        raise problem or httpcore2.ConnectError(f"no way to {host}")
+
+    async def connect_unix_socket(
+        self,
+        path: str,
+        timeout: float | None = None,  # noqa: ASYNC109
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+    ) -> httpcore2.AsyncNetworkStream:
+        raise Blocked(path, "sockets of this machine are not read")
+
+    async def sleep(self, seconds: float) -> None:
+        await self._network.sleep(seconds)
+
+
+class Guarded(httpx2.AsyncHTTPTransport):
+    """HTTP over a guarded network; no proxies, which would look up names by themselves."""
+
+    def __init__(self, guard: Guard, *, connections: int) -> None:
+        self._pool = httpcore2.AsyncConnectionPool(
+            ssl_context=_trust(),
+            max_connections=connections,
+            max_keepalive_connections=connections,
+            keepalive_expiry=15.0,
+            network_backend=GuardedNetwork(guard),
+        )
+
+
+class Proxied(httpx2.AsyncBaseTransport):
+    """HTTP through the environment's proxies, which are never used for this machine."""
+
+    def __init__(self) -> None:
+        self._direct = httpx2.AsyncHTTPTransport(verify=_trust())
+        self._proxied = {
+            scheme: httpx2.AsyncHTTPTransport(verify=_trust(), proxy=address)
+            for scheme, address in urllib.request.getproxies().items()
+            if scheme in ("http", "https")
+        }
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        proxied = self._proxied.get(request.url.scheme)
+        if proxied is None or is_loopback(request.url.host) or urllib.request.proxy_bypass(request.url.host):
+            return await self._direct.handle_async_request(request)
+        return await proxied.handle_async_request(request)
+
+    async def aclose(self) -> None:
+        for transport in (self._direct, *self._proxied.values()):
+            await transport.aclose()
+
+
+class Keyed(httpx2.AsyncBaseTransport):
+    """Gives a request the keys it carries (see `with_keys`), if it goes to their origin."""
+
+    def __init__(self, inner: httpx2.AsyncBaseTransport) -> None:
+        self._inner = inner
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        origin, keys = request.extensions.get(_KEYS, ("", {}))
+        plain = request.headers
+        if origin_of(request.url) == origin:
+            request.headers = httpx2.Headers([*plain.raw, *httpx2.Headers(keys).raw])
+        try:
+            return await self._inner.handle_async_request(request)
+        finally:
+            request.headers = plain
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+def with_keys(url: httpx2.URL, keys: Mapping[str, str]) -> dict[str, object]:
+    """The extensions of a request: its keys, and the name of its place in the cache."""
+    if not keys:
+        return {}
+    identity = "\0".join([*(f"{name}={value}" for name, value in sorted(keys.items())), str(url)])
+    return {_KEYS: (origin_of(url), dict(keys)), "caching": {"key": hashlib.sha256(identity.encode()).hexdigest()}}
+
+
+def origin_of(url: httpx2.URL) -> str:
+    """Scheme, host and port: what a key belongs to."""
+    return f"{url.scheme}://{url.host}:{port_of(url)}"
+
+
+async def prepare() -> None:
+    """What takes a tenth of a second the first time and so must not happen on an event loop."""
+
+    def load() -> None:
+        import hishel.httpx2  # noqa: F401 # pyright: ignore[reportUnusedImport]
+
+        _trust()
+
+    await asyncio.to_thread(load)
+
+
+@cache
+def _trust() -> ssl.SSLContext:
+    """Reading all certificates takes longer than a request: once is enough for all."""
+    return httpx2.create_ssl_context()
+
+
+def cached(transport: httpx2.AsyncBaseTransport, file: Path | None) -> httpx2.AsyncBaseTransport:
+    """With a file to keep answers in, what Cache-Control lets a private cache keep."""
+    if file is None or not _is_usable(file.parent):
+        return transport
+    from hishel import AsyncSqliteStorage, CacheOptions
+    from hishel.httpx2 import AsyncCacheTransport
+
+    storage = AsyncSqliteStorage(database_path=file, max_size=CACHE_BYTES)
+    options = CacheOptions(shared=False, supported_methods=["GET"], allow_stale=False)
+    return AsyncCacheTransport(transport, storage=storage, rfc=options)
+
+
+def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
+    """Where answers and pages are kept: `WELLREAD_CACHE_DIR`, else in the user's cache folder."""
+    if named := environ.get("WELLREAD_CACHE_DIR"):
+        return Path(named)
+    from platformdirs import user_cache_path
+
+    base = environ.get("XDG_CACHE_HOME")
+    return (Path(base) / "wellread" if base else user_cache_path("wellread")) / "http"
+
+
+def _is_usable(folder: Path) -> bool:
+    """No place for a cache is no reason to fail: it works without."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        probe = folder / ".writable"
+        probe.touch()
+        probe.unlink(missing_ok=True)
+    except OSError:
+        return False
+    return True
+
+
+def redirect_of(response: httpx2.Response) -> str:
+    """Where a response sends us; empty if nowhere."""
+    return response.headers.get("location", "").strip() if response.status_code in _REDIRECTS else ""
+
+
+async def body_of(response: httpx2.Response, limit: int) -> bytes:
+    """The body as unpacked, or one byte more than the limit of it."""
+    body = bytearray()
+    async for part in response.aiter_bytes():
+        body += part[: limit + 1 - len(body)]
+        if len(body) > limit:
+            break
+    return bytes(body)
