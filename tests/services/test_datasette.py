@@ -20,7 +20,7 @@ async def test_the_blog_search_of_the_recipe(build: Build, datasette_blog: str) 
     assert hits[0].title == "How bread was baked in the village"
     assert hits[0].snippet == "Every Saturday the oven was lit at four. The sourdough had rested & risen overnight."
     assert hits[0].url == f"{datasette_blog}/blog/blog_entry/1"
-    assert hits[0].published == "2021-03-04"
+    assert hits[0].published == "2021-03-04T08:00:00"
 
 
 async def test_long_entries_have_a_snippet_of_a_thousand_characters(build: Build, datasette_blog: str) -> None:

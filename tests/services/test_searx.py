@@ -57,4 +57,4 @@ async def test_dates_are_kept(build: Build, serve: Serve) -> None:
     result = {"title": "T", "url": "https://e.org/1", "content": "c", "publishedDate": "2023-06-12T08:30:00", "score": 2.5}
     server = serve(lambda asked: Reply({"results": [result] if asked.params["pageno"] == "1" else []}))
     hits = await build(f"searxng:{server.url}").search(Query("x"))
-    assert hits[0].published == "2023-06-12"
+    assert hits[0].published == "2023-06-12T08:30:00"

@@ -6,13 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.net.canonical import canonical
+from wellread.net.address import canonical
 from wellread.net.payload import Payload
-from wellread.sources.hits import best_first, hit, iso_date, web_address
+from wellread.sources.hits import Roles, best_first, hit, web_address
 from wellread.sources.keywords import keywords, match_all, match_any
 from wellread.sources.markup import lines, plain, without_wikitext
-from wellread.sources.record import Roles
-from wellread.sources.wikipage import from_extract, from_html, is_disambiguation
+from wellread.sources.mediawiki import from_extract, from_html, is_disambiguation
 
 
 @pytest.mark.parametrize(
@@ -45,24 +44,6 @@ def test_wikitext_of_snippets() -> None:
 
 def test_lines_keep_blocks_apart() -> None:
     assert lines("<p>One.</p><p>Two.</p>") == "One.\nTwo."
-
-
-@pytest.mark.parametrize(
-    ("raw", "iso"),
-    [
-        ("2023-06-12", "2023-06-12"),
-        ("2023-06-12T10:00:00Z", "2023-06-12T10:00:00Z"),
-        ("2023-06-12T10:00:00.123+02:00", "2023-06-12T10:00:00+02:00"),
-        ("2023-06-12T10:00:00", "2023-06-12"),
-        ("1685600000.000100", "2023-06-01T06:13:20+00:00"),
-        ("Thu, 01 Jun 2023 08:00:00 GMT", "2023-06-01T08:00:00+00:00"),
-        ("2023-13-45", None),
-        ("3 days ago", None),
-        ("", None),
-    ],
-)
-def test_dates(raw: str, iso: str | None) -> None:
-    assert iso_date(raw) == iso
 
 
 @pytest.mark.parametrize(

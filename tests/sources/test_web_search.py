@@ -36,7 +36,7 @@ async def test_tavily_gets_all_its_parameters(build: Build, serve: Serve) -> Non
         "include_raw_content": "text",
     }
     assert hits[0].text == "Fleming discovered penicillin in 1928 & told it. And the rest of the page."
-    assert hits[0].published == "2023-06-01T08:00:00+00:00"
+    assert hits[0].published == "2023-06-01T08:00:00Z"
     assert hits[0].score == 0.9
 
 
@@ -81,7 +81,7 @@ async def test_slack_narrows_by_channel_and_dates(build: Build, serve: Serve) ->
     assert server.asked[0].params["sort"] == "timestamp"
     assert hits[0].title == "ada in #lab"
     assert hits[0].text == "@grace Fleming discovered penicillin in 1928 & told it. Penicillin, a history"
-    assert hits[0].published == "2023-06-01T06:13:20+00:00"
+    assert hits[0].published == "2023-06-01T06:13:20Z"
 
 
 @pytest.mark.parametrize(

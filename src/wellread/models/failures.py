@@ -24,14 +24,12 @@ from pydantic_ai.exceptions import (
 )
 
 from wellread.errors import BrokenStream, ContextTooLong, ModelBusy, ModelError, UnknownModel, WrongKey
-from wellread.net.payload import Payload, complaint
+from wellread.net.payload import Payload, complaint, told
 
 # Retries show in a run's events and errors; without a handler of its own stamina's notes would land on stderr.
 logging.getLogger("stamina").addHandler(logging.NullHandler())
 
 PATIENCE = 30.0  # seconds; a provider that asks for a longer pause is reported, not waited for
-_LONGEST_MESSAGE = 400
-_KEY = re.compile(r"\b(?:sk|pk|rk|key|api)-[\w*.-]{6,}|(?<=Bearer )\S+", re.IGNORECASE)
 _TOO_LONG = re.compile(
     r"context (?:size|length|window)|prompt is too long|input is too long|too many (?:input )?tokens|exceed_context_size|"
     r"reduce the length of|request_too_large",
@@ -85,11 +83,7 @@ class Where:
         return f"Where({self.model!r})"
 
     def clean(self, text: str) -> str:
-        """One line without keys."""
-        for secret in self.secrets:
-            text = text.replace(secret, "***")
-        text = " ".join(_KEY.sub("***", text).split())
-        return text if len(text) <= _LONGEST_MESSAGE else text[:_LONGEST_MESSAGE] + "…"
+        return told(text, self.secrets)
 
 
 def translate(problem: Exception, where: Where, sent: frozenset[str], *, speaking: bool) -> Failure | Refused:

@@ -15,7 +15,6 @@ from wellread.types import Capabilities, Spec
 
 if TYPE_CHECKING:
     from wellread.models.chat import Connection
-    from wellread.models.prices import Tariff
 
 Thinking = Literal["minimal", "low", "medium", "high"]
 OFFICIAL = "https://api.openai.com/v1"
@@ -52,63 +51,38 @@ def from_spec(spec: Spec, kit: Kit) -> Model:
     if key == "":
         raise WrongKey(f"openai:{name}", f"set {variable} to your key")
     base = (address or kit.environ.get("OPENAI_BASE_URL", "")).strip().rstrip("/")
-    if key and not address and base in ("", OFFICIAL):
-        return _official(name, options, key)
-    return _custom(name, base, options, key)
+    return _model(name, base or OFFICIAL, options, key, official=not address and base in ("", OFFICIAL))
 
 
-def _official(name: str, options: Options, key: str) -> Model:
+def _model(name: str, address: str, options: Options, key: str | None, *, official: bool) -> Model:
     from wellread.models.chat import ChatModel, Traits
     from wellread.models.failures import Where
-
-    tariff = _tariff(name, options, provider="openai")
-    able = Capabilities(
-        context_tokens=options.context or tariff.window() or 128_000,
-        continues=options.continues,
-        tools=options.tools is not False,
-        schemas=options.schemas,
-    )
-    traits = Traits(Where(f"openai:{name}", OFFICIAL, secrets=(key,)), able, tariff, stop_limit=4, thinking=options.thinking)
-
-    async def connect() -> Connection:
-        return connection(name, OFFICIAL, key, official=True)
-
-    return ChatModel(traits, connect)
-
-
-def _custom(name: str, address: str, options: Options, key: str | None) -> Model:
-    from wellread.models.chat import ChatModel, Traits
-    from wellread.models.failures import Where
+    from wellread.models.prices import Tariff
 
     shown, secrets = public(address)
-    tariff = _tariff(name, options, address=address)
+    sold_by, at = ("openai", None) if official else (None, address)
+    tariff = Tariff(name, sold_by, at, options.input_price, options.output_price)
     able = Capabilities(
-        context_tokens=options.context or tariff.window() or _UNKNOWN_WINDOW,
+        context_tokens=options.context or tariff.window() or (128_000 if official else _UNKNOWN_WINDOW),
         continues=options.continues,
-        tools=bool(options.tools),
+        tools=official if options.tools is None else options.tools,
         schemas=options.schemas,
     )
-    where = Where(f"openai:{name}@{shown}", shown, is_local(address), (*secrets, *([key] if key else [])))
+    known_as = f"openai:{name}" if official else f"openai:{name}@{shown}"
     traits = Traits(
-        where,
+        Where(known_as, shown, is_local(address), (*secrets, *([key] if key else []))),
         able,
         tariff,
         stop_limit=4,
-        compatible=True,
-        thinks=bool(_THINKS.search(name)),
+        compatible=not official,
+        thinks=not official and bool(_THINKS.search(name)),
         thinking=options.thinking,
     )
 
     async def connect() -> Connection:
-        return connection(name, address, key)
+        return connection(name, address, key, official=official)
 
     return ChatModel(traits, connect)
-
-
-def _tariff(name: str, options: Options, provider: str | None = None, address: str | None = None) -> Tariff:
-    from wellread.models.prices import Tariff
-
-    return Tariff(name, provider, address, options.input_price, options.output_price)
 
 
 def connection(name: str, address: str, key: str | None, *, official: bool = False) -> Connection:

@@ -1,4 +1,4 @@
-"""What an operator configures for a service: its address and its key; and the name we give ourselves there."""
+"""Addresses and who is there: what an operator configures for a service, this machine, ourselves, one page by two names."""
 
 from __future__ import annotations
 
@@ -9,12 +9,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from wellread.errors import UsageError
 
 if TYPE_CHECKING:
     from wellread.protocols import Kit
 
+_TRACKING = re.compile(
+    r"^(utm_.*|fbclid|gclid|dclid|gbraid|wbraid|msclkid|mc_[ce]id|igshid|yclid|_ga|_gl|ref_src|ref_url|cmpid|ocid|smid|ncid|spm)$",
+    re.IGNORECASE,
+)
+_PORTS = {"http": 80, "https": 443}
 _NAMED = re.compile(r"(?P<name>.+?)@(?P<address>https?://.+)", re.IGNORECASE)
 
 
@@ -73,3 +79,26 @@ def is_loopback(host: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return host == "localhost" or host.endswith(".localhost")
+
+
+def canonical(url: str) -> str:
+    """A key that is equal for addresses of one page: only for comparing, not for fetching.
+
+    Scheme, `www.`, mobile hosts, default ports, fragments, tracking parameters, their order and a
+    closing slash make no difference.
+    """
+    try:
+        parts = urlsplit(url.strip())
+        port = parts.port
+    except ValueError:
+        return url.strip()
+    if parts.scheme.lower() not in _PORTS or not parts.hostname:
+        return url.strip()
+    host = parts.hostname.removeprefix("www.").removesuffix(".")
+    host = re.sub(r"^(?:m|mobile)\.|(?<=^[a-z]{2})\.m(?=\.)|(?<=^[a-z]{3})\.m(?=\.)", "", host)
+    if port is not None and port != _PORTS[parts.scheme.lower()]:
+        host += f":{port}"
+    path = quote(unquote(parts.path), safe="/:@!$&'()*+,;=~-._").rstrip("/")
+    path = re.sub(r"/(index\.(html?|php)|amp)$", "", path)
+    query = sorted((k, v) for k, v in parse_qsl(parts.query, keep_blank_values=True) if not _TRACKING.match(k))
+    return f"{host}{path}" + (f"?{urlencode(query)}" if query else "")

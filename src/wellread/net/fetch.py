@@ -7,7 +7,6 @@ connection.
 from __future__ import annotations
 
 import asyncio
-import re
 import time
 from collections import OrderedDict
 from collections.abc import AsyncGenerator
@@ -26,7 +25,6 @@ from wellread.net.guard import Guard, port_of
 _MB = 1024 * 1024
 _TEXTUAL = ("text/", "application/xhtml", "application/xml", "application/json")
 _UNREADABLE = ("image/", "audio/", "video/", "font/")
-_CHARSET = re.compile(r"charset\s*=\s*[\"']?([^\s\"';,]{1,40})", re.IGNORECASE)
 _ROBOTS_SECONDS = 10.0
 _ROBOTS_KEPT = 3600.0  # seconds
 _HOSTS_KEPT = 1024
@@ -155,8 +153,7 @@ class Fetcher:
         body = await transport.body_of(response, limit)
         if len(body) > limit:
             raise ReadError(asked, f"larger than {limit / _MB:g} MB")
-        charset = _CHARSET.search(content_type)
-        return Fetched(url, body, content_type, charset.group(1) if charset else None)
+        return Fetched(url, body, content_type, transport.charset_of(response.headers))
 
     async def _ask_robots(self, url: httpx2.URL, asked: str) -> None:
         if self._ignore_robots:

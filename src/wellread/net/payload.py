@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from typing import cast
 
 
@@ -82,3 +83,15 @@ def complaint(payload: Payload, depth: int = _DEEPEST) -> str:
     if isinstance(payload.value, str) or not depth:
         return payload.text().strip()
     return next((said for name in _WORDS if (said := complaint(payload.at(name), depth - 1))), "")
+
+
+_KEY = re.compile(r"\b(?:sk|pk|rk|key|api)-[\w*.-]{6,}|(?<=Bearer )\S+", re.IGNORECASE)
+_LONGEST = 300
+
+
+def told(words: str, secrets: Iterable[str]) -> str:
+    """Foreign words as a person may see them: one short printable line without the secrets, nor what looks like a key."""
+    for secret in filter(None, secrets):
+        words = words.replace(secret, "***")
+    line = " ".join("".join(c if c.isprintable() else " " for c in _KEY.sub("***", words)).split())
+    return line if len(line) <= _LONGEST else line[:_LONGEST] + "…"

@@ -8,7 +8,6 @@ service's own words and without any key in it.
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,12 +19,11 @@ from wellread.errors import SourceBusy, SourceError, UsageError
 from wellread.net import transport
 from wellread.net.address import user_agent
 from wellread.net.pace import Pace, retry_after
-from wellread.net.payload import Payload, complaint
+from wellread.net.payload import Payload, complaint, told
 from wellread.protocols import Kit
 
 _SPENT = "insufficient_quota"  # OpenAI's 429 for an empty account, which no waiting fills
 _MAX_REDIRECTS = 3
-_LONGEST_MESSAGE = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +81,8 @@ class Http:
     async def text(self, url: str) -> str:
         """GET a document as text, whatever it is."""
         body, headers = await self._patiently("GET", self._url(url, None), None)
-        match = re.search(r"charset=[\"']?([\w-]+)", headers.get("content-type", ""))
         try:
-            return body.decode(match[1] if match else "utf-8", errors="replace")
+            return body.decode(transport.charset_of(headers) or "utf-8", errors="replace")
         except LookupError:
             return body.decode("utf-8", errors="replace")
 
@@ -242,8 +239,4 @@ class Http:
         return address.copy_merge_params(given) if given else address
 
     def _clean(self, message: str) -> str:
-        for value in self.keys.values():
-            for secret in {value, value.rpartition(" ")[2]}:
-                message = message.replace(secret, "***") if secret else message
-        message = " ".join("".join(c if c.isprintable() else " " for c in message).split())
-        return message if len(message) <= _LONGEST_MESSAGE else message[:_LONGEST_MESSAGE] + "…"
+        return told(message, (secret for value in self.keys.values() for secret in (value, value.rpartition(" ")[2])))

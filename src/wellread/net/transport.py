@@ -13,6 +13,7 @@ import asyncio
 import hashlib
 import logging
 import os
+import re
 import ssl
 import urllib.request
 from collections.abc import Iterable, Mapping
@@ -29,6 +30,7 @@ from wellread.net.guard import Guard, port_of
 
 CACHE_BYTES = 256 * 1024 * 1024
 _KEYS = "wellread.keys"
+_CHARSET = re.compile(r"charset\s*=\s*[\"']?([^\s\"';,]{1,40})", re.IGNORECASE)
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 # Both libraries log what the caller is told anyway; without a handler Python would print it.
@@ -197,6 +199,12 @@ def _is_usable(folder: Path) -> bool:
 def redirect_of(response: httpx2.Response) -> str:
     """Where a response sends us; empty if nowhere."""
     return response.headers.get("location", "").strip() if response.status_code in _REDIRECTS else ""
+
+
+def charset_of(headers: Mapping[str, str]) -> str | None:
+    """The charset that Content-Type names; it need not exist."""
+    found = _CHARSET.search(headers.get("content-type", ""))
+    return found[1] if found else None
 
 
 async def body_of(response: httpx2.Response, limit: int) -> bytes:

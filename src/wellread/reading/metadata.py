@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import cast
 
-from wellread.reading.dates import iso_date
 from wellread.reading.tree import Facts, Node, Tree, below
+from wellread.text.dates import iso_date
 
 _TITLES = ("og:title", "twitter:title", "dc.title", "citation_title", "headline")
 _DATES = (

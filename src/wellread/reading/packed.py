@@ -14,12 +14,12 @@ from urllib.parse import unquote
 from wellread.errors import ReadError
 from wellread.reading.allowance import OWN_FILE, Allowance
 from wellread.reading.charset import decode
-from wellread.reading.dates import iso_date
 from wellread.reading.dom import parse
 from wellread.reading.mainpart import all_blocks
 from wellread.reading.markup import feed_xml
 from wellread.reading.render import passages
 from wellread.reading.wordxml import Full, Paragraphs
+from wellread.text.dates import iso_date
 from wellread.types import Page
 
 MAX_BYTES = 100 * 1024 * 1024  # of everything that is read from one archive

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from wellread.errors import ReadError
 from wellread.reading.allowance import OWN_FILE, Allowance
-from wellread.reading.dates import iso_date
+from wellread.text.dates import iso_date
 from wellread.types import Page
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from wellread.reading.dates import iso_date
+from wellread.text.dates import iso_date
 from wellread.types import Page
 
 _BLANK = re.compile(r"\n[ \t]*\n+")

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Annotated, Literal
 
 from wellread.net.address import address, key
 from wellread.net.payload import Payload
-from wellread.net.service import Http, Manners
+from wellread.net.service import Http, Manners, Params
 from wellread.parameters import Range, Seconds, fill, param
 from wellread.protocols import Kit
-from wellread.sources.hits import hit
+from wellread.sources.hits import hit, with_page
+from wellread.sources.web import WebSource
 from wellread.types import Hit, Query, Spec
 
 _LONGEST_QUERY, _MOST_WORDS = 400, 50
@@ -40,37 +41,24 @@ def from_spec(spec: Spec, kit: Kit) -> Brave:
     return Brave(Http("brave", kit, manners, keys, "BRAVE_API_KEY"), options, base.url)
 
 
-class Brave:
+class Brave(WebSource[Options]):
     """Results of the general index, page by page."""
 
-    name = "brave"
     hint = "A general web search engine. Key words as in any search box; quotes for exact phrases, site:example.org, -word."
 
-    def __init__(self, http: Http, options: Options, base: str) -> None:
-        self._http = http
-        self._options = options
-        self._base = base
-
-    async def search(self, query: Query) -> Sequence[Hit]:
-        found: dict[str, Hit] = {}
+    async def find(self, query: Query) -> Sequence[Hit]:
+        hits: list[Hit] = []
         text = " ".join(query.text.split()[:_MOST_WORDS])[:_LONGEST_QUERY]
-        pages = min(-(-query.limit // _PAGE), _LAST_PAGE + 1) if text else 0
-        for page in range(pages):
+        for page in range(min(-(-query.limit // _PAGE), _LAST_PAGE + 1)):
             answer = await self._http.get(f"{self._base}/res/v1/web/search", self._params(query, text, page))
-            for item in answer.items("web", "results"):
-                made = _hit(item, len(found))
-                if made is not None:
-                    found.setdefault(made.id, made)
-            if len(found) >= query.limit or answer.at("query", "more_results_available").value is not True:
+            hits = with_page(hits, answer.items("web", "results"), _hit)
+            if len(hits) >= query.limit or answer.at("query", "more_results_available").value is not True:
                 break
-        return list(found.values())[: query.limit]
+        return hits[: query.limit]
 
-    async def aclose(self) -> None:
-        await self._http.aclose()
-
-    def _params(self, query: Query, text: str, page: int) -> Mapping[str, str | int]:
+    def _params(self, query: Query, text: str, page: int) -> Params:
         o = self._options
-        wanted: dict[str, str | int | None] = {
+        return {
             "q": text,
             "count": min(query.limit, _PAGE),
             "offset": page or None,
@@ -82,7 +70,6 @@ class Brave:
             "result_filter": "web",
             "extra_snippets": "true" if o.extra_snippets else None,
         }
-        return {name: value for name, value in wanted.items() if value is not None}
 
 
 def _freshness(query: Query) -> str | None:

@@ -20,10 +20,10 @@ from wellread.net.service import Http, Manners, Refused
 from wellread.parameters import Seconds, fill, param
 from wellread.protocols import Kit
 from wellread.ranking.fusion import reciprocal_ranks
-from wellread.sources.hits import hit
+from wellread.sources.hits import Roles, best_first, hit
 from wellread.sources.keywords import match_all, match_any
 from wellread.sources.markup import plain
-from wellread.sources.record import Roles
+from wellread.sources.web import WebSource
 from wellread.types import Hit, Query, Spec
 
 _SNIPPET = 1000  # characters of a text without its tags
@@ -55,12 +55,11 @@ def from_spec(spec: Spec, kit: Kit) -> Datasette:
     """Full-text search in a Datasette."""
     options = fill(Options, spec.options, "source datasette")
     base = address(spec.argument, "datasette", "https://datasette.example.org/database/table")
-    name = f"datasette:{base.host}"
-    http = Http(name, kit, Manners(timeout=options.timeout), base.keys)
-    return Datasette(name, http, options, base.url)
+    http = Http(f"datasette:{base.host}", kit, Manners(timeout=options.timeout), base.keys)
+    return Datasette(http, options, base.url)
 
 
-class Datasette:
+class Datasette(WebSource[Options]):
     """Rows are hits, with the text of their longest column."""
 
     hint = (
@@ -68,33 +67,24 @@ class Datasette:
         "entries that have all of them come before those that have only some."
     )
 
-    def __init__(self, name: str, http: Http, options: Options, address: str) -> None:
-        self.name = name
-        self._http = http
-        self._options = options
-        self._address = address
+    def __init__(self, http: Http, options: Options, base: str) -> None:
+        super().__init__(http, options, base)
         self._roles = Roles(options.title, options.text, options.url, options.date)
         self._found: tuple[str, tuple[Table, ...]] | None = None
 
-    async def search(self, query: Query) -> Sequence[Hit]:
+    async def find(self, query: Query) -> Sequence[Hit]:
         strict, loose = match_all(query.text), match_any(query.text)
-        if not strict or query.limit < 1:
-            return []
         for words in dict.fromkeys((strict, loose)):
-            rows = await self._rows(words, query.limit)
-            if rows:
+            if words and (rows := await self._rows(words, query.limit)):
                 return rows[: query.limit]
         return []
 
-    async def aclose(self) -> None:
-        await self._http.aclose()
-
     async def _rows(self, words: str, limit: int) -> list[Hit]:
         if self._options.sql:
-            rows = await self._http.get(f"{self._address}.json", _sql(self._options.sql, words, limit))
+            rows = await self._http.get(f"{self._base}.json", _sql(self._options.sql, words, limit))
             return self._hits(rows, None, "")
         if self._found is None:
-            self._found = await discover(self._http, self._address)
+            self._found = await discover(self._http, self._base)
         root, tables = self._found
         lists = await asyncio.gather(*(self._table(root, table, words, limit) for table in tables))
         if len(lists) == 1:
@@ -117,11 +107,10 @@ class Datasette:
         return self._hits(rows, table, root)
 
     def _hits(self, rows: Payload, table: Table | None, root: str) -> list[Hit]:
-        found: list[Hit] = []
-        for rank, row in enumerate(rows):
+        def made(row: Payload, rank: int) -> Hit | None:
             text = self._roles.text_of(row)
-            place = _row_page(row, table, root) if table else f"{self._address}#{row.text('id') or rank}"
-            made = hit(
+            place = _row_page(row, table, root) if table else f"{self._base}#{row.text('id') or rank}"
+            return hit(
                 self.name,
                 rank,
                 title=self._roles.title_of(row),
@@ -131,9 +120,8 @@ class Datasette:
                 published=self._roles.date_of(row),
                 id=place,
             )
-            if made is not None:
-                found.append(made)
-        return found
+
+        return best_first(made(row, rank) for rank, row in enumerate(rows))
 
 
 async def discover(http: Http, address: str) -> tuple[str, tuple[Table, ...]]:

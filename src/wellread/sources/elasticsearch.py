@@ -15,8 +15,8 @@ from wellread.net.service import Http, Manners
 from wellread.parameters import EmbedderSpec, Seconds, fill, param
 from wellread.protocols import Kit
 from wellread.ranking.fusion import reciprocal_ranks
-from wellread.sources.hits import best_first, hit
-from wellread.sources.record import Roles
+from wellread.sources.hits import Roles, best_first, hit
+from wellread.sources.web import WebSource
 from wellread.types import Hit, Query, Spec
 
 _PLACEHOLDER = "{{query}}"
@@ -55,28 +55,22 @@ def from_spec(spec: Spec, kit: Kit) -> Elasticsearch:
         keys["Authorization"] = f"ApiKey {value}"
     name = f"elasticsearch:{base.host}/{index}"
     http = Http(name, kit, Manners(timeout=options.timeout), keys, "ELASTICSEARCH_API_KEY")
-    return Elasticsearch(name, http, options, kit, server, index)
+    return Elasticsearch(http, options, server, index)
 
 
-class Elasticsearch:
+class Elasticsearch(WebSource[Options]):
     """Words and vectors are asked separately and fused by rank: no licence or version decides that for us."""
 
     hint = "A full-text index of documents. A few telling words or a short phrase; exact names help most."
 
-    def __init__(self, name: str, http: Http, options: Options, kit: Kit, server: str, index: str) -> None:
-        self.name = name
-        self._http = http
-        self._options = options
-        self._kit = kit
-        self._server = server
+    def __init__(self, http: Http, options: Options, server: str, index: str) -> None:
+        super().__init__(http, options, server)
         self._url = f"{server}/{index}/_search"
         self._roles = Roles(options.title, options.text, options.url, options.date)
         self._template = _load(options.query) if options.query else None
         self._opensearch: bool | None = None
 
-    async def search(self, query: Query) -> Sequence[Hit]:
-        if not query.text.strip() or query.limit < 1:
-            return []
+    async def find(self, query: Query) -> Sequence[Hit]:
         by_words = await self._ask(query.limit, {"query": self._words(query), "highlight": _HIGHLIGHT})
         if not self._options.vector:
             return by_words
@@ -84,9 +78,6 @@ class Elasticsearch:
         known = {found.id: found for found in [*by_meaning, *by_words]}
         fused = reciprocal_ranks([[found.id for found in by_words], [found.id for found in by_meaning]])
         return [replace(known[id], score=score) for id, score in fused][: query.limit]
-
-    async def aclose(self) -> None:
-        await self._http.aclose()
 
     async def _ask(self, limit: int, body: Mapping[str, object]) -> list[Hit]:
         excluded = {"_source": {"excludes": [self._options.vector]}} if self._options.vector else {}
@@ -106,11 +97,11 @@ class Elasticsearch:
 
     async def _meaning(self, query: Query) -> Mapping[str, object]:
         """The vector clause; the two servers spell it differently."""
-        vectors = await self._kit.embedder(self._options.embedder).embed([query.text], kind="query")
+        vectors = await self._http.kit.embedder(self._options.embedder).embed([query.text], kind="query")
         vector = [float(value) for value in vectors[0]]
         field = cast("str", self._options.vector)
         if self._opensearch is None:
-            answer = await self._http.get(f"{self._server}/")
+            answer = await self._http.get(f"{self._base}/")
             self._opensearch = answer.text("version", "distribution") == "opensearch"
         dates: object = {"bool": {"filter": self._dates(query)}}
         if self._opensearch:

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import aclosing
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Annotated
 
-from wellread.errors import ReadError, SourceError, UsageError
+from wellread.errors import ReadError, UsageError
 from wellread.parameters import Hops, Range, fill, param
 from wellread.protocols import Kit, Source
-from wellread.sources.memory import Memory, few
+from wellread.sources.memory import Remembered
 from wellread.sources.pieces import passages
 from wellread.sources.two_steps import followed
-from wellread.types import Hit, Hits, Passage, Query, Spec
+from wellread.types import Passage, Spec
 
 _SUFFIXES = "txt text md markdown rst org adoc html htm xhtml pdf docx epub csv tsv json log tex"
 _KNOWN = frozenset(f".{suffix}" for suffix in _SUFFIXES.split())
@@ -47,45 +47,19 @@ def from_spec(spec: Spec, kit: Kit) -> Source:
     return followed(files, options.hops, kit)
 
 
-class Files:
+class Files(Remembered[Stamp]):
     """Passages of files as hits; what could not be read is said with every search."""
 
     hint = "A few documents of the user's own. Ask with the words they are likely to use; a whole question works too."
+    nothing = "there is no file to read"
 
     def __init__(self, name: str, path: Path, options: Options, kit: Kit) -> None:
-        self.name = name
+        super().__init__(name, kit, meaning=options.meaning)
         self._path = path
         self._options = options
-        self._kit = kit
-        self._stamp: Stamp | None = None
-        self._memory: Memory | None = None
-        self._failures: tuple[str, ...] = ()
-        self._reading = asyncio.Lock()
-        self._loop: asyncio.AbstractEventLoop | None = None
 
-    async def search(self, query: Query) -> Sequence[Hit]:
-        if not query.text.strip() or query.limit < 1:
-            return []
-        memory = await self._ready()
-        return Hits(tuple(await memory.search(query.text, query.limit)), tuple(self._failures))
-
-    async def _ready(self) -> Memory:
-        loop = asyncio.get_running_loop()
-        if self._loop is not loop:  # locks belong to a loop
-            self._loop, self._reading, self._memory = loop, asyncio.Lock(), None
-        async with self._reading:  # searches at once must not read everything twice
-            stamp = await asyncio.to_thread(self._look)
-            if self._memory is None or stamp != self._stamp:
-                self._memory = await self._remember(stamp)
-                self._stamp = stamp
-            return self._memory
-
-    async def _remember(self, stamp: Stamp) -> Memory:
-        found, failures = await self._read(stamp)
-        if not found:
-            raise SourceError(self.name, few(failures) or "there is no file to read")
-        self._failures = (f"{self.name}: {few(failures)}",) if failures else ()
-        return await asyncio.to_thread(Memory, found, self.name, self._kit.embedder() if self._options.meaning else None)
+    async def look(self) -> Stamp:
+        return await asyncio.to_thread(self._look)
 
     def _look(self) -> Stamp:
         """What there is to read, with size and time, so that a change is noticed."""
@@ -112,12 +86,12 @@ class Files:
                 if fits and not name.startswith("."):
                     yield Path(folder) / name
 
-    async def _read(self, stamp: Stamp) -> tuple[list[Passage], list[str]]:
+    async def read(self, seen: Stamp) -> tuple[list[Passage], list[str]]:
         from wellread.reading.workers import shared
 
         found: list[Passage] = []
         failures: list[str] = []
-        async with aclosing(shared().in_order(self._named(stamp))) as outcomes:
+        async with aclosing(shared().in_order(self._named(seen))) as outcomes:
             async for name, outcome in outcomes:
                 said = outcome.reason if isinstance(outcome, ReadError) else outcome.notice
                 if said:

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import replace
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from wellread.net.payload import Payload
 from wellread.sources.markup import lines, plain
+from wellread.text.dates import iso_date
 from wellread.types import Hit
 
 _TITLE, _SNIPPET, _TEXT = 500, 4_000, 1_000_000  # characters; more is abuse, not content
+_TITLES = ("title", "headline", "name", "subject", "heading", "label", "question")
+_TEXTS = ("body", "text", "content", "extract", "description", "summary", "abstract", "message", "answer", "commentary")
+_URLS = ("url", "link", "permalink", "uri", "href", "link_url", "canonical_url")
+_DATES = ("published", "published_at", "publishedat", "created", "created_at", "date", "pub_date")
+_MORE_DATES = ("timestamp", "@timestamp", "updated")
 
 
 def hit(
@@ -41,7 +47,7 @@ def hit(
         url=address,
         text=body,
         snippet=words,
-        published=iso_date(published),
+        published=iso_date(published, earliest=1),  # a record may be of any time
         score=score if score is not None else 1.0 / (rank + 1),
         source=source,
     )
@@ -59,31 +65,46 @@ def best_first(hits: Iterable[Hit | None]) -> list[Hit]:
     return [replace(made, score=1.0 / (rank + 1)) for rank, made in enumerate(kept)]
 
 
+def with_page(hits: Sequence[Hit], items: Sequence[Payload], make: Callable[[Payload, int], Hit | None]) -> list[Hit]:
+    """The hits of earlier pages and those of one more, ranked behind them."""
+    return best_first([*hits, *(make(item, rank) for rank, item in enumerate(items, start=len(hits)))])
+
+
 def web_address(url: str) -> str | None:
     """The address if it is one that a browser may be sent to, else None."""
     url = url.strip()
     return url if re.fullmatch(r"https?://[^\s/]\S*", url, re.IGNORECASE) and url.isprintable() and len(url) <= 4_000 else None
 
 
-def iso_date(value: str) -> str | None:
-    """A date as ISO text: ISO already, seconds since 1970, or the mail format; None for anything else."""
-    value = value.strip()
-    if re.fullmatch(r"\d{9,10}(\.\d+)?", value):
-        return datetime.fromtimestamp(float(value), UTC).isoformat(timespec="seconds")
-    found = re.match(r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d)?)(?:\.\d+)?\s*(Z|[+-]\d\d:?\d\d)?)?", value)
-    if found:
-        try:
-            datetime.fromisoformat(found[1])
-        except ValueError:
-            return None
-        return found[1] if not found[2] or not found[3] else f"{found[1]}T{found[2]}{found[3]}"
-    return _mail_date(value)
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """Which fields of a database's records are what; None where it is to be guessed from the customary names."""
+
+    title: str | None = None
+    text: str | None = None
+    url: str | None = None
+    date: str | None = None
+
+    def title_of(self, record: Payload) -> str:
+        return _field(record, self.title, _TITLES)
+
+    def url_of(self, record: Payload) -> str:
+        return _field(record, self.url, _URLS)
+
+    def date_of(self, record: Payload) -> str:
+        return _field(record, self.date, _DATES + _MORE_DATES)
+
+    def text_of(self, record: Payload) -> str:
+        """The text, or all words of a record that has no field for it."""
+        if found := _field(record, self.text, _TEXTS):
+            return found
+        taken = {self.title_of(record), self.url_of(record), self.date_of(record)}
+        words = ((name, record.at(name).value) for name in record.names())
+        return "\n".join(f"{name}: {value}" for name, value in words if isinstance(value, str) and value and value not in taken)
 
 
-def _mail_date(value: str) -> str | None:
-    from email.utils import parsedate_to_datetime
-
-    try:
-        return parsedate_to_datetime(value).isoformat(timespec="seconds")
-    except (ValueError, TypeError, OverflowError):
-        return None
+def _field(record: Payload, chosen: str | None, customary: tuple[str, ...]) -> str:
+    if chosen is not None:
+        return record.text(*chosen.split(".")) or record.text(chosen)
+    names = {name.lower(): name for name in record.names()}
+    return next((text for name in customary if name in names and (text := record.text(names[name]))), "")

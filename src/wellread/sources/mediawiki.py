@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from wellread.errors import SourceError, UsageError
 from wellread.net.address import address
@@ -20,11 +20,14 @@ from wellread.net.payload import Payload
 from wellread.net.service import Http, Manners
 from wellread.parameters import CountOrZero, Seconds, fill, param
 from wellread.protocols import Kit
-from wellread.sources import wikipage
 from wellread.sources.hits import best_first, hit
-from wellread.sources.markup import without_headings
+from wellread.sources.markup import lines, plain, without_headings
+from wellread.sources.web import WebSource
 from wellread.sources.wikisearch import DETAILS, LONGEST_QUERY, MOST, Site, WikiPage, discover, find, page_of
 from wellread.types import Hit, Query, Spec
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborNode
 
 _FRESH = 600  # seconds that an answer may be kept; the API allows no keeping unless it is asked for
 _COMMON: Mapping[str, str | int] = {
@@ -37,6 +40,10 @@ _COMMON: Mapping[str, str | int] = {
 }
 _BATCH = 20  # introductions in one request
 _BUSY_CODES = ("maxlag", "ratelimited", "readonly")
+_HEADING = re.compile(r"^(={2,6})\s*(.+?)\s*\1$", re.M)
+_NOISE = ".mw-editsection,.reference,.navbox,.metadata,.noprint,.mw-empty-elt,.toc,style,script,.mw-jump-link,.thumb,figure"
+_HEADING_TAGS = {"h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
+_REFERS = re.compile(r"^.{0,120}\b(may|can|could) (also )?(refer|be)( to)?( any of)?( the following)?:?$", re.I | re.M)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,18 +65,18 @@ def wikipedia(spec: Spec, kit: Kit) -> MediaWiki:
     options = fill(Options, spec.options, "source wikipedia")
     name = f"wikipedia?language={options.language}" if options.language else "wikipedia"
     # Its operators ask for few requests at a time.
-    return MediaWiki(name, Http(name, kit, Manners(timeout=options.timeout, concurrency=3)), options)
+    return MediaWiki(Http(name, kit, Manners(timeout=options.timeout, concurrency=3)), options)
 
 
 def from_spec(spec: Spec, kit: Kit) -> MediaWiki:
     """Any MediaWiki, by the address of its API or of one of its pages."""
     options = fill(Options, spec.options, "source mediawiki")
     base = address(spec.argument, "mediawiki", "https://wiki.example.org")
-    name = f"mediawiki:{base.host}"
-    return MediaWiki(name, Http(name, kit, Manners(timeout=options.timeout), base.keys), options, base.url)
+    http = Http(f"mediawiki:{base.host}", kit, Manners(timeout=options.timeout), base.keys)
+    return MediaWiki(http, options, base.url)
 
 
-class MediaWiki:
+class MediaWiki(WebSource[Options]):
     """A wiki as a source; without `base` it is Wikipedia."""
 
     hint = (
@@ -78,17 +85,12 @@ class MediaWiki:
         "what you want to know. Short queries find more than whole sentences."
     )
 
-    def __init__(self, name: str, http: Http, options: Options, base: str | None = None) -> None:
-        self.name = name
-        self._http = http
-        self._options = options
-        self._base = base
+    def __init__(self, http: Http, options: Options, base: str = "") -> None:
+        super().__init__(http, options, base)
         self._site: Site | None = None
 
-    async def search(self, query: Query) -> Sequence[Hit]:
+    async def find(self, query: Query) -> Sequence[Hit]:
         text = _shortened(query.text)
-        if not text or query.limit < 1:
-            return []
         site = await self.site(query.language)
         pages = await find(partial(self._query, site), site, text, min(query.limit, MOST))
         pages = await self._with_texts(site, pages)
@@ -96,12 +98,9 @@ class MediaWiki:
         hits = (self._hit(page, rank) for rank, page in enumerate(pages[: query.limit]))
         return best_first(hits)
 
-    async def aclose(self) -> None:
-        await self._http.aclose()
-
     async def site(self, language: str | None) -> Site:
         """Which wiki is asked: the configured one, or the edition of Wikipedia that fits the query."""
-        if self._base is None:
+        if not self._base:
             code = self._options.language or (language or "en").lower().partition("-")[0]
             return Site(f"https://{code if re.fullmatch('[a-z]{2,3}', code) else 'en'}.wikipedia.org/w/api.php")
         if self._site is None:
@@ -112,21 +111,18 @@ class MediaWiki:
         wanted = pages[: self._options.max_texts]
         if self._options.text == "none" or not wanted:
             return pages
-        texts: dict[str, str] = {}
         if self._options.text == "intro" and site.extracts:
-            batches = [wanted[i : i + _BATCH] for i in range(0, len(wanted), _BATCH)]
-            for batch in await asyncio.gather(*(self._introductions(site, batch) for batch in batches)):
-                texts.update(batch)
+            asked = [self._introductions(site, wanted[i : i + _BATCH]) for i in range(0, len(wanted), _BATCH)]
         else:
-            for one in await asyncio.gather(*(self._whole(site, page) for page in wanted)):
-                texts.update(one)
+            asked = [self._whole(site, page) for page in wanted]
+        texts = {id: text for found in await asyncio.gather(*asked) for id, text in found.items()}
         return [replace(page, text=texts.get(page.id, "")) for page in pages]
 
     async def _introductions(self, site: Site, pages: list[WikiPage]) -> dict[str, str]:
         ids = "|".join(page.id for page in pages)
         asked = {"prop": "extracts", "explaintext": 1, "exintro": 1, "exlimit": len(pages), "pageids": ids}
         answer = await self._query(site, asked)
-        return {item.text("pageid"): wikipage.from_extract(item.text("extract")) for item in answer.items("query", "pages")}
+        return {item.text("pageid"): from_extract(item.text("extract")) for item in answer.items("query", "pages")}
 
     async def _whole(self, site: Site, page: WikiPage) -> dict[str, str]:
         """The API gives one whole page at a time. One that fails is left with its snippet."""
@@ -134,16 +130,16 @@ class MediaWiki:
             if site.extracts:
                 asked = {"prop": "extracts", "explaintext": 1, "exsectionformat": "wiki", "pageids": page.id}
                 answer = await self._query(site, asked)
-                return {page.id: wikipage.from_extract(answer.text("query", "pages", 0, "extract"))}
+                return {page.id: from_extract(answer.text("query", "pages", 0, "extract"))}
             asked = {"action": "parse", "pageid": page.id, "prop": "text", "disabletoc": 1, "disableeditsection": 1}
             answer = await self._query(site, asked)
-            return {page.id: wikipage.from_html(answer.text("parse", "text"))}
+            return {page.id: from_html(answer.text("parse", "text"))}
         except SourceError:
             return {}
 
     async def _plain_meanings(self, site: Site, pages: list[WikiPage], limit: int) -> list[WikiPage]:
         """Pages that only list meanings go last; where there is room, the articles they name come in."""
-        lists = [page for page in pages if page.ambiguous or wikipage.is_disambiguation(page.title, page.text)]
+        lists = [page for page in pages if page.ambiguous or is_disambiguation(page.title, page.text)]
         articles = [page for page in pages if page not in lists]
         room = limit - len(pages)
         if not lists or room < 1:
@@ -174,3 +170,65 @@ class MediaWiki:
 def _shortened(text: str) -> str:
     text = " ".join(text.split())
     return text if len(text) <= LONGEST_QUERY else text[:LONGEST_QUERY].rpartition(" ")[0] or text[:LONGEST_QUERY]
+
+
+def from_extract(text: str) -> str:
+    """What the TextExtracts extension gives, with its headings in our form."""
+    marked = _HEADING.sub(lambda m: f"{'#' * len(m[1])} {m[2]}", text)
+    return without_empty_sections(lines(marked))
+
+
+def from_html(markup: str) -> str:
+    """A parsed page, for wikis without that extension. Tables become rows of cells."""
+    from selectolax.lexbor import LexborHTMLParser
+
+    tree = LexborHTMLParser(markup)
+    for node in tree.css(_NOISE):
+        node.decompose()
+    root = tree.css_first(".mw-parser-output") or tree.body
+    blocks = _blocks(root, depth=0) if root is not None else []
+    return without_empty_sections("\n\n".join(block for block in blocks if block))
+
+
+def _blocks(root: LexborNode, depth: int) -> list[str]:
+    found: list[str] = []
+    for node in root.iter(include_text=False):
+        tag = node.tag or ""
+        if level := _HEADING_TAGS.get(tag):
+            found.append(f"{'#' * level} {plain(node.text())}")
+        elif tag == "table":
+            found.append(_table(node))
+        elif tag in ("ul", "ol", "dl"):
+            found.append("\n".join(f"- {item}" for li in node.css("li,dt,dd") if (item := plain(li.text()))))
+        elif tag in ("div", "section") and depth < 8:
+            found.extend(_blocks(node, depth + 1))
+        else:
+            found.append(plain(node.text()))
+    return found
+
+
+def _table(table: LexborNode) -> str:
+    rows = ([plain(cell.text()) for cell in row.css("th,td")] for row in table.css("tr"))
+    return "\n".join(" | ".join(cell for cell in row if cell) for row in rows if any(row))
+
+
+def without_empty_sections(text: str) -> str:
+    """Headings with nothing under them (References, External links) go."""
+    blocks = [block.strip() for block in re.split(r"\n\s*\n|(?=^#{2,6} )", text, flags=re.M)]
+    kept: list[str] = []
+    for block in reversed(blocks):
+        level = _level(block)
+        empty = level and "\n" not in block and (not kept or 0 < _level(kept[-1]) <= level)
+        if block and not empty:
+            kept.append(block)
+    return "\n\n".join(reversed(kept))
+
+
+def _level(block: str) -> int:
+    found = re.match(r"(#{2,6}) ", block)
+    return len(found[1]) if found else 0
+
+
+def is_disambiguation(title: str, text: str) -> bool:
+    """Whether a page only lists what its title may mean, for wikis that do not say so themselves."""
+    return title.endswith("(disambiguation)") or bool(_REFERS.search(text[:400]))

@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated, Literal
 
 from wellread.net.address import address, key
 from wellread.net.pace import retry_after
 from wellread.net.payload import Payload
-from wellread.net.service import Http, Manners
+from wellread.net.service import Http, Manners, Params
 from wellread.parameters import Count, Range, Seconds, fill, param
 from wellread.protocols import Kit
-from wellread.sources.hits import hit, iso_date
+from wellread.sources.hits import hit, with_page
 from wellread.sources.markup import plain
+from wellread.sources.web import WebSource
 from wellread.types import Hit, Query, Spec
 
 _LONGEST_QUERY = 500  # characters that the service takes
@@ -39,7 +41,7 @@ class Options:
 
     def __post_init__(self) -> None:
         for name in ("since", "until"):
-            if (value := getattr(self, name)) and iso_date(value) is None:
+            if (value := getattr(self, name)) and not _is_iso(value):
                 raise ValueError(f"{name} must be an ISO date such as 2023-06-01, not {value!r}")
 
 
@@ -52,43 +54,29 @@ def from_spec(spec: Spec, kit: Kit) -> NewsApi:
     return NewsApi(Http("newsapi", kit, Manners(timeout=options.timeout), keys, "NEWSAPI_KEY"), options, base.url)
 
 
-class NewsApi:
+class NewsApi(WebSource[Options]):
     """Search results are title, description and the beginning of the article."""
 
-    name = "newsapi"
     hint = (
         "Recent news articles from many papers and stations. Use the names and events a headline would have; "
         "vary wording, general and specific; exact phrases go in quotes, a + before a word makes it necessary."
     )
 
-    def __init__(self, http: Http, options: Options, base: str) -> None:
-        self._http = http
-        self._options = options
-        self._base = base
-
-    async def search(self, query: Query) -> Sequence[Hit]:
-        if not query.text.strip() or query.limit < 1:
-            return []
-        found: dict[str, Hit] = {}
+    async def find(self, query: Query) -> Sequence[Hit]:
+        hits: list[Hit] = []
         for page in range(1, self._options.max_pages + 1):
             answer = await self._page(query, page)
             articles = answer.items("articles")
-            for article in articles:
-                made = _hit(article, len(found))
-                if made is not None:
-                    found.setdefault(made.id, made)
-            enough = len(found) >= query.limit or page * self._options.page_size >= (answer.number("totalResults") or 0)
+            hits = with_page(hits, articles, _hit)
+            enough = len(hits) >= query.limit or page * self._options.page_size >= (answer.number("totalResults") or 0)
             if enough or not articles:
                 break
-        return list(found.values())[: query.limit]
-
-    async def aclose(self) -> None:
-        await self._http.aclose()
+        return hits[: query.limit]
 
     async def _page(self, query: Query, page: int) -> Payload:
         o = self._options
         language = o.language or (query.language if query.language in _LANGUAGES else None)
-        wanted: dict[str, str | int | None] = {
+        params: Params = {
             "q": query.text[:_LONGEST_QUERY],
             "pageSize": o.page_size,
             "page": page,
@@ -100,7 +88,6 @@ class NewsApi:
             "excludeDomains": o.exclude_domains,
             "searchIn": o.search_in,
         }
-        params = {name: value for name, value in wanted.items() if value is not None}
         return await self._http.get(f"{self._base}/v2/everything", params, check=self._check)
 
     def _check(self, answer: Payload, headers: Mapping[str, str]) -> None:
@@ -110,6 +97,13 @@ class NewsApi:
         if code == "rateLimited":
             raise self._http.busy(message, retry_after(headers))
         raise self._http.error(f"{message} ({code})" if code else message)
+
+
+def _is_iso(value: str) -> bool:
+    try:
+        return bool(datetime.fromisoformat(value))
+    except ValueError:
+        return False
 
 
 def _hit(article: Payload, rank: int) -> Hit | None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from wellread.net.address import address
 from wellread.net.payload import Payload
-from wellread.net.service import Http, Manners, Refused
+from wellread.net.service import Http, Manners, Params, Refused
 from wellread.parameters import Seconds, fill, param
 from wellread.protocols import Kit
-from wellread.sources.hits import hit
+from wellread.sources.hits import hit, with_page
+from wellread.sources.web import WebSource
 from wellread.types import Hit, Hits, Query, Spec
 
 _MAX_PAGES = 5
@@ -31,11 +32,11 @@ def from_spec(spec: Spec, kit: Kit) -> SearXNG:
     """Meta search by a SearXNG server of yours."""
     options = fill(Options, spec.options, "source searxng")
     base = address(spec.argument, "searxng", "http://127.0.0.1:8080")
-    name = f"searxng:{base.host}"
-    return SearXNG(name, Http(name, kit, Manners(timeout=options.timeout), base.keys), options, base.url)
+    http = Http(f"searxng:{base.host}", kit, Manners(timeout=options.timeout), base.keys)
+    return SearXNG(http, options, base.url)
 
 
-class SearXNG:
+class SearXNG(WebSource[Options]):
     """Results of many engines; an engine that does not answer is reported."""
 
     hint = (
@@ -43,34 +44,22 @@ class SearXNG:
         "you hope for; no operators that only one engine knows."
     )
 
-    def __init__(self, name: str, http: Http, options: Options, base: str) -> None:
-        self.name = name
-        self._http = http
-        self._options = options
-        self._base = base
-
-    async def search(self, query: Query) -> Sequence[Hit]:
-        if not query.text.strip() or query.limit < 1:
-            return []
-        found: dict[str, Hit] = {}
+    async def find(self, query: Query) -> Sequence[Hit]:
+        hits: list[Hit] = []
         failures: dict[str, None] = {}
         for page in range(1, _MAX_PAGES + 1):
             answer = await self._page(query, page)
-            new = [made for item in answer.items("results") if (made := self._hit(item, len(found)))]
-            new = [made for made in new if found.setdefault(made.id, made) is made]
+            before, hits = len(hits), with_page(hits, answer.items("results"), self._hit)
             failures.update((self._silent(item), None) for item in answer.items("unresponsive_engines"))
-            if not new or len(found) >= query.limit:
+            if len(hits) == before or len(hits) >= query.limit:
                 break
-        if not found and failures:
+        if not hits and failures:
             raise self._http.error("no engine answered: " + "; ".join(failures))
-        return Hits(tuple(found.values())[: query.limit], tuple(f"{self.name}: {why}" for why in failures))
-
-    async def aclose(self) -> None:
-        await self._http.aclose()
+        return Hits(tuple(hits[: query.limit]), tuple(f"{self.name}: {why}" for why in failures))
 
     async def _page(self, query: Query, page: int) -> Payload:
         o = self._options
-        wanted: dict[str, str | int | None] = {
+        params: Params = {
             "q": query.text,
             "format": "json",
             "pageno": page,
@@ -80,7 +69,6 @@ class SearXNG:
             "time_range": o.time_range,
             "safesearch": o.safe_search,
         }
-        params: Mapping[str, str | int] = {name: value for name, value in wanted.items() if value is not None}
         try:
             return await self._http.get(f"{self._base}/search", params)
         except Refused as problem:

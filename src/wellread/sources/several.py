@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from wellread.errors import SourceError, WellreadError
-from wellread.net.canonical import canonical
+from wellread.net.address import canonical
 from wellread.protocols import Source
 from wellread.ranking.fusion import reciprocal_ranks
 from wellread.types import Hit, Hits, Query

@@ -15,6 +15,7 @@ from wellread.net.service import Http, Manners
 from wellread.parameters import Seconds, fill, param
 from wellread.protocols import Kit
 from wellread.sources.hits import best_first, hit
+from wellread.sources.web import WebSource
 from wellread.types import Hit, Query, Spec
 
 _LINK = re.compile(r"<([@#!]?)([^<>|]+)(?:\|([^<>]*))?>")
@@ -44,23 +45,15 @@ def from_spec(spec: Spec, kit: Kit) -> Slack:
     return Slack(Http("slack", kit, manners, keys, "SLACK_TOKEN"), options, base.url)
 
 
-class Slack:
+class Slack(WebSource[Options]):
     """A message is a hit with its whole text."""
 
-    name = "slack"
     hint = (
         "Messages that colleagues wrote to each other. Few words, as people write them in chat; from:@name, in:#channel, "
         "has:link narrow it down."
     )
 
-    def __init__(self, http: Http, options: Options, base: str) -> None:
-        self._http = http
-        self._options = options
-        self._base = base
-
-    async def search(self, query: Query) -> Sequence[Hit]:
-        if not query.text.strip() or query.limit < 1:
-            return []
+    async def find(self, query: Query) -> Sequence[Hit]:
         params: dict[str, str | int] = {
             "query": self._narrowed(query),
             "count": min(query.limit, _MOST),
@@ -70,9 +63,6 @@ class Slack:
         answer = await self._http.get(f"{self._base}/api/search.messages", params, check=self._check)
         hits = (_hit(match, rank) for rank, match in enumerate(answer.items("messages", "matches")))
         return best_first(hits)[: query.limit]
-
-    async def aclose(self) -> None:
-        await self._http.aclose()
 
     def _narrowed(self, query: Query) -> str:
         parts = [" ".join(query.text.split())]

@@ -11,6 +11,7 @@ from wellread.net.service import Http, Manners
 from wellread.parameters import Seconds, fill, param
 from wellread.protocols import Kit
 from wellread.sources.hits import best_first, hit
+from wellread.sources.web import WebSource
 from wellread.types import Hit, Query, Spec
 
 _LONGEST_QUERY = 400
@@ -40,20 +41,12 @@ def from_spec(spec: Spec, kit: Kit) -> Tavily:
     return Tavily(Http("tavily", kit, Manners(timeout=options.timeout), keys, "TAVILY_API_KEY"), options, base.url)
 
 
-class Tavily:
+class Tavily(WebSource[Options]):
     """Snippets are the passages that Tavily found in a page."""
 
-    name = "tavily"
     hint = "A web search that understands questions. One clear, specific question or phrase per search, under 400 characters."
 
-    def __init__(self, http: Http, options: Options, base: str) -> None:
-        self._http = http
-        self._options = options
-        self._base = base
-
-    async def search(self, query: Query) -> Sequence[Hit]:
-        if not query.text.strip() or query.limit < 1:
-            return []
+    async def find(self, query: Query) -> Sequence[Hit]:
         answer = await self._http.post(f"{self._base}/search", self._body(query))
         hits = (
             hit(
@@ -69,9 +62,6 @@ class Tavily:
             for rank, item in enumerate(answer.items("results"))
         )
         return best_first(hits)[: query.limit]
-
-    async def aclose(self) -> None:
-        await self._http.aclose()
 
     def _body(self, query: Query) -> dict[str, object]:
         o = self._options
