@@ -17,7 +17,7 @@ from tests.sources.kit import TestKit
 from tests.wire.loopback import Asked, Loopback, Reply
 
 from wellread.errors import SourceBusy, SourceError, UsageError
-from wellread.net.address import address, key, user_agent
+from wellread.net.address import address, is_loopback, key, name_and_address, user_agent
 from wellread.net.pace import retry_after
 from wellread.net.payload import Payload, complaint
 from wellread.net.service import Http, Manners, Refused
@@ -258,6 +258,16 @@ def test_addresses_are_checked_and_logins_taken_out() -> None:
     for wrong in ("", "localhost:8080", "ftp://example.org", "http://", "file:///etc/passwd", "http://[::1"):
         with pytest.raises(UsageError, match="needs the address"):
             address(wrong, "searxng", "http://127.0.0.1:8080")
+
+
+def test_what_is_this_machine() -> None:
+    assert all(map(is_loopback, ("127.0.0.1", "127.8.8.8", "::1", "[::1]", "localhost", "LOCALHOST.", "a.localhost")))
+    assert not any(map(is_loopback, ("", "0.0.0.0", "10.0.0.1", "example.org", "localhost.example.org", "notlocalhost")))
+
+
+def test_a_name_and_its_address_come_apart() -> None:
+    assert name_and_address("a/b:c@http://127.0.0.1:1/v1") == ("a/b:c", "http://127.0.0.1:1/v1")
+    assert name_and_address("a@b") == ("a@b", "")
 
 
 def test_a_missing_key_says_which_variable() -> None:

@@ -70,8 +70,6 @@ def from_spec(spec: Spec, kit: Kit) -> OpenAIEmbedder:
 def base_address(given: str) -> str:
     """The part of a server's address before `/embeddings`; a bare host gets the usual `/v1`."""
     parts = urlsplit(given.strip())
-    if not parts.hostname or parts.scheme not in ("http", "https"):
-        raise UsageError(f"embedder openai: {given} is not an address")
     path = parts.path.rstrip("/").removesuffix("/embeddings")
     return urlunsplit(parts._replace(path=path or "/v1"))
 

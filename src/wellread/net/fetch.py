@@ -11,7 +11,7 @@ import time
 from collections import OrderedDict
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http.cookiejar import DefaultCookiePolicy
 from pathlib import Path
 
@@ -51,28 +51,20 @@ class Fetched:
     charset: str | None
 
 
+@dataclass(eq=False)
 class Fetcher:
     """Fetches pages; one for a run, closed at its end."""
 
-    def __init__(
-        self,
-        guard: Guard,
-        *,
-        cache: Path | None = None,
-        ignore_robots: bool = False,
-        limits: PageLimits | None = None,
-        accept: str = "*/*",
-        concurrency: int = 32,
-        per_host: int = 6,
-    ) -> None:
-        self._guard = guard
-        self._limits = limits or PageLimits()
-        self._accept = accept
-        self._ignore_robots = ignore_robots
-        self._cache = cache
-        self._concurrency = concurrency
-        self._per_host = per_host
-        self._slots = asyncio.Semaphore(concurrency)
+    guard: Guard
+    cache: Path | None = None  # the file
+    ignore_robots: bool = False
+    limits: PageLimits = field(default_factory=PageLimits)
+    accept: str = "*/*"
+    concurrency: int = 32
+    per_host: int = 6
+
+    def __post_init__(self) -> None:
+        self._slots = asyncio.Semaphore(self.concurrency)
         self._hosts: OrderedDict[str, asyncio.Semaphore] = OrderedDict()
         self._rules: OrderedDict[str, tuple[float, robots.Rules]] = OrderedDict()
         self._asking: dict[str, asyncio.Lock] = {}
@@ -80,13 +72,13 @@ class Fetcher:
 
     async def fetch(self, url: str) -> Fetched:
         """The page behind an address, redirects followed; raises `ReadError`."""
-        target = self._guard.check(url)
+        target = self.guard.check(url)
         async with self._turn(target):
             try:
-                async with asyncio.timeout(self._limits.seconds):
+                async with asyncio.timeout(self.limits.seconds):
                     return await self._follow(target, url)
             except TimeoutError as error:
-                raise ReadError(url, f"took longer than {self._limits.seconds:g} s") from error
+                raise ReadError(url, f"took longer than {self.limits.seconds:g} s") from error
             except _FAILURES as error:
                 raise ReadError(url, _reason(error)) from error
 
@@ -98,11 +90,11 @@ class Fetcher:
     @asynccontextmanager
     async def _turn(self, url: httpx2.URL) -> AsyncGenerator[None]:
         """So many at once, and few of them at one host, unless the host is our own."""
-        if self._guard.allows(url.host, port_of(url)):
+        if self.guard.allows(url.host, port_of(url)):
             async with self._slots:
                 yield
             return
-        host = self._hosts.setdefault(url.host, asyncio.Semaphore(self._per_host))
+        host = self._hosts.setdefault(url.host, asyncio.Semaphore(self.per_host))
         self._hosts.move_to_end(url.host)
         if len(self._hosts) > _HOSTS_KEPT:
             self._hosts.popitem(last=False)
@@ -110,15 +102,15 @@ class Fetcher:
             yield
 
     async def _follow(self, target: httpx2.URL, asked: str) -> Fetched:
-        for _ in range(self._limits.redirects + 1):
-            target = self._guard.check(str(target))
+        for _ in range(self.limits.redirects + 1):
+            target = self.guard.check(str(target))
             await self._ask_robots(target, asked)
             async with self._response(target) as response:
                 following = _redirect(response)
                 if following is None:
                     return await self._body(response, str(target), asked)
                 target = following
-        raise ReadError(asked, f"more than {self._limits.redirects} redirects")
+        raise ReadError(asked, f"more than {self.limits.redirects} redirects")
 
     @asynccontextmanager
     async def _response(self, url: httpx2.URL) -> AsyncGenerator[httpx2.Response]:
@@ -134,9 +126,9 @@ class Fetcher:
 
     def _build(self) -> httpx2.AsyncClient:
         client = httpx2.AsyncClient(
-            transport=transport.cached(transport.Guarded(self._guard, connections=self._concurrency), self._cache),
-            headers={"User-Agent": user_agent(), "Accept": self._accept, "Accept-Language": "en, *;q=0.5"},
-            timeout=self._limits.seconds,
+            transport=transport.cached(transport.Guarded(self.guard, connections=self.concurrency), self.cache),
+            headers={"User-Agent": user_agent(), "Accept": self.accept, "Accept-Language": "en, *;q=0.5"},
+            timeout=self.limits.seconds,
             trust_env=False,
         )
         client.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=[]))  # nobody follows us from page to page
@@ -149,14 +141,14 @@ class Fetcher:
         kind = content_type.strip().lower()
         if kind.startswith(_UNREADABLE):
             raise ReadError(asked, f"this is no text we can read ({content_type.partition(';')[0]})")
-        limit = self._limits.text_bytes if kind.startswith(_TEXTUAL) else self._limits.document_bytes
+        limit = self.limits.text_bytes if kind.startswith(_TEXTUAL) else self.limits.document_bytes
         body = await transport.body_of(response, limit)
         if len(body) > limit:
             raise ReadError(asked, f"larger than {limit / _MB:g} MB")
         return Fetched(url, body, content_type, transport.charset_of(response.headers))
 
     async def _ask_robots(self, url: httpx2.URL, asked: str) -> None:
-        if self._ignore_robots:
+        if self.ignore_robots:
             return
         origin = f"{url.scheme}://{url.netloc.decode('ascii')}"
         async with self._asking.setdefault(origin, asyncio.Lock()):
@@ -182,7 +174,7 @@ class Fetcher:
         try:
             async with asyncio.timeout(_ROBOTS_SECONDS):
                 for _ in range(5):
-                    async with self._response(self._guard.check(str(url))) as response:
+                    async with self._response(self.guard.check(str(url))) as response:
                         following = _redirect(response)
                         if following is None:
                             return await _rules(response)

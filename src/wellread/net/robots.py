@@ -22,9 +22,6 @@ class Rule:
     allow: bool
     pattern: str
 
-    def fits(self, path: str) -> bool:
-        return _fits(self.pattern, path)
-
 
 @dataclass(frozen=True, slots=True)
 class Rules:
@@ -37,7 +34,7 @@ class Rules:
         path = _normal(path or "/")
         if path == "/robots.txt":
             return True
-        fitting = ((len(rule.pattern), rule.allow) for rule in self.rules if rule.fits(path))
+        fitting = ((len(rule.pattern), rule.allow) for rule in self.rules if _fits(rule.pattern, path))
         return max(fitting, default=(0, True))[1]
 
 

@@ -8,9 +8,10 @@ service's own words and without any key in it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar
 
 import httpx2
 import stamina
@@ -22,6 +23,7 @@ from wellread.net.pace import Pace, retry_after
 from wellread.net.payload import Payload, complaint, told
 from wellread.protocols import Kit
 
+T = TypeVar("T")
 _SPENT = "insufficient_quota"  # OpenAI's 429 for an empty account, which no waiting fills
 _MAX_REDIRECTS = 3
 
@@ -80,7 +82,8 @@ class Http:
 
     async def text(self, url: str) -> str:
         """GET a document as text, whatever it is."""
-        body, headers = await self._patiently("GET", self._url(url, None), None)
+        place = self._url(url, None)
+        body, headers = await self._patiently(place.host, partial(self._once, "GET", place, None))
         try:
             return body.decode(transport.charset_of(headers) or "utf-8", errors="replace")
         except LookupError:
@@ -103,8 +106,8 @@ class Http:
         return SourceBusy(self.owner, self._clean(message), retry_after)
 
     async def _ask(self, method: str, url: httpx2.URL, body: object, check: Check | None) -> Payload:
-        def parse(raw: bytes, headers: Mapping[str, str]) -> None:
-            nonlocal found
+        async def once() -> Payload:
+            raw, headers = await self._once(method, url, body)
             try:
                 found = Payload.parse(raw)
             except ValueError:
@@ -112,14 +115,11 @@ class Http:
                 raise self.error(f"{url.host} did not answer with JSON but with {kind}") from None
             if check is not None:
                 check(found, headers)
+            return found
 
-        found = Payload(None)
-        await self._patiently(method, url, body, parse)
-        return found
+        return await self._patiently(url.host, once)
 
-    async def _patiently(
-        self, method: str, url: httpx2.URL, body: object, parse: Callable[[bytes, Mapping[str, str]], None] | None = None
-    ) -> tuple[bytes, Mapping[str, str]]:
+    async def _patiently(self, host: str, once: Callable[[], Awaitable[T]]) -> T:
         m = self.manners
         retries = stamina.retry_context(
             on=self._try_again,
@@ -130,24 +130,15 @@ class Http:
         )
         try:
             async for attempt in retries:
-                with attempt, self._heeding(url.host):
-                    raw, headers = await self._once(method, url, body)
-                    if parse is not None:
-                        parse(raw, headers)
-                    return raw, headers
+                with attempt:
+                    try:
+                        return await once()
+                    except SourceBusy as problem:  # what one request is told about waiting holds for all to that host
+                        self._pace(host).hold(min(problem.retry_after or 0.0, m.patience))
+                        raise
         except _Flaky as problem:
             raise self.error(str(problem)) from None
         raise AssertionError("the last attempt returns or raises")
-
-    @contextmanager
-    def _heeding(self, host: str) -> Generator[None]:
-        """What one request is told about waiting holds for all others to that host."""
-        try:
-            yield
-        except SourceBusy as problem:
-            if problem.retry_after is not None:
-                self._pace(host).hold(min(problem.retry_after, self.manners.patience))
-            raise
 
     def _try_again(self, problem: Exception) -> bool | float:
         if isinstance(problem, SourceBusy):

@@ -33,7 +33,7 @@ class WebReader:
             Guard(allow_hosts, ports=ports, resolver=resolver),
             cache=cache_folder() / "pages.db" if cache else None,
             ignore_robots=ignore_robots,
-            limits=limits,
+            limits=limits or PageLimits(),
             accept=ACCEPTED,
             concurrency=concurrency,
             per_host=per_host,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Annotated, Literal
 
 from wellread.net.address import address, key
@@ -17,6 +16,7 @@ from wellread.protocols import Kit
 from wellread.sources.hits import hit, with_page
 from wellread.sources.markup import plain
 from wellread.sources.web import WebSource
+from wellread.text.dates import iso_date
 from wellread.types import Hit, Query, Spec
 
 _LONGEST_QUERY = 500  # characters that the service takes
@@ -41,7 +41,7 @@ class Options:
 
     def __post_init__(self) -> None:
         for name in ("since", "until"):
-            if (value := getattr(self, name)) and not _is_iso(value):
+            if (value := getattr(self, name)) and iso_date(value[:10]) != value[:10]:
                 raise ValueError(f"{name} must be an ISO date such as 2023-06-01, not {value!r}")
 
 
@@ -97,13 +97,6 @@ class NewsApi(WebSource[Options]):
         if code == "rateLimited":
             raise self._http.busy(message, retry_after(headers))
         raise self._http.error(f"{message} ({code})" if code else message)
-
-
-def _is_iso(value: str) -> bool:
-    try:
-        return bool(datetime.fromisoformat(value))
-    except ValueError:
-        return False
 
 
 def _hit(article: Payload, rank: int) -> Hit | None:
