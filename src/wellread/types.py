@@ -54,6 +54,25 @@ class Passage(Encodable):
     links: tuple[str, ...] = ()  # titles that it refers to
 
 
+BlockKind = Literal["heading", "paragraph", "item", "entry", "row", "code", "quote"]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One piece of a document with its part in the whole; `reading.blocks` makes passages of them.
+
+    `text` is plain: no bullets, fences or heading signs. An `entry` is the term of a definition list with the
+    first paragraph of its text; a `row` has its cells between bars. A paragraph or code with a `level` goes on
+    with the item or entry before it.
+    """
+
+    kind: BlockKind
+    text: str
+    level: int = 0  # a heading's, from 1; of others, how many lists it is inside
+    anchor: str = ""  # the id nearest before it, so that a reader can be led there
+    page: int | None = None  # counted from 1, where a document has pages
+
+
 @dataclass(frozen=True, slots=True)
 class Hit(Passage):
     """A passage that a search found. `text` is empty until its page is read; `snippet` is what a service shows of it."""
@@ -123,6 +142,7 @@ class Page(Encodable):
     language: str | None = None
     kind: str = "html"
     notice: str | None = None  # what a reader should know: that a part was left out, and why
+    blocks: tuple[Block, ...] = ()  # what the passages were made of, where a format has such structure
 
     @property
     def text(self) -> str:

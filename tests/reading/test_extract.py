@@ -48,7 +48,7 @@ def test_keeps_structure_readable() -> None:
     text = extract(html).text
     assert "## Weather" in text
     assert "- wind, in words\n  - from where\n- cloud, in eighths" in text
-    assert "Year | Storms | Goats\n1881 | 14 |\n1882 | 9 | 2" in text
+    assert "| Year | Storms | Goats |\n| 1881 | 14 |  |\n| 1882 | 9 | 2 |" in text
     assert "```\ndef storm(year):\n    return log[year]\n```" in text
     assert "> It never stops, and neither do I." in text
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from wellread.reading.hints import tokens, words
 from wellread.reading.markup import feed_html
-from wellread.reading.tree import HEADINGS, Block, Facts, Node, Tree, count_words
+from wellread.reading.tree import HEADINGS, Facts, Node, Run, Tree, count_words
 from wellread.reading.visible import is_hidden
 
 _BLOCKS = HEADINGS | words(
@@ -26,6 +26,11 @@ _SKIPPED = words(
 )
 _HEAD = frozenset({"head", "title", "meta", "link", "base"})
 _LINE_BREAK = "\x0b"
+# what moves cursors and colours terminals; no text needs it
+_CONTROLS = {
+    **dict.fromkeys([*range(9), *range(14, 28), *range(127, 160)]),
+    **dict.fromkeys([12, *range(28, 32), 133], " "),
+}
 _BREATH = 50  # elements; about half a millisecond
 # The longest honest pages have a tenth of these; what comes after is not read.
 _MAX_NODES = 150_000
@@ -47,7 +52,7 @@ class _Builder:
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
-        self.blocks: list[Block] = []
+        self.runs: list[Run] = []
         self.facts = Facts()
         self._stack: list[Node] = []
         self._pieces: list[tuple[str, bool]] = []
@@ -57,6 +62,7 @@ class _Builder:
         self._leading_away = 0  # how many of them do
         self._too_deep = 0
         self._preformatted = 0
+        self._anchor = ""  # of the text that comes next
         self._listening: list[str] | None = None  # for the text of a title or of structured data
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
@@ -71,7 +77,14 @@ class _Builder:
                 self._open(tag, attributes)
             else:
                 self._too_deep += 1
-        elif tag == "a":
+        else:
+            self._inside_text(tag, attributes)
+
+    def _inside_text(self, tag: str, attributes: Mapping[str, str]) -> None:
+        anchor = attributes.get("id") or (attributes.get("name") if tag == "a" else None)
+        if anchor and not (self._anchor and self._pieces):  # the last one before a text, the first one in it
+            self._anchor = anchor
+        if tag == "a":
             self._link(attributes.get("href", ""))
         elif tag == "br":
             self._break_line()
@@ -141,7 +154,7 @@ class _Builder:
             raise _TooMuch
         hint = _hint(tag, attributes) if attributes else ""
         parent = self._stack[-1] if self._stack else None
-        node = Node(tag, hint, tokens(hint), parent)
+        node = Node(tag, hint, tokens(hint), parent, attributes.get("id", ""))
         if parent is not None:
             parent.children.append(node)
         self._stack.append(node)
@@ -167,7 +180,7 @@ class _Builder:
 
     def _flush(self) -> None:
         pieces, self._pieces = self._pieces, []
-        raw = "".join([text for text, _ in pieces])
+        raw = "".join([text for text, _ in pieces]).translate(_CONTROLS)
         if not raw or raw.isspace() or not self._stack:
             return
         node = self._stack[-1]
@@ -176,9 +189,10 @@ class _Builder:
         if not words:
             return
         linked = sum(count_words(text) for text, in_link in pieces if in_link)
-        block = Block(text, words, min(linked, words), node)
-        node.children.append(block)
-        self.blocks.append(block)
+        run = Run(text, words, min(linked, words), node, self._anchor)
+        self._anchor = ""
+        node.children.append(run)
+        self.runs.append(run)
 
 
 def _hint(tag: str, attributes: Mapping[str, str]) -> str:
@@ -208,4 +222,4 @@ def parse(html: str) -> Tree:
         feed_html(html, builder)
     except _TooMuch:
         builder.close()
-    return Tree(builder.nodes, builder.blocks, builder.facts)
+    return Tree(builder.nodes, builder.runs, builder.facts)

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 
+from wellread.reading.blocks import passages
 from wellread.reading.dom import parse
 from wellread.reading.mainpart import main_blocks
-from wellread.reading.metadata import About, describe
-from wellread.reading.render import passages
-from wellread.reading.tree import Block, count_words
-from wellread.types import Page
+from wellread.reading.metadata import describe
+from wellread.reading.render import blocks
+from wellread.reading.tree import Run, count_words
+from wellread.types import Block, Page
 
 _NOT_LETTERS = re.compile(r"\W+")
 _SCANT = 50  # words; with fewer, structured data may know better
@@ -23,37 +24,41 @@ _SCANT = 50  # words; with fewer, structured data may know better
 def extract(html: str, url: str = "") -> Page:
     """Main text and facts about the page. `passages` is empty where nothing can be read."""
     tree = parse(html)
-    blocks = main_blocks(tree)
+    runs = main_blocks(tree)
     about = describe(tree, url)
-    texts = passages(_without_title(blocks, about.title))
-    if about.body and sum(map(count_words, texts)) < _SCANT:
-        texts = _of_body(about, texts)
+    found = blocks(_without_title(runs, about.title))
+    if about.body and _words(found) < _SCANT:
+        found = _of_body(about.body, found)
     return Page(
         url=url,
         title=about.title,
-        passages=texts,
+        passages=passages(found),
         published=about.published,
         author=about.author,
         language=about.language,
+        blocks=found,
     )
 
 
-def _without_title(blocks: list[Block], title: str) -> list[Block]:
+def _without_title(runs: list[Run], title: str) -> list[Run]:
     """The title stands in its own field; a text that opens with it would say it twice."""
     wanted = _letters(title)
-    opening = [block for block in blocks[:3] if _letters(block.text) == wanted] if wanted else []
-    return [block for block in blocks if block not in opening]
+    opening = [run for run in runs[:3] if _letters(run.text) == wanted] if wanted else []
+    return [run for run in runs if run not in opening]
 
 
 def _letters(text: str) -> str:
     return _NOT_LETTERS.sub("", text).casefold()
 
 
-def _of_body(about: About, texts: tuple[str, ...]) -> tuple[str, ...]:
+def _words(found: tuple[Block, ...]) -> int:
+    return sum(count_words(block.text) for block in found)
+
+
+def _of_body(body: str, found: tuple[Block, ...]) -> tuple[Block, ...]:
     """Pages that scripts draw often carry their article as data."""
-    body = about.body or ""
-    if count_words(body) <= 2 * sum(map(count_words, texts)):
-        return texts
+    if count_words(body) <= 2 * _words(found):
+        return found
     if "<" in body and ">" in body:
-        return passages(main_blocks(parse(body))) or texts
-    return (body,)
+        return blocks(main_blocks(parse(body))) or found
+    return (Block("paragraph", body),)

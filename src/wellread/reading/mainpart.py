@@ -12,7 +12,7 @@ from collections import Counter
 
 from wellread.reading.dom import give_way
 from wellread.reading.hints import COMMENTS, PICTURES, QUOTING, STRONG, USUAL, is_about_the_page, names_main_text, points_away
-from wellread.reading.tree import HEADINGS, Block, Node, Tree, below
+from wellread.reading.tree import HEADINGS, Node, Run, Tree, below
 
 _CELLS = frozenset({"td", "th", "dt", "dd"})
 _MAY_BE_SHORT = _CELLS | {"pre"}
@@ -26,7 +26,7 @@ _CARD = 130  # words; a longer thing with a linked heading is an article
 _SENTENCE_ENDS = frozenset('.!?"”»。！？…')
 
 
-def main_blocks(tree: Tree) -> list[Block]:
+def main_blocks(tree: Tree) -> list[Run]:
     """The blocks of the main text, in order; empty when the page has none."""
     if not tree.nodes:
         return []
@@ -35,13 +35,13 @@ def main_blocks(tree: Tree) -> list[Block]:
         give_way()
     blocks = _without_noise(list(below(_best(tree.nodes))))
     # a page that is a list of links has no prose, yet its words are what there is to read
-    return blocks or [block for block in below(tree.nodes[0]) if block.node.tag != "h1"]
+    return blocks or [run for run in below(tree.nodes[0]) if run.node.tag != "h1"]
 
 
-def all_blocks(tree: Tree) -> list[Block]:
+def all_blocks(tree: Tree) -> list[Run]:
     """Every block, for documents that have nothing but a main text."""
     _measure(tree)
-    return tree.blocks
+    return tree.runs
 
 
 def _measure(tree: Tree) -> None:
@@ -52,7 +52,7 @@ def _measure(tree: Tree) -> None:
         for child in node.children:
             node.words += child.words
             node.linked += child.linked
-            if isinstance(child, Block):
+            if isinstance(child, Run):
                 node.longest = max(node.longest, child.words)
             else:
                 _add(node, child)
@@ -77,29 +77,29 @@ def _judge(node: Node) -> None:
 
 
 def _weigh(tree: Tree) -> None:
-    blocks = tree.blocks
-    copies = Counter(block.text for block in blocks if block.linked)
-    for block in blocks:
-        block.weight = _weight(block)
-        if block.weight > 0 and block.linked and copies[block.text] > 1:
-            block.weight = -1.0  # lists of headlines come twice, sentences of an article do not
-        frame = block.node.frame
-        if frame is not None and block.weight < 0:
-            block.weight = max(block.weight, _floor(frame))
+    blocks = tree.runs
+    copies = Counter(run.text for run in blocks if run.linked)
+    for run in blocks:
+        run.weight = _weight(run)
+        if run.weight > 0 and run.linked and copies[run.text] > 1:
+            run.weight = -1.0  # lists of headlines come twice, sentences of an article do not
+        frame = run.node.frame
+        if frame is not None and run.weight < 0:
+            run.weight = max(run.weight, _floor(frame))
 
 
-def _weight(block: Block) -> float:
-    plain = block.words - block.linked
-    tag = block.node.tag
+def _weight(run: Run) -> float:
+    plain = run.words - run.linked
+    tag = run.node.tag
     if tag in HEADINGS:
-        return -8.0 if block.linked * 2 > block.words else 0.0
-    if block.linked * 5 > block.words * 3:
-        return -2.0 - block.linked
-    if tag == "li" and block.linked * 7 > block.words:
-        return 0.5 * plain - 0.5 * block.linked - 1.0
+        return -8.0 if run.linked * 2 > run.words else 0.0
+    if run.linked * 5 > run.words * 3:
+        return -2.0 - run.linked
+    if tag == "li" and run.linked * 7 > run.words:
+        return 0.5 * plain - 0.5 * run.linked - 1.0
     if plain < 8:
         return 0.0 if tag in _MAY_BE_SHORT else -1.0
-    return plain - 0.5 * block.linked - 2.0
+    return plain - 0.5 * run.linked - 2.0
 
 
 def _floor(frame: Node) -> float:
@@ -120,7 +120,7 @@ def _sum_up(tree: Tree) -> None:
         total = good = 0.0
         if not node.dropped:
             for child in node.children:
-                if isinstance(child, Block):
+                if isinstance(child, Run):
                     total += child.weight
                     good += max(child.weight, 0.0)
                 else:
@@ -213,28 +213,28 @@ def _is_main(node: Node) -> bool:
     return node.tag == "main" or "main" in node.hint.split()
 
 
-def _without_noise(blocks: list[Block]) -> list[Block]:
-    kept: list[Block] = []
+def _without_noise(blocks: list[Run]) -> list[Run]:
+    kept: list[Run] = []
     pointing = False  # after "Related stories:", the list that follows is not text
-    for block in blocks:
-        frame = block.node.frame
+    for run in blocks:
+        frame = run.node.frame
         if pointing and frame is not None and frame.linked * 4 > frame.words:
             continue
-        pointing = points_away(block.text, block.words)
-        is_title = block.node.tag == "h1" and not kept  # it stands elsewhere; a later h1 is a heading like others
-        if not pointing and not is_title and not _is_noise(block):
-            kept.append(block)
+        pointing = points_away(run.text, run.words)
+        is_title = run.node.tag == "h1" and not kept  # it stands elsewhere; a later h1 is a heading like others
+        if not pointing and not is_title and not _is_noise(run):
+            kept.append(run)
     while kept and kept[-1].node.tag in HEADINGS:
         kept.pop()
     return kept
 
 
-def _is_noise(block: Block) -> bool:
-    if is_about_the_page(block.text, block.words):
+def _is_noise(run: Run) -> bool:
+    if is_about_the_page(run.text, run.words):
         return True
-    if block.text.startswith(("http://", "https://")) and " " not in block.text:
+    if run.text.startswith(("http://", "https://")) and " " not in run.text:
         return True
-    if block.weight >= -1.5:
+    if run.weight >= -1.5:
         return False
-    needed = {"p": 3, "blockquote": 3, "li": 8}.get(block.node.tag)  # words of its own that make a sentence
-    return needed is None or block.words - block.linked < needed or block.text[-1] not in _SENTENCE_ENDS
+    needed = {"p": 3, "blockquote": 3, "li": 8}.get(run.node.tag)  # words of its own that make a sentence
+    return needed is None or run.words - run.linked < needed or run.text[-1] not in _SENTENCE_ENDS

@@ -1,117 +1,129 @@
-"""Blocks to passages that read well as plain text: a light Markdown.
-
-Headings get their #, lists their dashes, tables of data one line a row, code its fence.
-"""
+"""Runs of text to blocks: what each is, how deep in lists it stands, and the nearest place to open it at."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import islice
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
+from wellread.reading import blocks as structure
 from wellread.reading.mainpart import is_data
-from wellread.reading.tree import HEADINGS, Block, Node
+from wellread.reading.tree import HEADINGS, Node, Run, below
+from wellread.types import Block, BlockKind
 
-_DEPTH = 64  # how far up a block looks for what it is part of; deeper nesting is not meaningful
-_LISTS = frozenset({"ul", "ol"})
+_LISTS = frozenset({"ul", "ol", "dl"})
+_DEEPEST = 8  # lists inside lists; deeper nesting is an accident or an attack
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """What a block is part of."""
+    """What a node is part of."""
 
-    item: Node | None  # innermost list item
-    depth: int  # of lists
-    outermost: Node | None  # list
-    quoted: bool
-    code: bool
+    item: Node | None = None  # innermost list item, term or definition
+    depth: int = 0  # of lists
+    quoted: bool = False
+    code: bool = False
+    row: Node | None = None
+    table: Node | None = None  # innermost table of data
 
 
-def passages(blocks: Sequence[Block]) -> tuple[str, ...]:
-    """One string per heading, paragraph, list, table or piece of code."""
-    result: list[list[str]] = []  # lines
-    current: Node | None = None  # the list or table that the last passage is
-    seen: set[int] = set()
-    for block in blocks:
-        place = _place(block.node)
-        table = _table(block.node)
-        whole = table or place.outermost
-        if table is not None:
-            line = _row(block, seen)
-        elif place.outermost is not None and not place.code:
-            line = _item(block, place, seen)
+def passages(runs: Sequence[Run]) -> tuple[str, ...]:
+    return structure.passages(blocks(runs))
+
+
+def blocks(runs: Sequence[Run], is_table: Callable[[Node], bool] = is_data) -> tuple[Block, ...]:
+    """One block per run; a row of a table is one, and so is a term with what is said of it first."""
+    return tuple(_Writer(is_table).write(runs))
+
+
+class _Writer:
+    def __init__(self, is_table: Callable[[Node], bool]) -> None:
+        self._is_table = is_table
+        self._places: dict[int, _Place] = {}
+        self._begun: set[int] = set()  # rows and items that have a block
+        self._anchor = ""
+        self._terms: list[Run] = []  # that wait for their definition
+        self._blocks: list[Block] = []
+
+    def write(self, runs: Sequence[Run]) -> list[Block]:
+        for run in runs:
+            place = self._place(run)
+            if self._terms and not _defines(run, place, self._terms[-1]):
+                self._let_terms_stand()
+            if run.node.tag == "dt" and place.table is None:
+                self._terms.append(run)
+                continue
+            self._add(run, place)
+        self._let_terms_stand()
+        return self._blocks
+
+    def _add(self, run: Run, place: _Place) -> None:
+        if place.table is not None and place.row is not None:
+            if id(place.row) not in self._begun:
+                self._begun.add(id(place.row))
+                self._put("row", _row(place.row), place)
+            return
+        if place.code:
+            self._let_terms_stand()
+            self._put("code", run.text, place)
+        elif run.node.tag in HEADINGS:
+            self._let_terms_stand()
+            self._put("heading", run.text, replace(place, depth=int(run.node.tag[1])))
+        elif self._terms:
+            names = ", ".join(term.text for term in self._terms)
+            self._terms = []
+            self._put("entry", f"{names}{' ' if names.endswith(':') else ': '}{run.text}", place)
+        elif place.item is not None and place.item.tag == "li" and id(place.item) not in self._begun:
+            self._begun.add(id(place.item))
+            self._put("item", run.text, place)
         else:
-            line = _plain(block, place)
-        if line and whole is not None and whole is current and result:
-            result[-1].append(line)
-        elif line:
-            result.append([line])
-        current = whole
-    return tuple("\n".join(lines) for lines in result)
+            self._put("quote" if place.quoted else "paragraph", run.text, place)
+
+    def _let_terms_stand(self) -> None:
+        """Terms without a definition."""
+        for term in self._terms:
+            self._put("entry", term.text, self._place(term))
+        self._terms = []
+
+    def _put(self, kind: BlockKind, text: str, place: _Place) -> None:
+        self._blocks.append(Block(kind, text, min(place.depth, _DEEPEST), self._anchor))
+
+    def _place(self, run: Run) -> _Place:
+        """Each node is looked at once; a new one with an id is the place to open what follows at."""
+        chain: list[Node] = []
+        node: Node | None = run.node
+        while node is not None and id(node) not in self._places:
+            chain.append(node)
+            node = node.parent
+        place = self._places[id(node)] if node is not None else _Place()
+        for part in reversed(chain):
+            place = self._inside(part, place)
+            self._places[id(part)] = place
+        self._anchor = run.anchor or next((part.anchor for part in chain if part.anchor), "") or self._anchor
+        return place
+
+    def _inside(self, node: Node, place: _Place) -> _Place:
+        tag = node.tag
+        if tag in _LISTS:
+            return replace(place, depth=place.depth + 1, item=None)
+        if tag in {"li", "dt", "dd"}:
+            # an item outside of a list is one all the same
+            return replace(place, item=node, depth=max(place.depth, 1))
+        if tag == "blockquote":
+            return replace(place, quoted=True)
+        if tag == "pre":
+            return replace(place, code=True)
+        if tag == "table":
+            return replace(place, table=node if self._is_table(node) else None, row=None)
+        return replace(place, row=node) if tag == "tr" else place
 
 
-def _place(node: Node) -> _Place:
-    item = outermost = None
-    depth, quoted, code = 0, False, False
-    chain = [node, *islice(node.ancestors(), _DEPTH)]
-    for part in chain:
-        if part.tag == "li":
-            item = item or part
-        elif part.tag in _LISTS:
-            depth += 1
-            outermost = part
-        elif part.tag == "blockquote":
-            quoted = True
-        elif part.tag == "pre":
-            code = True
-    return _Place(item, depth, outermost if item is not None else None, quoted, code)
+def _defines(run: Run, place: _Place, term: Run) -> bool:
+    """Another name for the same thing, or what is said of it."""
+    own = place.item
+    return own is not None and own.tag in {"dt", "dd"} and own.parent is term.node.parent
 
 
-def _table(node: Node) -> Node | None:
-    frame = node.frame
-    return frame if frame is not None and frame.tag == "table" and is_data(frame) else None
-
-
-def _row(block: Block, seen: set[int]) -> str:
-    """The whole row when its first cell comes by; empty cells keep their place."""
-    row = block.node
-    while row.tag not in {"tr", "table"} and row.parent is not None:
-        row = row.parent
-    if row.tag == "table":
-        return block.text
-    if id(row) in seen:
-        return ""
-    seen.add(id(row))
-    return " | ".join(_cell(cell) for cell in row.nodes()).strip()
-
-
-def _cell(cell: Node) -> str:
-    texts: list[str] = []
-    stack: list[Node | Block] = [cell]
-    while stack:
-        part = stack.pop()
-        if isinstance(part, Block):
-            texts.append(part.text.replace("\n", " "))
-        else:
-            stack.extend(reversed(part.children))
-    return " ".join(texts)
-
-
-def _item(block: Block, place: _Place, seen: set[int]) -> str:
-    indent = "  " * max(place.depth - 1, 0)
-    mark = "  "
-    if place.item is not None and id(place.item) not in seen:
-        seen.add(id(place.item))
-        mark = "- "
-    return indent + mark + block.text.replace("\n", "\n" + indent + "  ")
-
-
-def _plain(block: Block, place: _Place) -> str:
-    tag = block.node.tag
-    if place.code:
-        return f"```\n{block.text}\n```"
-    if tag in HEADINGS:
-        return "#" * int(tag[1]) + " " + block.text.replace("\n", " ")
-    if place.quoted:
-        return "> " + block.text.replace("\n", "\n> ")
-    return block.text
+def _row(row: Node) -> str:
+    """Empty cells keep their place."""
+    cells = (" ".join(run.text.replace("\n", " ") for run in below(cell)) for cell in row.nodes())
+    return "| " + " | ".join(cells) + " |"

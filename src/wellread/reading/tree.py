@@ -1,4 +1,4 @@
-"""A page as blocks of text in a tree of block elements: scratch paper of the extractor."""
+"""A page as runs of text in a tree of block elements: scratch paper of the extractor."""
 
 from __future__ import annotations
 
@@ -12,28 +12,30 @@ _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u
 
 
 @dataclass(slots=True, eq=False)
-class Block:
-    """One run of text with nothing block-like inside."""
+class Run:
+    """Text with nothing block-like inside."""
 
     text: str
     words: int
     linked: int  # words inside links
     node: Node
+    anchor: str = ""  # an id inside, or just before it
     weight: float = 0.0
 
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """A block element; `children` are nodes and blocks in reading order."""
+    """A block element; `children` are nodes and runs in reading order."""
 
     tag: str
     hint: str  # class, id, itemprop and role, as written
     tokens: frozenset[str]
     parent: Node | None
-    children: list[Node | Block] = field(default_factory=list["Node | Block"])
+    anchor: str = ""  # its id
+    children: list[Node | Run] = field(default_factory=list["Node | Run"])
     words: int = 0  # this and the next five: of everything below
     linked: int = 0
-    longest: int = 0  # words of the longest block
+    longest: int = 0  # words of the longest run
     rows: int = 0
     cells: int = 0
     tables: int = 0
@@ -47,9 +49,6 @@ class Node:
 
     def nodes(self) -> Iterator[Node]:
         return (child for child in self.children if isinstance(child, Node))
-
-    def blocks(self) -> Iterator[Block]:
-        return (child for child in self.children if isinstance(child, Block))
 
     def ancestors(self) -> Iterator[Node]:
         node = self.parent
@@ -78,16 +77,16 @@ class Tree:
     """A parsed page; the first node is the root."""
 
     nodes: list[Node]
-    blocks: list[Block]
+    runs: list[Run]
     facts: Facts
 
 
-def below(node: Node) -> Iterator[Block]:
-    """Blocks under a node in reading order, without what was dropped; the depth may be great."""
-    stack: list[Node | Block] = [node]
+def below(node: Node) -> Iterator[Run]:
+    """Runs under a node in reading order, without what was dropped; the depth may be great."""
+    stack: list[Node | Run] = [node]
     while stack:
         item = stack.pop()
-        if isinstance(item, Block):
+        if isinstance(item, Run):
             yield item
         elif not item.dropped or item is node:
             stack.extend(reversed(item.children))

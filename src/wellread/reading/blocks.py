@@ -1,0 +1,61 @@
+"""Blocks to passages that read well as plain text, a light Markdown, and to the headings they stand under.
+
+Headings get their #, list items their dashes, rows their bars, code its fence. Neighbouring items are one
+passage, and so are neighbouring rows; an entry of a definition list is a passage of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from wellread.types import Block
+
+
+def passages(blocks: Iterable[Block]) -> tuple[str, ...]:
+    """One string per heading, paragraph, list, entry, table or piece of code."""
+    result: list[list[str]] = []
+    last: Block | None = None
+    for block in blocks:
+        if last is not None and _goes_on(last, block):
+            result[-1].append(_marked(block))
+        else:
+            result.append([_marked(block)])
+        last = block
+    return tuple("\n".join(parts) for parts in result)
+
+
+def under_headings(blocks: Iterable[Block]) -> Iterator[tuple[Block, tuple[str, ...]]]:
+    """Each block that is no heading, with the headings above it, outermost first."""
+    path: list[Block] = []
+    for block in blocks:
+        if block.kind == "heading":
+            while path and path[-1].level >= block.level:
+                path.pop()
+            path.append(block)
+        else:
+            yield block, tuple(heading.text for heading in path)
+
+
+def _goes_on(last: Block, block: Block) -> bool:
+    """Whether it is part of the passage that the last one is in."""
+    if "heading" in (last.kind, block.kind) or block.kind == "entry":
+        return False
+    if block.kind == "row" or last.kind == "row":
+        return block.kind == last.kind and block.level == last.level
+    return block.level > 0 and last.level > 0
+
+
+def _marked(block: Block) -> str:
+    text = block.text
+    if block.kind == "heading":
+        return "#" * min(max(block.level, 1), 6) + " " + text.replace("\n", " ")
+    if block.kind == "code":
+        return f"```\n{text}\n```"
+    if block.kind == "quote" and not block.level:
+        return "> " + text.replace("\n", "\n> ")
+    if block.kind == "row" or not block.level:
+        return text
+    indent = "  " * (block.level - 1)
+    if block.kind == "entry":
+        return text.replace("\n", "\n  ")
+    return indent + ("- " if block.kind == "item" else "  ") + text.replace("\n", "\n" + indent + "  ")
