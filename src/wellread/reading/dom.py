@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from enum import Enum
 
-from wellread.reading.hints import tokens, words
+from wellread.reading.hints import tokens, words, writes_manuals
 from wellread.reading.markup import feed_html
 from wellread.reading.tree import HEADINGS, Facts, Node, Run, Tree, count_words
 from wellread.reading.visible import is_hidden
@@ -31,6 +32,9 @@ _CONTROLS = {
     **dict.fromkeys([*range(9), *range(14, 28), *range(127, 160)]),
     **dict.fromkeys([12, *range(28, 32), 133], " "),
 }
+_OUTWARD = ("http:", "https:", "//", "mailto:", "ftp:")
+_TURNING = words("next prev previous up start contents index top")
+_TURNING_KEYS = frozenset("nphu")
 _BREATH = 50  # elements; about half a millisecond
 # The longest honest pages have a tenth of these; what comes after is not read.
 _MAX_NODES = 150_000
@@ -47,19 +51,29 @@ class _TooMuch(Exception):
     pass
 
 
+class _Link(Enum):
+    """Where the link leads that a text stands in."""
+
+    NONE = 0
+    HERE = 1
+    INWARD = 2  # to the same site
+    OUTWARD = 3
+
+
 class _Builder:
     """Receives the parser's events."""
 
-    def __init__(self) -> None:
+    def __init__(self, local: bool) -> None:
+        self._manual = local  # until it says that it is one
         self.nodes: list[Node] = []
         self.runs: list[Run] = []
         self.facts = Facts()
         self._stack: list[Node] = []
-        self._pieces: list[tuple[str, bool]] = []
+        self._pieces: list[tuple[str, _Link]] = []
         self._events = 0
         self._skipping = 0
-        self._links: list[bool] = []  # of the open anchors: does it lead elsewhere?
-        self._leading_away = 0  # how many of them do
+        self._links: list[_Link] = []  # the open ones
+        self._turns = False  # the text that is being read has a link to the next page
         self._too_deep = 0
         self._preformatted = 0
         self._anchor = ""  # of the text that comes next
@@ -85,7 +99,7 @@ class _Builder:
         if anchor and not (self._anchor and self._pieces):  # the last one before a text, the first one in it
             self._anchor = anchor
         if tag == "a":
-            self._link(attributes.get("href", ""))
+            self._link(attributes)
         elif tag == "br":
             self._break_line()
 
@@ -99,7 +113,7 @@ class _Builder:
             else:
                 self._preformatted -= self._stack.pop().tag == "pre"
         elif tag == "a" and self._links:
-            self._leading_away -= self._links.pop()
+            self._links.pop()
         if self._listening is not None and tag in {"title", "script"}:
             self._heard(tag, "".join(self._listening))
 
@@ -108,7 +122,7 @@ class _Builder:
         if self._listening is not None:
             self._listening.append(data)
         elif not self._skipping and self._stack:
-            self._pieces.append((data, self._leading_away > 0))
+            self._pieces.append((data, self._links[-1] if self._links else _Link.NONE))
 
     def close(self) -> None:
         self._flush()
@@ -124,7 +138,7 @@ class _Builder:
         if tag in _SKIPPED or tag in _HEAD:
             # the headings of a folding list are often buttons
             return not (tag == "button" and self._stack and self._stack[-1].tag in HEADINGS)
-        return is_hidden(tag, attributes)
+        return is_hidden(tag, attributes, asides=not self._manual)
 
     def _note(self, tag: str, attributes: Mapping[str, str]) -> None:
         facts = self.facts
@@ -132,6 +146,7 @@ class _Builder:
             name = attributes.get("property") or attributes.get("name") or attributes.get("itemprop")
             if name and attributes.get("content"):
                 facts.metas.setdefault(name.lower(), attributes["content"])
+                self._manual = self._manual or (name.lower() == "generator" and writes_manuals(attributes["content"]))
         elif tag == "html":
             facts.language = facts.language or attributes.get("lang", "") or attributes.get("xml:lang", "")
         elif tag == "time":
@@ -153,6 +168,8 @@ class _Builder:
         if len(self.nodes) >= _MAX_NODES:
             raise _TooMuch
         hint = _hint(tag, attributes) if attributes else ""
+        if tag == "div" and "fragment" in hint.split():
+            tag = "pre"  # Doxygen's code: one <div> a line
         parent = self._stack[-1] if self._stack else None
         node = Node(tag, hint, tokens(hint), parent, attributes.get("id", ""))
         if parent is not None:
@@ -161,11 +178,18 @@ class _Builder:
         self.nodes.append(node)
         self._preformatted += tag == "pre"
 
-    def _link(self, target: str) -> None:
-        # a heading that links to itself is not a pointer elsewhere; an entry of a table of contents is
-        elsewhere = not target.startswith("#") or (bool(self._stack) and self._stack[-1].tag == "li")
-        self._links.append(elsewhere)
-        self._leading_away += elsewhere
+    def _link(self, attributes: Mapping[str, str]) -> None:
+        target = attributes.get("href", "")
+        listed = bool(self._stack) and self._stack[-1].tag == "li"
+        if not target or target.startswith(_OUTWARD):
+            link = _Link.OUTWARD
+        elif target.startswith("#") and not listed:
+            link = _Link.HERE  # a heading that links to itself is not a pointer elsewhere; an entry of a table of contents is
+        else:
+            link = _Link.INWARD
+        self._links.append(link)
+        turns = not _TURNING.isdisjoint(attributes.get("rel", "").lower().split())
+        self._turns = self._turns or turns or attributes.get("accesskey", "").lower() in _TURNING_KEYS
 
     def _break_line(self) -> None:
         """One <br> is a new line, two are a new paragraph."""
@@ -176,7 +200,7 @@ class _Builder:
             if not text.isspace():
                 break
         if self._pieces:
-            self._pieces.append((_LINE_BREAK, False))
+            self._pieces.append((_LINE_BREAK, _Link.NONE))
 
     def _flush(self) -> None:
         pieces, self._pieces = self._pieces, []
@@ -186,10 +210,12 @@ class _Builder:
         node = self._stack[-1]
         text = _code(raw) if self._preformatted else _prose(raw)
         words = count_words(text)
-        if not words:
+        if not words and not self._preformatted:  # a line of code may be a bracket
             return
-        linked = sum(count_words(text) for text, in_link in pieces if in_link)
-        run = Run(text, words, min(linked, words), node, self._anchor)
+        inner = sum(count_words(text) for text, link in pieces if link in (_Link.INWARD, _Link.HERE))
+        linked = sum(count_words(text) for text, link in pieces if link in (_Link.INWARD, _Link.OUTWARD))
+        run = Run(text, words, min(linked, words), min(inner, words), self._turns, node, self._anchor)
+        self._turns = False
         self._anchor = ""
         node.children.append(run)
         self.runs.append(run)
@@ -206,18 +232,22 @@ def _hint(tag: str, attributes: Mapping[str, str]) -> str:
 
 def _prose(raw: str) -> str:
     if _LINE_BREAK not in raw:
-        return " ".join(raw.split())
+        return " ".join(raw.split()).removesuffix("¶").rstrip()
     lines = (" ".join(line.split()) for line in raw.split(_LINE_BREAK))
     return "\n".join(line for line in lines if line)
 
 
 def _code(raw: str) -> str:
-    return "\n".join(line.rstrip() for line in raw.replace(_LINE_BREAK, "\n").expandtabs(4).strip("\n").split("\n"))
+    lines = raw.replace(_LINE_BREAK, "\n").expandtabs(4).split("\n")
+    return "\n".join(line.rstrip() for line in lines).strip("\n")
 
 
-def parse(html: str) -> Tree:
-    """The block tree of a page, however broken; an empty one where there is no markup at all."""
-    builder = _Builder()
+def parse(html: str, *, local: bool = False) -> Tree:
+    """The block tree of a page, however broken; an empty one where there is no markup at all.
+
+    What articles mark as an aside is text in a local file and in a manual.
+    """
+    builder = _Builder(local)
     try:
         feed_html(html, builder)
     except _TooMuch:

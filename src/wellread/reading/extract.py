@@ -11,7 +11,8 @@ import re
 
 from wellread.reading.blocks import passages
 from wellread.reading.dom import parse
-from wellread.reading.mainpart import main_blocks
+from wellread.reading.mainpart import is_data, main_blocks
+from wellread.reading.manuals import is_grid, is_manual, manual_runs
 from wellread.reading.metadata import describe
 from wellread.reading.render import blocks
 from wellread.reading.tree import Run, count_words
@@ -23,10 +24,12 @@ _SCANT = 50  # words; with fewer, structured data may know better
 
 def extract(html: str, url: str = "") -> Page:
     """Main text and facts about the page. `passages` is empty where nothing can be read."""
-    tree = parse(html)
-    runs = main_blocks(tree)
+    local = url.startswith("file:")
+    tree = parse(html, local=local)
+    manual = is_manual(tree, local=local)
+    runs = manual_runs(tree) if manual else main_blocks(tree)
     about = describe(tree, url)
-    found = blocks(_without_title(runs, about.title))
+    found = blocks(_without_title(runs, about.title), is_grid if manual else is_data)
     if about.body and _words(found) < _SCANT:
         found = _of_body(about.body, found)
     return Page(

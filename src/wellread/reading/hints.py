@@ -40,14 +40,21 @@ PICTURES = words("photo photos image images img picture media video figure thumb
 # These embed what others said, which articles quote.
 QUOTING = words("social share")
 
-# Classes (whole, not split) that take inline text from the reader's eye, or mark it as an aside.
+# Classes (whole, not split) that take inline text from the reader's eye.
 HIDDEN_CLASSES = words(
-    """hidden sronly sr-only caption credit timestamp byline offscreen copyright screen-reader-text visually-hidden
-    visuallyhidden mw-editsection reference noprint"""
+    "hidden sronly sr-only offscreen screen-reader-text visually-hidden visuallyhidden mw-editsection noprint headerlink"
 )
+# Those that mark it as an aside: in articles, not in manuals.
+ASIDE_CLASSES = words("caption credit timestamp byline copyright")
 
 _MAIN = re.compile(
     r"(?:article|entry|post|story|body|main|content|page)[-_]*(?:body|content|text|copy)|articlebody", re.IGNORECASE
+)
+_WRITES_MANUALS = re.compile(
+    r"""docbook|docutils|sphinx|asciidoc|doxygen|makeinfo|texi|javadoc|publican|groff|man2html|mandoc|pod2|yelp|gtk-doc
+    |gi-docgen|mkdocs|docusaurus|mdbook|rustdoc|pandoc|latex2html|tex4ht|hevea|pdoc|jsdoc|typedoc|rdoc|exdoc|haddock|antora
+    |libreoffice|openoffice|microsoft\ word|vitepress|vuepress|gitbook|epydoc|natural\ ?docs|naturaldocs""",
+    re.IGNORECASE | re.VERBOSE,
 )
 _SPLIT = re.compile(r"[^a-zA-Z0-9]+|(?<=[a-z])(?=[A-Z])")
 
@@ -56,6 +63,11 @@ _SPLIT = re.compile(r"[^a-zA-Z0-9]+|(?<=[a-z])(?=[A-Z])")
 def tokens(hint: str) -> frozenset[str]:
     """The words of a class or id, in lower case."""
     return frozenset(word.lower() for word in _SPLIT.split(hint) if word)
+
+
+def writes_manuals(generator: str) -> bool:
+    """Is this program, named by a page, one that makes documentation or prints documents as pages?"""
+    return bool(_WRITES_MANUALS.search(generator[:200]))
 
 
 def names_main_text(hint: str, names: frozenset[str]) -> bool:

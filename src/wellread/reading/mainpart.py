@@ -9,6 +9,7 @@ pass over the page is linear.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from wellread.reading.dom import give_way
 from wellread.reading.hints import COMMENTS, PICTURES, QUOTING, STRONG, USUAL, is_about_the_page, names_main_text, points_away
@@ -23,6 +24,7 @@ _WORST_LIST = -30.0  # one list of links must not outweigh the prose around it
 _ENOUGH = 30.0  # words of prose that make a part worth keeping
 _FEW = 15  # words that make a part marked as the main one believable
 _CARD = 130  # words; a longer thing with a linked heading is an article
+_LABEL = 8  # words
 _SENTENCE_ENDS = frozenset('.!?"”»。！？…')
 
 
@@ -30,7 +32,7 @@ def main_blocks(tree: Tree) -> list[Run]:
     """The blocks of the main text, in order; empty when the page has none."""
     if not tree.nodes:
         return []
-    for step in (_measure, _weigh, _sum_up, _drop, _drop_cards, _sum_up):
+    for step in (measure, _weigh, _sum_up, _drop, _drop_cards, _sum_up):
         step(tree)
         give_way()
     blocks = _without_noise(list(below(_best(tree.nodes))))
@@ -40,11 +42,12 @@ def main_blocks(tree: Tree) -> list[Run]:
 
 def all_blocks(tree: Tree) -> list[Run]:
     """Every block, for documents that have nothing but a main text."""
-    _measure(tree)
+    measure(tree)
     return tree.runs
 
 
-def _measure(tree: Tree) -> None:
+def measure(tree: Tree) -> None:
+    """Sum up what is below each node."""
     for node in tree.nodes:
         is_frame = node.tag in _LISTS or node.tag == "table"
         node.frame = node if is_frame else node.parent.frame if node.parent is not None else None
@@ -52,8 +55,10 @@ def _measure(tree: Tree) -> None:
         for child in node.children:
             node.words += child.words
             node.linked += child.linked
+            node.inner += child.inner
             if isinstance(child, Run):
                 node.longest = max(node.longest, child.words)
+                node.pieces += 1
             else:
                 _add(node, child)
         _judge(node)
@@ -63,6 +68,8 @@ def _add(node: Node, child: Node) -> None:
     node.longest = max(node.longest, child.longest)
     node.rows += child.rows + (child.tag == "tr")
     node.cells += child.cells + (child.tag in _CELLS)
+    node.pieces += child.pieces
+    node.code = node.code or child.code or child.tag == "pre"
     node.tables += child.tables + (child.tag == "table")
     node.holds = node.holds or child.holds
     node.linked_headings += child.linked_headings
@@ -238,3 +245,23 @@ def _is_noise(run: Run) -> bool:
         return False
     needed = {"p": 3, "blockquote": 3, "li": 8}.get(run.node.tag)  # words of its own that make a sentence
     return needed is None or run.words - run.linked < needed or run.text[-1] not in _SENTENCE_ENDS
+
+
+def without_orphans(every: Sequence[Run], kept: Sequence[Run]) -> list[Run]:
+    """Without the headings, and the lines that end in a colon, of which all that followed was dropped."""
+    wanted = {id(run) for run in kept}
+    result: list[Run] = []  # from the end
+    dropped: Run | None = None  # just after the one that is looked at
+    for run in reversed(every):
+        if id(run) not in wanted or (dropped is not None and _is_orphan(run, dropped, result[-1] if result else None)):
+            dropped = run
+        else:
+            result.append(run)
+            dropped = None
+    return result[::-1]
+
+
+def _is_orphan(run: Run, dropped: Run, following: Run | None) -> bool:
+    if run.node.tag in HEADINGS:
+        return following is None or (following.node.tag in HEADINGS and following.node.tag <= run.node.tag)
+    return run.words <= _LABEL and run.text.endswith(":") and dropped.linked * 2 > dropped.words

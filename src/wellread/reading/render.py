@@ -21,7 +21,7 @@ class _Place:
     item: Node | None = None  # innermost list item, term or definition
     depth: int = 0  # of lists
     quoted: bool = False
-    code: bool = False
+    code: Node | None = None  # that it is in
     row: Node | None = None
     table: Node | None = None  # innermost table of data
 
@@ -43,16 +43,20 @@ class _Writer:
         self._anchor = ""
         self._terms: list[Run] = []  # that wait for their definition
         self._blocks: list[Block] = []
+        self._code: tuple[Node | None, list[str]] = (None, [])  # programs write one element a line
 
     def write(self, runs: Sequence[Run]) -> list[Block]:
         for run in runs:
             place = self._place(run)
+            if place.code is not self._code[0]:
+                self._end_code()
             if self._terms and not _defines(run, place, self._terms[-1]):
                 self._let_terms_stand()
             if run.node.tag == "dt" and place.table is None:
                 self._terms.append(run)
                 continue
             self._add(run, place)
+        self._end_code()
         self._let_terms_stand()
         return self._blocks
 
@@ -62,9 +66,12 @@ class _Writer:
                 self._begun.add(id(place.row))
                 self._put("row", _row(place.row), place)
             return
-        if place.code:
+        if place.code is not None:
             self._let_terms_stand()
-            self._put("code", run.text, place)
+            if not self._code[1]:
+                self._code = (place.code, [])
+                self._put("code", "", place)
+            self._code[1].append(run.text)
         elif run.node.tag in HEADINGS:
             self._let_terms_stand()
             self._put("heading", run.text, replace(place, depth=int(run.node.tag[1])))
@@ -77,6 +84,11 @@ class _Writer:
             self._put("item", run.text, place)
         else:
             self._put("quote" if place.quoted else "paragraph", run.text, place)
+
+    def _end_code(self) -> None:
+        if self._code[1]:
+            self._blocks[-1] = replace(self._blocks[-1], text="\n".join(self._code[1]))
+        self._code = (None, [])
 
     def _let_terms_stand(self) -> None:
         """Terms without a definition."""
@@ -111,7 +123,7 @@ class _Writer:
         if tag == "blockquote":
             return replace(place, quoted=True)
         if tag == "pre":
-            return replace(place, code=True)
+            return replace(place, code=place.code or node)
         if tag == "table":
             return replace(place, table=node if self._is_table(node) else None, row=None)
         return replace(place, row=node) if tag == "tr" else place

@@ -18,6 +18,8 @@ class Run:
     text: str
     words: int
     linked: int  # words inside links
+    inner: int  # words inside links to the same site
+    turns: bool  # has a link to the next page, or the one before
     node: Node
     anchor: str = ""  # an id inside, or just before it
     weight: float = 0.0
@@ -33,8 +35,10 @@ class Node:
     parent: Node | None
     anchor: str = ""  # its id
     children: list[Node | Run] = field(default_factory=list["Node | Run"])
-    words: int = 0  # this and the next five: of everything below
+    words: int = 0  # this and the next seven: of everything below
     linked: int = 0
+    inner: int = 0
+    pieces: int = 0  # runs
     longest: int = 0  # words of the longest run
     rows: int = 0
     cells: int = 0
@@ -42,6 +46,7 @@ class Node:
     frame: Node | None = None  # the list or table that it is in, or is
     total: float = 0.0  # sum of the weights below
     good: float = 0.0  # sum of the positive ones
+    code: bool = False  # has some inside
     holds: bool = False  # has something that speaks for content inside
     named: bool = False  # its own name says that it is the main text
     dropped: str = ""  # the reason
