@@ -11,11 +11,12 @@ import re
 
 from wellread.reading.blocks import passages
 from wellread.reading.dom import parse
-from wellread.reading.mainpart import is_data, main_blocks
+from wellread.reading.mainpart import main_blocks
 from wellread.reading.manuals import is_grid, is_manual, manual_runs
 from wellread.reading.metadata import describe
 from wellread.reading.render import blocks
 from wellread.reading.tree import Run, count_words
+from wellread.reading.weights import is_data
 from wellread.types import Block, Page
 
 _NOT_LETTERS = re.compile(r"\W+")

@@ -29,7 +29,7 @@ STRONG = COMMENTS | words(
 # Around or inside the main text, rarely part of it.
 USUAL = words(
     """ad ads adslot shares socials byline bylines caption captions credit credits tag tags taxonomy meta popular
-    overlay subscribe subscription paywall print noprint hidden sronly timestamp dateline datetime pubdate author
+    overlay subscribe subscription paywall print noprint sronly timestamp dateline datetime pubdate author
     authors authorbox bio copyright disclaimer syndication license readmore seealso follow rating ratings gallery
     slideshow tooltip dropdown toc skip banner infobox rail upnext interstitial donate donation"""
 )

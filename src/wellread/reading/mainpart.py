@@ -1,196 +1,83 @@
 """Which part of a page is its main text.
 
-Every block of text gets a weight: running prose counts for, links and scraps count against. Parts that
-their names or their shape give away as something else are dropped. The node with the largest sum of
-weights below it is the main part. The rules know no site and, but for a few words, no language; each
-pass over the page is linear.
+Every run of text has a weight (`weights`). Parts that their names or their shape give away as something else
+are dropped (`apart`). The node with the largest sum of weights below it is the main part, less the lines in it
+that are not text (`noise`). The rules know no site and, but for a few words, no language.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
+from itertools import islice
 
+from wellread.reading.apart import ENOUGH, FEW, drop, drop_cards, is_main, spare
 from wellread.reading.dom import give_way
-from wellread.reading.hints import COMMENTS, PICTURES, QUOTING, STRONG, USUAL, is_about_the_page, names_main_text, points_away
-from wellread.reading.tree import HEADINGS, Node, Run, Tree, below
+from wellread.reading.hints import is_about_the_page
+from wellread.reading.noise import without_noise, without_orphans
+from wellread.reading.tree import Node, Run, Tree, below
+from wellread.reading.weights import measure, sum_up, weigh
 
-_CELLS = frozenset({"td", "th", "dt", "dd"})
-_MAY_BE_SHORT = _CELLS | {"pre"}
-_WHOLE = frozenset({"html", "body"})
-_APART = frozenset({"aside", "figure", "form", "footer"})
-_LISTS = frozenset({"ul", "ol", "dl"})
-_WORST_LIST = -30.0  # one list of links must not outweigh the prose around it
-_ENOUGH = 30.0  # words of prose that make a part worth keeping
-_FEW = 15  # words that make a part marked as the main one believable
-_CARD = 130  # words; a longer thing with a linked heading is an article
-_LABEL = 8  # words
-_SENTENCE_ENDS = frozenset('.!?"”»。！？…')
+_TOO_LITTLE = 0.2  # of the page's prose
+_SCATTERED, _GATHERED = 0.65, 0.8  # of the prose that was not dropped
+_RELATED = 3  # levels
+_NEAR = 40  # runs between a title and its text
+_LEAD = 12  # words
 
 
 def main_blocks(tree: Tree) -> list[Run]:
-    """The blocks of the main text, in order; empty when the page has none."""
+    """The runs of the main text, in order; empty when the page has none."""
     if not tree.nodes:
         return []
-    for step in (measure, _weigh, _sum_up, _drop, _drop_cards, _sum_up):
+    for step in (measure, weigh, sum_up, drop, drop_cards, sum_up):
         step(tree)
         give_way()
-    blocks = _without_noise(list(below(_best(tree.nodes))))
+    kept = _chosen(tree)
+    prose = sum(max(run.weight, 0.0) for run in tree.runs)
+    if sum(max(run.weight, 0.0) for run in kept) < _TOO_LITTLE * prose:
+        kept = _second_opinion(tree) or kept
     # a page that is a list of links has no prose, yet its words are what there is to read
-    return blocks or [run for run in below(tree.nodes[0]) if run.node.tag != "h1"]
+    return kept or [run for run in below(tree.nodes[0]) if run.node.tag != "h1"]
+
+
+def _chosen(tree: Tree) -> list[Run]:
+    kept = without_noise(list(below(_best(tree.nodes))))
+    return without_orphans(tree.runs, [*_lead(tree.runs, kept), *kept])
+
+
+def _second_opinion(tree: Tree) -> list[Run]:
+    """Where names took nearly all: the same once more, with only the names believed that hold mostly links, or comments."""
+    before = [node.dropped for node in tree.nodes]
+    spare(tree)
+    sum_up(tree)
+    kept = _chosen(tree)
+    for node, reason in zip(tree.nodes, before, strict=True):
+        node.dropped = reason
+    return kept
+
+
+def _lead(runs: Sequence[Run], kept: Sequence[Run]) -> list[Run]:
+    """What stands between the title and the text, where it is prose: papers set their first paragraph apart."""
+    if not kept:
+        return []
+    first = next(place for place, run in enumerate(runs) if run is kept[0])
+    title = next((place for place in range(first - 1, max(-1, first - _NEAR), -1) if runs[place].node.tag == "h1"), None)
+    if title is None:
+        return []
+    above = {id(node) for node in (runs[title].node, *runs[title].node.ancestors())}
+    return [run for run in runs[title + 1 : first] if _may_lead(run, above)]
+
+
+def _may_lead(run: Run, above: set[int]) -> bool:
+    """Prose that is in no part of its own; the head of the page, which the title is in too, is not one."""
+    if run.words - run.linked < _LEAD or run.linked * 4 > run.words or is_about_the_page(run.text, run.words):
+        return False
+    return not any(node.dropped and id(node) not in above for node in (run.node, *run.node.ancestors()))
 
 
 def all_blocks(tree: Tree) -> list[Run]:
     """Every block, for documents that have nothing but a main text."""
     measure(tree)
     return tree.runs
-
-
-def measure(tree: Tree) -> None:
-    """Sum up what is below each node."""
-    for node in tree.nodes:
-        is_frame = node.tag in _LISTS or node.tag == "table"
-        node.frame = node if is_frame else node.parent.frame if node.parent is not None else None
-    for node in reversed(tree.nodes):
-        for child in node.children:
-            node.words += child.words
-            node.linked += child.linked
-            node.inner += child.inner
-            if isinstance(child, Run):
-                node.longest = max(node.longest, child.words)
-                node.pieces += 1
-            else:
-                _add(node, child)
-        _judge(node)
-
-
-def _add(node: Node, child: Node) -> None:
-    node.longest = max(node.longest, child.longest)
-    node.rows += child.rows + (child.tag == "tr")
-    node.cells += child.cells + (child.tag in _CELLS)
-    node.pieces += child.pieces
-    node.code = node.code or child.code or child.tag == "pre"
-    node.tables += child.tables + (child.tag == "table")
-    node.holds = node.holds or child.holds
-    node.linked_headings += child.linked_headings
-
-
-def _judge(node: Node) -> None:
-    node.named = node.tag not in _WHOLE and names_main_text(node.hint, node.tokens)
-    quotes = node.tag == "pre" or (node.tag in {"blockquote", "table"} and node.words > 5)
-    node.holds = node.holds or quotes or node.tag in {"h1", "main"} or node.is_article_body
-    if node.tag in HEADINGS and node.tag != "h1":
-        node.linked_headings = int(0 < node.words * 4 <= node.linked * 5)
-
-
-def _weigh(tree: Tree) -> None:
-    blocks = tree.runs
-    copies = Counter(run.text for run in blocks if run.linked)
-    for run in blocks:
-        run.weight = _weight(run)
-        if run.weight > 0 and run.linked and copies[run.text] > 1:
-            run.weight = -1.0  # lists of headlines come twice, sentences of an article do not
-        frame = run.node.frame
-        if frame is not None and run.weight < 0:
-            run.weight = max(run.weight, _floor(frame))
-
-
-def _weight(run: Run) -> float:
-    plain = run.words - run.linked
-    tag = run.node.tag
-    if tag in HEADINGS:
-        return -8.0 if run.linked * 2 > run.words else 0.0
-    if run.linked * 5 > run.words * 3:
-        return -2.0 - run.linked
-    if tag == "li" and run.linked * 7 > run.words:
-        return 0.5 * plain - 0.5 * run.linked - 1.0
-    if plain < 8:
-        return 0.0 if tag in _MAY_BE_SHORT else -1.0
-    return plain - 0.5 * run.linked - 2.0
-
-
-def _floor(frame: Node) -> float:
-    """Lists that say something and tables of data keep their links."""
-    if frame.tag == "table":
-        return 0.0 if is_data(frame) and frame.linked * 10 <= frame.words * 8 else float("-inf")
-    return -1.0 if frame.linked * 2 <= frame.words else float("-inf")
-
-
-def is_data(table: Node) -> bool:
-    """Rows of short cells, not a table that lays out the page."""
-    several = table.rows >= 2 and table.cells >= 2 * table.rows
-    return several and not table.tables and table.longest <= 60 and table.words <= 15 * table.cells
-
-
-def _sum_up(tree: Tree) -> None:
-    for node in reversed(tree.nodes):
-        total = good = 0.0
-        if not node.dropped:
-            for child in node.children:
-                if isinstance(child, Run):
-                    total += child.weight
-                    good += max(child.weight, 0.0)
-                else:
-                    total += child.total
-                    good += child.good
-        node.total = max(total, _WORST_LIST) if node.tag in _LISTS else total
-        node.good = good
-
-
-def _drop(tree: Tree) -> None:
-    nodes = tree.nodes
-    page = nodes[0].good or 1.0
-    marked = any((node.is_article_body and node.good > _ENOUGH) or (_is_main(node) and node.words > _FEW) for node in nodes)
-    outer: dict[int, Node] = {}  # the article that a node is in
-    for node in nodes:
-        article = outer.get(id(node.parent))
-        if node.tag not in _WHOLE and not node.named:
-            node.dropped = _reason_to_drop(node, page, marked, article)
-        if node.tag == "article" or article is not None:
-            outer[id(node)] = node if article is None or node.tag == "article" else article
-
-
-def _reason_to_drop(node: Node, page: float, marked: bool, article: Node | None) -> str:
-    """Names accuse a part; what is inside, and what would be left without it, speaks for it."""
-    share = node.good / page
-    if node.tag in _APART or not node.tokens.isdisjoint(STRONG):
-        if _is_named_apart(node, share, page, marked):
-            return "name"
-    elif node.tag == "header" or not node.tokens.isdisjoint(USUAL):
-        if share < 0.3:
-            return "name"
-    elif not node.tokens.isdisjoint(PICTURES) and not node.holds and node.words < 60 and share < 0.1:
-        return "picture"
-    if node.tag == "article" and article is not None and share < 0.4 and node.good < 0.5 * article.good:
-        return "another article"
-    return ""
-
-
-def _is_named_apart(node: Node, share: float, page: float, marked: bool) -> bool:
-    left = page - node.good > _ENOUGH
-    if node.holds and (node.tag == "figure" or not node.tokens.isdisjoint(QUOTING)):
-        return False
-    if share < 0.4 or (left and not node.tokens.isdisjoint(COMMENTS)):
-        return True
-    return not node.holds and (left or marked)
-
-
-def _drop_cards(tree: Tree) -> None:
-    """Pointers to other pages: a linked heading with a few words, several of the same make."""
-    found = [(node, _card_of(node)) for node in tree.nodes if node.tag in HEADINGS and node.linked_headings]
-    makes = Counter((heading.tag, heading.hint, card.tag) for heading, card in found)
-    for heading, card in found:
-        if card is heading or makes[heading.tag, heading.hint, card.tag] < 3:
-            continue
-        if not card.named and not any(parent.named for parent in card.ancestors()):
-            card.dropped = "card"
-
-
-def _card_of(heading: Node) -> Node:
-    card = heading
-    while card.parent is not None and card.parent.words <= _CARD and card.parent.linked_headings == 1:
-        card = card.parent
-    return card
 
 
 def _best(nodes: list[Node]) -> Node:
@@ -202,66 +89,35 @@ def _best(nodes: list[Node]) -> Node:
             continue
         score = node.total
         if node.is_article_body:
-            score = score * 1.5 + _ENOUGH
-        elif node.named and node.words > 2 * _ENOUGH:
-            score = score * 1.25 + _ENOUGH
+            score = score * 1.5 + ENOUGH
+        elif node.named and node.words > 2 * ENOUGH:
+            score = score * 1.25 + ENOUGH
         elif node.tag == "article":
             score *= 1.15
         if score > best_score:
             best, best_score = node, score
     # pages of many short pieces have no heaviest part: trust the one that is marked as the main one
-    marked = [node for node in nodes if _is_main(node) and node.words > _FEW and id(node) not in dead]
-    if (len(marked) == 1 and best.good < 0.5 * marked[0].good) or (marked and best.good < _FEW):
+    marked = [node for node in nodes if is_main(node) and node.words > FEW and id(node) not in dead]
+    if (len(marked) == 1 and best.good < 0.5 * marked[0].good) or (marked and best.good < FEW):
         best = marked[0]
+    twins = [node for node in nodes if best.hint and (node.tag, node.hint) == (best.tag, best.hint) and id(node) not in dead]
+    return _widened(_with_twins(best, twins), nodes[0].good)
+
+
+def _with_twins(best: Node, twins: Sequence[Node]) -> Node:
+    """A text that is cut into several parts of one make."""
+    if len(twins) < 2:
+        return best
+    parents = list(islice(best.ancestors(), _RELATED))
+    for twin in twins:
+        shared = next((node for node in islice(twin.ancestors(), _RELATED) if node in parents), None)
+        if shared is not None and twin is not best and twin.good >= _LEAD:
+            return shared
     return best
 
 
-def _is_main(node: Node) -> bool:
-    return node.tag == "main" or "main" in node.hint.split()
-
-
-def _without_noise(blocks: list[Run]) -> list[Run]:
-    kept: list[Run] = []
-    pointing = False  # after "Related stories:", the list that follows is not text
-    for run in blocks:
-        frame = run.node.frame
-        if pointing and frame is not None and frame.linked * 4 > frame.words:
-            continue
-        pointing = points_away(run.text, run.words)
-        is_title = run.node.tag == "h1" and not kept  # it stands elsewhere; a later h1 is a heading like others
-        if not pointing and not is_title and not _is_noise(run):
-            kept.append(run)
-    while kept and kept[-1].node.tag in HEADINGS:
-        kept.pop()
-    return kept
-
-
-def _is_noise(run: Run) -> bool:
-    if is_about_the_page(run.text, run.words):
-        return True
-    if run.text.startswith(("http://", "https://")) and " " not in run.text:
-        return True
-    if run.weight >= -1.5:
-        return False
-    needed = {"p": 3, "blockquote": 3, "li": 8}.get(run.node.tag)  # words of its own that make a sentence
-    return needed is None or run.words - run.linked < needed or run.text[-1] not in _SENTENCE_ENDS
-
-
-def without_orphans(every: Sequence[Run], kept: Sequence[Run]) -> list[Run]:
-    """Without the headings, and the lines that end in a colon, of which all that followed was dropped."""
-    wanted = {id(run) for run in kept}
-    result: list[Run] = []  # from the end
-    dropped: Run | None = None  # just after the one that is looked at
-    for run in reversed(every):
-        if id(run) not in wanted or (dropped is not None and _is_orphan(run, dropped, result[-1] if result else None)):
-            dropped = run
-        else:
-            result.append(run)
-            dropped = None
-    return result[::-1]
-
-
-def _is_orphan(run: Run, dropped: Run, following: Run | None) -> bool:
-    if run.node.tag in HEADINGS:
-        return following is None or (following.node.tag in HEADINGS and following.node.tag <= run.node.tag)
-    return run.words <= _LABEL and run.text.endswith(":") and dropped.linked * 2 > dropped.words
+def _widened(best: Node, prose: float) -> Node:
+    """Texts in several places: the part that they are all in."""
+    if best.good >= _SCATTERED * prose:
+        return best
+    return next((node for node in best.ancestors() if node.good >= _GATHERED * prose), best)

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from wellread.reading.hints import words, writes_manuals
-from wellread.reading.mainpart import measure, without_orphans
-from wellread.reading.tree import HEADINGS, Facts, Node, Run, Tree, below
+from wellread.reading.noise import without_orphans
+from wellread.reading.tree import Facts, Node, Run, Tree, below
+from wellread.reading.weights import measure
 
 _MARKS = words(  # classes and ids that programs write into every page of a manual
     """sphinxsidebar documentwrapper rst-content navheader navfooter refentry refsect1 titlepage docblock md-content
@@ -99,4 +100,4 @@ def _trimmed(runs: Sequence[Run]) -> list[Run]:
 
 
 def _is_link_line(run: Run) -> bool:
-    return run.node.tag not in HEADINGS and run.inner > 0 and run.inner * 10 >= run.words * 8
+    return not run.is_heading and run.inner > 0 and run.inner * 10 >= run.words * 8

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from wellread.reading import blocks as structure
-from wellread.reading.mainpart import is_data
-from wellread.reading.tree import HEADINGS, Node, Run, below
+from wellread.reading.tree import Node, Run, below
+from wellread.reading.weights import is_data
 from wellread.types import Block, BlockKind
 
 _LISTS = frozenset({"ul", "ol", "dl"})
@@ -72,7 +72,7 @@ class _Writer:
                 self._code = (place.code, [])
                 self._put("code", "", place)
             self._code[1].append(run.text)
-        elif run.node.tag in HEADINGS:
+        elif run.is_heading:
             self._let_terms_stand()
             self._put("heading", run.text, replace(place, depth=int(run.node.tag[1])))
         elif self._terms:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+_LONGEST_HEADING = 25  # words
 _WORD = re.compile(r"\w+")
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
@@ -23,6 +24,11 @@ class Run:
     node: Node
     anchor: str = ""  # an id inside, or just before it
     weight: float = 0.0
+
+    @property
+    def is_heading(self) -> bool:
+        """Marked as one, and short enough to be one."""
+        return self.node.tag in HEADINGS and self.words <= _LONGEST_HEADING
 
 
 @dataclass(slots=True, eq=False)
