@@ -55,11 +55,15 @@ def _is_named_apart(node: Node, share: float, page: float, marked: bool) -> bool
 def drop_cards(tree: Tree) -> None:
     """Pointers to other pages: a linked heading with a few words, several of the same make."""
     found = [(node, _card_of(node)) for node in tree.nodes if node.tag in HEADINGS and node.linked_headings]
+    inside: set[int] = set()  # a part that is named as the main one
+    for node in tree.nodes:  # parents come before their children
+        if node.named or id(node.parent) in inside:
+            inside.add(id(node))
     makes = Counter((heading.tag, heading.hint, card.tag) for heading, card in found)
     for heading, card in found:
         if card is heading or makes[heading.tag, heading.hint, card.tag] < 3:
             continue
-        if not card.named and not any(parent.named for parent in card.ancestors()):
+        if id(card) not in inside:
             card.dropped = "card"
 
 

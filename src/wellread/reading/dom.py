@@ -63,8 +63,9 @@ class _Link(Enum):
 class _Builder:
     """Receives the parser's events."""
 
-    def __init__(self, local: bool) -> None:
+    def __init__(self, local: bool, scripts: bool) -> None:
         self._manual = local  # until it says that it is one
+        self._skipped = _SKIPPED if scripts else _SKIPPED - {"noscript"}
         self.nodes: list[Node] = []
         self.runs: list[Run] = []
         self.facts = Facts()
@@ -135,7 +136,7 @@ class _Builder:
             give_way()
 
     def _is_skipped(self, tag: str, attributes: Mapping[str, str]) -> bool:
-        if tag in _SKIPPED or tag in _HEAD:
+        if tag in self._skipped or tag in _HEAD:
             # the headings of a folding list are often buttons
             return not (tag == "button" and self._stack and self._stack[-1].tag in HEADINGS)
         return is_hidden(tag, attributes, asides=not self._manual)
@@ -242,12 +243,13 @@ def _code(raw: str) -> str:
     return "\n".join(line.rstrip() for line in lines).strip("\n")
 
 
-def parse(html: str, *, local: bool = False) -> Tree:
+def parse(html: str, *, local: bool = False, scripts: bool = True) -> Tree:
     """The block tree of a page, however broken; an empty one where there is no markup at all.
 
-    What articles mark as an aside is text in a local file and in a manual.
+    What articles mark as an aside is text in a local file and in a manual. Without `scripts` the page is read as a browser
+    would show it that runs none.
     """
-    builder = _Builder(local)
+    builder = _Builder(local, scripts)
     try:
         feed_html(html, builder)
     except _TooMuch:

@@ -13,9 +13,9 @@ from wellread.reading.blocks import passages
 from wellread.reading.dom import parse
 from wellread.reading.mainpart import main_blocks
 from wellread.reading.manuals import is_grid, is_manual, manual_runs
-from wellread.reading.metadata import describe
+from wellread.reading.metadata import About, describe
 from wellread.reading.render import blocks
-from wellread.reading.tree import Run, count_words
+from wellread.reading.tree import Run, Tree, count_words
 from wellread.reading.weights import is_data
 from wellread.types import Block, Page
 
@@ -27,12 +27,11 @@ def extract(html: str, url: str = "") -> Page:
     """Main text and facts about the page. `passages` is empty where nothing can be read."""
     local = url.startswith("file:")
     tree = parse(html, local=local)
-    manual = is_manual(tree, local=local)
-    runs = manual_runs(tree) if manual else main_blocks(tree)
-    about = describe(tree, url)
-    found = blocks(_without_title(runs, about.title), is_grid if manual else is_data)
+    found, about = _read(tree, url, local)
     if about.body and _words(found) < _SCANT:
         found = _of_body(about.body, found)
+    if _words(found) < _SCANT and "<noscript" in html.lower():
+        found = max(found, _read(parse(html, local=local, scripts=False), url, local)[0], key=_words)
     return Page(
         url=url,
         title=about.title,
@@ -42,6 +41,13 @@ def extract(html: str, url: str = "") -> Page:
         language=about.language,
         blocks=found,
     )
+
+
+def _read(tree: Tree, url: str, local: bool) -> tuple[tuple[Block, ...], About]:
+    manual = is_manual(tree, local=local)
+    runs = manual_runs(tree) if manual else main_blocks(tree)
+    about = describe(tree, url)
+    return blocks(_without_title(runs, about.title), is_grid if manual else is_data), about
 
 
 def _without_title(runs: list[Run], title: str) -> list[Run]:

@@ -23,7 +23,8 @@ STRONG = COMMENTS | words(
     recommendation recommendations taboola outbrain newsletter newsletters share sharing sharebar social cookie
     cookies consent gdpr modal popup popover advert advertisement advertising advertorial adsense sponsored
     sponsor sponsors pagination pager masthead trending mostread signup login teaser teasers promo promos
-    promotion carousel toolbar navbox catlinks"""
+    promotion carousel toolbar navbox catlinks relatedposts relatedlinks relatedarticles relatedcontent sharedaddy
+    affiliate disclosure nextstory"""
 )
 
 # Around or inside the main text, rarely part of it.
@@ -80,7 +81,11 @@ def names_main_text(hint: str, names: frozenset[str]) -> bool:
 _POINTS_AWAY = re.compile(
     r"""read\ (?:more|also|next)|also\ read|see\ also|related(?::|\ (?:stories|articles|posts|content|news|topics|roundup))
     |you\ (?:may|might)\ also\ (?:like|be\ interested)|more\ (?:from|on|stories|great)|recommended|trending
-    |most\ (?:read|popular)|tags?:|filed\ under|topics?:""",
+    |most\ (?:read|popular)|tags?:|filed\ under|topics?:
+    |lea\ (?:también|más|además)|lee\ también|te\ puede\ interesar|lire\ aussi|à\ lire|voir\ aussi
+    |lesen\ sie\ auch|mehr\ zum\ thema
+    |weitere\ (?:artikel|beiträge|themen)|auch\ interessant|weiterlesen|leggi\ anche|leia\ (?:também|mais)|veja\ também|lees\ ook
+    |czytaj\ (?:też|także|więcej)|zobacz\ (?:też|także)|читайте\ также""",
     re.IGNORECASE | re.VERBOSE,
 )
 _OPENS_WITH = re.compile(
@@ -89,7 +94,9 @@ _OPENS_WITH = re.compile(
     |image\ \d+\ of\ \d+
     |photos?(?:\ by|:|\ credit)|images?(?:\ by|:|\ credit|\ source)|getty\ images|copyright\b|©
     |comments?\b.{0,5}$|leave\ a\ (?:comment|reply)|skip\ to|continue\ reading
-    |load\ more|view\ (?:all|more)|loading|play\ video|watch:|listen:""",
+    |load\ more|view\ (?:all|more)|loading|play\ video|watch:|listen:
+    |(?:bild|foto|photo|crédit|source|fuente|quelle|fonte|źródło|fot|zdjęcie|текст|фото|источник)s?\b[^:.]{0,20}:
+    |(?:anzeige|werbung|reklama|publicidad|publicité|pubblicità|advertentie|реклама)\b""",
     re.IGNORECASE | re.VERBOSE,
 )
 _CONTAINS = re.compile(
@@ -103,16 +110,19 @@ _CONTAINS = re.compile(
 )
 
 
+_LONGEST = 600  # characters: the patterns take quadratic time on words that are none
 _SHORT, _MIDDLING = 14, 40  # words; longer ones are sentences about something
 
 
 def points_away(text: str, length: int) -> bool:
     """Announces links to other pages."""
-    return length <= _SHORT and bool(_POINTS_AWAY.match(text))
+    return length <= _SHORT and len(text) <= _LONGEST and bool(_POINTS_AWAY.match(text))
 
 
 def is_about_the_page(text: str, length: int) -> bool:
     """Credits, dates and invitations."""
+    if len(text) > _LONGEST:
+        return False
     if length <= _SHORT and _OPENS_WITH.match(text):
         return True
     return length <= _MIDDLING and bool(_CONTAINS.search(text))

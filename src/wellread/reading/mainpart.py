@@ -7,6 +7,7 @@ that are not text (`noise`). The rules know no site and, but for a few words, no
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import islice
 
@@ -17,6 +18,7 @@ from wellread.reading.noise import without_noise, without_orphans
 from wellread.reading.tree import Node, Run, Tree, below
 from wellread.reading.weights import measure, sum_up, weigh
 
+_CLOCK = re.compile(r"\b\d{1,2}[:.h]\d\d\b")
 _TOO_LITTLE = 0.2  # of the page's prose
 _SCATTERED, _GATHERED = 0.65, 0.8  # of the prose that was not dropped
 _RELATED = 3  # levels
@@ -71,6 +73,8 @@ def _may_lead(run: Run, above: set[int]) -> bool:
     """Prose that is in no part of its own; the head of the page, which the title is in too, is not one."""
     if run.words - run.linked < _LEAD or run.linked * 4 > run.words or is_about_the_page(run.text, run.words):
         return False
+    if run.words < 2 * _LEAD and _CLOCK.search(run.text):
+        return False  # a line of authors and dates
     return not any(node.dropped and id(node) not in above for node in (run.node, *run.node.ancestors()))
 
 

@@ -37,6 +37,8 @@ _SEPARATORS = re.compile(r"\s+[|\-–—·•»:]+\s+")
 _BY = re.compile(r"^\s*(?:written\s+)?by:?\s+", re.IGNORECASE)
 _MAX_JSON = 500_000
 _MAX_ITEMS = 2_000
+_MAX_NAMES = 30
+_MAX_HEADINGS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,11 @@ def _items(text: str) -> Iterator[Mapping[str, object]]:
 
 
 def _text(value: object) -> str:
-    return " ".join(value.split()) if isinstance(value, str) else ""
+    """One line that can be encoded: JSON may hold halves of characters."""
+    if not isinstance(value, str):
+        return ""
+    line = " ".join(value.split())
+    return line if line.isascii() else line.encode("utf-8", "replace").decode("utf-8")
 
 
 def _first(metas: Mapping[str, str], names: Iterable[str]) -> Iterator[str]:
@@ -94,7 +100,8 @@ def _first(metas: Mapping[str, str], names: Iterable[str]) -> Iterator[str]:
 def _title(tree: Tree, articles: Iterable[Mapping[str, object]]) -> str:
     metas = tree.facts.metas
     site = _text(metas.get("og:site_name"))
-    headings = [text for node in tree.nodes if node.tag == "h1" and (text := _node_text(node))]
+    first = islice((node for node in tree.nodes if node.tag == "h1"), _MAX_HEADINGS)
+    headings = [text for node in first if (text := _node_text(node))]
     tag = _text(tree.facts.title)
     for candidate in (*_first(metas, _TITLES), *(_text(item.get("headline")) for item in articles)):
         if candidate and candidate != site:
@@ -134,20 +141,29 @@ def _author(tree: Tree, articles: Iterable[Mapping[str, object]]) -> str | None:
     for text in _first(tree.facts.metas, _AUTHORS):
         if name := _person(text):
             return name
-    for node in tree.nodes:
-        if not node.tokens.isdisjoint({"byline", "author"}) and 0 < node.words <= 12:
-            text = _node_text(node)
-            if _BY.match(text):
-                return _person(text) or None
+    lines = (node for node in tree.nodes if not node.tokens.isdisjoint({"byline", "author"}) and 0 < node.words <= 12)
+    for node in islice(lines, _MAX_HEADINGS):
+        text = _node_text(node)
+        if _BY.match(text):
+            return _person(text) or None
     return None
 
 
 def _names(value: object) -> str:
-    if isinstance(value, list):
-        return ", ".join(filter(None, (_names(part) for part in cast("list[object]", value)[:10])))
-    if isinstance(value, dict):
-        return _names(cast("dict[str, object]", value).get("name"))
-    return _person(_text(value))
+    """The names in a value that may be a text, an object or a list of them, however nested."""
+    names: list[str] = []
+    stack = [value]
+    for _ in range(_MAX_NAMES):
+        if not stack:
+            break
+        part = stack.pop()
+        if isinstance(part, list):
+            stack.extend(reversed(cast("list[object]", part)[:_MAX_NAMES]))
+        elif isinstance(part, dict):
+            stack.append(cast("dict[str, object]", part).get("name"))
+        elif name := _person(_text(part)):
+            names.append(name)
+    return ", ".join(names)
 
 
 def _person(text: str) -> str:

@@ -8,6 +8,7 @@ from wellread.reading.hints import is_about_the_page, points_away
 from wellread.reading.tree import HEADINGS, Run
 
 _TEXTS = HEADINGS | {"p", "li", "td", "th", "dd", "dt", "pre", "blockquote"}
+_LINE_ENDS = frozenset('.!?"”»。！？…:：')
 _LABEL = 8  # words
 _SENTENCE_ENDS = frozenset('.!?"”»。！？…')
 
@@ -34,7 +35,7 @@ def _without_scraps(runs: list[Run]) -> list[Run]:
     prose = sum(run.words for run in runs if run.weight > 0)
     if sum(run.words for run in runs if run.weight > 0 and run.node.tag in _TEXTS) < 0.8 * prose:
         return runs
-    return [run for run in runs if run.weight >= 0 or run.node.tag in _TEXTS or run.text[-1] in _SENTENCE_ENDS]
+    return [run for run in runs if run.weight >= 0 or run.node.tag in _TEXTS or run.text[-1] in _LINE_ENDS]
 
 
 def _signs_off(run: Run) -> bool:
