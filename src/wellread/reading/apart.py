@@ -22,12 +22,12 @@ def drop(tree: Tree) -> None:
     for node in nodes:
         article = outer.get(id(node.parent))
         if node.tag not in WHOLE and not node.named:
-            node.dropped = _reason_todrop(node, page, marked, article)
+            node.dropped = _reason_to_drop(node, page, marked, article)
         if node.tag == "article" or article is not None:
             outer[id(node)] = node if article is None or node.tag == "article" else article
 
 
-def _reason_todrop(node: Node, page: float, marked: bool, article: Node | None) -> str:
+def _reason_to_drop(node: Node, page: float, marked: bool, article: Node | None) -> str:
     """Names accuse a part; what is inside, and what would be left without it, speaks for it."""
     share = node.good / page
     if node.tag in _APART or not node.tokens.isdisjoint(STRONG):
@@ -78,9 +78,9 @@ def is_main(node: Node) -> bool:
     return node.tag == "main" or "main" in node.hint.split()
 
 
-def spare(tree: Tree) -> None:
-    """Take back what was dropped, but for what is mostly links, and for comments."""
+def spare(tree: Tree, *, everything: bool) -> None:
+    """Take back what was dropped; if not everything, then not what is mostly links, and not comments."""
     for node in tree.nodes:
-        linked = node.linked * 2 > node.words
-        if node.dropped and not linked and node.tokens.isdisjoint(COMMENTS) and node.tag != "footer":
+        accused = node.linked * 2 > node.words or node.tag == "footer" or not node.tokens.isdisjoint(COMMENTS)
+        if node.dropped and (everything or not accused):
             node.dropped = ""

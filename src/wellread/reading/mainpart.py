@@ -34,9 +34,8 @@ def main_blocks(tree: Tree) -> list[Run]:
         step(tree)
         give_way()
     kept = _chosen(tree)
-    prose = sum(max(run.weight, 0.0) for run in tree.runs)
-    if sum(max(run.weight, 0.0) for run in kept) < _TOO_LITTLE * prose:
-        kept = _second_opinion(tree) or kept
+    if sum(run.words for run in kept) < _TOO_LITTLE * _prose(tree.runs):
+        kept = _second_opinion(tree, kept)
     # a page that is a list of links has no prose, yet its words are what there is to read
     return kept or [run for run in below(tree.nodes[0]) if run.node.tag != "h1"]
 
@@ -46,12 +45,19 @@ def _chosen(tree: Tree) -> list[Run]:
     return without_orphans(tree.runs, [*_lead(tree.runs, kept), *kept])
 
 
-def _second_opinion(tree: Tree) -> list[Run]:
-    """Where names took nearly all: the same once more, with only the names believed that hold mostly links, or comments."""
+def _prose(runs: Sequence[Run]) -> float:
+    return sum(max(run.weight, 0.0) for run in runs)
+
+
+def _second_opinion(tree: Tree, kept: list[Run]) -> list[Run]:
+    """Where names took nearly all: once believing only those of links and comments; if that is nothing, believing none."""
     before = [node.dropped for node in tree.nodes]
-    spare(tree)
-    sum_up(tree)
-    kept = _chosen(tree)
+    for everything in (False, True):
+        if everything and _prose(kept) > ENOUGH:
+            break
+        spare(tree, everything=everything)
+        sum_up(tree)
+        kept = max(kept, _chosen(tree), key=_prose)
     for node, reason in zip(tree.nodes, before, strict=True):
         node.dropped = reason
     return kept
@@ -122,6 +128,6 @@ def _with_twins(best: Node, twins: Sequence[Node]) -> Node:
 
 def _widened(best: Node, prose: float) -> Node:
     """Texts in several places: the part that they are all in."""
-    if best.good >= _SCATTERED * prose:
+    if best.good >= _SCATTERED * prose or best.is_article_body:
         return best
     return next((node for node in best.ancestors() if node.good >= _GATHERED * prose), best)

@@ -9,6 +9,7 @@ from wellread.reading.tree import HEADINGS, Run
 
 _TEXTS = HEADINGS | {"p", "li", "td", "th", "dd", "dt", "pre", "blockquote"}
 _LINE_ENDS = frozenset('.!?"”»。！？…:：')
+_SIGNATURE = 3  # lines
 _LABEL = 8  # words
 _SENTENCE_ENDS = frozenset('.!?"”»。！？…')
 
@@ -25,9 +26,18 @@ def without_noise(runs: list[Run]) -> list[Run]:
         if not pointing and not is_title and not _is_noise(run):
             kept.append(run)
     kept = _without_scraps(kept)
-    while kept and (kept[-1].is_heading or _signs_off(kept[-1])):
-        kept.pop()
-    return kept
+    return _without_signature(kept)
+
+
+def _without_signature(runs: list[Run]) -> list[Run]:
+    """Without headings at the end, and without initials, agencies and names; a page of short pieces has more of these."""
+    end, signed = len(runs), 0
+    while end and (runs[end - 1].is_heading or _signs_off(runs[end - 1])):
+        end -= 1
+        signed += not runs[end].is_heading
+        if signed > _SIGNATURE:
+            return runs
+    return runs[:end]
 
 
 def _without_scraps(runs: list[Run]) -> list[Run]:
@@ -39,7 +49,6 @@ def _without_scraps(runs: list[Run]) -> list[Run]:
 
 
 def _signs_off(run: Run) -> bool:
-    """Initials, agencies and names after the last sentence."""
     return run.node.tag in {"p", "div"} and run.weight < 0 and run.words <= _LABEL and run.text[-1] not in _SENTENCE_ENDS
 
 
