@@ -25,6 +25,7 @@ _SKIPPED = words(
     """script style noscript template svg iframe button select option textarea input object video audio
     canvas map nav menu datalist dialog embed applet"""
 )
+_NEVER_TEXT = words("script style template svg iframe option object video audio canvas map")
 _HEAD = frozenset({"head", "title", "meta", "link", "base"})
 _LINE_BREAK = "\x0b"
 # what moves cursors and colours terminals; no text needs it
@@ -63,9 +64,9 @@ class _Link(Enum):
 class _Builder:
     """Receives the parser's events."""
 
-    def __init__(self, local: bool, scripts: bool) -> None:
+    def __init__(self, local: bool, generous: bool) -> None:
         self._manual = local  # until it says that it is one
-        self._skipped = _SKIPPED if scripts else _SKIPPED - {"noscript"}
+        self._skipped = _NEVER_TEXT if generous else _SKIPPED
         self.nodes: list[Node] = []
         self.runs: list[Run] = []
         self.facts = Facts()
@@ -243,13 +244,13 @@ def _code(raw: str) -> str:
     return "\n".join(line.rstrip() for line in lines).strip("\n")
 
 
-def parse(html: str, *, local: bool = False, scripts: bool = True) -> Tree:
+def parse(html: str, *, local: bool = False, generous: bool = False) -> Tree:
     """The block tree of a page, however broken; an empty one where there is no markup at all.
 
-    What articles mark as an aside is text in a local file and in a manual. Without `scripts` the page is read as a browser
-    would show it that runs none.
+    What articles mark as an aside is text in a local file and in a manual. A `generous` reading
+    takes navigation, forms and what is shown where no scripts run for text: elements left open may hold the whole page.
     """
-    builder = _Builder(local, scripts)
+    builder = _Builder(local, generous)
     try:
         feed_html(html, builder)
     except _TooMuch:

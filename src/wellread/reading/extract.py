@@ -20,6 +20,8 @@ from wellread.reading.weights import is_data
 from wellread.types import Block, Page
 
 _NOT_LETTERS = re.compile(r"\W+")
+_LARGE = 3_000  # characters of markup
+_MORE = 3  # times as many words make a generous reading the better one
 _SCANT = 50  # words; with fewer, structured data may know better
 
 
@@ -30,8 +32,9 @@ def extract(html: str, url: str = "") -> Page:
     found, about = _read(tree, url, local)
     if about.body and _words(found) < _SCANT:
         found = _of_body(about.body, found)
-    if _words(found) < _SCANT and "<noscript" in html.lower():
-        found = max(found, _read(parse(html, local=local, scripts=False), url, local)[0], key=_words)
+    if _words(found) < _SCANT and len(html) > _LARGE:
+        generous, _ = _read(parse(html, local=local, generous=True), url, local)
+        found = generous if _words(generous) > _MORE * _words(found) else found
     return Page(
         url=url,
         title=about.title,
