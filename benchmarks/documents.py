@@ -21,7 +21,7 @@ from pathlib import Path
 DEFAULT_DATA = Path(__file__).resolve().parents[2] / "shared" / "manuals"
 EVERYWHERE = "head script style noscript template nav select option button textarea input svg iframe"
 DOCBOOK = ".navheader .navfooter .toc .list-of-figures .list-of-tables .index"
-SPHINX = """.related .sphinxsidebar .footer .headerlink .toctree-wrapper .contents .mobile-nav .wy-nav-side .wy-nav-top
+SPHINX = """.related .sphinxsidebar .footer .headerlink li.toctree-l1 .contents .mobile-nav .wy-nav-side .wy-nav-top
     .rst-footer-buttons footer .indextable .searchbox"""
 TEXINFO = """.header .nav-panel .contents .shortcontents .section-toc .menu .copiable-anchor .region-contents .mini-toc
     .index-fn .index-cp .index-vr .index-ky .index-tp .summary-letter"""

@@ -295,3 +295,77 @@ def test_visible_prose_survives_any_nesting(tags: list[str], text: str) -> None:
     """Wherever a lone paragraph stands, it is found."""
     result = extract("<body>" + "".join(tags) + f"<p>{text}</p>")
     assert text in result.text.replace("\n", " ")
+
+
+DECK = "Eleven winters on a rock have taught the keeper what the harbour master will never know about the weather."
+
+
+@pytest.mark.parametrize("lead", [f"<p>{DECK}</p>", f"<header><h1>K</h1><p>{DECK}</p></header>", f"<div><h2>{DECK}</h2></div>"])
+def test_what_leads_from_the_title_to_the_text_is_part_of_it(lead: str) -> None:
+    title = "" if "<h1>" in lead else "<h1>The keeper</h1>"
+    html = page(
+        f"<div>{title}{lead}<p>By Ada Moor, 3 May 2020, 12:30</p></div><div class='entry-content'>{paragraphs(*LONG)}</div>"
+    )
+    text = extract(html).text
+    assert DECK in text
+    assert "Ada Moor" not in text
+
+
+def test_a_text_in_several_parts_of_one_make_is_read_whole() -> None:
+    parts = "".join(f"<div><div class='article-text'>{paragraphs(text)}</div></div>" for text in LONG)
+    assert extract(page(f"{NAVIGATION}<div>{parts}</div>")).passages == LONG
+
+
+def test_texts_in_several_places_are_read_together() -> None:
+    places = "".join(f"<div class='place{n}'>{NAVIGATION}<p>{text}</p></div>" for n, text in enumerate(LONG))
+    assert extract(page(f"<div>{places}</div>")).passages == LONG
+
+
+def test_a_page_that_names_would_empty_gets_a_second_opinion() -> None:
+    parts = "".join(f"<div class='section-ads section-{n}'><p>{text}</p></div>" for n, text in enumerate(LONG))
+    assert extract(page(f"{NAVIGATION}<div>{parts}</div>")).passages == LONG
+
+
+def test_a_page_inside_an_element_left_open_is_read() -> None:
+    padding = "<!-- " + "x" * 3_000 + " -->"
+    html = f"<html><body><noscript><div></noscript>{padding}<div>{paragraphs(*LONG)}</div></body></html>"
+    assert extract(html).passages == LONG
+
+
+def test_a_heading_goes_with_the_links_that_stood_under_it() -> None:
+    html = page(f"<article>{paragraphs(*PROSE)}<h3>Mehr davon</h3>{NAVIGATION}<h3>Ziegen</h3>{paragraphs(*LONG)}</article>")
+    text = extract(html).text
+    assert "Mehr davon" not in text
+    assert "### Ziegen" in text
+
+
+def test_labels_and_signatures_are_not_text() -> None:
+    html = page(f"<article>{paragraphs(*PROSE)}<div>Print recipe</div>{paragraphs(*LONG)}<p>RIRM</p></article>")
+    assert extract(html).passages == (*PROSE, *LONG)
+
+
+@pytest.mark.parametrize("depth", [100, 700, 5_000])
+def test_names_in_deeply_nested_data(depth: int) -> None:
+    nested = "[" * depth + '"Ada Moor"' + "]" * depth
+    data = f'<script type="application/ld+json">{{"headline": "The keeper", "author": {nested}}}</script>'
+    assert PROSE[0] in extract(page(paragraphs(*PROSE), data)).text
+
+
+def test_halves_of_characters_in_data_can_be_written() -> None:
+    data = '<script type="application/ld+json">{"headline": "Goats \\ud800 at sea", "author": "Ada \\udfff"}</script>'
+    result = extract(page(paragraphs(*PROSE), data))
+    assert (result.title.encode(), (result.author or "").encode()) == (b"Goats ? at sea", b"Ada ?")
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "<p>" + "newsletter" * 20_000 + "</p>",
+        "<pre>" + " " * 200_000 + "x</pre>",
+        "<div>" * 450 + "<div><h3><a href='/x'>t u v</a></h3>w</div>" * 5_000,
+        "<table><tr><td>" + "<div>" * 450 + "<p>a b c" * 20_000,
+    ],
+)
+@pytest.mark.timeout(20)
+def test_shapes_that_took_quadratic_time(part: str) -> None:
+    assert extract(page(part)) is not None

@@ -32,7 +32,8 @@ def extract(html: str, url: str = "") -> Page:
     found, about = _read(tree, url, local)
     if about.body and _words(found) < _SCANT:
         found = _of_body(about.body, found)
-    if _words(found) < _SCANT and len(html) > _LARGE:
+    # a page of a manual that is nothing but navigation is none the less read well
+    if _words(found) < _SCANT and len(html) > _LARGE and not (tree.runs and is_manual(tree, local=local)):
         generous, _ = _read(parse(html, local=local, generous=True), url, local)
         found = generous if _words(generous) > _MORE * _words(found) else found
     return Page(
