@@ -101,11 +101,11 @@ def pages(folder: Path, limit: int) -> list[Path]:
 def measure(path: Path, selectors: str) -> tuple[int, int, int, int]:
     """Words of the reference, of them kept, words that came out, of them foreign."""
     from wellread.errors import ReadError
-    from wellread.reading.documents import read_file
+    from wellread.reading.documents import read_bytes
 
     wanted = words(reference(path.read_bytes(), selectors))
     try:
-        page = read_file(path)
+        page = read_bytes(path.read_bytes(), path.resolve().as_uri(), name=path.name)
         got = words(page.text)
         title = words(page.title)
     except ReadError:

@@ -58,7 +58,7 @@ BlockKind = Literal["heading", "paragraph", "item", "entry", "row", "code", "quo
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class Block(Encodable):
     """One piece of a document with its part in the whole; `reading.blocks` makes passages of them.
 
     `text` is plain: no bullets, fences or heading signs. An `entry` is the term of a definition list with the

@@ -354,7 +354,7 @@ def test_names_in_deeply_nested_data(depth: int) -> None:
 def test_halves_of_characters_in_data_can_be_written() -> None:
     data = '<script type="application/ld+json">{"headline": "Goats \\ud800 at sea", "author": "Ada \\udfff"}</script>'
     result = extract(page(paragraphs(*PROSE), data))
-    assert (result.title.encode(), (result.author or "").encode()) == (b"Goats ? at sea", b"Ada ?")
+    assert (result.title, result.author) == ("Goats \ufffd at sea", "Ada \ufffd")
 
 
 @pytest.mark.parametrize(

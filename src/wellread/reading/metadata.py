@@ -86,11 +86,7 @@ def _items(text: str) -> Iterator[Mapping[str, object]]:
 
 
 def _text(value: object) -> str:
-    """One line that can be encoded: JSON may hold halves of characters."""
-    if not isinstance(value, str):
-        return ""
-    line = " ".join(value.split())
-    return line if line.isascii() else line.encode("utf-8", "replace").decode("utf-8")
+    return " ".join(value.split()) if isinstance(value, str) else ""
 
 
 def _first(metas: Mapping[str, str], names: Iterable[str]) -> Iterator[str]:
