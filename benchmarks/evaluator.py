@@ -28,15 +28,16 @@ from typing import Any
 import numpy as np
 import onnxruntime
 
+from wellread.effort import ALLOWED, Effort
 from wellread.engine import Engine
 from wellread.index.build import BuildOptions, build
 from wellread.index.search import LocalIndex
-from wellread.ranking.evaluator import LIMITS, MODEL, SHIPPED, TOKENIZER
+from wellread.ranking.evaluator import MODEL, SHIPPED, TOKENIZER
 from wellread.ranking.judge import Chain, Judge
 from wellread.settings import Settings
 from wellread.sources.index import library_path
 from wellread.text.split import Splitting, split
-from wellread.types import Effort, Passage
+from wellread.types import Passage
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 CORPUS = 10_000
@@ -107,7 +108,7 @@ def against_naive(passages: Sequence[Passage], rounds: int) -> tuple[float, floa
     """Pairs a second on one thread, and how many times naive that is; the two take turns."""
     questions = ("Which river flows through the capital of Austria?", "Who wrote the novel that the film is based on?")
     jobs = [work(passages, question) for question in questions]
-    ours, naive = Judge(SHIPPED / MODEL, TOKENIZER, 1, LIMITS["normal"]), Naive()
+    ours, naive = Judge(SHIPPED / MODEL, TOKENIZER, 1, ALLOWED["normal"].windows), Naive()
     seconds(ours, jobs[:1]), seconds(naive, jobs[:1])
     times = [(seconds(ours, jobs), seconds(naive, jobs)) for _ in range(rounds)]
     best, other = min(a for a, _ in times), min(b for _, b in times)
@@ -116,7 +117,7 @@ def against_naive(passages: Sequence[Passage], rounds: int) -> tuple[float, floa
 
 def threads_ratio(passages: Sequence[Passage], rounds: int) -> float:
     jobs = [work(passages, "Which river flows through the capital of Austria?")] * 2
-    one, all_of_them = (Judge(SHIPPED / MODEL, TOKENIZER, threads, LIMITS["normal"]) for threads in (1, 0))
+    one, all_of_them = (Judge(SHIPPED / MODEL, TOKENIZER, threads, ALLOWED["normal"].windows) for threads in (1, 0))
     seconds(one, jobs[:1]), seconds(all_of_them, jobs[:1])
     times = [(seconds(one, jobs), seconds(all_of_them, jobs)) for _ in range(rounds)]
     return min(a for a, _ in times) / min(b for _, b in times)

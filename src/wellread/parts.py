@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from wellread import plugins
+from wellread.effort import ALLOWED, Effort
 from wellread.errors import UsageError
 from wellread.protocols import AnswerReader, Closing, Embedder, Grader, Model, PageReader, Reranker, Source
 from wellread.settings import Settings
-from wellread.types import Effort
 
 T = TypeVar("T")
 NO_MODEL = (
@@ -133,7 +133,7 @@ class Kit:
         return None if text in (None, "none") else self._plugin(kind, text)
 
     def _evaluator_reads(self) -> bool:
-        if self.effort == "low":
+        if not ALLOWED[self.effort].pairs:
             return False
         from wellread.ranking.evaluator import available
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
-from wellread.types import Capabilities, Completion, Effort, Grade, Hit, Page, Passage, Prompt, Query, Reading
+from wellread.effort import Effort
+from wellread.types import Capabilities, Completion, Grade, Hit, Page, Passage, Prompt, Query, Reading
 
 if TYPE_CHECKING:
     import numpy as np

@@ -20,11 +20,12 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 from wellread import events
 from wellread.budget import Budget
+from wellread.effort import ALLOWED
 from wellread.encodable import Pieces
 from wellread.errors import BrokenStream, BudgetExhausted, ReadError, SourceError
 from wellread.protocols import Kit, Model, Priced, Source
 from wellread.text.citations import check
-from wellread.types import PAIRS, Answer, Completion, Hit, Hits, Outcome, Page, Passage, Prompt, Query
+from wellread.types import Answer, Completion, Hit, Hits, Outcome, Page, Passage, Prompt, Query
 
 T = TypeVar("T")
 History = tuple[tuple[str, str], ...]  # earlier questions and answers of a conversation
@@ -243,7 +244,7 @@ class Run:
     @property
     def pairs_left(self) -> int:
         """Pairs of question and passage that the evaluator may still read at this effort."""
-        return max(0, PAIRS[self.kit.effort] - self.budget.usage.pairs)
+        return max(0, ALLOWED[self.kit.effort].pairs - self.budget.usage.pairs)
 
     def number(self, passage: Passage) -> int:
         """The passage's number in this run; a new one is reported."""

@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Annotated, cast
 
 from wellread.budget import Limits
+from wellread.effort import ALLOWED, Effort
 from wellread.errors import SettingsError, UsageError
 from wellread.parameters import EmbedderSpec, GraderSpec, Hops, ModelSpec, Range, RerankerSpec, SourceSpec, fill, param
-from wellread.types import Effort
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,11 @@ class Settings:
     hops: Hops = param(1, "2: every search also follows what the first passages lead to, in all sources together")
     reranker: RerankerSpec | None = param(None, "re-ranker: evaluator (unless the effort is low), onnx:PATH or none")
     grader: GraderSpec | None = param(None, "grader of corrective: evaluator (unless the effort is low), none: the model")
-    effort: Effort = param("normal", "how many pairs the evaluator reads: low none, normal up to 60, high up to 250")
+    effort: Effort = param(
+        "normal",
+        "how many pairs the evaluator reads: low none, "
+        f"normal up to {ALLOWED['normal'].pairs}, high up to {ALLOWED['high'].pairs}",
+    )
     cache: bool = param(True, "keep answers of search services and pages on disk as they allow")
     max_searches: Annotated[int, Range(0, 1_000_000)] | None = param(None, "outer limit on searches")
     max_tokens: Annotated[int, Range(0, 1_000_000_000)] | None = param(None, "outer limit on tokens, in and out together")

@@ -9,8 +9,6 @@ from typing import Any, Literal, overload
 from wellread.encodable import Encodable
 
 Outcome = Literal["answered", "unsure", "exhausted", "failed"]
-Effort = Literal["low", "normal", "high"]
-PAIRS: Mapping[Effort, int] = {"low": 0, "normal": 60, "high": 250}  # that the evaluator may read in one run
 
 
 @dataclass(frozen=True, slots=True)

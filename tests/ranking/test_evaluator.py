@@ -11,13 +11,14 @@ from pathlib import Path
 import pytest
 from tests.ranking.test_judge import GANYMEDE, POTTERY, QUESTION, TITAN, WOMBAT
 
+from wellread.effort import ALLOWED
 from wellread.errors import DamagedFile, UsageError
 from wellread.parts import Kit
 from wellread.plugins import parse_spec
 from wellread.protocols import AnswerReader, Grader, Reranker
 from wellread.ranking.evaluator import MODEL, SHIPPED, Evaluator, Tracker, available, from_spec, verify
 from wellread.ranking.judge import Chain, Judge
-from wellread.ranking.paths import PLANS, Verdict
+from wellread.ranking.paths import Verdict
 from wellread.settings import Settings
 from wellread.types import Passage
 
@@ -40,7 +41,7 @@ def evaluator() -> Evaluator:
 
 def test_it_has_all_its_roles(evaluator: Evaluator) -> None:
     assert all(isinstance(evaluator, role) for role in (Reranker, Grader, AnswerReader, Tracker))
-    assert evaluator.plan == PLANS["normal"]
+    assert evaluator.plan == ALLOWED["normal"].plan
 
 
 async def test_grades_are_probabilities_far_apart_where_it_is_clear(evaluator: Evaluator) -> None:
@@ -188,6 +189,6 @@ def test_the_kit_hands_it_out_unless_the_effort_is_low() -> None:
     assert low.reranker() is low.grader() is low.answer_reader() is None
     none = Kit(Settings(reranker="none"), environ={})
     assert none.answer_reader() is None
-    assert Kit(Settings(effort="high", reranker="evaluator"), environ={}).answer_reader().plan == PLANS["high"]  # type: ignore[union-attr]
+    assert Kit(Settings(effort="high", reranker="evaluator"), environ={}).answer_reader().plan == ALLOWED["high"].plan  # type: ignore[union-attr]
     with pytest.raises(UsageError, match="no argument"):
         from_spec(parse_spec("evaluator:x"), normal)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wellread.effort import Windows
 from wellread.ranking.inputs import (
     CLS,
     DOT,
@@ -14,7 +15,6 @@ from wellread.ranking.inputs import (
     SEP,
     STRIDE,
     Ids,
-    Limits,
     Tokens,
     batch_by_length,
     best_window,
@@ -42,7 +42,7 @@ tokens = st.builds(lambda title, text: passage(2000, 5000, text, title), st.inte
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
 def test_a_chain_of_up_to_four_passages_stands_as_it_was_trained(count: int) -> None:
-    row = build_row(QUESTION, CHAIN[:count], Limits())
+    row = build_row(QUESTION, CHAIN[:count], Windows())
     expected = [CLS, 11, 12, 13, SEP]
     for n in (2, 3, 4, 5)[:count]:
         expected += [1000 * n, 1000 * n + 1, DOT, *range(1000 * n + 500, 1000 * n + 504), SEP]
@@ -55,7 +55,7 @@ def test_a_chain_of_up_to_four_passages_stands_as_it_was_trained(count: int) -> 
 
 
 def test_types_part_the_question_from_all_the_passages_and_padding_is_masked() -> None:
-    short, long = build_row(QUESTION, CHAIN[:1], Limits()), build_row(QUESTION, CHAIN[:2], Limits())
+    short, long = build_row(QUESTION, CHAIN[:1], Windows()), build_row(QUESTION, CHAIN[:2], Windows())
     numbers, types, mask = pad_rows([short, long])
     assert numbers.shape == types.shape == mask.shape == (2, len(long.ids))
     rest = len(long.ids) - len(short.ids)
@@ -67,7 +67,7 @@ def test_types_part_the_question_from_all_the_passages_and_padding_is_masked() -
 
 
 def test_a_passage_without_a_title_or_a_text_has_its_place_all_the_same() -> None:
-    row = build_row(QUESTION, [Tokens(ids(), ids())], Limits())
+    row = build_row(QUESTION, [Tokens(ids(), ids())], Windows())
     assert row.ids.tolist() == [CLS, 11, 12, 13, SEP, DOT, SEP]
     (placed,) = row.passages
     assert (placed.title_length, placed.length) == (0, 0)
@@ -75,7 +75,7 @@ def test_a_passage_without_a_title_or_a_text_has_its_place_all_the_same() -> Non
 
 
 def test_long_parts_are_cut_each_to_its_own_length() -> None:
-    limits = Limits(question=2, title=3, alone=20, known=10, judged=15)
+    limits = Windows(question=2, title=3, alone=20, known=10, judged=15)
     long = passage(2000, 5000, 300, 40)
     alone = build_row(QUESTION, [long], limits)
     assert alone.question_length == 4
@@ -88,7 +88,7 @@ def test_long_parts_are_cut_each_to_its_own_length() -> None:
 
 @given(st.integers(0, 100), st.lists(tokens, min_size=1, max_size=4), st.booleans())
 def test_no_limit_is_ever_exceeded(asked: int, chain: list[Tokens], small: bool) -> None:
-    limits = Limits(alone=160, known=112, judged=160, total=256) if small else Limits()
+    limits = Windows(alone=160, known=112, judged=160, total=256) if small else Windows()
     question = np.arange(5000, 5000 + asked, dtype=np.int32)
     row = build_row(question, chain, limits)
     assert len(row.ids) <= limits.total
@@ -108,7 +108,7 @@ def test_no_limit_is_ever_exceeded(asked: int, chain: list[Tokens], small: bool)
 def test_a_token_of_the_text_is_found_again_unless_the_window_leaves_it_out() -> None:
     text = np.full(400, FILLER, np.int32)
     text[320:323] = QUESTION
-    row = build_row(QUESTION, [Tokens(ids(), text)], Limits())
+    row = build_row(QUESTION, [Tokens(ids(), text)], Windows())
     (placed,) = row.passages
     assert placed.window > 0
     for offset, token in enumerate(QUESTION):

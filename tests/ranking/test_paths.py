@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wellread.effort import ALLOWED
 from wellread.ranking.paths import (
-    PLANS,
     Collect,
     Found,
     Plan,
@@ -25,7 +25,6 @@ from wellread.ranking.paths import (
     reading_chains,
     search_paths,
 )
-from wellread.types import PAIRS
 
 WEIGHTS = Weights(temperature=1.0, bias=0.0, first_list=0.3)
 Path = tuple[str, ...]
@@ -62,20 +61,20 @@ def order(found: Found[str]) -> list[str]:
 
 
 def test_every_effort_keeps_within_its_pairs() -> None:
-    for effort, most in PAIRS.items():
-        assert PLANS[effort].pairs <= most
+    for allowed in ALLOWED.values():
+        assert allowed.plan.pairs <= allowed.pairs
 
 
 def test_a_low_effort_asks_nothing_and_keeps_the_list() -> None:
     script = Script(lambda chain: 0.0)
-    assert order(script.run("abc", PLANS["low"])) == ["a", "b", "c"]
+    assert order(script.run("abc", ALLOWED["low"].plan)) == ["a", "b", "c"]
     assert script.scored == script.collected == []
 
 
 @pytest.mark.parametrize("effort", ["low", "normal", "high"])
 def test_an_empty_list_leads_nowhere(effort: str) -> None:
     script = Script(lambda chain: 0.0)
-    assert script.run([], PLANS[effort]).ranking == ()
+    assert script.run([], ALLOWED[effort].plan).ranking == ()
     assert script.scored == script.collected == []
 
 
@@ -86,7 +85,7 @@ def test_a_second_step_that_the_first_list_does_not_hold_is_found() -> None:
         lambda chain: (["director"], ["noise", "b"]) if chain == ("film",) else ([], ["noise"]),
     )
     first = ["a", "film", *"bcdefgh"]
-    found = script.run(first, PLANS["normal"])
+    found = script.run(first, ALLOWED["normal"].plan)
     assert order(found)[:2] == ["film", "director"]
     assert set(order(found)) == {*first, "director", "noise"}
     assert script.scored[: len(first)] == [(key,) for key in first], "first everything alone"
@@ -98,15 +97,15 @@ def test_a_third_step_follows_the_best_paths_where_the_plan_has_one() -> None:
     logits = {("a",): 3.0, ("a", "b"): 3.0, ("a", "b", "c"): 4.0}
     steps = {("a",): (["b"], []), ("a", "b"): (["c"], [])}
     script = Script(lambda chain: logits.get(chain, -5.0), lambda chain: steps.get(chain, ([], [])))
-    assert order(script.run(["x", "a"], PLANS["high"]))[:3] == ["a", "b", "c"]
+    assert order(script.run(["x", "a"], ALLOWED["high"].plan))[:3] == ["a", "b", "c"]
     assert ("a", "b") in script.collected
     short = Script(script.relevance, script.after)
-    assert "c" not in order(short.run(["x", "a"], PLANS["normal"]))
+    assert "c" not in order(short.run(["x", "a"], ALLOWED["normal"].plan))
 
 
 def test_no_chain_is_judged_twice() -> None:
     script = Script(lambda chain: -float(len(chain)), lambda chain: (["b", "b", "a"], ["a", "b"], ["b"]))
-    script.run(["a", "b", "a"], PLANS["high"])
+    script.run(["a", "b", "a"], ALLOWED["high"].plan)
     assert len(script.scored) == len(set(script.scored))
 
 

@@ -13,6 +13,7 @@ import pytest
 from tests.sources.kit import TestKit
 
 from wellread.budget import Budget, Limits
+from wellread.effort import ALLOWED, Plan
 from wellread.engine import Engine
 from wellread.errors import SettingsError, UsageError
 from wellread.events import Event
@@ -21,7 +22,6 @@ from wellread.index.feed import EmbeddingFeed, streamed
 from wellread.parts import Kit
 from wellread.plugins import parse_spec
 from wellread.ranking.evaluator import Candidates, Trail
-from wellread.ranking.paths import PLANS, Plan
 from wellread.replay.codec import HITS
 from wellread.run import Run
 from wellread.settings import Settings, load
@@ -65,7 +65,7 @@ class Linked(Shelf):
 class Script:
     """Follows the film, and ranks what it was given backwards."""
 
-    plan: Plan = field(default_factory=lambda: PLANS["normal"])
+    plan: Plan = field(default_factory=lambda: ALLOWED["normal"].plan)
     pairs: int = 7
     lists: list[Any] = field(default_factory=list)
 
@@ -96,7 +96,7 @@ async def test_the_tracker_decides_and_its_pairs_are_told() -> None:
     assert [hit.score for hit in found] == [0.0, -1.0, -2.0]
     assert found[0] == replace(JANE, score=0.0), "hits stay what they were"
     assert [[passage.id for passage in entries] for entries in script.lists[0]] == [["jane"], ["kiln"]]
-    assert [query.limit for query in shelf.asked] == [PLANS["normal"].singles, AFTER]
+    assert [query.limit for query in shelf.asked] == [ALLOWED["normal"].plan.singles, AFTER]
     assert shelf.asked[1].text == second_query(ASKED.text, Hit.passage(FILM))
 
 
@@ -123,7 +123,7 @@ async def test_without_a_tracker_the_best_passages_are_followed_by_their_scores(
 
 
 async def test_a_tracker_that_may_read_nothing_is_not_asked() -> None:
-    script = Script(plan=PLANS["low"])
+    script = Script(plan=ALLOWED["low"].plan)
     found = await TwoSteps(Shelf(later=(JANE, FILM)), Tracking(tracker=script)).search(ASKED)
     assert script.lists == []
     assert {hit.id for hit in found} == {"film", "kiln", "jane"}, "a second step there is all the same"
@@ -228,7 +228,7 @@ async def test_files_are_followed_to_a_passage_that_shares_no_word_with_the_ques
     assert places(once) == []
     assert places(twice) in ([0], [1])
     assert isinstance(twice, Hits)
-    assert 0 < twice.pairs <= PLANS["normal"].pairs
+    assert 0 < twice.pairs <= ALLOWED["normal"].plan.pairs
 
 
 async def test_an_index_is_followed_along_its_links(tmp_path: Path, kit: Kit) -> None:
@@ -241,7 +241,7 @@ async def test_an_index_is_followed_along_its_links(tmp_path: Path, kit: Kit) ->
     found = await source.search(Query(QUESTION, 3))
     assert places(found) in ([0], [1])
     assert isinstance(found, Hits)
-    assert 0 < found.pairs <= PLANS["normal"].pairs
+    assert 0 < found.pairs <= ALLOWED["normal"].plan.pairs
     assert {hit.source for hit in found} == {f"index:{tmp_path}"}
     low = index(parse_spec(f"index:{tmp_path}?hops=2"), Kit(Settings(effort="low"), environ={}))
     without = await low.search(Query(QUESTION, 10))

@@ -12,6 +12,7 @@ from tests.strategies.bench import FILMS, Bench, Pages, Shelf, entry, passage
 from tests.strategies.test_fanout import QUESTION, replies
 
 from wellread import events
+from wellread.effort import ALLOWED
 from wellread.strategies.corrective import Corrective
 from wellread.strategies.digest import Digest
 from wellread.strategies.fanout import Fanout
@@ -19,7 +20,7 @@ from wellread.strategies.grading import CountedGrader
 from wellread.strategies.iterative import Iterative
 from wellread.strategies.refine import refine
 from wellread.strategies.relevance import rerank
-from wellread.types import PAIRS, Completion, Grade, Passage, ToolCall
+from wellread.types import Completion, Grade, Passage, ToolCall
 
 pytestmark = pytest.mark.anyio
 
@@ -125,7 +126,7 @@ async def test_iterative_reads_no_more_than_a_run_may_however_many_searches_run_
     bench = Bench([calls(*queries), NOTES, "So. [1]"], source=Shelf(MANY), ranks=Fond("Sombrero"))
     answer = await bench.ask(Iterative, "Which film?", rerank="evaluator", max_searches=9)
     assert len(bench.source.asked) == 9
-    assert bench.ranks.pairs == answer.usage.pairs == PAIRS["normal"] == 60
+    assert bench.ranks.pairs == answer.usage.pairs == ALLOWED["normal"].pairs == 60
     by = [ranked.by for ranked in bench.of(events.Ranked)]
     assert by.count("evaluator") == 5
     assert by.count("meaning") == 4, "then meaning decides"

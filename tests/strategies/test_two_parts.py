@@ -6,13 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wellread.effort import ALLOWED, Effort
 from wellread.engine import Engine
 from wellread.errors import SourceError
 from wellread.ranking.answers import Best
-from wellread.ranking.paths import PLANS, Verdict
+from wellread.ranking.paths import Verdict
 from wellread.settings import Settings
 from wellread.strategies import evidence, trail
-from wellread.types import PAIRS, Effort, Hit, Passage, Query
+from wellread.types import Hit, Passage, Query
 
 
 @pytest.mark.parametrize(
@@ -33,7 +34,7 @@ def test_the_first_answer_takes_the_place_of_it(part: str, answer: str, whole: s
 
 def test_both_parts_together_read_no_more_than_allowed() -> None:
     for effort in ("normal", "high"):
-        assert 2 * trail.shared(PLANS[effort]).pairs <= PAIRS[effort]
+        assert 2 * trail.shared(ALLOWED[effort].plan).pairs <= ALLOWED[effort].pairs
 
 
 @given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 0.2))

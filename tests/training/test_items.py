@@ -22,9 +22,10 @@ from training.evaluator.records import Answering, Record, load_records, save_rec
 from training.evaluator.tokens import PassageTable, TokenTable, load_tokenizer
 from training.evaluator.weights import load_weights, save_weights
 
+from wellread.effort import Plan, Windows
 from wellread.ranking.answers import AnswerWeights
-from wellread.ranking.inputs import Limits, build_row
-from wellread.ranking.paths import Plan, Verdict, Weights
+from wellread.ranking.inputs import build_row
+from wellread.ranking.paths import Verdict, Weights
 
 PASSAGES = [
     Passage(0, "Painter Nine", "Painter Nine was born beside the Havel."),
@@ -76,7 +77,7 @@ def test_spans_stand_where_the_answer_stands() -> None:
     table = PassageTable(tokenizer, PASSAGES)
     asked = TokenTable(tokenizer, [ASKED.text]).ids(0)
     item = Item((0, 1), True, SPAN, 0)
-    row = build_row(asked, [table.tokens(n) for n in item.chain], Limits())
+    row = build_row(asked, [table.tokens(n) for n in item.chain], Windows())
     ((first, last),) = answer_spans(ASKED, item, row, table)
     assert tokenizer.decode(row.ids[first : last + 1].tolist()) == "325 kilometres"
 

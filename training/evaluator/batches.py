@@ -12,7 +12,8 @@ from training.evaluator.data import Question
 from training.evaluator.items import SPAN, Candidates, Item, Sampler
 from training.evaluator.tokens import PassageTable
 
-from wellread.ranking.inputs import Ids, Limits, Row, build_row
+from wellread.effort import Windows
+from wellread.ranking.inputs import Ids, Row, build_row
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +90,9 @@ class Stream:
         return rows, used
 
 
-def draw_limits(rng: random.Random) -> Limits:
+def draw_limits(rng: random.Random) -> Windows:
     """Windows of different sizes, so that the engine may choose."""
-    return Limits(known=rng.choice((80, 112, 160, 192)), judged=rng.choice((96, 128, 160, 208, 240)))
+    return Windows(known=rng.choice((80, 112, 160, 192)), judged=rng.choice((96, 128, 160, 208, 240)))
 
 
 def answer_spans(question: Question, item: Item, row: Row, table: PassageTable) -> list[tuple[int, int]]:

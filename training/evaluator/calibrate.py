@@ -23,8 +23,9 @@ from training.evaluator.metrics import f1
 from training.evaluator.prepare import read_collection
 from training.evaluator.records import Answering, Record, load_records, search_again
 
+from wellread.effort import ALLOWED
 from wellread.ranking.answers import AnswerWeights, Best
-from wellread.ranking.paths import PLANS, Found, Weights
+from wellread.ranking.paths import Found, Weights
 
 FITTED_ON = ("hotpotqa", "2wiki", "squad", "nq_open_oracle")
 DEPTH = 24  # passages of the first list that relevance is fitted on
@@ -77,7 +78,7 @@ def fit_answers(
     searched: dict[tuple[str, str], list[tuple[Record, Found[int]]]] = {}
     for record in records:
         for effort in efforts if record.question.hops > 1 else efforts[:1]:
-            found, _ = search_again(record, PLANS[effort], weights)
+            found, _ = search_again(record, ALLOWED[effort].plan, weights)
             searched.setdefault((record.question.data, effort), []).append((record, found))
     answerable = [[pair for pair in pairs if pair[0].variant == "open"] for pairs in searched.values()]
 

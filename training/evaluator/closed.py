@@ -13,8 +13,9 @@ from training.evaluator.mentions import Mentions
 from training.evaluator.records import Chain, Record
 from training.evaluator.sources import Prepared
 
+from wellread.effort import Plan
 from wellread.ranking.inputs import Ids
-from wellread.ranking.paths import Collect, Plan, Score, Search, Verdict, Weights, search_paths
+from wellread.ranking.paths import Collect, Score, Search, Verdict, Weights, search_paths
 
 FIRST_LIST, CANDIDATES = 100, 30
 

@@ -27,11 +27,10 @@ from training.evaluator.sources import MINILM, Prepared, load_prepared, say
 from training.evaluator.tokens import TokenTable
 from training.evaluator.weights import load_weights
 
+from wellread.effort import ALLOWED, Plan, Windows
 from wellread.embedding.processors import available_processors
-from wellread.ranking import paths
-from wellread.ranking.evaluator import LIMITS, MODEL
-from wellread.ranking.inputs import Limits
-from wellread.ranking.paths import Plan, Weights
+from wellread.ranking.evaluator import MODEL
+from wellread.ranking.paths import Weights
 
 # As wide as the widest plan of the engine, so that narrower ones can be replayed.
 WIDE = Plan(singles=50, firsts=5, seconds=28, thirds=3, third_width=14, reads=6)
@@ -104,15 +103,15 @@ def evaluate(searching: Searching, prepared: Prepared, output: Path, started: fl
 def in_training(state: State, prepared: Prepared, limit: int | None = None, *, quick: bool = False) -> Searching:
     """The model in torch, its windows whole; `quick` only sees that it runs."""
     plans = dict.fromkeys(PLANS, TINY) if quick else PLANS
-    return Searching(by_weights(state, prepared.table, prepared.device, Limits()), plans, Weights(), limit)
+    return Searching(by_weights(state, prepared.table, prepared.device, Windows()), plans, Weights(), limit)
 
 
 def as_shipped(folder: Path, effort: str, prepared: Prepared, minilm: Path, limit: int | None) -> Searching:
     """The int8 file with the calibration beside it, as the engine uses it at an effort."""
     content = json.loads((folder / "calibration.json").read_text(encoding="utf-8"))
-    limits = LIMITS.get("high" if effort == "high" else "normal") or Limits()
+    limits = ALLOWED["high" if effort == "high" else "normal"].windows
     judging = by_shipped(folder / MODEL, minilm / "tokenizer.json", prepared.collection, limits, available_processors())
-    plan = paths.PLANS[effort]
+    plan = ALLOWED[effort].plan
     two_steps = dict.fromkeys(("hotpotqa", "2wiki", "musique_train100"), plan)
     alone = {"scifact": Plan(singles=24 if effort == "normal" else 60)}
     plans = two_steps | alone | ({"squad": plan, "nq_open_oracle": plan} if effort == "normal" else {})

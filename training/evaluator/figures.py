@@ -17,9 +17,10 @@ from training.evaluator.metrics import area_under_curve, calibration_error, exac
 from training.evaluator.prepare import read_collection
 from training.evaluator.records import Answering, Record, load_records, search_again
 
+from wellread.effort import ALLOWED, Plan
 from wellread.ranking.answers import AnswerWeights
 from wellread.ranking.evaluator import RERANK_FIRST_LIST
-from wellread.ranking.paths import PLANS, Plan, Weights, log_probability, place_worth
+from wellread.ranking.paths import Weights, log_probability, place_worth
 
 DEFAULT_CONFIDENCE = 0.5  # of `quote`
 
@@ -73,7 +74,7 @@ def selective_figures(
     for record in records:
         if record.variant == "open" and record.question.id in removed:
             continue
-        found, _ = search_again(record, PLANS["normal"], weights)
+        found, _ = search_again(record, ALLOWED["normal"].plan, weights)
         best = answering.best(record, found, weights, scoring)
         answerable = record.variant == "open"
         right = answerable and best is not None and f1(best.text, record.question.answers) >= RIGHT
@@ -113,7 +114,7 @@ def all_figures(
             entry |= {f"ndcg@10 of {depth}": rerank_figures(asked, depth) for depth in (24, 60)}
         else:
             chosen = efforts if asked[0].question.hops > 1 else efforts[:1]
-            entry |= {effort: search_figures(asked, answering, PLANS[effort], weights, scoring) for effort in chosen}
+            entry |= {effort: search_figures(asked, answering, ALLOWED[effort].plan, weights, scoring) for effort in chosen}
         if name == "squad":
             entry["gold"] = gold_reading(asked)
             if len(own) > len(asked):

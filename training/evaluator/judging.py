@@ -16,7 +16,8 @@ from training.evaluator.model import Packed, State, judge
 from training.evaluator.records import Chain
 from training.evaluator.tokens import PassageTable
 
-from wellread.ranking.inputs import Ids, Limits, Row, batch_by_length, build_row
+from wellread.effort import Windows
+from wellread.ranking.inputs import Ids, Row, batch_by_length, build_row
 from wellread.ranking.judge import Judge
 from wellread.ranking.paths import Verdict
 from wellread.types import Passage
@@ -37,7 +38,7 @@ class Asked:
 Judging: TypeAlias = Callable[[Sequence[Asked]], list[Verdict]]
 
 
-def by_weights(state: State, table: PassageTable, device: torch.device, limits: Limits) -> Judging:
+def by_weights(state: State, table: PassageTable, device: torch.device, limits: Windows) -> Judging:
     """The model in torch: quick on a GPU."""
 
     def verdicts(asked: Sequence[Asked]) -> list[Verdict]:
@@ -47,7 +48,7 @@ def by_weights(state: State, table: PassageTable, device: torch.device, limits: 
     return verdicts
 
 
-def by_shipped(model: Path, tokenizer: Path, collection: Collection, limits: Limits, threads: int) -> Judging:
+def by_shipped(model: Path, tokenizer: Path, collection: Collection, limits: Windows, threads: int) -> Judging:
     """The int8 file, through the engine's own code; one question on each thread."""
     shipped = Judge(model, tokenizer, threads=1, limits=limits)
 

@@ -10,9 +10,10 @@ from pathlib import Path
 
 from training.evaluator.data import Passage, Question
 
+from wellread.effort import Plan
 from wellread.ranking.answers import AnswerWeights, Best, best_answers
 from wellread.ranking.doubts import Doubt, doubts
-from wellread.ranking.paths import Collect, Found, Plan, Score, Verdict, Weights, search_paths
+from wellread.ranking.paths import Collect, Found, Score, Verdict, Weights, search_paths
 from wellread.types import Passage as Told
 
 Chain = tuple[int, ...]

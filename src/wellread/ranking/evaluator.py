@@ -2,7 +2,7 @@
 
 `rerank` and `grade` judge passages one by one, `read` looks for a short answer in them, and `trail` searches along
 paths: passages that only make sense together (see `paths`). Work runs in threads; how much is bounded by the
-effort: none at `low`, at most 60 pairs at `normal`, 250 at `high`.
+effort (see `wellread.effort`).
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Protocol, TypeVar, cast, runtime_checkable
 
+from wellread.effort import ALLOWED, Effort, Plan
 from wellread.errors import DamagedFile, UsageError
 from wellread.protocols import Kit
 from wellread.ranking.answers import AnswerWeights, Best, best_answers
 from wellread.ranking.doubts import doubts
-from wellread.ranking.inputs import Limits
 from wellread.ranking.judge import Chain, Judge
-from wellread.ranking.paths import PLANS, Collect, Plan, Score, Verdict, Weights, log_probability, place_worth, search_paths
-from wellread.types import Effort, Grade, Passage, Reading, Spec
+from wellread.ranking.paths import Collect, Score, Verdict, Weights, log_probability, place_worth, search_paths
+from wellread.types import Grade, Passage, Reading, Spec
 
 T = TypeVar("T")
 SHIPPED = Path(__file__).parent / "weights"
@@ -34,8 +34,6 @@ MODEL = "evaluator.onnx"
 # What first place in the first list is worth to a re-ranked passage, in logits. Where the model knows the field its logits
 # differ by more than that; where it does not, the first list decides.
 RERANK_FIRST_LIST = 10.0
-# Shorter windows save a third of the time on long passages and cost little: what is cut is mostly beside the point.
-LIMITS: Mapping[Effort, Limits] = {"normal": Limits(alone=160, known=112, judged=160)}
 
 Candidates = Callable[[Sequence[Chain]], Awaitable[Sequence[Sequence[Sequence[Passage]]]]]
 
@@ -110,7 +108,7 @@ class Evaluator:
     def __init__(self, folder: Path = SHIPPED, effort: Effort = "normal", threads: int = 0) -> None:
         self._folder = folder
         self._effort: Effort = effort
-        self._judge = Judge(folder / MODEL, TOKENIZER, threads, LIMITS.get(effort))
+        self._judge = Judge(folder / MODEL, TOKENIZER, threads, ALLOWED[effort].windows)
 
     @cached_property
     def weights(self) -> Weights:
@@ -125,7 +123,7 @@ class Evaluator:
     @property
     def plan(self) -> Plan:
         """How much may be judged at this effort."""
-        return PLANS[self._effort]
+        return ALLOWED[self._effort].plan
 
     async def rerank(self, question: str, passages: Sequence[Passage]) -> Sequence[float]:
         """Relevance and the place in the first list together, so that it never ruins a good list."""

@@ -18,6 +18,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from wellread.effort import Windows
+
 Ids: TypeAlias = NDArray[np.int32]
 
 PAD, CLS, SEP, DOT = 0, 101, 102, 1012
@@ -31,18 +33,6 @@ class Tokens:
 
     title: Ids
     text: Ids
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """How many tokens of each part are read."""
-
-    question: int = 64
-    title: int = 24
-    alone: int = 208  # a passage by itself
-    known: int = 160  # each passage before the last
-    judged: int = 208  # the last of several passages
-    total: int = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,16 +60,16 @@ class Row:
     passages: tuple[Placed, ...]
 
 
-def build_row(question: Ids, chain: Sequence[Tokens], limits: Limits) -> Row:
+def build_row(question: Ids, chain: Sequence[Tokens], windows: Windows) -> Row:
     """The row for a question and a chain of passages, long passages cut to their best window."""
-    head = question[: limits.question]
+    head = question[: windows.question]
     parts: list[Ids] = [np.array([CLS], np.int32), head, np.array([SEP], np.int32)]
     at = len(head) + 2
     placed: list[Placed] = []
     for rank, passage in enumerate(chain):
-        wanted = limits.known if rank < len(chain) - 1 else limits.judged if rank else limits.alone
-        allowed = min(wanted, (limits.total - at) // (len(chain) - rank))
-        title = passage.title[: min(limits.title, max(allowed - 2, 0))]
+        wanted = windows.known if rank < len(chain) - 1 else windows.judged if rank else windows.alone
+        allowed = min(wanted, (windows.total - at) // (len(chain) - rank))
+        title = passage.title[: min(windows.title, max(allowed - 2, 0))]
         room = max(allowed - len(title) - 2, 0)
         window = best_window(head, passage.text, room)
         text = passage.text[window : window + room]

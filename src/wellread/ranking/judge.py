@@ -19,10 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wellread import panics
+from wellread.effort import Windows
 from wellread.embedding.processors import available_processors
 from wellread.encodable import encodable
 from wellread.errors import EmbedderError
-from wellread.ranking.inputs import Limits, Row, Tokens, batch_by_length, build_row, pad_rows
+from wellread.ranking.inputs import Row, Tokens, batch_by_length, build_row, pad_rows
 from wellread.ranking.paths import Verdict
 from wellread.types import Passage
 
@@ -54,10 +55,10 @@ class _Read:
 class Judge:
     """Open files of the evaluator. Loaded at the first use; may be called from several threads."""
 
-    def __init__(self, model: Path, tokenizer: Path, threads: int = 0, limits: Limits | None = None) -> None:
+    def __init__(self, model: Path, tokenizer: Path, threads: int = 0, windows: Windows | None = None) -> None:
         self._model_file, self._tokenizer_file = model, tokenizer
         self._threads = threads or available_processors()
-        self._limits = limits or Limits()
+        self._windows = windows or Windows()
         self._opened: tuple[Session, Tokenizer] | None = None
         self._lock = threading.Lock()
         self._read = lru_cache(maxsize=4096)(self._read_now)
@@ -70,7 +71,7 @@ class Judge:
         with panics.typed(EmbedderError, f"{self._tokenizer_file}: cutting the question into tokens"):
             asked = np.array(tokenizer.encode(encodable(question[:_MAX_CHARACTERS]), add_special_tokens=False).ids, np.int32)
         rows = [
-            build_row(asked, [self._read(passage.title, passage.text).tokens for passage in chain], self._limits)
+            build_row(asked, [self._read(passage.title, passage.text).tokens for passage in chain], self._windows)
             for chain in chains
         ]
         found = [Verdict(-12.0, (12.0, 0.0, 0.0, 0.0))] * len(rows)

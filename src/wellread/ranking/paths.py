@@ -19,6 +19,7 @@ from collections.abc import Generator, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
+from wellread.effort import Plan
 from wellread.ranking.fusion import reciprocal_ranks
 
 K = TypeVar("K", bound=Hashable)
@@ -26,23 +27,6 @@ K = TypeVar("K", bound=Hashable)
 RANK_OFFSET = 10.0  # of reciprocal rank fusion: small, since the lists are short and their heads good
 # What the lists of candidates after a passage are worth.
 MENTIONED, SEARCHED, JUDGED, LISTED = 2.0, 2.0, 0.5, 0.3
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """How much may be judged, stage by stage."""
-
-    singles: int  # passages of the first list judged alone
-    firsts: int = 0  # of these, how many are followed
-    seconds: int = 0  # candidates judged after each of them
-    thirds: int = 0  # paths of two that are followed once more
-    third_width: int = 0  # candidates judged after each of those
-    reads: int = 0  # chains of the best passages read at the end
-
-    @property
-    def pairs(self) -> int:
-        """The most rows the model may have to read."""
-        return self.singles + self.firsts * self.seconds + self.thirds * self.third_width + self.reads
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,13 +76,6 @@ class Found(Generic[K]):
 Request: TypeAlias = "Score[K] | Collect[K]"
 Reply: TypeAlias = "Sequence[Verdict] | Sequence[Sequence[Sequence[K]]]"
 Search: TypeAlias = "Generator[Score[K] | Collect[K], Sequence[Verdict] | Sequence[Sequence[Sequence[K]]], Found[K]]"
-
-
-PLANS: Mapping[str, Plan] = {
-    "low": Plan(singles=0),
-    "normal": Plan(singles=20, firsts=2, seconds=12, reads=2),
-    "high": Plan(singles=40, firsts=3, seconds=20, thirds=2, third_width=12, reads=3),
-}
 
 
 def search_paths(ranked: Sequence[K], plan: Plan, weights: Weights) -> Search[K]:

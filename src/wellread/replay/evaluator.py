@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from wellread.effort import Plan
 from wellread.ranking.evaluator import Evaluator
 from wellread.ranking.judge import Chain
-from wellread.ranking.paths import Plan, Verdict
+from wellread.ranking.paths import Verdict
 from wellread.replay import codec
 from wellread.replay.codec import Json, Shape
 from wellread.replay.parts import Tape

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
 
+from wellread.effort import Effort
 from wellread.protocols import AnswerReader, Embedder, Grader, Kit, Model, PageReader, Reranker, Source
 from wellread.replay import codec
 from wellread.replay.codec import Json, Shape
-from wellread.types import Capabilities, Completion, Effort, Grade, Hit, Page, Passage, Prompt, Query, Reading
+from wellread.types import Capabilities, Completion, Grade, Hit, Page, Passage, Prompt, Query, Reading
 
 if TYPE_CHECKING:
     import numpy as np

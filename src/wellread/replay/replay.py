@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from typing import Any, TypeVar
 
 from wellread import events
+from wellread.effort import Effort
 from wellread.errors import BudgetExhausted, ReplayMismatch
 from wellread.protocols import Source
 from wellread.replay import codec, departure
@@ -18,7 +19,7 @@ from wellread.replay.parts import ON_TAPE, KitOnTape
 from wellread.replay.reading import Call, Recording
 from wellread.replay.record import fingerprint
 from wellread.run import Outside
-from wellread.types import Completion, Effort
+from wellread.types import Completion
 
 T = TypeVar("T")
 

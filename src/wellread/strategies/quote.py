@@ -24,6 +24,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from wellread.effort import ALLOWED
 from wellread.events import AnswerDelta, Decided, Ranked
 from wellread.parameters import Count, Share, param
 from wellread.run import Run
@@ -76,7 +77,7 @@ class Quote:
 
     async def answer(self, run: Run) -> Answer:
         """With the evaluator where the effort allows it, else by words and meaning alone."""
-        tracker = run.kit.answer_reader() if run.kit.effort != "low" else None
+        tracker = run.kit.answer_reader() if ALLOWED[run.kit.effort].pairs else None
         if tracker is not None:
             from wellread.ranking.evaluator import Tracker
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from wellread.effort import ALLOWED
 from wellread.run import Run
 from wellread.strategies.grading import CountedGrader, ModelGrader
 from wellread.strategies.relevance import by_words
@@ -13,7 +14,6 @@ from wellread.types import Passage
 
 _SHORT = 50  # characters; two sentences this short make one strip
 _MOST = 40  # strips of one passage that a model is shown
-_PAIRS = {"low": 0, "normal": 48, "high": 96}  # strips that the evaluator reads at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ async def _scored(
 ) -> list[set[int]]:
     """All strips of all passages in one batch; the best strip of a relevant passage stays in any case."""
     places = [(row, index) for row, parts in enumerate(cut) for index in range(len(parts))]
-    most = min(_PAIRS[grader.run.kit.effort], grader.run.pairs_left)
+    most = min(ALLOWED[grader.run.kit.effort].strips, grader.run.pairs_left)
     read = [places[i] for i in _likeliest(question, [cut[row][index] for row, index in places], most)]
     pieces = [replace(passages[row], text=cut[row][index]) for row, index in read]
     grades = await grader.grade(question, pieces) if pieces else ()

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
 
+from wellread.effort import ALLOWED
 from wellread.errors import BudgetExhausted, WellreadError
 from wellread.events import Notice
 from wellread.protocols import Reranker
@@ -17,7 +18,6 @@ from wellread.text.lexicon import STOPWORDS
 from wellread.text.words import fold, stem
 from wellread.types import Passage
 
-_READ = {"low": 0, "normal": 24, "high": 60}  # passages that the re-ranker reads of one list at most, by effort
 _WORD = re.compile(r"[^\W_]+")
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2,}")
 
@@ -76,7 +76,7 @@ async def rerank(run: Run, question: str, passages: Sequence[Passage], *, ordere
     question. The others keep their order behind these. When the run has read all it may, meaning decides.
     """
     texts = [f"{passage.title}. {passage.text}" for passage in passages]
-    most = min(_READ[run.kit.effort], run.pairs_left)
+    most = min(ALLOWED[run.kit.effort].passages, run.pairs_left)
     if most == 0:
         return Ranking(*await by_meaning(run, question, texts))
     first = [-index / len(passages) for index in range(len(passages))] if ordered else by_words(question, texts)

@@ -12,11 +12,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from wellread.effort import Plan
 from wellread.events import Ranked
 from wellread.ranking.answers import Best
 from wellread.ranking.evaluator import Tracker, Trail
 from wellread.ranking.judge import Chain
-from wellread.ranking.paths import Plan
 from wellread.run import Run
 from wellread.sources.two_steps import AFTER, mentioned, second_query
 from wellread.strategies import evidence, wording

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from wellread.effort import ALLOWED
 from wellread.run import Run
 from wellread.strategies import evidence
 from wellread.strategies.evidence import Asked, Candidate
 from wellread.text.titles import bare_title
-from wellread.types import Effort
-
-# Sentences compared by meaning, by effort: the rest have too few words in common. Each costs about 20 ms.
-_EMBEDDED: Mapping[Effort, int] = {"low": 4, "normal": 10, "high": 20}
-_BEHIND = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +24,10 @@ class Scored:
 
 async def rank(run: Run, question: Asked, sentences: Sequence[Candidate]) -> list[Scored]:
     """The sentences by words; the best of them again by words and meaning, best first."""
-    most = _EMBEDDED[run.kit.effort]
-    words = sorted(((by_words(question, one), one) for one in sentences), key=lambda pair: -pair[0])[:most]
-    if run.kit.effort == "low":  # so far behind in words, meaning hardly ever makes up for it
-        words = [pair for pair in words if pair[0] > words[0][0] - _BEHIND]
+    allowed = ALLOWED[run.kit.effort]
+    words = sorted(((by_words(question, one), one) for one in sentences), key=lambda pair: -pair[0])[: allowed.sentences]
+    if allowed.behind is not None:
+        words = [pair for pair in words if pair[0] > words[0][0] - allowed.behind]
     embedder = run.kit.embedder()
     asked = await run.timed(embedder.embed([question.text], kind="query"))
     texts = [f"{bare_title(one.passage.title)}: {one.text}" for _, one in words]

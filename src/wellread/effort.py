@@ -1,0 +1,72 @@
+"""What `--effort` means: how much is read, how closely. Whoever works more or less by it reads its share here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+Effort = Literal["low", "normal", "high"]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How much a search along paths may judge, stage by stage."""
+
+    singles: int  # passages of the first list judged alone
+    firsts: int = 0  # of these, how many are followed
+    seconds: int = 0  # candidates judged after each of them
+    thirds: int = 0  # paths of two that are followed once more
+    third_width: int = 0  # candidates judged after each of those
+    reads: int = 0  # chains of the best passages read at the end
+
+    @property
+    def pairs(self) -> int:
+        """The most rows the model may have to read."""
+        return self.singles + self.firsts * self.seconds + self.thirds * self.third_width + self.reads
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """How many tokens of each part the evaluator reads."""
+
+    question: int = 64
+    title: int = 24
+    alone: int = 208  # a passage by itself
+    known: int = 160  # each passage before the last
+    judged: int = 208  # the last of several passages
+    total: int = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """What one run may spend on reading closely. A pair is a question and a passage that the evaluator reads together."""
+
+    pairs: int  # in the whole run
+    passages: int  # of one list that are re-ranked
+    strips: int  # of graded passages
+    sentences: int  # compared by meaning, where no evaluator reads; each costs about 20 ms
+    plan: Plan
+    windows: Windows = Windows()
+    behind: float | None = None  # sentences this far behind the best in words are not compared: meaning hardly ever makes up
+
+
+# Shorter windows save a third of the time on long passages and cost little: what is cut is mostly beside the point.
+ALLOWED: Mapping[Effort, Allowance] = {
+    "low": Allowance(pairs=0, passages=0, strips=0, sentences=4, plan=Plan(singles=0), behind=0.3),
+    "normal": Allowance(
+        pairs=60,
+        passages=24,
+        strips=48,
+        sentences=10,
+        plan=Plan(singles=20, firsts=2, seconds=12, reads=2),
+        windows=Windows(alone=160, known=112, judged=160),
+    ),
+    "high": Allowance(
+        pairs=250,
+        passages=60,
+        strips=96,
+        sentences=20,
+        plan=Plan(singles=40, firsts=3, seconds=20, thirds=2, third_width=12, reads=3),
+    ),
+}
