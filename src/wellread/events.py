@@ -6,12 +6,33 @@ The last event of every run is `Answered`. `at` is seconds since the run began, 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Literal, cast
+import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Literal
 
 from wellread.encodable import Encodable
+from wellread.errors import DamagedFile
+from wellread.plain import Json, decode, encode
 from wellread.types import Answer, Hit, Passage
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What an event says to a person: what was done, to what, and what else there is to know."""
+
+    did: str
+    what: str = ""
+    detail: str = ""
+
+    def __str__(self) -> str:
+        line = ": ".join(filter(None, (self.did, self.what)))
+        return f"{line} ({self.detail})" if self.detail else line
+
+    def short(self, width: int) -> str:
+        """One line of at most this width."""
+        return textwrap.shorten(str(self), width, placeholder=" …")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +40,10 @@ class Event(Encodable):
     """The base of all events."""
 
     at: float = 0.0
+
+    def said(self) -> Words | None:
+        """The event in words, for every place that shows them; None where there is nothing to say."""
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +54,9 @@ class Started(Event):
     sources: tuple[str, ...]
     params: Mapping[str, object] = field(default_factory=dict[str, object])
 
+    def said(self) -> Words:
+        return Words("getting started")
+
 
 @dataclass(frozen=True, slots=True)
 class Thought(Event):
@@ -37,11 +65,17 @@ class Thought(Event):
     kind: str  # "plan", "reflection", "information", "thought", "action", "observation", …
     text: str
 
+    def said(self) -> Words:
+        return Words("notes" if self.kind == "information" else self.kind, self.text)
+
 
 @dataclass(frozen=True, slots=True)
 class Searching(Event):
     query: str
     sources: tuple[str, ...] = ()
+
+    def said(self) -> Words:
+        return Words("searching", self.query)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +85,17 @@ class Searched(Event):
     seconds: float = 0.0
     failures: tuple[str, ...] = ()  # "source: message" of those that failed and were skipped
 
+    def said(self) -> Words:
+        failed = f"; failed: {'; '.join(self.failures)}" if self.failures else ""
+        return Words("searched", self.query, f"{len(self.hits)} found{failed}")
+
 
 @dataclass(frozen=True, slots=True)
 class Reading(Event):
     url: str
+
+    def said(self) -> Words:
+        return Words("reading", self.url)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +105,17 @@ class PageRead(Event):
     passages: int
     seconds: float = 0.0
 
+    def said(self) -> Words:
+        return Words("read", self.title or self.url, counted(self.passages, "passage", "passages"))
+
 
 @dataclass(frozen=True, slots=True)
 class PageFailed(Event):
     url: str
     reason: str
+
+    def said(self) -> Words:
+        return Words("could not read", self.url, self.reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +128,11 @@ class Ranked(Event):
     dropped: int = 0
     pairs: int = 0  # that the evaluator read for it
 
+    def said(self) -> Words:
+        aside = [f"{self.dropped} set aside"] if self.dropped else []
+        pairs = [f"{self.pairs} pairs read"] if self.pairs else []
+        return Words("ranked", f"{counted(len(self.kept), 'passage', 'passages')} by {self.by}", ", ".join(aside + pairs))
+
 
 @dataclass(frozen=True, slots=True)
 class Graded(Event):
@@ -88,6 +140,10 @@ class Graded(Event):
     title: str
     relevant: bool
     score: float | None = None
+
+    def said(self) -> Words:
+        sure = "" if self.score is None else f"{self.score:.0%}"
+        return Words("relevant" if self.relevant else "not relevant", self.title, sure)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +153,17 @@ class Decided(Event):
     decision: str
     why: str = ""
 
+    def said(self) -> Words:
+        return Words("decided", self.decision, self.why)
+
 
 @dataclass(frozen=True, slots=True)
 class Rewritten(Event):
     question: str
     query: str
+
+    def said(self) -> Words:
+        return Words("asking instead", self.query)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +182,9 @@ class Cut(Event):
     kept_tokens: int
     of_tokens: int
 
+    def said(self) -> Words:
+        return Words("shortened", self.what, f"{self.kept_tokens:,} of {self.of_tokens:,} tokens kept")
+
 
 @dataclass(frozen=True, slots=True)
 class ModelCalled(Event):
@@ -131,12 +196,20 @@ class ModelCalled(Event):
     seconds: float
     cut_off: bool = False  # it ended without a completion; the figures are estimates
 
+    def said(self) -> Words:
+        ending = ", cut off" if self.cut_off else ""
+        spent = f"{self.input_tokens:,} tokens in, {self.output_tokens:,} out{ending}"
+        return Words("asked the model", self.role, f"{self.model}, {spent}")
+
 
 @dataclass(frozen=True, slots=True)
 class AnswerDelta(Event):
     """The next words of the answer, while it is being written."""
 
     text: str
+
+    def said(self) -> Words:
+        return Words("writing the answer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +219,9 @@ class Notice(Event):
     message: str
     level: Literal["info", "warning"] = "warning"
 
+    def said(self) -> Words:
+        return Words("note", self.message)
+
 
 @dataclass(frozen=True, slots=True)
 class Exhausted(Event):
@@ -153,31 +229,52 @@ class Exhausted(Event):
 
     limit: str
 
+    def said(self) -> Words:
+        return Words("limit reached", self.limit)
+
 
 @dataclass(frozen=True, slots=True)
 class Answered(Event):
     answer: Answer
 
 
+EVENTS: tuple[type[Event], ...] = (
+    Started, Thought, Searching, Searched, Reading, PageRead, PageFailed, Ranked, Graded, Decided, Rewritten, Numbered,
+    Cut, ModelCalled, AnswerDelta, Notice, Exhausted, Answered,
+)  # fmt: skip
+
+
+@cache
+def event_name(kind: type[Event]) -> str:
+    """`PageRead` → `page_read`."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower()
+
+
+_KINDS = {event_name(kind): kind for kind in EVENTS}
+
+
 def to_json(value: object) -> object:
     """Plain JSON types for any of our values; events carry their name under `event`."""
     if isinstance(value, Answered):
         return {"event": "answered", "at": value.at, "answer": answer_json(value.answer)}
-    if is_dataclass(value) and not isinstance(value, type):
-        body = {f.name: to_json(getattr(value, f.name)) for f in fields(value)}
-        if isinstance(value, Hit):
-            body["text"] = value.text or None
-        return {"event": event_name(value), **body} if isinstance(value, Event) else body
-    if isinstance(value, Mapping):
-        return {str(key): to_json(item) for key, item in cast("Mapping[object, object]", value).items()}
-    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
-        return [to_json(item) for item in cast("Sequence[object]", value)]
-    return value
+    body = encode(value)
+    if isinstance(value, Searched):  # in JSON a text that nobody has read yet is null
+        body["hits"] = [{**hit, "text": hit["text"] or None} for hit in body["hits"]]
+    return {"event": event_name(type(value)), **body} if isinstance(value, Event) else body
 
 
-def event_name(event: Event) -> str:
-    """`PageRead` → `page_read`."""
-    return re.sub(r"(?<!^)(?=[A-Z])", "_", type(event).__name__).lower()
+def from_json(body: Json) -> Event | None:
+    """The event again; None for those that say less in JSON than they hold (`answered`) and for what is no event of ours."""
+    kind = _KINDS.get(str(body.get("event")), Answered)
+    if kind is Answered:
+        return None
+    given = {name: item for name, item in body.items() if name != "event"}
+    try:
+        if kind is Searched:
+            given["hits"] = [{**hit, "text": hit["text"] or ""} for hit in given["hits"]]
+        return decode(kind, given)
+    except (KeyError, TypeError, ValueError, AttributeError) as problem:
+        raise DamagedFile(f"an event ({body['event']}) cannot be read: {problem}") from None
 
 
 def hit_json(hit: Hit) -> dict[str, object]:
@@ -221,3 +318,8 @@ def answer_json(answer: Answer) -> dict[str, object]:
         "usage": to_json(answer.usage),
         "seconds": answer.seconds,
     }
+
+
+def counted(number: int, thing: str, things: str) -> str:
+    """`1 passage`, `2 passages`."""
+    return f"{number:,} {thing if number == 1 else things}"

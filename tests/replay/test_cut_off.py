@@ -19,7 +19,7 @@ from wellread.events import Answered, Event, ModelCalled
 from wellread.models.scripted import ScriptedModel
 from wellread.recordings import recorded, replayed
 from wellread.settings import Settings
-from wellread.trace.timeline import load, timeline
+from wellread.trace.timeline import load
 from wellread.types import Answer, Completion, Prompt
 
 pytestmark = pytest.mark.anyio
@@ -87,7 +87,7 @@ async def test_parallel_calls_that_were_cut_off_replay_bit_for_bit(
         path = tmp_path / f"{seed}.jsonl"
         then = await record(path, strategy, seed, breaks, **limits(seed))
         answer, cut_off = agreed(then)
-        assert sum(step.detail.endswith(", cut off") for step in timeline(load(path)).steps) == len(cut_off)
+        assert sum(step.detail.endswith(", cut off") for step in load(path).steps) == len(cut_off)
         several += len(cut_off) > 1
         speaking += any(event.output_tokens for event in cut_off)
         now = [event async for event in replayed(path)]

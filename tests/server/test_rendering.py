@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.server.stage import ask, engine, finished, running
 
+from wellread import events
 from wellread.server.rendering import answer_html, markdown
 from wellread.server.web.html import Safe, el, render, text
 from wellread.server.web.steps import site, status, step
-from wellread.types import Hit
+from wellread.types import Hit, Passage
 
 ATTACKS = (
     "<script>alert(1)</script>",
@@ -134,35 +135,30 @@ def test_the_builder_escapes_everything_but_its_own() -> None:
 @pytest.mark.parametrize(
     "event",
     [
-        {"event": "thought", "kind": "plan", "text": "<script>" * 50},
-        {"event": "thought", "kind": "<b>", "text": "<script>"},
-        {
-            "event": "searched",
-            "query": "<script>",
-            "hits": [{"id": "1", "title": "<img onerror=x>", "url": None, "source": "<s>"}],
-            "failures": ["<x>"],
-        },
-        {"event": "searched", "query": "x", "hits": []},
-        {"event": "page_read", "url": "https://<x>", "title": "<script>"},
-        {"event": "page_failed", "url": "<x>", "reason": "<script>"},
-        {"event": "ranked", "by": "<x>", "kept": ["1"], "dropped": 3},
-        {"event": "graded", "title": "<x>", "relevant": False, "score": 0.2},
-        {"event": "graded", "title": "<x>", "relevant": True, "score": None},
-        {"event": "decided", "decision": "<x>", "why": "<y>"},
-        {"event": "rewritten", "query": "<x>"},
-        {"event": "model_called", "model": "<x>", "role": "<y>", "input_tokens": 1, "output_tokens": 2, "seconds": 0.1},
-        {"event": "notice", "message": "<x>"},
-        {"event": "exhausted", "limit": "<x>"},
-        {"event": "cut", "what": "<x>", "kept_tokens": 1, "of_tokens": 2},
+        events.Thought("plan", "<script>" * 50),
+        events.Thought("<b>", "<script>"),
+        events.Searched("<script>", (Hit("1", title="<img onerror=x>", source="<s>"),), failures=("<x>",)),
+        events.Searched("x", ()),
+        events.PageRead("https://<x>", "<script>", 1),
+        events.PageFailed("<x>", "<script>"),
+        events.Ranked("<x>", ("1",), dropped=3),
+        events.Graded("1", "<x>", False, 0.2),
+        events.Graded("1", "<x>", True),
+        events.Decided("<x>", "<y>"),
+        events.Rewritten("x", "<x>"),
+        events.ModelCalled("<y>", "<x>", 1, 2, None, 0.1),
+        events.Notice("<x>"),
+        events.Exhausted("<x>"),
+        events.Cut("<x>", 1, 2),
     ],
 )
-def test_steps_hold_foreign_words_as_words(event: dict[str, object]) -> None:
-    html = step({"at": 1.0, **event})
+def test_steps_hold_foreign_words_as_words(event: events.Event) -> None:
+    html = step(event)
     assert html.startswith("<li")
     ours = {"li", "svg", "use", "div", "time", "details", "summary", "p", "b", "q", "ul", "small"}
     assert {tag for tag, _ in seen(html)} <= ours
-    status({"at": 1.0, **event})
-    assert step({"event": "numbered"}) == ""
+    assert status(event)[0] == status(event)[0].upper()
+    assert step(events.Numbered(1, Passage("1", "words"))) == ""
 
 
 def test_sites_are_hosts() -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from wellread.cli import options, show
+from wellread.cli.terminal import note
 from wellread.cli.tracing import tracing
 from wellread.errors import ReplayMismatch, UsageError
 from wellread.types import Answer, Outcome
@@ -80,7 +81,7 @@ def ask(
     how = _How(options.parameters(param), record, replay, strategy)
     answer = asyncio.run(_ask(text, settings, how, display, trace))
     if answer.outcome == "unsure" and not (settings.sources or replay or as_json or as_events):
-        typer.echo(WIDER, err=True)
+        note(WIDER)
     raise typer.Exit(status(answer))
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from wellread.cli import options, show
+from wellread.cli.terminal import note, say
 from wellread.types import Answer
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ async def _chat(talk: Conversation) -> None:
     if interactive:
         with suppress(ImportError):
             importlib.import_module("readline")  # line editing in input()
-        typer.echo(_HELP, err=True)
+        note(_HELP)
     try:
         while (line := await asyncio.to_thread(_line, "? " if interactive else "")) is not None:
             if line == "/quit":
@@ -141,15 +142,15 @@ async def _turn(talk: Conversation, line: str) -> None:
         talk.clear()
     elif line == "/sources":
         for number, passage in talk.last.passages.items() if talk.last else ():
-            show.typed(f"[{number}] {passage.title} ({passage.url or passage.source})")
+            say(f"[{number}] {passage.title} ({passage.url or passage.source})")
     elif line.startswith("/"):
-        typer.echo(_HELP, err=True)
+        note(_HELP)
     else:
         try:
             await talk.ask(line, show.display())
         except WellreadError as problem:  # one question that fails does not end the conversation
-            typer.echo(f"wellread: {problem}", err=True)
-        show.typed("")
+            note(f"wellread: {problem}")
+        say("")
 
 
 def _line(prompt: str) -> str | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 from collections.abc import Mapping
 from typing import Annotated
@@ -12,6 +11,7 @@ import typer
 
 from wellread.cli import options, show
 from wellread.cli.ask import status
+from wellread.cli.terminal import clean, note, say_json
 from wellread.errors import UsageError
 from wellread.types import Answer
 
@@ -68,9 +68,9 @@ def compare(
     if as_json:
         from wellread.events import answer_json
 
-        typer.echo(json.dumps({"question": answers[0].question, "runs": [answer_json(a) for a in answers]}, ensure_ascii=False))
+        say_json({"question": answers[0].question, "runs": [answer_json(a) for a in answers]})
     else:
-        _print(answers)
+        _print(clean(answers))
     raise typer.Exit(_status(answers))
 
 
@@ -87,7 +87,7 @@ async def _compare(
             if not any(name in known for known in given.values()):
                 raise UsageError(f"none of {', '.join(chosen)} has a parameter {name!r}")
         for name in chosen:
-            typer.echo(f"{name} …", err=True)
+            note(f"{name} …")
             answers.append(await engine.ask(question, strategy=name, params=given[name]))
     return answers
 
@@ -102,7 +102,7 @@ def _able(model: bool) -> list[str]:
         if model or not getattr(plugins.load("strategies", name), "needs_model", True)
     ]
     if not model:
-        typer.echo("there is no language model: only strategies without one are compared", err=True)
+        note("there is no language model: only strategies without one are compared")
     return names
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from wellread.cli import feeds, options, show
+from wellread.cli import feeds, options
 from wellread.cli.progress import ticking
+from wellread.cli.terminal import say, say_json
+from wellread.events import counted
 
 app = typer.Typer(help="Make embedded data sets: parquet files that indexes are built from.", no_args_is_help=True)
 
@@ -41,9 +42,9 @@ def create(
     feeds.apart(inputs, output)
     rows, unreadable = asyncio.run(_create(inputs, output, embedder, tokens, overlap, column, config, shard_rows, fresh, as_json))
     if as_json:
-        typer.echo(json.dumps({"rows": rows, "output": str(output), "unreadable": unreadable}, ensure_ascii=False))
+        say_json({"rows": rows, "output": str(output), "unreadable": unreadable})
     else:
-        typer.echo(f"{show.counted(rows, 'passage', 'passages')} in {output}")
+        say(f"{counted(rows, 'passage', 'passages')} in {output}")
 
 
 async def _create(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import os
 import socket
 import sys
@@ -15,7 +14,8 @@ from urllib.parse import urlsplit
 import typer
 
 from wellread import settings as settings_module
-from wellread.cli import options, show
+from wellread.cli import options
+from wellread.cli.terminal import say, say_json
 from wellread.errors import DamagedFile, WellreadError
 from wellread.plugins import parse_spec
 
@@ -56,12 +56,12 @@ def doctor(as_json: options.AsJson = False) -> None:
     if as_json:
         from wellread.events import to_json
 
-        typer.echo(json.dumps(to_json(findings), ensure_ascii=False))
+        say_json(to_json(findings))
     else:
         for finding in findings:
-            show.typed(f"{SIGNS[finding.state]} {finding.what}")
+            say(f"{SIGNS[finding.state]} {finding.what}")
             if finding.advice:
-                show.typed(f"    {finding.advice}")
+                say(f"    {finding.advice}")
     raise typer.Exit(1 if any(finding.state == "problem" for finding in findings) else 0)
 
 

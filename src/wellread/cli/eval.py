@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import json
 import shutil
 import sys
 from collections.abc import Iterable, Sequence
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wellread.cli import options
+from wellread.cli.terminal import note, say, say_json
 from wellread.errors import UsageError
 
 if TYPE_CHECKING:
@@ -87,11 +87,11 @@ def evaluate(
         from wellread.evals.report import write
 
         write(report, tables, results, questions)
-        typer.echo(f"{report / 'report.html'}", err=True)
+        note(f"{report / 'report.html'}")
     for line in _failures(results):
-        typer.echo(f"wellread: {line}", err=True)
+        note(f"wellread: {line}")
     if as_json:
-        typer.echo(json.dumps(tables[0] if len(tables) == 1 else tables, ensure_ascii=False))
+        say_json(tables[0] if len(tables) == 1 else tables)
     else:
         _print(tables, results)
     raise typer.Exit(1 if all(result.outcome == "failed" for found in results for result in found) else 0)
@@ -175,19 +175,19 @@ def _print(tables: list[dict[str, Any]], results: list[list[Result]]) -> None:
     columns = [(key, title) for key, title in _COLUMNS if any(table.get(key) is not None for table in tables)]
     names = [_name(table) for table in tables]
     width = max(map(len, [*names, "strategy"]))
-    typer.echo(f"{tables[0]['data']}: {tables[0]['questions']} questions, effort {tables[0]['effort']}\n")
+    say(f"{tables[0]['data']}: {tables[0]['questions']} questions, effort {tables[0]['effort']}\n")
     for number, part in enumerate(_parts(columns, width)):
         if number:
-            typer.echo("")
-        typer.echo("  ".join([f"{'strategy':{width}}", *(f"{title:>{_width(title)}}" for _, title in part)]))
+            say("")
+        say("  ".join([f"{'strategy':{width}}", *(f"{title:>{_width(title)}}" for _, title in part)]))
         for name, table in zip(names, tables, strict=True):
             cells = [f"{'' if table.get(key) is None else f'{table[key]:.3f}':>{_width(title)}}" for key, title in part]
-            typer.echo("  ".join([f"{name:{width}}", *cells]))
+            say("  ".join([f"{name:{width}}", *cells]))
     _print_kinds(tables[0])
     for line in against_first(names, results):
-        typer.echo(line)
+        say(line)
     if any(table.get("judged") is not None for table in tables):
-        typer.echo(f"\n* the opinion of a language model ({tables[0]['judge']}), not a measurement")
+        say(f"\n* the opinion of a language model ({tables[0]['judge']}), not a measurement")
 
 
 def _parts(columns: list[tuple[str, str]], first: int) -> list[list[tuple[str, str]]]:
@@ -214,9 +214,9 @@ def _failures(results: list[list[Result]]) -> list[str]:
 
 def _print_kinds(table: dict[str, Any]) -> None:
     if len(table["kinds"]) > 1:
-        typer.echo("")
+        say("")
         for kind, scores in table["kinds"].items():
-            typer.echo(f"  {kind}: " + ", ".join(f"{name} {value:.3f}" for name, value in scores.items()))
+            say(f"  {kind}: " + ", ".join(f"{name} {value:.3f}" for name, value in scores.items()))
 
 
 def _name(table: dict[str, Any]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -11,7 +10,9 @@ import typer
 
 from wellread.cli import feeds, options, show
 from wellread.cli.progress import ticking
+from wellread.cli.terminal import note, say, say_json
 from wellread.errors import UsageError
+from wellread.events import counted
 
 if TYPE_CHECKING:
     from wellread.index.manifest import Manifest
@@ -99,7 +100,7 @@ def remove(
     from wellread.index.change import remove as forget
 
     count = forget(folder, names)
-    typer.echo(json.dumps({"removed": count}) if as_json else f"{_passages(count)} removed from {folder}")
+    say_json({"removed": count}) if as_json else say(f"{_passages(count)} removed from {folder}")
 
 
 @app.command()
@@ -139,11 +140,11 @@ def search(
 
     rows = asyncio.run(work())
     if as_json:
-        typer.echo(json.dumps({"query": query, "hits": rows}, ensure_ascii=False))
+        say_json({"query": query, "hits": rows})
     for number, row in enumerate([] if as_json else rows, start=1):
         show.found(number, str(row["title"]), f"{row['id']}, {row['score']:.3f}", str(row["text"]))
     if not rows:
-        typer.echo("nothing found", err=True)
+        note("nothing found")
     raise typer.Exit(0 if rows else 3)
 
 
@@ -168,10 +169,10 @@ def info(folder: Folder, as_json: options.AsJson = False) -> None:
         "inputs": content.origin.get("inputs", ""),
     }
     if as_json:
-        typer.echo(json.dumps(facts, ensure_ascii=False))
+        say_json(facts)
         return
     for name, value in facts.items():
-        show.typed(f"{name:11} {value:,}" if isinstance(value, int) and not isinstance(value, bool) else f"{name:11} {value}")
+        say(f"{name:11} {value:,}" if isinstance(value, int) and not isinstance(value, bool) else f"{name:11} {value}")
 
 
 @app.command()
@@ -181,9 +182,9 @@ def verify(folder: Folder, as_json: options.AsJson = False) -> None:
 
     found = list(problems(folder))
     if as_json:
-        typer.echo(json.dumps({"intact": not found, "problems": found}, ensure_ascii=False))
+        say_json({"intact": not found, "problems": found})
     else:
-        typer.echo("\n".join(found) if found else f"{folder} is intact")
+        say("\n".join(found) if found else f"{folder} is intact")
     raise typer.Exit(1 if found else 0)
 
 
@@ -228,13 +229,13 @@ def pull(
     if repository.count("/") != 1:
         raise UsageError(f"{repository!r} is not a hub name: write owner/name")
     download(repository, output)
-    typer.echo(f"{repository} is in {output}; next: wellread index import {output} --texts TABLE --output INDEX")
+    say(f"{repository} is in {output}; next: wellread index import {output} --texts TABLE --output INDEX")
 
 
 def _done(made: Manifest, folder: Path, as_json: bool) -> None:
     facts = {"passages": made.passages, "embedder": made.embedder, "dimensions": made.dimensions, "output": str(folder)}
-    typer.echo(json.dumps(facts, ensure_ascii=False) if as_json else f"{_passages(made.passages)} in {folder}")
+    say_json(facts) if as_json else say(f"{_passages(made.passages)} in {folder}")
 
 
 def _passages(count: int) -> str:
-    return show.counted(count, "passage", "passages")
+    return counted(count, "passage", "passages")

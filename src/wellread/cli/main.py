@@ -8,12 +8,12 @@ from __future__ import annotations
 import io
 import os
 import sys
-from contextlib import suppress
 from typing import Annotated
 
 import typer
 
 from wellread.cli import ask, chat, compare, dataset, doctor, eval, index, mcp, plugins, read, replay, search, serve, trace
+from wellread.cli.terminal import note, say
 from wellread.errors import UsageError, WellreadError
 from wellread.version import __version__
 
@@ -44,7 +44,7 @@ app.add_typer(index.app, name="index")
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"wellread {__version__}")
+        say(f"wellread {__version__}")
         raise typer.Exit
 
 
@@ -104,8 +104,7 @@ def _written(status: int | str | None) -> int | str | None:
 
 
 def _told(message: str, status: int) -> int:
-    with suppress(OSError):
-        typer.echo(f"wellread: {message}", err=True)
+    note(f"wellread: {message}")
     return status
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import difflib
-import json
 import textwrap
 from typing import Annotated
 
 import typer
 
-from wellread.cli import options, show
+from wellread.cli import options
+from wellread.cli.terminal import note, say, say_json
 from wellread.plugins import KINDS, Plugin, everything
 
 
@@ -23,11 +23,11 @@ def plugins(
     if not found:
         close = difflib.get_close_matches(name or "", [*KINDS, *(plugin.name for plugin in known)], n=1)
         hint = f" (did you mean {close[0]}?)" if close else ""
-        typer.echo(f"wellread: nothing is called {name!r}{hint}; the kinds are: {', '.join(KINDS)}", err=True)
+        note(f"wellread: nothing is called {name!r}{hint}; the kinds are: {', '.join(KINDS)}")
     if as_json:
         from wellread.events import to_json
 
-        typer.echo(json.dumps(to_json(found), ensure_ascii=False))
+        say_json(to_json(found))
     else:
         for kind in KINDS:
             _list(kind, [plugin for plugin in found if plugin.kind == kind], detailed=name is not None)
@@ -41,11 +41,11 @@ def _one_of(kind: str) -> str:
 def _list(kind: str, found: list[Plugin], *, detailed: bool) -> None:
     if not found:
         return
-    show.typed(f"{kind}")
+    say(f"{kind}")
     for plugin in found:
-        show.typed(textwrap.fill(f"{plugin.name:<14} {plugin.summary}", 80, initial_indent="  ", subsequent_indent=" " * 17))
+        say(textwrap.fill(f"{plugin.name:<14} {plugin.summary}", 80, initial_indent="  ", subsequent_indent=" " * 17))
         if detailed or plugin.kind == "strategies":
             for one in plugin.parameters:
                 line = f"{one.name}={one.default} ({one.kind})  {one.help}"
-                show.typed(textwrap.fill(line, 80, initial_indent="      ", subsequent_indent=" " * 10))
-    show.typed("")
+                say(textwrap.fill(line, 80, initial_indent="      ", subsequent_indent=" " * 10))
+    say("")

@@ -9,7 +9,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-import typer
+from wellread.cli.terminal import note
 
 _TERMINAL_EVERY, _PIPE_EVERY = 0.2, 15.0
 
@@ -23,12 +23,12 @@ def ticking(silent: bool, unreadable: Sequence[str] = (), *, go_on: str = "") ->
     except asyncio.CancelledError:
         ticker.end()
         if go_on:
-            typer.echo(go_on, err=True)
+            note(go_on)
         raise
     finally:
         ticker.end()
         for line in unreadable:
-            typer.echo(f"not read: {line}", err=True)
+            note(f"not read: {line}")
 
 
 @dataclass(slots=True)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from wellread.cli import options, show
+from wellread.cli import options
+from wellread.cli.terminal import note, say, say_json
 from wellread.errors import UsageError
 from wellread.types import Page
 
@@ -39,12 +39,12 @@ def read(
     page = asyncio.run(_fetched(what, ignore_robots, allow_host, no_cache)) if _is_address(what) else _opened(what)
     if as_json:
         facts = {name: getattr(page, name) for name in ("url", "title", "author", "published", "language", "kind", "notice")}
-        typer.echo(json.dumps({**facts, "text": page.text, "passages": page.passages}, ensure_ascii=False))
+        say_json({**facts, "text": page.text, "passages": page.passages})
         return
     for line in (page.title, " · ".join(filter(None, (page.author, page.published, page.url))), page.notice):
         if line:
-            typer.echo(line, err=True)
-    show.typed(page.text)
+            note(line)
+    say(page.text)
 
 
 def _is_address(what: str) -> bool:

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from wellread.cli import ask, options, show
+from wellread.cli.terminal import note, say
 from wellread.errors import ReplayMismatch
 from wellread.types import Answer
 
@@ -37,9 +38,9 @@ def replay(
         answer, count = asyncio.run(_replay(file, strategy, options.parameters(param), display))
     except ReplayMismatch as problem:
         if diff and problem.diff:
-            typer.echo(problem.diff)
+            say(problem.diff)
         raise
-    typer.echo(f"{file}: the same {count} events as recorded", err=True)
+    note(f"{file}: the same {count} events as recorded")
     raise typer.Exit(ask.status(answer) if answer is not None else 0)
 
 

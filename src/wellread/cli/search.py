@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from typing import Annotated
 
 import typer
 
 from wellread.cli import options, show
+from wellread.cli.terminal import note, say_json
 from wellread.types import Hits
 
 
@@ -30,16 +30,16 @@ def search(
     settings = options.load(sources=source, no_cache=no_cache, effort=effort, hops=hops)
     hits = asyncio.run(_search(query, settings, limit))
     for failure in hits.failures:
-        typer.echo(f"wellread: {failure}", err=True)
+        note(f"wellread: {failure}")
     if as_json:
         from wellread.events import hit_json
 
-        typer.echo(json.dumps({"query": query, "hits": [hit_json(hit) for hit in hits]}, ensure_ascii=False))
+        say_json({"query": query, "hits": [hit_json(hit) for hit in hits]})
     else:
         for number, hit in enumerate(hits, 1):
             show.found(number, hit.title, hit.url or hit.source, hit.snippet or hit.text)
         if not hits:
-            typer.echo("nothing found", err=True)
+            note("nothing found")
     raise typer.Exit(0 if hits else 3)
 
 

@@ -5,12 +5,12 @@ Answers go to stdout, progress to stderr. Colour, Markdown and a moving line onl
 
 from __future__ import annotations
 
-import json
 import sys
 import textwrap
 from typing import TYPE_CHECKING, Protocol
 
 from wellread import events
+from wellread.cli.terminal import clean, say, say_json
 from wellread.errors import UsageError
 from wellread.types import Answer, Citation
 
@@ -74,7 +74,7 @@ class Spinner(Silent):
             self.__exit__()
             self.answer(event.answer)
         elif self._status is not None and (doing := progress(event)):
-            self._status.update(_escaped(textwrap.shorten(doing, 72, placeholder=" …")))
+            self._status.update(doing)
 
     def answer(self, answer: Answer) -> None: ...
 
@@ -83,7 +83,7 @@ class Object(Spinner):
     """The answer as one JSON object."""
 
     def answer(self, answer: Answer) -> None:
-        typed(json.dumps(events.answer_json(answer), ensure_ascii=False))
+        say_json(events.answer_json(answer))
 
 
 class Plain(Spinner):
@@ -97,7 +97,7 @@ class Lines(Silent):
     """Every event as one JSON object a line."""
 
     def event(self, event: events.Event) -> None:
-        print(line(event), flush=True)  # noqa: T201
+        say_json(events.to_json(event))
 
 
 class Terminal(Silent):
@@ -121,18 +121,16 @@ class Terminal(Silent):
         self._live.stop()
 
     def event(self, event: events.Event) -> None:
-        from rich.markup import escape
-
         if isinstance(event, events.Answered):
             self._status.stop()
             self._live.stop()
-            self._answer(event.answer)
+            self._answer(clean(event.answer))
         elif isinstance(event, events.AnswerDelta):
-            self._delta(event.text)
+            self._delta(clean(event.text))
         elif isinstance(event, events.Notice):
-            self._status.console.print(f"[yellow]{escape(event.message)}[/]")
+            self._status.console.print(f"[yellow]{_escaped(clean(event.message))}[/]")
         elif doing := progress(event):
-            self._status.update(escape(textwrap.shorten(doing, 72, placeholder=" …")))
+            self._status.update(doing)
 
     def _delta(self, text: str) -> None:
         """Show the last lines of the draft; the finished answer takes their place."""
@@ -165,24 +163,9 @@ class Terminal(Silent):
 
 
 def progress(event: events.Event) -> str:
-    """One line on what is happening now; empty for events that need none."""
-    match event:
-        case events.Searching(query=query):
-            return f"searching: {query}"
-        case events.Searched(hits=hits):  # what follows, reading them, takes longer than the search
-            return f"found {counted(len(hits), 'passage', 'passages')}, reading …"
-        case events.Reading(url=url):
-            return f"reading {url}"
-        case events.Thought(kind=kind, text=text):
-            return f"{kind}: {text}"
-        case events.Graded(title=title, relevant=relevant):
-            return f"{'relevant' if relevant else 'not relevant'}: {title}"
-        case events.Decided(decision=decision, why=why):
-            return f"{decision}{': ' + why if why else ''}"
-        case events.Rewritten(query=query):
-            return f"asking instead: {query}"
-        case _:
-            return ""
+    """One line on what is happening now, fit for a status; empty for events that say nothing."""
+    words = event.said()
+    return _escaped(clean(words.short(72))) if words else ""
 
 
 def marked(answer: Answer) -> str:
@@ -216,7 +199,7 @@ def unsupported(answer: Answer) -> str:
 def footer(answer: Answer) -> str:
     """What it took, in a few words."""
     usage = answer.usage
-    parts = [answer.strategy, answer.model or "no model", counted(usage.searches, "search", "searches")]
+    parts = [answer.strategy, answer.model or "no model", events.counted(usage.searches, "search", "searches")]
     if usage.input_tokens or usage.output_tokens:
         parts.append(f"{usage.input_tokens + usage.output_tokens:,} tokens")
         parts.append("cost unknown" if usage.cost is None else f"${usage.cost:.4f}")
@@ -226,35 +209,25 @@ def footer(answer: Answer) -> str:
 def _print_plain(answer: Answer) -> None:
     if answer.text:
         headline = f"{answer.short}\n\n" if answer.short else ""
-        typed(headline + marked(answer))
+        say(headline + marked(answer))
     if answer.outcome != "answered":
-        typed(_outcome(answer))
+        say(_outcome(answer))
     found = sources(answer)
     if found:
-        typed("\nSources")
+        say("\nSources")
     for number, title, quotes in found:
-        typed(f"[{number}] {title}")
+        say(f"[{number}] {title}")
         for quote in quotes:
-            typed(textwrap.indent(f"“{quote}”", "    "))
+            say(textwrap.indent(f"“{quote}”", "    "))
     if warning := unsupported(answer):
-        typed("\n" + warning)
+        say("\n" + warning)
 
 
 def found(number: int, title: str, where: str, text: str) -> None:
     """A search result: its title and place, and the beginning of its words, within 80 columns."""
-    typed(f"{number}. {textwrap.shorten(title, 72, placeholder=' …')}  ({where})")
+    say(f"{number}. {textwrap.shorten(title, 72, placeholder=' …')}  ({where})")
     words = textwrap.shorten(text, 220, placeholder=" …")
-    typed(textwrap.fill(words, 78, initial_indent="   ", subsequent_indent="   "))
-
-
-def counted(number: int, thing: str, things: str) -> str:
-    """`1 passage`, `2 passages`."""
-    return f"{number:,} {thing if number == 1 else things}"
-
-
-def typed(text: str) -> None:
-    """A line on stdout."""
-    print(text)  # noqa: T201
+    say(textwrap.fill(words, 78, initial_indent="   ", subsequent_indent="   "))
 
 
 def _outcome(answer: Answer) -> str:
@@ -277,8 +250,3 @@ def _escaped(text: str) -> str:
     from rich.markup import escape
 
     return escape(text)
-
-
-def line(event: events.Event) -> str:
-    """An event as one line of JSON."""
-    return json.dumps(events.to_json(event), ensure_ascii=False)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from wellread.cli.terminal import clean, note
 from wellread.errors import UsageError
 
 if TYPE_CHECKING:
@@ -27,9 +28,9 @@ def trace(
     wellread ask "Who invented the telescope?" --trace run.jsonl
     wellread trace run.jsonl --html run.html
     """
-    from wellread.trace.timeline import load, timeline
+    from wellread.trace.timeline import load
 
-    story = timeline(load(file))
+    story = load(file)
     if html is not None:
         from wellread.trace.page import page
 
@@ -37,9 +38,9 @@ def trace(
             html.write_text(page(story), encoding="utf-8")
         except OSError as problem:
             raise UsageError(f"{html} cannot be written: {problem.strerror}") from None
-        typer.echo(str(html), err=True)
+        note(str(html))
         return
-    _print(story)
+    _print(clean(story))
 
 
 def _print(story: Timeline) -> None:

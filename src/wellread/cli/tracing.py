@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
 from wellread import events
-from wellread.cli import show
+from wellread.cli.terminal import json_line, note
 from wellread.errors import UsageError, WellreadError
 
 OTEL = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
@@ -50,7 +49,7 @@ class _Trace:
             self.seen.append(event)
         if self._file is not None and self.problem is None:
             try:
-                print(show.line(event), file=self._file, flush=True)
+                print(json_line(events.to_json(event)), file=self._file, flush=True)
             except OSError as problem:
                 self.problem = problem
 
@@ -69,4 +68,4 @@ def _export(seen: list[events.Event]) -> None:
         if otel.wanted():
             otel.export(seen)
     except MissingExtra as problem:
-        print(problem, file=sys.stderr)  # noqa: T201
+        note(str(problem))

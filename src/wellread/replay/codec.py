@@ -1,4 +1,4 @@
-"""Values of a run as plain JSON, and back again without loss.
+"""What parts reply, as plain JSON and back again without loss.
 
 Fields that have their default are left out, which keeps recordings readable. Vectors are the one thing
 that no person would read: they are float32 numbers in base64.
@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import base64
 import builtins
-import types
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
-from functools import cache
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from wellread import errors
+from wellread import errors, plain
+from wellread.plain import Json, decode
 from wellread.types import Capabilities, Completion, Grade, Hit, Hits, Page, Reading
 
 if TYPE_CHECKING:
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 T = TypeVar("T")
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,33 +32,7 @@ class Shape(Generic[T]):
 
 
 def encode(value: object) -> Any:
-    """Any of our values as JSON types."""
-    if is_dataclass(value) and not isinstance(value, type):
-        found = ((f, getattr(value, f.name)) for f in fields(value))
-        return {f.name: encode(item) for f, item in found if not _is_default(f, item)}
-    if isinstance(value, Mapping):
-        return {str(key): encode(item) for key, item in cast("Mapping[object, object]", value).items()}
-    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
-        return [encode(item) for item in cast("Sequence[object]", value)]
-    return value
-
-
-def decode(hint: Any, value: Any) -> Any:
-    """JSON types as a value of ours; `hint` is its type."""
-    origin = get_origin(hint)
-    if origin in (Union, types.UnionType):
-        rest = [part for part in get_args(hint) if part is not type(None)]
-        return None if value is None else decode(rest[0], value)
-    if origin is tuple:
-        return tuple(decode(get_args(hint)[0], item) for item in value)
-    if origin is Literal or origin is Mapping or value is None:
-        return value
-    if hint is float:
-        return float(value)
-    if is_dataclass(hint):
-        hints = _hints(cast("type", hint))
-        return cast("Any", hint)(**{name: decode(hints[name], item) for name, item in value.items()})
-    return value
+    return plain.encode(value, whole=False)
 
 
 def encode_error(problem: BaseException) -> Json:
@@ -110,14 +82,3 @@ READINGS: Shape[Sequence[Reading]] = _of_many(Reading)
 PAGE: Shape[Page] = _of_one(Page)
 COMPLETION: Shape[Completion] = _of_one(Completion)
 CAPABILITIES: Shape[Capabilities] = _of_one(Capabilities)
-
-
-@cache
-def _hints(kind: type) -> Mapping[str, Any]:
-    return get_type_hints(kind)
-
-
-def _is_default(spec: Field[Any], value: object) -> bool:
-    if spec.default is not MISSING:
-        return type(value) is type(spec.default) and value == spec.default
-    return spec.default_factory is not MISSING and value == spec.default_factory()

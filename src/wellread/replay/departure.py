@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from wellread.errors import ReplayMismatch
-from wellread.replay.codec import Json
+from wellread.plain import Json
 
 _AROUND = 30  # characters shown on each side of the first difference
 

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from wellread.effort import Plan
+from wellread.plain import Json
 from wellread.ranking.evaluator import Evaluator
 from wellread.ranking.judge import Chain
 from wellread.ranking.paths import Verdict
 from wellread.replay import codec
-from wellread.replay.codec import Json, Shape
+from wellread.replay.codec import Shape
 from wellread.replay.parts import Tape
 
 VERDICTS: Shape[list[Verdict]] = Shape(

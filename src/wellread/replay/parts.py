@@ -11,9 +11,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
 
 from wellread.effort import Effort
+from wellread.plain import Json
 from wellread.protocols import AnswerReader, Embedder, Grader, Kit, Model, PageReader, Reranker, Source
 from wellread.replay import codec
-from wellread.replay.codec import Json, Shape
+from wellread.replay.codec import Shape
 from wellread.types import Capabilities, Completion, Grade, Hit, Page, Passage, Prompt, Query, Reading
 
 if TYPE_CHECKING:

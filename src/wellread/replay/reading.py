@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from wellread.errors import DamagedFile, UsageError
-from wellread.replay.codec import Json
+from wellread.plain import Json
 from wellread.replay.record import FORMAT, opened
 
 

@@ -26,9 +26,10 @@ from typing import IO, Any, TypeVar, cast
 
 from wellread import events
 from wellread.errors import UsageError
+from wellread.plain import Json
 from wellread.protocols import Source
 from wellread.replay import codec
-from wellread.replay.codec import Json, Shape
+from wellread.replay.codec import Shape
 from wellread.replay.order import Limits, settle
 from wellread.replay.parts import ON_TAPE, KitOnTape, facts_of
 from wellread.replay.secret import Covers

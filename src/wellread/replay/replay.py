@@ -11,9 +11,10 @@ from typing import Any, TypeVar
 from wellread import events
 from wellread.effort import Effort
 from wellread.errors import BudgetExhausted, ReplayMismatch
+from wellread.plain import Json
 from wellread.protocols import Source
 from wellread.replay import codec, departure
-from wellread.replay.codec import Json, Shape
+from wellread.replay.codec import Shape
 from wellread.replay.order import RecordedLimit, settle
 from wellread.replay.parts import ON_TAPE, KitOnTape
 from wellread.replay.reading import Call, Recording

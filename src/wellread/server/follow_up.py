@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
+from wellread.events import Event, Numbered, from_json
 from wellread.protocols import Source
 from wellread.server.history import History, Record
 from wellread.strategies.earlier import Earlier
 from wellread.types import Passage
 
 TURNS = 8  # of the conversation, the latest
-_NAMES = ("id", "text", "title", "url", "source", "published", "document")
 
 
 async def context(history: History, parent: Record | None) -> tuple[tuple[tuple[str, str], ...], list[Source]]:
@@ -24,21 +23,19 @@ async def context(history: History, parent: Record | None) -> tuple[tuple[tuple[
     earlier = Earlier()
     for record in before:
         log = [body for _, body in await history.events(record.id, limit=5_000)]
-        for passage in passages_of(log).values():
+        for passage in passages_of(decoded(log)).values():
             earlier.passages[passage.id] = passage
     return tuple(turns[-TURNS:]), [earlier] if earlier.passages else []
 
 
-def passages_of(log: Sequence[str]) -> dict[int, Passage]:
+def decoded(log: Sequence[str]) -> list[Event]:
+    """The events of a run as they are kept, without those of its end."""
+    return [event for event in map(from_json, map(json.loads, log)) if event is not None]
+
+
+def passages_of(seen: Sequence[Event]) -> dict[int, Passage]:
     """The numbered passages of a run, from its events."""
-    found: dict[int, Passage] = {}
-    for body in log:
-        if body.startswith('{"event": "numbered"'):
-            event: dict[str, Any] = json.loads(body)
-            kept: dict[str, Any] = event["passage"]
-            values: dict[str, Any] = {name: kept.get(name) for name in _NAMES}
-            found[int(event["number"])] = Passage(**values, links=tuple(kept.get("links") or ()))
-    return found
+    return {event.number: event.passage for event in seen if isinstance(event, Numbered)}
 
 
 async def chain(history: History, last: Record) -> list[Record]:

@@ -34,6 +34,7 @@ _INSTRUCTIONS = (
     "passages, read for the main text of a web page."
 )
 _LONGEST = 100_000  # characters of a page that are returned
+_LINE = 200  # characters of a line of progress
 
 
 class Desk(Protocol):
@@ -161,13 +162,13 @@ async def _ask(desk: Desk, wish: Wish, ctx: Any) -> Any:
     answer: Answer | None = None
     try:
         async with aclosing(desk.stream(desk.menu.order(wish), _client(ctx))) as stream:
-            number = 0
+            number, told = 0, None
             async for event in stream:
                 if isinstance(event, events.Answered):
                     answer = event.answer
-                elif words := told(event):
-                    number += 1
-                    await ctx.report_progress(number, message=words)
+                elif (words := event.said()) and words != told:  # each word of the answer says that it is being written
+                    number, told = number + 1, words
+                    await ctx.report_progress(number, message=words.short(_LINE))
     except (WellreadError, Busy) as problem:
         raise ToolError(str(problem)) from None
     assert answer is not None
@@ -214,22 +215,3 @@ def _client(ctx: Any) -> str:
     """The address that the limits per client count; over stdio there is none."""
     request = ctx.request_context.request
     return request.client.host if isinstance(request, Request) and request.client else "mcp"
-
-
-def told(event: events.Event) -> str:
-    """One line on what is happening; empty for what needs none."""
-    match event:
-        case events.Searching(query=query):
-            return f"searching: {query}"
-        case events.Searched(query=query, hits=hits):
-            return f"found {len(hits)}: {query}"
-        case events.Reading(url=url):
-            return f"reading {url}"
-        case events.Decided(decision=decision):
-            return decision
-        case events.Rewritten(query=query):
-            return f"asking instead: {query}"
-        case events.Thought(kind=kind):
-            return kind
-        case _:
-            return ""

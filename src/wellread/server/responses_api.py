@@ -45,7 +45,6 @@ _DOCUMENTED: dict[int | str, Any] = {
 }
 _GONE = shapes.refusals(400, 404, 422, error=dialect.ERROR)
 ResponseId = Annotated[str, Path(max_length=200, examples=["resp_q3J0vXo2mA9k"])]
-_TOLD = ('{"event": "answer_delta"', '{"event": "answered"', '{"event": "ended"')
 
 
 @router.post("/responses", response_model=None, responses=_DOCUMENTED)
@@ -131,12 +130,12 @@ class Kept:
         answer: AnswerJson | None = None
         async with aclosing(self.runs.follow(self.run)) as batches:
             async for batch in batches:
-                for event in (json.loads(body) for _, body in batch if body.startswith(_TOLD)):
+                for event in (json.loads(body) for _, body in batch):
                     if event["event"] == "answer_delta":
                         yield event["text"]
                     elif event["event"] == "answered":
                         answer = event["answer"]
-                    else:
+                    elif event["event"] == "ended":
                         yield _ended(event, answer)
                         return
         yield Ending(None, "the run was removed from the history", 503)

@@ -9,12 +9,11 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from wellread import events
 from wellread.errors import MissingExtra
-from wellread.replay.codec import Json
-from wellread.trace.timeline import Step, timeline
+from wellread.trace.timeline import Step, Timeline, timeline
 
 _ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 _TIMED = ("search", "read", "model")
@@ -38,14 +37,14 @@ def export(seen: Sequence[events.Event], ended: float | None = None) -> None:
         resource=Resource.create({SERVICE_NAME: os.environ.get("OTEL_SERVICE_NAME", "wellread")}), shutdown_on_exit=False
     )
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
-    _spans(provider.get_tracer("wellread"), [cast("Json", events.to_json(event)) for event in seen], ended or time.time())
+    answer = next((events.answer_json(event.answer) for event in seen if isinstance(event, events.Answered)), {})
+    _spans(provider.get_tracer("wellread"), timeline(seen, answer), ended or time.time())
     provider.shutdown()
 
 
-def _spans(tracer: Any, seen: Sequence[Json], ended: float) -> None:
+def _spans(tracer: Any, story: Timeline, ended: float) -> None:
     from opentelemetry.trace import set_span_in_context
 
-    story = timeline(seen)
     begun = ended - story.seconds
 
     def moment(at: float) -> int:

@@ -13,7 +13,7 @@ _KINDS = {"search": "#2457a6", "read": "#3f8f5b", "model": "#d9772b"}
 
 def page(story: Timeline) -> str:
     """The page."""
-    style = (files("wellread") / "replay" / "tracepage.css").read_text(encoding="utf-8")
+    style = (files("wellread") / "trace" / "page.css").read_text(encoding="utf-8")
     answer = story.answer
     usage = answer.get("usage", {})
     facts = [

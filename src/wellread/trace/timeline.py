@@ -1,19 +1,37 @@
 """A trace as a story: where the time and the tokens went, what was found, what became of it.
 
-Works on the events as JSON, from a trace (`--trace`) or a recording (`--record`).
+It is made of a run's events, live or from the file of a trace (`--trace`) or a recording (`--record`).
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Container, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from wellread.encodable import encodable
 from wellread.errors import DamagedFile, UsageError
-from wellread.replay.codec import Json
+from wellread.events import (
+    Cut,
+    Decided,
+    Event,
+    Exhausted,
+    Graded,
+    ModelCalled,
+    Notice,
+    Numbered,
+    PageFailed,
+    PageRead,
+    Ranked,
+    Rewritten,
+    Searched,
+    Started,
+    Thought,
+    from_json,
+)  # fmt: skip
+from wellread.plain import Json
 from wellread.replay.record import opened
 
 
@@ -27,7 +45,6 @@ class Step:
     end: float
     detail: str = ""
     tokens: int = 0
-    cost: float | None = None
 
     @property
     def seconds(self) -> float:
@@ -59,8 +76,8 @@ class Timeline:
     by_kind: dict[str, float] = field(default_factory=dict[str, float])  # seconds, overlaps counted twice
 
 
-def load(path: Path) -> list[Json]:
-    """The events in a trace or a recording."""
+def load(path: Path) -> Timeline:
+    """The story in a trace or a recording."""
     try:
         with opened(path, "r") as file:
             lines: list[Any] = [encodable(json.loads(line)) for line in file if line.strip()]
@@ -68,94 +85,70 @@ def load(path: Path) -> list[Json]:
         raise UsageError(f"{path}: there is no such file") from None
     except (OSError, ValueError, EOFError) as problem:
         raise DamagedFile(f"{path} is not a trace: {problem}") from None
-    found: list[Json] = [line for line in lines if isinstance(line, dict) and "event" in line]
-    if not found:
+    told: list[Json] = [line for line in lines if isinstance(line, dict) and "event" in line]
+    if not told:
         raise DamagedFile(f"{path} is not a trace: there are no events in it")
-    return found
+    seen = [event for event in map(from_json, told) if event is not None]
+    answer = next((line["answer"] for line in told if line["event"] == "answered" and "answer" in line), Json())
+    return replace(timeline(seen, answer), seconds=max(line.get("at", 0.0) for line in told))
 
 
-def timeline(events: Sequence[Json]) -> Timeline:
-    """The story of a run."""
-    started = next((event for event in events if event["event"] == "started"), Json())
-    answer: Json = next((event["answer"] for event in events if event["event"] == "answered"), Json())
-    steps = [step for event in events for step in _steps(event)]
+def timeline(seen: Iterable[Event], answer: Json) -> Timeline:
+    """The story of a run; `answer` in the shape of `ask --json`, empty where the run was left before it."""
+    seen = list(seen)
+    started = next((event for event in seen if isinstance(event, Started)), Started("", "", None, ()))
+    steps = [step for step in map(_step, seen) if step is not None]
     by_kind: dict[str, float] = {}
     for step in steps:
         if step.seconds:
             by_kind[step.kind] = by_kind.get(step.kind, 0.0) + step.seconds
-    total = max((event["at"] for event in events), default=0.0)
     return Timeline(
-        question=started.get("question", ""),
-        strategy=started.get("strategy", ""),
-        model=started.get("model"),
+        question=started.question,
+        strategy=started.strategy,
+        model=started.model,
         answer=answer,
         steps=sorted(steps, key=lambda step: step.start),
-        fates=_fates(events, answer),
-        seconds=total,
+        fates=_fates(seen, answer),
+        seconds=max((event.at for event in seen), default=0.0),
         by_kind=by_kind,
     )
 
 
-def _steps(event: Json) -> Iterable[Step]:
-    at: float = event["at"]
-    match event["event"]:
-        case "searched":
-            failed = "; ".join(event.get("failures", ()))
-            found = f"{len(event['hits'])} found" + (f"; failed: {failed}" if failed else "")
-            yield Step("search", event["query"], at - event["seconds"], at, found)
-        case "page_read":
-            yield Step("read", event["title"] or event["url"], at - event["seconds"], at, f"{event['passages']} passages")
-        case "page_failed":
-            yield Step("read", event["url"], at, at, f"failed: {event['reason']}")
-        case "model_called":
-            tokens = event["input_tokens"] + event["output_tokens"]
-            ending = ", cut off" if event.get("cut_off") else ""
-            detail = f"{event['input_tokens']} tokens in, {event['output_tokens']} out{ending}"
-            yield Step("model", event["role"], at - event["seconds"], at, detail, tokens, event["cost"])
-        case kind if kind in _MOMENTS:
-            yield Step(kind, _said(event), at, at)
+def _step(event: Event) -> Step | None:
+    words = event.said()
+    if words is None:
+        return None
+    match event:
+        case Searched(seconds=seconds):
+            return Step("search", words.what, event.at - seconds, event.at, words.detail)
+        case PageRead(seconds=seconds):
+            return Step("read", words.what, event.at - seconds, event.at, words.detail)
+        case ModelCalled(seconds=seconds, input_tokens=before, output_tokens=after):
+            return Step("model", words.what, event.at - seconds, event.at, words.detail, before + after)
+        case Decided() | Rewritten() | Ranked() | Cut() | Notice() | Exhausted() | Thought() | PageFailed():
+            return Step(words.did, str(replace(words, did="")), event.at, event.at)
         case _:
-            return
+            return None
 
 
-_MOMENTS = ("decided", "rewritten", "ranked", "cut", "notice", "exhausted", "thought")
-
-
-def _said(event: Json) -> str:
-    match event["event"]:
-        case "decided":
-            return event["decision"] + (f": {event['why']}" if event["why"] else "")
-        case "rewritten":
-            return f"asking instead: {event['query']}"
-        case "ranked":
-            pairs = f", {event['pairs']} pairs read" if event.get("pairs") else ""
-            return f"{len(event['kept'])} kept, {event['dropped']} dropped, by {event['by']}{pairs}"
-        case "cut":
-            return f"{event['what']}: {event['kept_tokens']} of {event['of_tokens']} tokens kept"
-        case "exhausted":
-            return f"the limit on {event['limit']} is reached"
-        case _:
-            return str(event.get("message") or f"{event.get('kind', '')}: {event.get('text', '')}")
-
-
-def _fates(events: Sequence[Json], answer: Json) -> list[Fate]:
+def _fates(seen: Sequence[Event], answer: Json) -> list[Fate]:
     found: dict[str, tuple[str, str, int]] = {}
-    graded: dict[str, Json] = {}
+    graded: dict[str, Graded] = {}
     ranked = False
     kept: set[str] = set()  # by any of the rankings: a run may rank for each part of a question, or each page
     numbers: dict[str, list[int]] = {}
-    for event in events:
-        match event["event"]:
-            case "searched":
-                for place, hit in enumerate(event["hits"], 1):
-                    found.setdefault(hit["id"], (hit["title"], event["query"], place))
-            case "graded":
-                graded[event["id"]] = event
-            case "ranked":
+    for event in seen:
+        match event:
+            case Searched(query=query, hits=hits):
+                for place, hit in enumerate(hits, 1):
+                    found.setdefault(hit.id, (hit.title, query, place))
+            case Graded():
+                graded[event.id] = event
+            case Ranked():
                 ranked = True
-                kept |= {one.rpartition("@")[0] or one for one in cast("list[str]", event["kept"])}
-            case "numbered":
-                numbers.setdefault(_hit_of(event["passage"]["id"], found), []).append(event["number"])
+                kept |= {one.rpartition("@")[0] or one for one in event.kept}
+            case Numbered(number=number, passage=passage):
+                numbers.setdefault(_hit_of(passage.id, found), []).append(number)
             case _:
                 pass
     cited = {citation["number"] for citation in answer.get("citations", ())}
@@ -178,13 +171,13 @@ def _best(numbers: Sequence[int], cited: set[Any]) -> int | None:
     return next((number for number in numbers if number in cited), numbers[0] if numbers else None)
 
 
-def _verdict(one: str, number: int | None, cited: set[Any], grade: Json | None, kept: set[str] | None) -> tuple[str, str]:
-    score = "" if grade is None or grade["score"] is None else f", score {grade['score']:.2f}"
+def _verdict(one: str, number: int | None, cited: set[Any], grade: Graded | None, kept: set[str] | None) -> tuple[str, str]:
+    score = "" if grade is None or grade.score is None else f", score {grade.score:.2f}"
     if number is not None:
         if number in cited:
             return "cited", f"carries the answer as [{number}]{score}"
         return "shown", f"in the prompt as [{number}]{score}"
-    if grade is not None and not grade["relevant"]:
+    if grade is not None and not grade.relevant:
         return "dropped", f"graded not relevant{score}"
     if kept is not None and one not in kept:
         return "dropped", "ranked below those that were kept"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from wellread.events import AnswerDelta, Event
+from wellread.server.follow_up import decoded, passages_of
 from wellread.server.history import Record
 from wellread.server.rendering import answer_html, markdown
 from wellread.server.web.html import Safe, el, icon, join
@@ -27,17 +28,17 @@ _OUTCOMES = {
 }
 
 
-def article(record: Record, log: Sequence[str], passages: Mapping[int, Passage], *, waiting: bool = False) -> Safe:
+def article(record: Record, log: Sequence[str], *, waiting: bool = False) -> Safe:
     """The whole article. One that is still running knows from which event on its page has to listen."""
-    events: list[Body] = [json.loads(line) for line in log]
+    seen = decoded(log)
     running = record.state == "running"
-    steps = join(*(step(event) for event in events))
-    attributes = {"data_run": record.id, "data_state": record.state, "data_offset": len(events) if running else None}
+    steps = join(*(step(event) for event in seen))
+    attributes = {"data_run": record.id, "data_state": record.state, "data_offset": len(log) if running else None}
     return el(
         "article",
         el("h2", record.question, class_="question"),
         el("p", _facts(record), class_="facts"),
-        _running(events, waiting=waiting) if running else _finished(record, passages),
+        _running(seen, waiting=waiting) if running else _finished(record, passages_of(seen)),
         _trail(record, steps),
         class_="run",
         **attributes,
@@ -50,10 +51,10 @@ def _facts(record: Record) -> Safe:
     return join(*(el("span", part) for part in parts))
 
 
-def _running(events: Sequence[Body], *, waiting: bool) -> Safe:
-    said = [line for line in map(status, events) if line]
+def _running(seen: Sequence[Event], *, waiting: bool) -> Safe:
+    said = [line for line in map(status, seen) if line]
     now = "Waiting for a free place" if waiting else said[-1] if said else "Getting started"
-    draft = "".join(str(event["text"]) for event in events if event["event"] == "answer_delta")
+    draft = "".join(event.text for event in seen if isinstance(event, AnswerDelta))
     stop = el("button", icon("stop"), "Stop", type="button", class_="button stop", data_action="stop")
     return join(
         el("div", el("span", class_="pulse", aria_hidden="true"), el("span", now, class_="status-text"), stop, class_="status"),

@@ -11,6 +11,8 @@ from urllib.parse import quote
 from fastapi import APIRouter, Form, Header, Query, Request
 from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 
+from wellread.events import AnswerDelta, from_json
+from wellread.plain import Json
 from wellread.server import follow_up, service
 from wellread.server.api import NotFound, RunId, client
 from wellread.server.asking import Menu, Wish
@@ -225,13 +227,14 @@ def _local(path: str) -> str:
     return quote(path, safe="/") if fine else "/"
 
 
-def _shown(number: int, event: dict[str, object]) -> str:
-    body: dict[str, object] = {"status": status(event), "step": step(event)}
-    if event["event"] == "answer_delta":
-        body["delta"] = event["text"]
-    if event["event"] == "ended":
-        body["ended"] = event["state"]
-    return f"id: {number}\ndata: {json.dumps({k: v for k, v in body.items() if v}, ensure_ascii=False)}\n\n"
+def _shown(number: int, body: Json) -> str:
+    event = from_json(body)
+    shown: Json = {"status": status(event), "step": step(event)} if event else {}
+    if isinstance(event, AnswerDelta):
+        shown["delta"] = event.text
+    if body["event"] == "ended":
+        shown["ended"] = body["state"]
+    return f"id: {number}\ndata: {json.dumps({k: v for k, v in shown.items() if v}, ensure_ascii=False)}\n\n"
 
 
 async def _chain(here: Service, run: str) -> list[Record]:
@@ -244,6 +247,6 @@ async def _chain(here: Service, run: str) -> list[Record]:
 async def _article(here: Service, record: Record) -> Safe:
     running = here.runs.live.get(record.id)
     if running is not None:
-        return article(record, list(running.log), {}, waiting=running.ticket.waiting)
+        return article(record, list(running.log), waiting=running.ticket.waiting)
     log = [body for _, body in await here.history.events(record.id, limit=5_000)]
-    return article(record, log, follow_up.passages_of(log))
+    return article(record, log)

@@ -1,0 +1,52 @@
+"""Lines on their way out. Their words come from models, pages, names of files and files of others, and a terminal obeys
+what it is told: no sign that would move its cursor, colour it, turn the writing round or break a line gets through."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, TypeVar, cast
+
+T = TypeVar("T")
+# C0 without tab and line feed, DEL and C1, separators of lines and paragraphs, turns of the direction of writing
+_STEERING = [*range(9), *range(11, 32), *range(127, 160), *range(0x2028, 0x202F), *range(0x2066, 0x206A)]
+_SHOWN = dict.fromkeys(_STEERING, "\N{REPLACEMENT CHARACTER}")
+_PATTERN = re.compile("[" + "".join(map(chr, _STEERING)) + "]")
+
+
+def clean(value: T) -> T:
+    """A text, or all texts of a value, sign for sign: places in them stay where they are."""
+    if isinstance(value, str):
+        return cast("T", value.translate(_SHOWN))
+    if isinstance(value, tuple | list):
+        return cast("T", type(value)(clean(item) for item in cast("list[object]", value)))
+    if isinstance(value, Mapping):
+        return cast("T", {key: clean(item) for key, item in cast("Mapping[object, object]", value).items()})
+    if is_dataclass(value) and not isinstance(value, type):
+        return replace(cast("Any", value), **{f.name: clean(getattr(value, f.name)) for f in fields(value) if f.init})
+    return value
+
+
+def json_line(value: object) -> str:
+    """JSON in one line, the same value with such signs spelled out."""
+    return _PATTERN.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(value, ensure_ascii=False))
+
+
+def say(text: str = "") -> None:
+    """A line on stdout."""
+    print(clean(text))  # noqa: T201
+
+
+def say_json(value: object) -> None:
+    """A value as one line of JSON on stdout, at once."""
+    print(json_line(value), flush=True)  # noqa: T201
+
+
+def note(text: str) -> None:
+    """A line on stderr. Nothing depends on it: a reader who has left it is not missed."""
+    with suppress(OSError):
+        print(clean(text), file=sys.stderr, flush=True)  # noqa: T201

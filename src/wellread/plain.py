@@ -1,0 +1,52 @@
+"""Values of ours as plain JSON types, and back again."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, Field, fields, is_dataclass
+from functools import cache
+from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
+
+Json = dict[str, Any]
+
+
+def encode(value: object, *, whole: bool = True) -> Any:
+    """Any of our values as JSON types; unless `whole`, without the fields that have their default."""
+    if is_dataclass(value) and not isinstance(value, type):
+        found = ((f, getattr(value, f.name)) for f in fields(value))
+        return {f.name: encode(item, whole=whole) for f, item in found if whole or not _is_default(f, item)}
+    if isinstance(value, Mapping):
+        return {str(key): encode(item, whole=whole) for key, item in cast("Mapping[object, object]", value).items()}
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return [encode(item, whole=whole) for item in cast("Sequence[object]", value)]
+    return value
+
+
+def decode(hint: Any, value: Any) -> Any:
+    """JSON types as a value of ours; `hint` is its type."""
+    origin = get_origin(hint)
+    if origin in (Union, types.UnionType):
+        rest = [part for part in get_args(hint) if part is not type(None)]
+        return None if value is None else decode(rest[0], value)
+    if origin is tuple:
+        return tuple(decode(get_args(hint)[0], item) for item in value)
+    if origin is Literal or origin is Mapping or value is None:
+        return value
+    if hint is float:
+        return float(value)
+    if is_dataclass(hint):
+        hints = _hints(cast("type", hint))
+        return cast("Any", hint)(**{name: decode(hints[name], item) for name, item in value.items()})
+    return value
+
+
+@cache
+def _hints(kind: type) -> Mapping[str, Any]:
+    return get_type_hints(kind)
+
+
+def _is_default(spec: Field[Any], value: object) -> bool:
+    if spec.default is not MISSING:
+        return type(value) is type(spec.default) and value == spec.default
+    return spec.default_factory is not MISSING and value == spec.default_factory()
