@@ -11,6 +11,7 @@ import asyncio
 import threading
 from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
 from contextlib import aclosing, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from wellread import events, plugins
@@ -212,7 +213,8 @@ async def _work(strategy: Strategy, run: Run) -> None:
     except WellreadError as problem:
         answer = run.answer("", outcome="failed", reason=str(problem))
     except Exception as problem:
-        answer = run.answer("", outcome="failed", reason=f"unexpected {type(problem).__name__}: {problem}")
+        kind = type(problem).__name__
+        answer = replace(run.answer("", outcome="failed", reason=f"unexpected {kind}: {problem}"), unforeseen=kind)
     run.emit(events.Answered(answer))
 
 

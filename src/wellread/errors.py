@@ -20,6 +20,7 @@
     │   ├── ModelBusy         rate limit or overload, after the retries
     │   ├── BrokenStream      the connection broke while the model was speaking
     │   └── BadOutput         the model's words could not be understood, even after a repair
+    ├── CalculationError      an expression cannot be calculated
     └── ReplayMismatch        a replayed run asked for something that was not recorded
 
 Errors carry facts; they never log and never format for a terminal.
@@ -142,6 +143,10 @@ class BrokenStream(ModelError):
 
 class BadOutput(ModelError):
     """The model's words could not be understood."""
+
+
+class CalculationError(WellreadError):
+    """The expression cannot be calculated; the message says why."""
 
 
 class ReplayMismatch(WellreadError):

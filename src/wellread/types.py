@@ -202,6 +202,7 @@ class Answer(Encodable):
     passages: Mapping[int, Passage] = field(default_factory=dict[int, Passage])
     usage: Usage = field(default_factory=Usage)
     seconds: float = 0.0
+    unforeseen: str | None = None  # the type of an error that nobody expected; its words, in `reason`, may hold anything
 
     @property
     def citations(self) -> tuple[Citation, ...]:

@@ -23,7 +23,8 @@ def clean(value: T) -> T:
     if isinstance(value, str):
         return cast("T", value.translate(_SHOWN))
     if isinstance(value, tuple | list):
-        return cast("T", type(value)(clean(item) for item in cast("list[object]", value)))
+        cleaned = [clean(item) for item in cast("list[object]", value)]
+        return cast("T", tuple(cleaned) if isinstance(value, tuple) else cleaned)
     if isinstance(value, Mapping):
         return cast("T", {key: clean(item) for key, item in cast("Mapping[object, object]", value).items()})
     if is_dataclass(value) and not isinstance(value, type):

@@ -242,10 +242,9 @@ def _ended(state: State, reason: str | None) -> str:
 
 def discreet(event: events.Event) -> events.Event:
     """What was not foreseen may hold anything, a key or a path: clients are told its type alone."""
-    if not isinstance(event, events.Answered) or not (event.answer.reason or "").startswith("unexpected "):
+    if not isinstance(event, events.Answered) or event.answer.unforeseen is None:
         return event
-    reason = str(event.answer.reason).partition(":")[0]
-    return replace(event, answer=replace(event.answer, reason=reason))
+    return replace(event, answer=replace(event.answer, reason=f"unexpected {event.answer.unforeseen}"))
 
 
 def encode(event: events.Event) -> str:

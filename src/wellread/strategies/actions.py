@@ -6,7 +6,7 @@ import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from wellread.errors import WellreadError
+from wellread.errors import CalculationError, WellreadError
 from wellread.events import Notice
 from wellread.protocols import Group, Model, Source
 from wellread.run import Run
@@ -95,9 +95,10 @@ class Actions:
 
     async def calculate(self, expression: str) -> Observation:
         """A result that can be cited, or what is wrong with the expression."""
-        result = await calculate(expression)
-        if result.startswith("error:"):
-            return told(result)
+        try:
+            result = await calculate(expression)
+        except CalculationError as problem:
+            return told(f"error: {problem}")
         words = expression
         for sign, spoken in _OPERATORS:
             words = words.replace(sign, spoken)

@@ -10,7 +10,7 @@ import ast
 import re
 
 from wellread import panics
-from wellread.errors import WellreadError
+from wellread.errors import CalculationError
 
 _SECONDS = 1.0
 _MEMORY = 16_000_000
@@ -40,22 +40,9 @@ _REWRITES = (
 _GROUPED = re.compile(r"(?<![\w.,])\d{1,3}(?:,\d{3})+(?![\w,])")
 
 
-class CalculationError(WellreadError):
-    """The expression cannot be calculated; the message says why."""
-
-
 async def calculate(expression: str) -> str:
-    """The result as text, or a text that begins with `error:`."""
-    try:
-        return await evaluate(expression)
-    except CalculationError as problem:
-        return f"error: {problem}"
-
-
-async def evaluate(expression: str) -> str:
     """The result as text; raises `CalculationError`."""
-    code = as_python(expression)
-    return _shown(await _run(code))
+    return _shown(await _run(as_python(expression)))
 
 
 def as_python(expression: str) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 
 from wellread import events
 from wellread.errors import MissingExtra
+from wellread.plain import Json
 from wellread.trace.timeline import Step, Timeline, timeline
 
 _ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
@@ -37,7 +38,7 @@ def export(seen: Sequence[events.Event], ended: float | None = None) -> None:
         resource=Resource.create({SERVICE_NAME: os.environ.get("OTEL_SERVICE_NAME", "wellread")}), shutdown_on_exit=False
     )
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
-    answer = next((events.answer_json(event.answer) for event in seen if isinstance(event, events.Answered)), {})
+    answer = next((events.answer_json(event.answer) for event in seen if isinstance(event, events.Answered)), Json())
     _spans(provider.get_tracer("wellread"), timeline(seen, answer), ended or time.time())
     provider.shutdown()
 
