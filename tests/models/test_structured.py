@@ -1,8 +1,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,30 +9,22 @@ from hypothesis import strategies as st
 
 from wellread.errors import BadOutput
 from wellread.models.scripted import ScriptedModel
-from wellread.models.shapes import Misfit, example, fit, schema_of
-from wellread.models.structured import parse, read, structured
+from wellread.models.structured import Form, Misfit, choice, numbers, parse, structured, texts
 from wellread.types import Completion, Message, Prompt
 
 pytestmark = pytest.mark.anyio
-QUERIES = {
-    "type": "object",
-    "properties": {"queries": {"type": "array", "items": {"type": "string"}, "minItems": 1}},
-    "required": ["queries"],
-}
-GRADE = {
-    "type": "object",
-    "properties": {"relevant": {"type": "boolean"}, "why": {"type": "string"}},
-    "required": ["relevant"],
-}
+QUERIES = texts("queries", "a query")
+RELEVANT = choice("relevant", "yes", "no")
+KEEP = numbers("keep")
 
 
-async def ask(scripted: ScriptedModel, shape: Any = QUERIES, **options: Any) -> dict[str, Any]:
+async def ask(scripted: ScriptedModel, form: Form[Any] = QUERIES, *, native: bool = False) -> Any:
     async def complete(prompt: Prompt) -> Completion:
         *_, last = [item async for item in scripted.stream(prompt)]
         assert isinstance(last, Completion)
         return last
 
-    return await structured(complete, Prompt((Message("user", "Which queries?"),)), shape, **options)
+    return await structured(complete, Prompt((Message("user", "Which queries?"),)), form, native=native, model="scripted")
 
 
 @pytest.mark.parametrize(
@@ -57,7 +48,7 @@ async def ask(scripted: ScriptedModel, shape: Any = QUERIES, **options: Any) -> 
 )
 async def test_json_in_any_usual_clothes_is_understood_at_once(text: str) -> None:
     model = ScriptedModel([text])
-    assert await ask(model) == {"queries": ["a", "b"]}
+    assert await ask(model) == ["a", "b"]
     assert len(model.prompts) == 1
 
 
@@ -65,15 +56,19 @@ async def test_the_shape_is_told_in_words_and_as_a_schema_where_there_is_one() -
     model = ScriptedModel(lambda _: '{"queries": ["a"]}')
     await ask(model)
     await ask(model, native=True)
-    assert '{"queries": ["text", …]}' in model.prompts[0].messages[-1].text
+    assert '{"queries": ["a query", …]}' in model.prompts[0].messages[-1].text
     assert model.prompts[0].schema is None
-    assert model.prompts[1].schema == QUERIES
+    assert model.prompts[1].schema == {
+        "type": "object",
+        "properties": {"queries": {"type": "array", "items": {"type": "string", "description": "a query"}}},
+        "required": ["queries"],
+    }
 
 
-@pytest.mark.parametrize("bad", ["I would rather not.", "", '{"queries": []}', '{"other": 1}', "[1] [2]"])
+@pytest.mark.parametrize("bad", ["I would rather not.", "", '{"queries": [{}]}', '{"other": 1}', "[1] [2]"])
 async def test_one_try_at_a_repair(bad: str) -> None:
     model = ScriptedModel([bad, '{"queries": ["a"]}'])
-    assert await ask(model) == {"queries": ["a"]}
+    assert await ask(model) == ["a"]
     repair = model.prompts[1]
     assert [message.role for message in repair.messages] == ["user", "assistant", "user"]
     assert "cannot be used" in repair.messages[-1].text
@@ -82,75 +77,50 @@ async def test_one_try_at_a_repair(bad: str) -> None:
 async def test_after_the_second_failure_it_is_an_error() -> None:
     model = ScriptedModel(["no", "still no", '{"queries": ["too late"]}'])
     with pytest.raises(BadOutput, match="scripted: no usable JSON"):
-        await ask(model, model="scripted")
+        await ask(model)
     assert len(model.prompts) == 2
 
 
-@dataclass(frozen=True)
-class Point:
-    x: int
-    y: float = 0.5
-
-
-@dataclass(frozen=True)
-class Plan:
-    kind: Literal["short", "long"]
-    points: list[Point]
-    note: str | None = None
-    sure: bool = False
-
-
-async def test_a_dataclass_is_a_shape_too() -> None:
-    model = ScriptedModel(['{"kind": "Short", "points": {"x": "3"}, "sure": "yes"}'])
-    assert await ask(model, Plan) == {"kind": "short", "points": [{"x": 3, "y": 0.5}], "note": None, "sure": True}
-    assert '"kind": "short" or "long"' in model.prompts[0].messages[-1].text
+@pytest.mark.parametrize(
+    ("form", "value", "read"),
+    [
+        (RELEVANT, {"relevant": "yes"}, "yes"),
+        (RELEVANT, {" Relevant": "NO "}, "no"),
+        (RELEVANT, "yes", "yes"),
+        (KEEP, {"keep": [1, "2", 3.0, "1,200"]}, [1, 2, 3, 1200]),
+        (KEEP, {"keep": 3}, [3]),
+        (KEEP, {"keep": None}, []),
+        (KEEP, [], []),
+        (QUERIES, {"queries": ["a", 1984]}, ["a", "1984"]),
+        (QUERIES, "a", ["a"]),
+    ],
+)
+def test_forms_are_read_as_models_write_them(form: Form[Any], value: object, read: object) -> None:
+    assert form.read(value) == read
 
 
 @pytest.mark.parametrize(
-    ("value", "fitted"),
+    ("form", "value", "words"),
     [
-        ({"relevant": True}, True),
-        ({"relevant": "yes"}, True),
-        ({"relevant": "No."}, False),
-        ({"relevant": "TRUE"}, True),
-        ({"relevant": 1}, True),
-        ({"relevant": 0}, False),
+        (RELEVANT, {"relevant": "maybe"}, "one of yes, no, not .maybe"),
+        (RELEVANT, {"why": "so"}, "no 'relevant'"),
+        (KEEP, {"keep": ["many"]}, "whole numbers, not .many"),
+        (KEEP, {"keep": [3.5]}, "whole numbers"),
+        (KEEP, {"keep": [True]}, "whole numbers, not true"),
+        (KEEP, {"keep": ["nan"]}, "whole numbers"),
+        (KEEP, {"keep": ["inf"]}, "whole numbers"),
+        (QUERIES, {"queries": [["a"]]}, "texts"),
+        (QUERIES, {"queries": [None]}, "texts, not null"),
     ],
 )
-def test_yes_and_no_in_their_variants(value: object, fitted: bool) -> None:
-    assert fit(value, GRADE)["relevant"] is fitted
-
-
-@pytest.mark.parametrize(
-    ("value", "schema", "words"),
-    [
-        ("maybe", {"type": "boolean"}, "must be a boolean"),
-        (3.5, {"type": "integer"}, "must be an integer"),
-        ("many", {"type": "number"}, "must be a number"),
-        (True, {"type": "number"}, "must be a number"),
-        ("nan", {"type": "number"}, "must be a number"),
-        ({}, {"type": "string"}, "must be a string"),
-        ("x", {"enum": ["a", "b"]}, "one of a, b"),
-        ({"why": "so"}, GRADE, "no 'relevant'"),
-        ("text", GRADE, "must be an object"),
-        ([], {"anyOf": [{"type": "integer"}, {"type": "boolean"}]}, "must be a boolean"),
-    ],
-)
-def test_what_does_not_fit_says_why(value: object, schema: dict[str, Any], words: str) -> None:
+def test_what_does_not_fit_says_why(form: Form[Any], value: object, words: str) -> None:
     with pytest.raises(Misfit, match=words):
-        fit(value, schema)
+        form.read(value)
 
 
-def test_numbers_as_people_write_them() -> None:
-    assert fit("1,200", {"type": "integer"}) == 1200
-    assert fit("15%", {"type": "number"}) == 15.0
-    assert fit(3.0, {"type": "integer"}) == 3
-    assert fit(5, {"type": ["null", "string"]}) == "5"
-
-
-def test_examples_of_shapes() -> None:
-    assert example(schema_of(Point)) == '{"x": a whole number, "y": a number}'
-    assert example(GRADE) == '{"relevant": true or false, "why": "text"}'
+def test_forms_are_shown_by_example() -> None:
+    assert RELEVANT.shown() == '{"relevant": "yes" or "no"}'
+    assert KEEP.shown() == '{"keep": [a whole number, …]}'
 
 
 @given(st.text(max_size=80))
@@ -163,17 +133,17 @@ def test_no_text_crashes_the_parser(text: str) -> None:
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda x: st.lists(x) | st.dictionaries(st.text(), x)))
 def test_no_value_crashes_the_fitting(value: object) -> None:
-    for schema in (QUERIES, GRADE):
+    for form in (QUERIES, RELEVANT, KEEP):
         try:
-            fitted = fit(value, schema)
+            fitted: object = form.read(value)
         except Misfit:
             continue
-        assert fit(fitted, schema) == fitted
+        assert form.read(fitted) == fitted
 
 
 @pytest.mark.parametrize("text", ["{" * 100_000, "[" * 100_000, '{"a": ' * 20_000, '{"a": "b", ' * 9_000, "{'a': [1, " * 9])
 def test_a_long_broken_text_takes_no_long_time(text: str) -> None:
     begun = time.process_time()
     with pytest.raises(Misfit):
-        read(text, GRADE)
+        RELEVANT.read(parse(text))
     assert time.process_time() - begun < 2

@@ -1,6 +1,6 @@
-"""Answers as data: JSON of a given shape from any model that can write, with one try at a repair.
+"""Answers as data: JSON of a given form from any model that can write, with one try at a repair.
 
-Models that take a schema get it. The shape is also told in words, so that the others, and servers that
+Models that take a schema get it. The form is also told in words, so that the others, and servers that
 accept a schema without keeping to it, answer in the same form.
 """
 
@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from itertools import accumulate
-from typing import Any, cast
+from typing import Any, Generic, TypeVar, cast
 
 from wellread.errors import BadOutput
-from wellread.models.shapes import Misfit, Schema, example, fit, schema_of
 from wellread.types import Completion, Message, Prompt
 
+T = TypeVar("T")
 Complete = Callable[[Prompt], Awaitable[Completion]]
 
 _ASK = "Reply with one JSON object and nothing else, in this form:\n{example}"
@@ -28,36 +29,108 @@ _LONGEST_REPAIR = 20_000  # repairing takes long on long texts, and longer on de
 _DEEPEST_REPAIR = 30
 
 
-async def structured(
-    complete: Complete, prompt: Prompt, shape: type | Schema, *, native: bool = False, model: str = "the model"
-) -> dict[str, Any]:
-    """Ask for `shape` (a dataclass or a JSON schema) and return what fits it, or raise `BadOutput`.
+class Misfit(ValueError):
+    """A reply does not have the form; says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form(Generic[T]):
+    """JSON with one field: how it is shown to a model, and how what comes back is read, with the leniency that models need."""
+
+    field: str
+    example: str
+    schema: Mapping[str, Any]  # of the field
+    fit: Callable[[object], T]
+
+    @property
+    def whole(self) -> dict[str, Any]:
+        """The JSON schema."""
+        return {"type": "object", "properties": {self.field: self.schema}, "required": [self.field]}
+
+    def shown(self) -> str:
+        return f'{{"{self.field}": {self.example}}}'
+
+    def read(self, value: object) -> T:
+        """The field's value, also where it comes without its wrapping; `Misfit` where it cannot be used."""
+        if not isinstance(value, Mapping):
+            return self.fit(value)
+        given = {str(key).strip().lower(): item for key, item in cast("Mapping[object, object]", value).items()}
+        if self.field not in given:
+            raise Misfit(f"the reply has no {self.field!r}")
+        return self.fit(given[self.field])
+
+
+def choice(field: str, *choices: str) -> Form[str]:
+    """One of these words."""
+
+    def fit(value: object) -> str:
+        said = str(value).strip().lower()
+        if said not in choices:
+            raise Misfit(f"{field} must be one of {', '.join(choices)}, not {_shown(value)}")
+        return said
+
+    example = " or ".join(f'"{one}"' for one in choices)
+    return Form(field, example, {"type": "string", "enum": list(choices)}, fit)
+
+
+def numbers(field: str) -> Form[list[int]]:
+    """Whole numbers; one stands for a list of one."""
+
+    def fit(value: object) -> int:
+        with suppress(ValueError, OverflowError):
+            if isinstance(value, int | float | str) and not isinstance(value, bool):
+                number = float(str(value).strip().replace(",", ""))
+                if number == int(number):
+                    return int(number)
+        raise Misfit(f"{field} must hold whole numbers, not {_shown(value)}")
+
+    return Form(field, "[a whole number, …]", {"type": "array", "items": {"type": "integer"}}, lambda value: _each(value, fit))
+
+
+def texts(field: str, each: str) -> Form[list[str]]:
+    """Texts, `each` of which is what these words say; one stands for a list of one."""
+
+    def fit(value: object) -> str:
+        if isinstance(value, str | int | float) and not isinstance(value, bool):
+            return str(value)
+        raise Misfit(f"{field} must hold texts, not {_shown(value)}")
+
+    schema = {"type": "array", "items": {"type": "string", "description": each}}
+    return Form(field, f'["{each}", …]', schema, lambda value: _each(value, fit))
+
+
+def _each(value: object, fit: Callable[[object], T]) -> list[T]:
+    if isinstance(value, list):
+        return [fit(item) for item in cast("list[object]", value)]
+    return [] if value is None else [fit(value)]
+
+
+def _shown(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 60 else text[:60] + "…"
+
+
+async def structured(complete: Complete, prompt: Prompt, form: Form[T], *, native: bool, model: str) -> T:
+    """Ask for JSON of this form and return what is in its field, or raise `BadOutput`.
 
     `complete` is one model call, such as `lambda p: run.complete(p, role="grade")`; `native` sends the
     schema along (`model.capabilities.schemas`). A second call is made only when the first reply is no use.
     """
-    schema = schema_of(shape)
-    form = example(schema)
-    asked = _asking(prompt, _ASK.format(example=form))
+    asked = _asking(prompt, _ASK.format(example=form.shown()))
     if native:
-        asked = replace(asked, schema=schema)
+        asked = replace(asked, schema=form.whole)
     reply = await complete(asked)
     try:
-        return read(reply.text, schema)
+        return form.read(parse(reply.text))
     except Misfit as misfit:
         problem = misfit
     said = Message("assistant", reply.text or "(nothing)")
-    again = Message("user", _REPAIR.format(problem=problem, example=form))
+    again = Message("user", _REPAIR.format(problem=problem, example=form.shown()))
     reply = await complete(replace(asked, messages=(*asked.messages, said, again), temperature=0.0))
     try:
-        return read(reply.text, schema)
+        return form.read(parse(reply.text))
     except Misfit as misfit:
         raise BadOutput(model, f"no usable JSON after a second try: {misfit}") from None
-
-
-def read(text: str, schema: Schema) -> dict[str, Any]:
-    """The JSON in a model's words, made to fit; `Misfit` when there is none."""
-    return fit(parse(text), schema)
 
 
 def parse(text: str) -> object:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TypeVar
 
-from wellread.models.structured import structured
+from wellread.models.structured import Form, structured
 from wellread.protocols import Model
 from wellread.run import Run
 from wellread.strategies import context
 from wellread.types import Message, Prompt
+
+T = TypeVar("T")
 
 
 async def words(run: Run, text: str, *, role: str, model: Model, temperature: float, max_tokens: int) -> str:
@@ -19,15 +20,13 @@ async def words(run: Run, text: str, *, role: str, model: Model, temperature: fl
     return "" if completion.finish == "refusal" else completion.text.strip()
 
 
-async def data(
-    run: Run, text: str, schema: Mapping[str, Any], *, role: str, model: Model, temperature: float, max_tokens: int
-) -> dict[str, Any]:
-    """The reply as JSON of that shape, after one repair if need be; raises `BadOutput`."""
+async def data(run: Run, text: str, form: Form[T], *, role: str, model: Model, temperature: float, max_tokens: int) -> T:
+    """What the reply holds in that form, after one repair if need be; raises `BadOutput`."""
     prompt = Prompt((Message("user", text),), max_tokens=context.reserve(model, max_tokens), temperature=temperature)
     return await structured(
         lambda asked: run.complete(asked, role=role, model=model),
         prompt,
-        schema,
+        form,
         native=model.capabilities.schemas,
         model=model.name,
     )

@@ -18,10 +18,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Literal, cast
+from typing import Annotated, Any, ClassVar, Literal
 
 from wellread.errors import BadOutput, ModelError
 from wellread.events import Notice, Ranked, Thought
+from wellread.models.structured import texts
 from wellread.parameters import Count, Length, Range, Seconds, param
 from wellread.prompts.render import render
 from wellread.run import Run
@@ -32,11 +33,7 @@ from wellread.strategies.followup import stand_alone
 from wellread.strategies.roles import Roles
 from wellread.types import Answer, Hit, Passage
 
-_SCHEMA = {
-    "type": "object",
-    "properties": {"queries": {"type": "array", "items": {"type": "string", "description": "a query"}}},
-    "required": ["queries"],
-}
+_QUERIES = texts("queries", "a query")
 _DESCRIPTION = 300  # characters that stand for a description where there is none
 _CONTENT = 100  # characters of the content that are embedded with title and description
 
@@ -110,13 +107,12 @@ class Fanout:
             most=str(most),
             question=question,
         )
-        written: list[object] = []
+        written: list[str] = []
         try:
-            reply = await calls.data(run, text, _SCHEMA, role="queries", max_tokens=60 + 20 * most, **self._manner(run))
-            written = cast("list[object]", reply["queries"])
+            written = await calls.data(run, text, _QUERIES, role="queries", max_tokens=60 + 20 * most, **self._manner(run))
         except BadOutput as problem:
             run.emit(Notice(f"only the question itself is searched: {problem}"))
-        queries = [" ".join(query.split()) for query in written if isinstance(query, str)]
+        queries = [" ".join(query.split()) for query in written]
         unique = {query.casefold(): query for query in reversed([*queries[: most - 1], question]) if query}
         return list(reversed(unique.values()))
 

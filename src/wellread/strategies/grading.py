@@ -4,26 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Literal, TypeVar
 
 from wellread.errors import BadOutput, BudgetExhausted, WellreadError
 from wellread.events import Notice
+from wellread.models.structured import Form, choice, numbers
 from wellread.prompts.render import render
 from wellread.protocols import Grader, Model
 from wellread.run import Run
 from wellread.strategies import calls, context
 from wellread.types import Grade, Passage
 
-_GRADE = {
-    "type": "object",
-    "properties": {"relevant": {"type": "string", "enum": ["yes", "no"]}},
-    "required": ["relevant"],
-}
-_KEEP = {
-    "type": "object",
-    "properties": {"keep": {"type": "array", "items": {"type": "integer"}}},
-    "required": ["keep"],
-}
+T = TypeVar("T")
+_RELEVANT = choice("relevant", "yes", "no")
+_KEEP = numbers("keep")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,20 +36,20 @@ class ModelGrader:
         shown = context.fence(self.run, "\n".join(f"{number}. {strip}" for number, strip in enumerate(strips, 1)))
         text = self._prompt("strips", question, strips=shown)
         try:
-            kept = cast("list[object]", (await self._ask(text, _KEEP, 20 + 8 * len(strips)))["keep"])
+            kept = await self._ask(text, _KEEP, 20 + 8 * len(strips))
         except BadOutput:
             return set(range(len(strips)))
-        return {number - 1 for number in kept if isinstance(number, int) and 0 < number <= len(strips)}
+        return {number - 1 for number in kept if 0 < number <= len(strips)}
 
     async def _one(self, question: str, passage: Passage) -> Grade:
         """A grader that cannot be understood lets the passage through: losing evidence is worse."""
         shown = context.fence(self.run, f"{passage.title}\n{passage.text}")
         try:
-            reply = await self._ask(self._prompt("grade", question, passage=shown), _GRADE, 40)
+            reply = await self._ask(self._prompt("grade", question, passage=shown), _RELEVANT, 40)
         except BadOutput as problem:
             self.run.emit(Notice(f"the grade of “{passage.title}” could not be read; it is kept: {problem}"))
             return Grade(True)
-        return Grade(reply["relevant"] == "yes")
+        return Grade(reply == "yes")
 
     def _prompt(self, name: str, question: str, **shown: str) -> str:
         frame = {"today": self.run.today, "foreign": context.foreign(self.run), "question": question}
@@ -64,9 +58,9 @@ class ModelGrader:
         limit = None if bare is None else max(0, bare - self.model.count_tokens(render(name, **frame, **{variable: ""})))
         return render(name, **frame, **{variable: "\n".join(context.fitting(self.run, self.model, [text], limit))})
 
-    async def _ask(self, text: str, schema: dict[str, Any], tokens: int) -> dict[str, Any]:
+    async def _ask(self, text: str, form: Form[T], tokens: int) -> T:
         return await calls.data(
-            self.run, text, schema, role="grade", model=self.model, temperature=self.temperature, max_tokens=tokens
+            self.run, text, form, role="grade", model=self.model, temperature=self.temperature, max_tokens=tokens
         )
 
 
