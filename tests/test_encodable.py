@@ -15,7 +15,7 @@ from wellread.engine import Engine
 from wellread.errors import SourceError
 from wellread.events import Notice, to_json
 from wellread.models.scripted import ScriptedModel
-from wellread.recordings import recorded, replayed
+from wellread.replay.runs import recorded, replayed
 from wellread.settings import Settings
 from wellread.trace.page import page
 from wellread.trace.timeline import load, timeline

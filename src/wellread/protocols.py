@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 from wellread.effort import Effort
-from wellread.types import Capabilities, Completion, Grade, Hit, Page, Passage, Prompt, Query, Reading
+from wellread.types import Capabilities, Completion, Grade, Hit, Page, Passage, Prompt, Query, ShortAnswer
 
 if TYPE_CHECKING:
     import numpy as np
@@ -131,7 +131,7 @@ class Grader(Protocol):
 class AnswerReader(Protocol):
     """Reads a short answer out of passages, best first; `pairs` are read together."""
 
-    async def read(self, question: str, passages: Sequence[Passage]) -> Sequence[Reading]: ...
+    async def read(self, question: str, passages: Sequence[Passage]) -> Sequence[ShortAnswer]: ...
 
 
 @runtime_checkable

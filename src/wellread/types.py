@@ -223,7 +223,7 @@ class Grade:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ShortAnswer:
     """A short answer found in a passage: its place there, or yes/no, or nothing at all."""
 
     kind: Literal["span", "yes", "no", "none"]

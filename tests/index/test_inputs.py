@@ -16,15 +16,15 @@ from tests.reading import bombs
 
 from wellread.errors import IndexFault, ReadError, UsageError
 from wellread.index.hub import pull
-from wellread.index.inputs import Columns, Reading, origin, passages
+from wellread.index.inputs import Columns, InputOptions, origin, passages
 from wellread.text.split import Splitting, count_tokens, split
 from wellread.types import Page, Passage
 
 pytestmark = pytest.mark.anyio
 
 
-async def read(*inputs: object, how: Reading | None = None) -> list[Passage]:
-    return [passage async for passage in passages([str(item) for item in inputs], how or Reading())]
+async def read(*inputs: object, how: InputOptions | None = None) -> list[Passage]:
+    return [passage async for passage in passages([str(item) for item in inputs], how or InputOptions())]
 
 
 def json_lines(path: Path, *rows: object) -> Path:
@@ -50,7 +50,7 @@ async def test_json_lines(tmp_path: Path, name: str) -> None:
 
 async def test_columns_can_have_other_names(tmp_path: Path) -> None:
     path = json_lines(tmp_path / "c.jsonl", {"key": "k", "headline": "H", "body": "B"})
-    found = await read(path, how=Reading(columns=Columns(id="key", title="headline", text="body")))
+    found = await read(path, how=InputOptions(columns=Columns(id="key", title="headline", text="body")))
     assert found == [Passage("k", "B", "H", document="k")]
     with pytest.raises(IndexFault, match=r"row 0 has no text in 'text'; its columns are: key, headline, body"):
         await read(path)
@@ -70,7 +70,7 @@ async def test_a_folder_of_files(tmp_path: Path) -> None:
     (tmp_path / ".hidden.txt").write_text("not this")
     (tmp_path / "x.bin").write_bytes(bytes(range(256)) * 20)
     unreadable: list[str] = []
-    found = await read(tmp_path, how=Reading(unreadable=unreadable))
+    found = await read(tmp_path, how=InputOptions(unreadable=unreadable))
     assert [p.id for p in found] == ["b.md#0", "deep/a.txt#0"]
     assert found[0].title == "Title B"
     assert len(unreadable) == 1
@@ -85,7 +85,7 @@ async def test_one_bad_document_does_not_end_a_build(tmp_path: Path) -> None:
     (tmp_path / "d.docx").write_bytes(bombs.docx(bombs.paragraph("a") * 250_000))
     (tmp_path / "e.txt").write_text("More plain words.")
     unreadable: list[str] = []
-    found = await read(tmp_path, how=Reading(unreadable=unreadable))
+    found = await read(tmp_path, how=InputOptions(unreadable=unreadable))
     assert [p.id for p in found if "docx" not in p.id] == ["a.txt#0", "e.txt#0"]
     assert [line.rpartition("/")[2] for line in unreadable] == [
         "b.pdf: needs more memory than a document may (512 MB)",
@@ -104,7 +104,7 @@ class Pages:
 async def test_pages_and_lists_of_them(tmp_path: Path) -> None:
     (tmp_path / "list.urls").write_text("https://a.example/1\nhttps://a.example/bad\nhttps://a.example/2\n")
     unreadable: list[str] = []
-    found = await read("https://a.example/0", tmp_path / "list.urls", how=Reading(pages=Pages(), unreadable=unreadable))
+    found = await read("https://a.example/0", tmp_path / "list.urls", how=InputOptions(pages=Pages(), unreadable=unreadable))
     assert [p.document for p in found] == [f"https://a.example/{n}" for n in (0, 1, 2)]
     assert found[0].text == "First paragraph.\n\nSecond paragraph."
     assert found[0].published == "2024-05-06"
@@ -176,10 +176,10 @@ async def test_what_is_missing_is_named(tmp_path: Path) -> None:
 
 def test_origin_changes_with_the_input(tmp_path: Path) -> None:
     path = json_lines(tmp_path / "a.jsonl", {"id": "a"})
-    before = origin([str(path)], Reading())
+    before = origin([str(path)], InputOptions())
     json_lines(path, {"id": "a"}, {"id": "b"})
-    assert origin([str(path)], Reading()) != before
-    assert origin([str(path)], Reading(Splitting(100))) != origin([str(path)], Reading())
+    assert origin([str(path)], InputOptions()) != before
+    assert origin([str(path)], InputOptions(Splitting(100))) != origin([str(path)], InputOptions())
 
 
 def test_splitting_keeps_paragraphs_then_sentences() -> None:

@@ -19,7 +19,7 @@ from wellread.errors import ModelBusy, SourceError
 from wellread.events import Answered, Event, to_json
 from wellread.models.scripted import ScriptedModel
 from wellread.parts import Kit
-from wellread.recordings import recorded, replayed
+from wellread.replay.runs import recorded, replayed
 from wellread.settings import Settings
 from wellread.types import Completion, Grade, Hit, Passage, Prompt, Query
 

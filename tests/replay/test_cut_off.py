@@ -17,7 +17,7 @@ from wellread.engine import Engine
 from wellread.errors import BrokenStream
 from wellread.events import Answered, Event, ModelCalled
 from wellread.models.scripted import ScriptedModel
-from wellread.recordings import recorded, replayed
+from wellread.replay.runs import recorded, replayed
 from wellread.settings import Settings
 from wellread.trace.timeline import load
 from wellread.types import Answer, Completion, Prompt

@@ -19,7 +19,7 @@ from wellread.ranking.answers import AnswerWeights
 from wellread.ranking.evaluator import Evaluator
 from wellread.ranking.judge import Chain
 from wellread.ranking.paths import Verdict, Weights
-from wellread.recordings import recorded, replayed
+from wellread.replay.runs import recorded, replayed
 from wellread.settings import Settings
 
 pytestmark = pytest.mark.anyio

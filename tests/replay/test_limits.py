@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from wellread.replay.reading import load
+from wellread.replay.play import Player
 from wellread.replay.record import Recorder
-from wellread.replay.replay import Player
+from wellread.replay.recording import load
 from wellread.run import Outside
 
 pytestmark = pytest.mark.anyio

@@ -15,7 +15,7 @@ from tests.wire.server import Response, serving
 from wellread.engine import Engine
 from wellread.errors import UsageError
 from wellread.models.scripted import ScriptedModel
-from wellread.server.asking import Menu, Wish
+from wellread.server.menu import ClientRequest, Menu
 from wellread.server.options import ServerOptions
 from wellread.settings import Settings
 from wellread.types import Prompt
@@ -153,10 +153,10 @@ def test_models_in_parameters_are_those_of_the_menu() -> None:
     menu = Menu(engine(), ServerOptions(models=("ollama:small",)))
     for name in ("answer_model", "rewrite_model"):
         for fine in ("ollama:small", "none", menu.default_model or ""):
-            assert menu.order(Wish(QUESTION, "react", params={name: fine})).params == {name: fine}
+            assert menu.order(ClientRequest(QUESTION, "react", params={name: fine})).params == {name: fine}
         for wrong in ("ollama:large", "ollama:small?context=9", " ollama:small", "library"):
             with pytest.raises(UsageError, match=f"{name}: model .* is not offered here; there are: scripted, ollama:small"):
-                menu.order(Wish(QUESTION, "react", params={name: wrong}))
+                menu.order(ClientRequest(QUESTION, "react", params={name: wrong}))
 
 
 def test_the_stream_is_there_for_a_fine_choice(live: Live) -> None:

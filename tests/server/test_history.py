@@ -18,7 +18,7 @@ import pytest
 
 from wellread.errors import DamagedFile
 from wellread.server.history import History, Record
-from wellread.server.schema import MIGRATIONS
+from wellread.server.history_tables import MIGRATIONS
 
 pytestmark = pytest.mark.anyio
 

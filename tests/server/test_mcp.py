@@ -77,7 +77,7 @@ async def test_reading_a_page() -> None:
     async with WireServer([Response([body], headers={"Content-Type": "text/html"})]) as server:
         own = (server.url.removeprefix("http://"),)
         of = Engine(Settings(model="none", allow_hosts=own, ignore_robots=True, cache=False))
-        async with Client(mcp.build(mcp.Alone(of))) as client:
+        async with Client(mcp.build(mcp.OwnEngine(of))) as client:
             reply = await client.call_tool("read", {"url": f"{server.url}/tea"})
         await of.aclose()
     assert not reply.is_error

@@ -12,7 +12,7 @@ from wellread.errors import SourceError
 from wellread.ranking.answers import Best
 from wellread.ranking.paths import Verdict
 from wellread.settings import Settings
-from wellread.strategies import evidence, trail
+from wellread.strategies import likely_sentences, trail
 from wellread.types import Hit, Passage, Query
 
 
@@ -55,7 +55,7 @@ def best(text: str, passage: Passage, score: float, kind: str = "span") -> Best[
 
 
 def test_the_best_fitting_sentence_decides_between_answers_that_are_nearly_as_good() -> None:
-    fitting = evidence.candidates([SATURN])[1]
+    fitting = likely_sentences.candidates([SATURN])[1]
     answers = [best("Titania", URANUS, -0.5), best("Saturn", SATURN, -1.0)]
     chosen = [trail._agreeing(answers, fitting, slack) for slack in (0.0, 0.4, 2.0)]
     assert [one.text if one else None for one in chosen] == ["Titania", "Titania", "Saturn"]
@@ -63,17 +63,17 @@ def test_the_best_fitting_sentence_decides_between_answers_that_are_nearly_as_go
 
 
 def test_yes_and_no_do_not_stand_in_a_sentence() -> None:
-    fitting = evidence.candidates([Passage("x", "There is no other.", "X")])[0]
+    fitting = likely_sentences.candidates([Passage("x", "There is no other.", "X")])[0]
     answers = [best("Titania", URANUS, -0.5), best("no", SATURN, -1.0, "no")]
     assert (trail._agreeing(answers, fitting, 9.0) or answers[1]).text == "Titania"
 
 
 def test_a_sentence_that_holds_the_answer_too_replaces_the_other_of_its_passage() -> None:
-    rings, moons = evidence.candidates([SATURN])
+    rings, moons = likely_sentences.candidates([SATURN])
     answer = best("Saturn", SATURN, -1.0)
     assert trail._joined([rings], answer, moons) == [moons]
     assert trail._joined([moons], answer, moons) == [moons]
-    elsewhere = evidence.candidates([URANUS])[0]
+    elsewhere = likely_sentences.candidates([URANUS])[0]
     assert trail._joined([rings], answer, elsewhere) == [rings, elsewhere]
 
 

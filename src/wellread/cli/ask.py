@@ -103,11 +103,11 @@ class _How:
 
     def stream(self, engine: Engine, text: str) -> AsyncGenerator[events.Event, None]:
         if self.replay is not None:
-            from wellread.recordings import replayed
+            from wellread.replay.runs import replayed
 
             return replayed(self.replay, question=text, strategy=self.strategy, params=self.params)
         if self.record is not None:
-            from wellread.recordings import recorded
+            from wellread.replay.runs import recorded
 
             return recorded(engine, self.record, text, params=self.params)
         return engine.stream(text, params=self.params)

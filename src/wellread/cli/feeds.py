@@ -81,7 +81,7 @@ def feed(
     """An embedded data set as it is; anything else read, split and embedded."""
     from wellread.index.dataset import DatasetFeed, is_dataset
     from wellread.index.feed import EmbeddingFeed
-    from wellread.index.inputs import Reading, origin, passages
+    from wellread.index.inputs import InputOptions, origin, passages
     from wellread.text.split import Splitting
 
     embedded = [text for text in inputs if is_dataset(Path(text))]
@@ -97,6 +97,6 @@ def feed(
         if not text.startswith(("http://", "https://", "hf:")) and not Path(text).expanduser().exists():
             raise UsageError(f"{text} does not exist")
     pages = kit.pages() if any(text.startswith(("http", "hf:")) or text.endswith(".urls") for text in inputs) else None
-    how = Reading(splitting, columns(names), pages, config, unreadable)
+    how = InputOptions(splitting, columns(names), pages, config, unreadable)
     maker: Embedder = kit.embedder(embedder)
     return EmbeddingFeed(lambda: passages(inputs, how), maker, origin(inputs, how))

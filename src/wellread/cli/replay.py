@@ -48,7 +48,7 @@ async def _replay(
     file: Path, strategy: str | None, params: dict[str, object], display: show.Display
 ) -> tuple[Answer | None, int]:
     from wellread import events
-    from wellread.recordings import replayed
+    from wellread.replay.runs import replayed
 
     answer: Answer | None = None
     count = 0

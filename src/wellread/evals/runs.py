@@ -26,7 +26,7 @@ from wellread.evals.data import Data, Question
 from wellread.evals.results import Result, Watch, ranked
 from wellread.parts import Kit
 from wellread.protocols import Embedder
-from wellread.recordings import recorded, replayed
+from wellread.replay.runs import recorded, replayed
 from wellread.settings import Settings
 from wellread.types import Answer
 

@@ -43,7 +43,7 @@ class Columns:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class InputOptions:
     """How inputs are read."""
 
     splitting: Splitting = field(default_factory=Splitting)
@@ -53,7 +53,7 @@ class Reading:
     unreadable: list[str] | None = None  # files and pages that could not be read are noted here instead of raising
 
 
-async def passages(inputs: Sequence[str], how: Reading) -> AsyncIterator[Passage]:
+async def passages(inputs: Sequence[str], how: InputOptions) -> AsyncIterator[Passage]:
     """The passages of all inputs, one input after the other."""
     for text in inputs:
         if _is_page(text):
@@ -67,7 +67,7 @@ async def passages(inputs: Sequence[str], how: Reading) -> AsyncIterator[Passage
                 yield passage
 
 
-def origin(inputs: Sequence[str], how: Reading) -> str:
+def origin(inputs: Sequence[str], how: InputOptions) -> str:
     """The inputs in words: names, sizes and how they are split."""
     parts: list[str] = []
     for text in inputs:
@@ -81,7 +81,7 @@ def _is_page(text: str) -> bool:
     return text.startswith(("http://", "https://"))
 
 
-async def _path(text: str, how: Reading) -> AsyncIterator[Passage]:
+async def _path(text: str, how: InputOptions) -> AsyncIterator[Passage]:
     path, found = _found(text)
     for table, group in groupby(found, key=_is_table):
         files = list(group)
@@ -94,7 +94,7 @@ def _is_table(file: Path) -> bool:
     return file.name.lower().endswith(_TABLES)
 
 
-async def _tables(files: Iterable[Path], how: Reading) -> AsyncIterator[Passage]:
+async def _tables(files: Iterable[Path], how: InputOptions) -> AsyncIterator[Passage]:
     for file in files:
         name = file.name.lower()
         if name.endswith(".urls"):
@@ -113,7 +113,7 @@ async def _each(rows: Iterable[Passage]) -> AsyncIterator[Passage]:
         yield row
 
 
-async def _documents(files: Iterable[Path], root: Path, how: Reading) -> AsyncIterator[Passage]:
+async def _documents(files: Iterable[Path], root: Path, how: InputOptions) -> AsyncIterator[Passage]:
     """Files that are read in other processes, several at once, and come in their order."""
     named = ((file.name if file == root else file.relative_to(root).as_posix(), file) for file in files)
     async with aclosing(workers.shared().in_order(named)) as pages:
@@ -135,14 +135,14 @@ def files_under(folder: Path) -> list[Path]:
     return sorted(path for path in found if not any(part in _SKIPPED_FOLDERS for part in path.parts))
 
 
-def _outcome(page: Page | ReadError, name: str, how: Reading) -> list[Passage]:
+def _outcome(page: Page | ReadError, name: str, how: InputOptions) -> list[Passage]:
     if isinstance(page, ReadError):
         _note(page, how)
         return []
     return _of_page(page, name, how)
 
 
-async def _page(url: str, how: Reading) -> AsyncIterator[Passage]:
+async def _page(url: str, how: InputOptions) -> AsyncIterator[Passage]:
     if how.pages is None:
         raise UsageError(f"{url}: pages cannot be read here")
     try:
@@ -154,13 +154,13 @@ async def _page(url: str, how: Reading) -> AsyncIterator[Passage]:
         yield passage
 
 
-def _note(problem: ReadError, how: Reading) -> None:
+def _note(problem: ReadError, how: InputOptions) -> None:
     if how.unreadable is None:
         raise problem
     how.unreadable.append(str(problem))
 
 
-def _of_page(page: Page, name: str, how: Reading) -> list[Passage]:
+def _of_page(page: Page, name: str, how: InputOptions) -> list[Passage]:
     if page.notice and how.unreadable is not None:
         how.unreadable.append(f"{page.url}: {page.notice}")
     return [
@@ -169,7 +169,7 @@ def _of_page(page: Page, name: str, how: Reading) -> list[Passage]:
     ]
 
 
-def _tabled(rows: Iterable[Mapping[str, object]], how: Reading, where: str) -> Iterator[Passage]:
+def _tabled(rows: Iterable[Mapping[str, object]], how: InputOptions, where: str) -> Iterator[Passage]:
     names = how.columns
     for number, row in enumerate(rows):
         text = row.get(names.text)
@@ -245,7 +245,7 @@ def _hub_rows(name: str, config: str | None) -> Iterator[dict[str, object]]:
     yield from cast("Any", datasets).load_dataset(name, config, split="train", streaming=True)
 
 
-async def _zim(path: Path, how: Reading) -> AsyncIterator[Passage]:
+async def _zim(path: Path, how: InputOptions) -> AsyncIterator[Passage]:
     async with aclosing(workers.shared().in_order(_entries(path))) as pages:
         async for (place, title), page in pages:
             if isinstance(page, ReadError):

@@ -21,7 +21,7 @@ import numpy as np
 
 from wellread.errors import DamagedFile, IndexFault, MissingExtra
 from wellread.index.feed import Batch
-from wellread.index.inputs import Reading, passages
+from wellread.index.inputs import InputOptions, passages
 from wellread.index.quantize import Bytes, Codes, Floats, pad_codes
 from wellread.text.split import Splitting
 from wellread.types import Passage
@@ -44,7 +44,7 @@ class PublishedFeed:
         self.scale: Floats | None = np.full(self.dimensions, 4 / 127 / np.sqrt(self.dimensions), np.float32)
 
     async def batches(self, skip: int, scale: Floats | None) -> AsyncIterator[Batch]:
-        how = Reading(Splitting(tokens=0))
+        how = InputOptions(Splitting(tokens=0))
         start, group = 0, list[Passage]()
         async for passage in passages([self._texts], how):
             if start + len(group) < skip and not group:

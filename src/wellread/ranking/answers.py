@@ -15,7 +15,7 @@ from typing import Generic, Literal, TypeVar
 from wellread.ranking.doubts import NONE, Doubt
 from wellread.ranking.paths import Verdict, Weights, log_probability
 from wellread.text.words import fold
-from wellread.types import Reading
+from wellread.types import ShortAnswer
 
 K = TypeVar("K", bound=Hashable)
 Kind = Literal["span", "yes", "no"]
@@ -64,10 +64,10 @@ class Best(Generic[K]):
         """The log-likelihood of the words; yes and no have none."""
         return self.verdict.span if self.kind == "span" else 0.0
 
-    def reading(self, passage: int) -> Reading:
-        """The same as a `Reading` of the passage with this number."""
+    def short_answer(self, passage: int) -> ShortAnswer:
+        """As a `ShortAnswer` in the passage with this number."""
         start, end = (self.verdict.start, self.verdict.end) if self.kind == "span" else (0, 0)
-        return Reading(self.kind, self.text, passage, start, end, self.confidence)
+        return ShortAnswer(self.kind, self.text, passage, start, end, self.confidence)
 
 
 def best_answers(

@@ -25,7 +25,7 @@ from wellread.ranking.answers import AnswerWeights, Best, best_answers
 from wellread.ranking.doubts import doubts
 from wellread.ranking.judge import Chain, Judge
 from wellread.ranking.paths import Collect, Score, Verdict, Weights, log_probability, place_worth, search_paths
-from wellread.types import Grade, Passage, Reading, Spec
+from wellread.types import Grade, Passage, ShortAnswer, Spec
 
 T = TypeVar("T")
 SHIPPED = Path(__file__).parent / "weights"
@@ -136,14 +136,14 @@ class Evaluator:
         probabilities = [math.exp(log_probability(verdict.relevance, self.weights)) for verdict in verdicts]
         return [Grade(probability >= 0.5, probability) for probability in probabilities]
 
-    async def read(self, question: str, passages: Sequence[Passage]) -> Sequence[Reading]:
+    async def read(self, question: str, passages: Sequence[Passage]) -> Sequence[ShortAnswer]:
         """Short answers in the passages, alone and in pairs with the first, best first."""
         chains: list[Chain] = [(passage,) for passage in passages]
         chains += [(passages[0], other) for other in passages[1:4]]
         verdicts = dict(zip(chains, await self.judge(question, chains), strict=True))
         numbers = {passage.id: number for number, passage in enumerate(passages)}
         answers = best_answers(passages, verdicts, self.weights, self.scoring, doubts(question))
-        return [best.reading(numbers[best.chain[best.verdict.passage].id]) for best in answers]
+        return [best.short_answer(numbers[best.chain[best.verdict.passage].id]) for best in answers]
 
     async def trail(self, question: str, ranked: Sequence[Passage], candidates: Candidates, plan: Plan | None = None) -> Trail:
         """Search along paths that start in the first list; `candidates` finds what may follow a chain."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from wellread import errors, plain
 from wellread.plain import Json, decode
-from wellread.types import Capabilities, Completion, Grade, Hit, Hits, Page, Reading
+from wellread.types import Capabilities, Completion, Grade, Hit, Hits, Page, ShortAnswer
 
 if TYPE_CHECKING:
     import numpy as np
@@ -78,7 +78,7 @@ HITS: Shape[Sequence[Hit]] = Shape(lambda found: encode(Hits.all_of(found)), lam
 VECTORS: Shape[NDArray[np.float32]] = Shape(_encode_vectors, _decode_vectors)
 SCORES: Shape[Sequence[float]] = Shape(lambda scores: [float(score) for score in scores], list)
 GRADES: Shape[Sequence[Grade]] = _of_many(Grade)
-READINGS: Shape[Sequence[Reading]] = _of_many(Reading)
+SHORT_ANSWERS: Shape[Sequence[ShortAnswer]] = _of_many(ShortAnswer)
 PAGE: Shape[Page] = _of_one(Page)
 COMPLETION: Shape[Completion] = _of_one(Completion)
 CAPABILITIES: Shape[Capabilities] = _of_one(Capabilities)

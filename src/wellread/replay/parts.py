@@ -15,7 +15,7 @@ from wellread.plain import Json
 from wellread.protocols import AnswerReader, Embedder, Grader, Kit, Model, PageReader, Reranker, Source
 from wellread.replay import codec
 from wellread.replay.codec import Shape
-from wellread.types import Capabilities, Completion, Grade, Hit, Page, Passage, Prompt, Query, Reading
+from wellread.types import Capabilities, Completion, Grade, Hit, Page, Passage, Prompt, Query, ShortAnswer
 
 if TYPE_CHECKING:
     import numpy as np
@@ -135,8 +135,8 @@ class JudgeOnTape:
     async def _grade(self, question: str, passages: Sequence[Passage]) -> Sequence[Grade]:
         return await self._judged("grade", question, passages, codec.GRADES)
 
-    async def _read(self, question: str, passages: Sequence[Passage]) -> Sequence[Reading]:
-        return await self._judged("read", question, passages, codec.READINGS)
+    async def _read(self, question: str, passages: Sequence[Passage]) -> Sequence[ShortAnswer]:
+        return await self._judged("read", question, passages, codec.SHORT_ANSWERS)
 
     async def _judged(self, method: str, question: str, passages: Sequence[Passage], shape: Shape[T]) -> T:
         asked: Json = {"question": question, "passages": [{"id": p.id, "title": p.title, "text": p.text} for p in passages]}

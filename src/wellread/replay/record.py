@@ -30,9 +30,9 @@ from wellread.plain import Json
 from wellread.protocols import Source
 from wellread.replay import codec
 from wellread.replay.codec import Shape
-from wellread.replay.order import Limits, settle
+from wellread.replay.one_at_a_time import TimeLimits, settle
 from wellread.replay.parts import ON_TAPE, KitOnTape, facts_of
-from wellread.replay.secret import Covers
+from wellread.replay.secrets import Covers
 from wellread.run import Outside
 from wellread.types import Completion
 from wellread.version import __version__
@@ -67,7 +67,7 @@ class Recorder:
         self._base = base
         self._begun = base.clock()
         self._now = 0.0
-        self._limits = Limits(lambda number: self._write({"limit": number, "at": self._tick()}))
+        self._limits = TimeLimits(lambda number: self._write({"limit": number, "at": self._tick()}))
         self._calls = 0
         self._events = 0
         self._turn = asyncio.Lock()

@@ -13,8 +13,8 @@ from fastapi.responses import PlainTextResponse, StreamingResponse
 from wellread.errors import WellreadError
 from wellread.events import hit_json
 from wellread.server import follow_up, metrics, service, shapes
-from wellread.server.asking import Asked
 from wellread.server.limits import Ticket
+from wellread.server.menu import ReadyRun
 from wellread.server.rendering import answer_html
 from wellread.server.runs import encode
 from wellread.server.service import Service
@@ -50,7 +50,7 @@ async def ask(request: Request, body: AskRequest) -> EventStream:
     return EventStream(_attached(here, asked, here.runs.admit(client(request))))
 
 
-async def _attached(here: Service, asked: Asked, ticket: Ticket) -> AsyncGenerator[str, None]:
+async def _attached(here: Service, asked: ReadyRun, ticket: Ticket) -> AsyncGenerator[str, None]:
     number = 0
     try:
         async with aclosing(here.runs.attach(asked, ticket)) as stream:

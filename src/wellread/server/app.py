@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 
 from wellread.engine import Engine
 from wellread.errors import DamagedFile, ReadError, SourceError, UsageError, WellreadError
-from wellread.server import api, dialect, mcp, openai_api, origins, responses_api
+from wellread.server import api, mcp, openai_api, openai_format, origins, responses_api
 from wellread.server import options as options_module
 from wellread.server.access import Access
 from wellread.server.limits import Busy, Stopping
@@ -72,7 +72,7 @@ def _errors(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(Busy, _busy)
     app.add_exception_handler(api.NotFound, _not_found)
-    app.add_exception_handler(dialect.Refused, _refused)
+    app.add_exception_handler(openai_format.Refused, _refused)
     app.add_exception_handler(WellreadError, _ours)
     app.add_exception_handler(HTTPException, _http)
 
@@ -94,8 +94,8 @@ async def _not_found(request: Request, problem: Exception) -> Response:
 
 
 async def _refused(request: Request, problem: Exception) -> Response:
-    assert isinstance(problem, dialect.Refused)
-    return dialect.error(400, str(problem), param=problem.param, code=problem.code)
+    assert isinstance(problem, openai_format.Refused)
+    return openai_format.error(400, str(problem), param=problem.param, code=problem.code)
 
 
 async def _ours(request: Request, problem: Exception) -> Response:
@@ -112,7 +112,7 @@ async def _http(request: Request, problem: Exception) -> Response:
 def _error(request: Request, status: int, message: str, headers: dict[str, str] | None = None) -> Response:
     """In the caller's dialect: a page for browsers, OpenAI's shape under /v1, else `{"error": …}`."""
     if request.url.path.startswith("/v1/"):
-        return dialect.error(status, message, headers)
+        return openai_format.error(status, message, headers)
     wants_page = "text/html" in request.headers.get("accept", "") and not request.url.path.startswith("/api/")
     if wants_page:
         return pages.error(status, message, headers)

@@ -18,7 +18,7 @@ from typing import Literal, TypeVar, cast
 
 from wellread.encodable import Encodable
 from wellread.errors import DamagedFile
-from wellread.server.schema import migrate
+from wellread.server.history_tables import migrate
 
 State = Literal["running", "done", "failed", "stopped", "interrupted"]
 T = TypeVar("T")

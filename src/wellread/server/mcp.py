@@ -17,8 +17,8 @@ from starlette.types import Receive, Scope, Send
 from wellread import events
 from wellread.engine import Engine
 from wellread.errors import WellreadError
-from wellread.server.asking import Asked, Menu, Wish
 from wellread.server.limits import Busy
+from wellread.server.menu import ClientRequest, Menu, ReadyRun
 from wellread.server.options import ServerOptions
 from wellread.server.rendering import markdown
 from wellread.server.service import Service
@@ -37,38 +37,38 @@ _LONGEST = 100_000  # characters of a page that are returned
 _LINE = 200  # characters of a line of progress
 
 
-class Desk(Protocol):
+class Backend(Protocol):
     """Where tools get their work done: alone in a process, or inside the server and its limits."""
 
     @property
     def menu(self) -> Menu: ...
-    def stream(self, asked: Asked, client: str) -> AsyncGenerator[events.Event, None]: ...
+    def stream(self, asked: ReadyRun, client: str) -> AsyncGenerator[events.Event, None]: ...
     def turn(self, client: str) -> AbstractAsyncContextManager[None]:
         """A place among the plain searches and readings."""
         ...
 
 
-class Alone:
-    """A desk with an engine to itself, for stdio."""
+class OwnEngine:
+    """A backend with an engine to itself, for stdio."""
 
     def __init__(self, engine: Engine) -> None:
         self.menu = Menu(engine, ServerOptions())
 
-    def stream(self, asked: Asked, client: str) -> AsyncGenerator[events.Event, None]:
+    def stream(self, asked: ReadyRun, client: str) -> AsyncGenerator[events.Event, None]:
         return asked.engine.stream(asked.question, strategy=asked.strategy, params=asked.params)
 
     def turn(self, client: str) -> AbstractAsyncContextManager[None]:
         return nullcontext()
 
 
-class Shared:
-    """A desk inside the server: its limits hold."""
+class InServer:
+    """A backend inside the server: its limits hold."""
 
     def __init__(self, service: Service) -> None:
         self.menu = service.menu
         self._service = service
 
-    def stream(self, asked: Asked, client: str) -> AsyncGenerator[events.Event, None]:
+    def stream(self, asked: ReadyRun, client: str) -> AsyncGenerator[events.Event, None]:
         runs = self._service.runs
         return runs.attach(asked, runs.admit(client))
 
@@ -95,7 +95,7 @@ class McpEndpoint:
     async def running(self, service: Service) -> AsyncGenerator[None, None]:
         from mcp.server.transport_security import TransportSecuritySettings
 
-        server = build(Shared(service))
+        server = build(InServer(service))
         # Host and Origin have been checked before a request comes here
         unchecked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
         server.streamable_http_app(
@@ -113,10 +113,10 @@ class McpEndpoint:
 async def serve_stdio(engine: Engine) -> None:
     """Speak MCP on standard input and output until the client closes it."""
     async with engine:
-        await build(Alone(engine)).run_stdio_async()
+        await build(OwnEngine(engine)).run_stdio_async()
 
 
-def build(desk: Desk) -> MCPServer[Any]:
+def build(backend: Backend) -> MCPServer[Any]:
     """The server with its tools."""
     from mcp.server import MCPServer
     from mcp.server.mcpserver import Context
@@ -131,7 +131,7 @@ def build(desk: Desk) -> MCPServer[Any]:
         source: Annotated[str | None, Field(description="Which of the server's sources to search.")] = None,
     ) -> CallToolResult:
         """Answer a question with numbered sources that a program has checked."""
-        return await _ask(desk, Wish(question, strategy, (source,) if source else ()), ctx)
+        return await _ask(backend, ClientRequest(question, strategy, (source,) if source else ()), ctx)
 
     async def search(
         query: Annotated[str, Field(description="Words to search for.", max_length=2_000)],
@@ -140,14 +140,14 @@ def build(desk: Desk) -> MCPServer[Any]:
         source: Annotated[str | None, Field(description="Which of the server's sources to search.")] = None,
     ) -> CallToolResult:
         """Search the sources and return the passages found, best first."""
-        return await _search(desk, query, limit, source, _client(ctx))
+        return await _search(backend, query, limit, source, _client(ctx))
 
     async def read(
         url: Annotated[str, Field(description="An http or https address.", max_length=4_000)],
         ctx: Context[Any, Any],
     ) -> CallToolResult:
         """Read the main text of a public web page or PDF."""
-        return await _read(desk, url, _client(ctx))
+        return await _read(backend, url, _client(ctx))
 
     # the SDK resolves annotations of functions by their module's names, and these are local
     for tool in (ask, search, read):
@@ -156,12 +156,12 @@ def build(desk: Desk) -> MCPServer[Any]:
     return server
 
 
-async def _ask(desk: Desk, wish: Wish, ctx: Any) -> Any:
+async def _ask(backend: Backend, wish: ClientRequest, ctx: Any) -> Any:
     from mcp.server.mcpserver.exceptions import ToolError
 
     answer: Answer | None = None
     try:
-        async with aclosing(desk.stream(desk.menu.order(wish), _client(ctx))) as stream:
+        async with aclosing(backend.stream(backend.menu.order(wish), _client(ctx))) as stream:
             number, told = 0, None
             async for event in stream:
                 if isinstance(event, events.Answered):
@@ -177,12 +177,12 @@ async def _ask(desk: Desk, wish: Wish, ctx: Any) -> Any:
     return _result(text, body, failed=answer.outcome == "failed")
 
 
-async def _search(desk: Desk, query: str, limit: int, source: str | None, client: str) -> Any:
+async def _search(backend: Backend, query: str, limit: int, source: str | None, client: str) -> Any:
     from mcp.server.mcpserver.exceptions import ToolError
 
     try:
-        async with desk.turn(client):
-            hits = await desk.menu.searching((source,) if source else ()).search(query, limit=limit)
+        async with backend.turn(client):
+            hits = await backend.menu.searching((source,) if source else ()).search(query, limit=limit)
     except (WellreadError, Busy) as problem:
         raise ToolError(str(problem)) from None
     rows = [{"title": hit.title, "url": hit.url, "text": hit.words, "source": hit.source, "score": hit.score} for hit in hits]
@@ -190,14 +190,14 @@ async def _search(desk: Desk, query: str, limit: int, source: str | None, client
     return _result(text, {"query": query, "hits": rows})
 
 
-async def _read(desk: Desk, url: str, client: str) -> Any:
+async def _read(backend: Backend, url: str, client: str) -> Any:
     from mcp.server.mcpserver.exceptions import ToolError
 
     if not url.lower().startswith(("http://", "https://")):
         raise ToolError("only http and https addresses can be read")
     try:
-        async with desk.turn(client):
-            page = await desk.menu.engine.kit.pages().read(url)
+        async with backend.turn(client):
+            page = await backend.menu.engine.kit.pages().read(url)
     except (WellreadError, Busy) as problem:
         raise ToolError(str(problem)) from None
     text = page.text[:_LONGEST]

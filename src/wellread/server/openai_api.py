@@ -1,4 +1,4 @@
-"""The endpoint that tools already speak: `/v1/chat/completions` and `/v1/models`; see `dialect`."""
+"""The endpoint that tools already speak: `/v1/chat/completions` and `/v1/models`; see `openai_format`."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from wellread import events
 from wellread.errors import UsageError, WellreadError
-from wellread.server import dialect, service, shapes
+from wellread.server import openai_format, service, shapes
 from wellread.server.api import client
-from wellread.server.asking import Asked, Wish
-from wellread.server.dialect import PREFIX, AnswerJson, Message
 from wellread.server.limits import Ticket
+from wellread.server.menu import ClientRequest, ReadyRun
+from wellread.server.openai_format import PREFIX, AnswerJson, Message
 from wellread.server.service import Service
 from wellread.server.sse import EventStream, Whole
 
 router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"])
 _DOCUMENTED: dict[int | str, Any] = {
     200: {"description": "A completion, or chunks of one.", "content": {"application/json": {}, "text/event-stream": {}}},
-    **shapes.refusals(400, 413, 422, 429, 502, 503, error=dialect.ERROR),
+    **shapes.refusals(400, 413, 422, 429, 502, 503, error=openai_format.ERROR),
 }
 
 
@@ -47,12 +47,12 @@ class ChatRequest(BaseModel):
     stream_options: StreamOptions | None = None
     n: int | None = None
 
-    def wish(self) -> Wish:
+    def wish(self) -> ClientRequest:
         """The last user message, and what was said before it."""
         if self.n not in (None, 1):
             raise UsageError("n must be 1: there is one answer")
-        question, turns = dialect.conversation(self.messages)
-        return Wish(question, dialect.strategy(self.model), history=turns)
+        question, turns = openai_format.conversation(self.messages)
+        return ClientRequest(question, openai_format.strategy(self.model), history=turns)
 
 
 @router.get("/models")
@@ -84,21 +84,21 @@ class Reply:
         self.head: dict[str, Any] = {"id": f"chatcmpl-{secrets.token_hex(12)}", "created": int(time.time()), "model": model}
 
     def whole(self, answer: AnswerJson) -> dict[str, Any]:
-        text = dialect.spoken(answer)
-        content = text + dialect.sources(answer)
+        text = openai_format.spoken(answer)
+        content = text + openai_format.sources(answer)
         message = {"role": "assistant", "content": content, "refusal": None, "annotations": _annotations(text, answer)}
         choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
         return {**self.head, "object": "chat.completion", "choices": [choice], "usage": _usage(answer)}
 
     def chunk(self, delta: dict[str, Any], finish: str | None = None) -> str:
         choice = {"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}
-        return dialect.line({**self.head, "object": "chat.completion.chunk", "choices": [choice]})
+        return openai_format.line({**self.head, "object": "chat.completion.chunk", "choices": [choice]})
 
     def usage(self, answer: AnswerJson) -> str:
-        return dialect.line({**self.head, "object": "chat.completion.chunk", "choices": [], "usage": _usage(answer)})
+        return openai_format.line({**self.head, "object": "chat.completion.chunk", "choices": [], "usage": _usage(answer)})
 
 
-async def _chunks(here: Service, asked: Asked, ticket: Ticket, reply: Reply, usage: bool) -> AsyncGenerator[str, None]:
+async def _chunks(here: Service, asked: ReadyRun, ticket: Ticket, reply: Reply, usage: bool) -> AsyncGenerator[str, None]:
     said = ""
     try:
         yield reply.chunk({"role": "assistant", "content": ""})
@@ -111,7 +111,7 @@ async def _chunks(here: Service, asked: Asked, ticket: Ticket, reply: Reply, usa
                     for line in _ending(reply, events.answer_json(event.answer), said, usage):
                         yield line
     except WellreadError as problem:
-        yield dialect.line({"error": dialect.fault(500, str(problem))})
+        yield openai_format.line({"error": openai_format.fault(500, str(problem))})
     finally:
         ticket.release()
     yield "data: [DONE]\n\n"
@@ -120,15 +120,15 @@ async def _chunks(here: Service, asked: Asked, ticket: Ticket, reply: Reply, usa
 def _ending(reply: Reply, answer: AnswerJson, said: str, usage: bool) -> list[str]:
     """What has not been said yet, the annotations and the last chunk."""
     if answer["outcome"] == "failed":
-        return [dialect.line({"error": dialect.fault(502, answer["reason"] or "the run failed")})]
-    text = said + dialect.remaining(answer, said)
-    rest = text[len(said) :] + dialect.sources(answer)
+        return [openai_format.line({"error": openai_format.fault(502, answer["reason"] or "the run failed")})]
+    text = said + openai_format.remaining(answer, said)
+    rest = text[len(said) :] + openai_format.sources(answer)
     lines = [reply.chunk({"content": rest})] if rest else []
     lines.append(reply.chunk({"annotations": _annotations(text, answer)}, finish="stop"))
     return [*lines, reply.usage(answer)] if usage else lines
 
 
-async def _one(here: Service, asked: Asked, ticket: Ticket, reply: Reply) -> AsyncGenerator[JSONResponse, None]:
+async def _one(here: Service, asked: ReadyRun, ticket: Ticket, reply: Reply) -> AsyncGenerator[JSONResponse, None]:
     try:
         async with aclosing(here.runs.attach(asked, ticket)) as stream:
             async for event in stream:
@@ -136,15 +136,15 @@ async def _one(here: Service, asked: Asked, ticket: Ticket, reply: Reply) -> Asy
                     answer = event.answer
                     failed = answer.outcome == "failed"
                     whole = JSONResponse(reply.whole(events.answer_json(answer)))
-                    yield dialect.error(502, answer.reason or "the run failed") if failed else whole
+                    yield openai_format.error(502, answer.reason or "the run failed") if failed else whole
     except WellreadError as problem:
-        yield dialect.error(500, str(problem))
+        yield openai_format.error(500, str(problem))
     finally:
         ticket.release()
 
 
 def _annotations(text: str, answer: AnswerJson) -> list[dict[str, Any]]:
-    return [{"type": "url_citation", "url_citation": one} for one in dialect.cited(text, answer)]
+    return [{"type": "url_citation", "url_citation": one} for one in openai_format.cited(text, answer)]
 
 
 def _usage(answer: AnswerJson) -> dict[str, int]:

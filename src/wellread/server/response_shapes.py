@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
-from wellread.server import dialect
-from wellread.server.dialect import PREFIX, AnswerJson, Message, Refused, Turns
+from wellread.server import openai_format
+from wellread.server.openai_format import PREFIX, AnswerJson, Message, Refused, Turns
 
 _EXAMPLES = [
     {"model": "wellread", "input": "Who invented the telescope?"},
@@ -84,7 +84,7 @@ class ResponseRequest(BaseModel):
             return self.input, ()
         if any(item.type == "item_reference" for item in self.input):
             raise Refused("items cannot be referred to: send previous_response_id or the messages", "input")
-        return dialect.conversation([item for item in self.input if isinstance(item, InputMessage)])
+        return openai_format.conversation([item for item in self.input if isinstance(item, InputMessage)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ def text_part(text: str, annotations: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _error(ending: Ending) -> dict[str, Any]:
-    return dialect.fault(ending.status, ending.problem or "the run failed", code="server_error")
+    return openai_format.fault(ending.status, ending.problem or "the run failed", code="server_error")
 
 
 def _limit(answer: AnswerJson) -> dict[str, Any]:
@@ -185,9 +185,9 @@ class Script:
         lines: list[str] = []
         annotations: list[dict[str, Any]] = []
         if ending.state != "failed" and ending.answer is not None:
-            words = self.said + dialect.remaining(ending.answer, self.said)
+            words = self.said + openai_format.remaining(ending.answer, self.said)
             annotations = url_citations(words, ending.answer)
-            rest = words[len(self.said) :] + dialect.sources(ending.answer)
+            rest = words[len(self.said) :] + openai_format.sources(ending.answer)
             lines += [self.delta(rest)] if rest else []
             lines += [self._annotation(number, one) for number, one in enumerate(annotations)]
         output: list[dict[str, Any]] = []
@@ -217,17 +217,17 @@ class Script:
     def _event(self, kind: str, **facts: Any) -> str:
         body = {"type": kind, "sequence_number": self.number, **facts}
         self.number += 1
-        return dialect.line(body, kind)
+        return openai_format.line(body, kind)
 
 
 def whole(envelope: Envelope, ending: Ending) -> dict[str, Any]:
     """The response in one piece."""
     if ending.state == "failed" or ending.answer is None:
         return envelope.response("failed", [], ending)
-    words = dialect.spoken(ending.answer)
-    part = text_part(words + dialect.sources(ending.answer), url_citations(words, ending.answer))
+    words = openai_format.spoken(ending.answer)
+    part = text_part(words + openai_format.sources(ending.answer), url_citations(words, ending.answer))
     return envelope.response(ending.state, [envelope.message(ending.state, part)], ending)
 
 
 def url_citations(words: str, answer: AnswerJson) -> list[dict[str, Any]]:
-    return [{"type": "url_citation", **one} for one in dialect.cited(words, answer)]
+    return [{"type": "url_citation", **one} for one in openai_format.cited(words, answer)]

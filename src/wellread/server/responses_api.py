@@ -1,4 +1,4 @@
-"""`/v1/responses`, OpenAI's Responses API; see `dialect` for what a request means.
+"""`/v1/responses`, OpenAI's Responses API; see `openai_format` for what a request means.
 
 A response is kept as a run in the history, so that `previous_response_id` finds it, unless `store` is false.
 Either way it is attached: a client that leaves stops the work.
@@ -20,13 +20,13 @@ from fastapi.responses import JSONResponse
 
 from wellread import events
 from wellread.errors import WellreadError
-from wellread.server import dialect, follow_up, service, shapes
+from wellread.server import follow_up, openai_format, service, shapes
 from wellread.server.api import NotFound, client
-from wellread.server.asking import Asked, Wish
-from wellread.server.dialect import PREFIX, AnswerJson, Refused
 from wellread.server.follow_up import TURNS
 from wellread.server.history import Record
 from wellread.server.limits import Ticket
+from wellread.server.menu import ClientRequest, ReadyRun
+from wellread.server.openai_format import PREFIX, AnswerJson, Refused
 from wellread.server.response_shapes import Ending, Envelope, ResponseRequest, Script, whole
 from wellread.server.runs import Runs
 from wellread.server.service import Service
@@ -41,9 +41,9 @@ _DOCUMENTED: dict[int | str, Any] = {
             "text/event-stream": {},
         },
     },
-    **shapes.refusals(400, 413, 422, 429, 502, 503, error=dialect.ERROR),
+    **shapes.refusals(400, 413, 422, 429, 502, 503, error=openai_format.ERROR),
 }
-_GONE = shapes.refusals(400, 404, 422, error=dialect.ERROR)
+_GONE = shapes.refusals(400, 404, 422, error=openai_format.ERROR)
 ResponseId = Annotated[str, Path(max_length=200, examples=["resp_q3J0vXo2mA9k"])]
 
 
@@ -54,7 +54,7 @@ async def respond(request: Request, body: ResponseRequest) -> Response:
     question, turns = body.asked()
     before = await _previous(here, body.previous_response_id)
     earlier, passages = await follow_up.context(here.history, before)
-    wish = Wish(question, dialect.strategy(body.model), history=(*earlier, *turns)[-TURNS:])
+    wish = ClientRequest(question, openai_format.strategy(body.model), history=(*earlier, *turns)[-TURNS:])
     asked = here.menu.order(wish, also=passages)
     store = body.store is not False
     if store:
@@ -158,7 +158,7 @@ class Passing:
     """A run of which nothing is kept."""
 
     runs: Runs
-    asked: Asked
+    asked: ReadyRun
     ticket: Ticket
 
     async def pieces(self) -> AsyncGenerator[str | Ending, None]:

@@ -18,9 +18,9 @@ from typing import cast
 from wellread import events
 from wellread.errors import BudgetExhausted, WellreadError
 from wellread.server import logs
-from wellread.server.asking import Asked
 from wellread.server.history import History, Record, State
 from wellread.server.limits import Gate, Stopping, Ticket
+from wellread.server.menu import ReadyRun
 from wellread.server.metrics import Metrics
 
 Numbered = tuple[int, str]  # an event's number and its JSON
@@ -59,7 +59,7 @@ class Runs:
         self.stopping = False
 
     async def start(
-        self, asked: Asked, client: str, parent: Record | None = None, turns: tuple[tuple[str, str], ...] = ()
+        self, asked: ReadyRun, client: str, parent: Record | None = None, turns: tuple[tuple[str, str], ...] = ()
     ) -> Record:
         """Begin a detached run; when this returns, the history holds it."""
         ticket = self._admit(client)
@@ -113,7 +113,7 @@ class Runs:
             yield batch
             offset = batch[-1][0] + 1
 
-    async def attach(self, asked: Asked, ticket: Ticket) -> AsyncGenerator[events.Event, None]:
+    async def attach(self, asked: ReadyRun, ticket: Ticket) -> AsyncGenerator[events.Event, None]:
         """The events of a run that ends with its reader. Takes a ticket from `admit` and gives it back."""
         task = cast("asyncio.Task[object]", asyncio.current_task())
         self.attached.add(task)
@@ -162,7 +162,7 @@ class Runs:
             raise Stopping("the server is stopping", 5)
         return self.gate.admit(client)
 
-    async def _work(self, live: LiveRun, asked: Asked) -> None:
+    async def _work(self, live: LiveRun, asked: ReadyRun) -> None:
         logs.run_id.set(live.record.id)
         begun = time.monotonic()
         state: State = "failed"
@@ -186,7 +186,7 @@ class Runs:
                 self._finished(live.ticket, asked.strategy, outcome, time.monotonic() - begun)
                 self.live.pop(live.record.id, None)
 
-    async def _run(self, live: LiveRun, asked: Asked) -> tuple[State, str | None]:
+    async def _run(self, live: LiveRun, asked: ReadyRun) -> tuple[State, str | None]:
         await live.ticket.turn()
         stream = asked.engine.stream(asked.question, strategy=asked.strategy, params=asked.params, history=asked.history)
         async with asyncio.timeout(asked.seconds), aclosing(stream):

@@ -13,7 +13,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from wellread.server import dialect, logs, origins
+from wellread.server import logs, openai_format, origins
 from wellread.server.access import Access
 from wellread.server.metrics import Metrics
 from wellread.server.options import ServerOptions
@@ -135,7 +135,7 @@ _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 
 def _error(path: str, status: int, message: str) -> Response:
-    return dialect.error(status, message) if path.startswith("/v1/") else JSONResponse({"error": message}, status)
+    return openai_format.error(status, message) if path.startswith("/v1/") else JSONResponse({"error": message}, status)
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

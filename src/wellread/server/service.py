@@ -15,9 +15,9 @@ from wellread.engine import Engine
 from wellread.errors import WellreadError
 from wellread.events import to_json
 from wellread.server import logs
-from wellread.server.asking import Menu
 from wellread.server.history import History
 from wellread.server.limits import Gate
+from wellread.server.menu import Menu
 from wellread.server.metrics import Metrics
 from wellread.server.options import ServerOptions, history_path
 from wellread.server.rendering import answer_html

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from wellread.server.asking import Wish
 from wellread.server.history import Record
+from wellread.server.menu import ClientRequest
 
 Limit = Annotated[float | None, Field(default=None, ge=0, allow_inf_nan=False)]
 RUN_ID = r"^[A-Za-z0-9_-]{12}$"
@@ -40,8 +40,8 @@ class AskRequest(BaseModel):
     max_seconds: Limit = None
     max_cost: Limit = None
 
-    def wish(self, history: tuple[tuple[str, str], ...] = ()) -> Wish:
-        return Wish(
+    def wish(self, history: tuple[tuple[str, str], ...] = ()) -> ClientRequest:
+        return ClientRequest(
             question=self.question,
             strategy=self.strategy or None,
             sources=tuple(self.sources),

@@ -28,8 +28,8 @@ from wellread.effort import ALLOWED
 from wellread.events import AnswerDelta, Decided, Ranked
 from wellread.parameters import Count, Share, param
 from wellread.run import Run
-from wellread.strategies import evidence, wording
-from wellread.strategies.evidence import Asked, Candidate
+from wellread.strategies import likely_sentences, wording
+from wellread.strategies.likely_sentences import Asked, Candidate
 from wellread.strategies.wording import Scored
 from wellread.text.titles import bare_title
 from wellread.types import Answer, Passage
@@ -128,8 +128,8 @@ class Quote:
         found = await self._search(run, parts[0])
         if not found:
             return run.answer("", outcome="unsure", reason=_nothing(run))
-        question = evidence.asked(parts[0], found)
-        ranked = await wording.rank(run, question, evidence.candidates(found))
+        question = likely_sentences.asked(parts[0], found)
+        ranked = await wording.rank(run, question, likely_sentences.candidates(found))
         run.emit(_ranking(ranked))
         best = ranked[0]
         if best.confidence < self.params.min_confidence:
@@ -153,14 +153,14 @@ class Quote:
         """The sentence that answers what the first leaves open; none when nothing is open."""
         more = await self._search(run, run.question) if len(parts) > 1 else []
         pool = {passage.id: passage for passage in (*found, *more)}
-        for passage in await evidence.linked(run, first.passage):
+        for passage in await likely_sentences.linked(run, first.passage):
             pool.setdefault(passage.id, passage)
-        question = evidence.asked(parts[-1], list(pool.values()))
-        open_before = 0.0 if len(parts) > 1 else question.coverage(evidence.keys_of(first))
+        question = likely_sentences.asked(parts[-1], list(pool.values()))
+        open_before = 0.0 if len(parts) > 1 else question.coverage(likely_sentences.keys_of(first))
         ranked = sorted(
             (
                 (*_second_step(question, first, one, open_before), one)
-                for one in evidence.candidates(list(pool.values()))
+                for one in likely_sentences.candidates(list(pool.values()))
                 if (one.passage.id, one.start) != (first.passage.id, first.start)
             ),
             key=lambda row: -row[0],
@@ -173,8 +173,8 @@ class Quote:
 def _second_step(question: Asked, first: Candidate, one: Candidate, open_before: float) -> tuple[float, float]:
     """How well a sentence continues the first: what it adds, and whether one leads to the other."""
     title, came_from = bare_title(one.passage.title).casefold(), bare_title(first.passage.title).casefold()
-    gain = question.coverage(evidence.keys_of(first) | evidence.keys_of(one)) - open_before
-    score = gain + 0.2 * evidence.holds_wanted(question, one) + 0.1 * (came_from in one.text.casefold())
+    gain = question.coverage(likely_sentences.keys_of(first) | likely_sentences.keys_of(one)) - open_before
+    score = gain + 0.2 * likely_sentences.holds_wanted(question, one) + 0.1 * (came_from in one.text.casefold())
     if one.passage.title == first.passage.title:
         return score - 0.1, gain
     if title in first.text.casefold():  # the first sentence names what the second is about

@@ -19,8 +19,8 @@ from wellread.ranking.evaluator import Tracker, Trail
 from wellread.ranking.judge import Chain
 from wellread.run import Run
 from wellread.sources.two_steps import AFTER, mentioned, second_query
-from wellread.strategies import evidence, wording
-from wellread.strategies.evidence import Candidate
+from wellread.strategies import likely_sentences, wording
+from wellread.strategies.likely_sentences import Candidate
 from wellread.text.sentences import sentences
 from wellread.text.titles import bare_title
 from wellread.types import Passage
@@ -72,8 +72,8 @@ async def reach(
     """
     trail = await follow(run, tracker, question, found, plan)
     near = {p.id: p for p in (*found[:_LISTED], *(passage for passage, _ in trail.passages[:_REACHED]))}
-    asked = evidence.asked(question, list(near.values()))
-    worded = await wording.rank(run, asked, evidence.candidates(list(near.values())))
+    asked = likely_sentences.asked(question, list(near.values()))
+    worded = await wording.rank(run, asked, likely_sentences.candidates(list(near.values())))
     fitting = worded[0].candidate
     best = _agreeing(trail.answers, fitting, slack if worded[0].confidence >= _AGREED else 0.0)
     sure = joint(best.confidence if best else 0.0, worded[0].confidence)
@@ -140,7 +140,7 @@ async def follow(run: Run, tracker: Tracker, question: str, found: Sequence[Pass
 
     async def after(chain: Chain) -> list[list[Passage]]:
         last = chain[-1]
-        references = await evidence.linked(run, last)
+        references = await likely_sentences.linked(run, last)
         hits = await run.search(second_query(question, last), limit=AFTER, read=False)
         return [mentioned(references, last), [hit.passage() for hit in hits if hit.words.strip()]]
 
@@ -152,11 +152,11 @@ async def follow(run: Run, tracker: Tracker, question: str, found: Sequence[Pass
     return trail
 
 
-def carrying(question: evidence.Asked, best: Best[Passage]) -> list[Candidate]:
+def carrying(question: likely_sentences.Asked, best: Best[Passage]) -> list[Candidate]:
     """The sentences that carry an answer: the one it stands in, and one of each passage that led there."""
     chosen: list[Candidate] = []
     for place, passage in enumerate(best.chain):
-        every = evidence.candidates([passage])
+        every = likely_sentences.candidates([passage])
         if not every:
             continue
         if place == best.verdict.passage and best.kind == "span" and best.verdict.end > best.verdict.start:
@@ -172,10 +172,10 @@ def _holding(passage: Passage, start: int, every: Sequence[Candidate]) -> Candid
         if one.start <= start < one.end:
             return one
     a, b = next((span for span in sentences(passage.text) if span[1] > start), (0, len(passage.text)))
-    return Candidate(passage, a, b, evidence.read(passage.text[a:b]), 0)
+    return Candidate(passage, a, b, likely_sentences.read(passage.text[a:b]), 0)
 
 
-def _leading(question: evidence.Asked, one: Candidate, others: set[str]) -> float:
+def _leading(question: likely_sentences.Asked, one: Candidate, others: set[str]) -> float:
     """How well a sentence shows the way: it covers the question and names where the chain goes on."""
     named = any(title in one.text.casefold() for title in others)
-    return question.coverage(evidence.keys_of(one)) + 0.5 * named
+    return question.coverage(likely_sentences.keys_of(one)) + 0.5 * named

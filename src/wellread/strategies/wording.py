@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from wellread.effort import ALLOWED
 from wellread.run import Run
-from wellread.strategies import evidence
-from wellread.strategies.evidence import Asked, Candidate
+from wellread.strategies import likely_sentences
+from wellread.strategies.likely_sentences import Asked, Candidate
 from wellread.text.titles import bare_title
 
 
@@ -41,11 +41,11 @@ async def rank(run: Run, question: Asked, sentences: Sequence[Candidate]) -> lis
 
 def by_words(question: Asked, one: Candidate) -> float:
     """How much of the question a sentence covers, whether it holds what is asked for, how far up its passage was found."""
-    return question.coverage(evidence.keys_of(one)) + 0.2 * evidence.holds_wanted(question, one) - 0.03 * one.rank
+    return question.coverage(likely_sentences.keys_of(one)) + 0.2 * likely_sentences.holds_wanted(question, one) - 0.03 * one.rank
 
 
 def _confidence(question: Asked, one: Candidate, meaning: float) -> float:
     """How sure it is that the sentence answers: a logistic fit on the shipped questions (docs/log.md)."""
-    covered = question.coverage(evidence.read(f"{one.passage.title}. {one.passage.text}").content)
+    covered = question.coverage(likely_sentences.read(f"{one.passage.title}. {one.passage.text}").content)
     logit = 3.1 * covered + 15.5 * meaning - 11.3
     return 1 / (1 + math.exp(-logit))

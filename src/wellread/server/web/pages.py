@@ -15,8 +15,8 @@ from wellread.events import AnswerDelta, from_json
 from wellread.plain import Json
 from wellread.server import follow_up, service
 from wellread.server.api import NotFound, RunId, client
-from wellread.server.asking import Menu, Wish
 from wellread.server.history import Record
+from wellread.server.menu import ClientRequest, Menu
 from wellread.server.service import Service
 from wellread.server.sse import EventStream
 from wellread.server.web import reference
@@ -63,7 +63,7 @@ async def ask(
     here = service.of(request)
     before = await here.history.get(parent) if parent else None
     history, earlier = await follow_up.context(here.history, before)
-    wish = Wish(question, strategy or None, (source,) if source else (), model or None, history=history)
+    wish = ClientRequest(question, strategy or None, (source,) if source else (), model or None, history=history)
     record = await here.runs.start(here.menu.order(wish, also=earlier), client(request), before)
     return RedirectResponse(f"/r/{record.id}", 303)
 

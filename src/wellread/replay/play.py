@@ -15,10 +15,10 @@ from wellread.plain import Json
 from wellread.protocols import Source
 from wellread.replay import codec, departure
 from wellread.replay.codec import Shape
-from wellread.replay.order import RecordedLimit, settle
+from wellread.replay.one_at_a_time import RecordedLimit, settle
 from wellread.replay.parts import ON_TAPE, KitOnTape
-from wellread.replay.reading import Call, Recording
 from wellread.replay.record import fingerprint
+from wellread.replay.recording import Call, Recording
 from wellread.run import Outside
 from wellread.types import Completion
 

@@ -25,7 +25,7 @@ from wellread.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class ClientRequest:
     """What a client asks for. Limits can only be lowered."""
 
     question: str
@@ -38,8 +38,8 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A wish that has been checked: ready to run."""
+class ReadyRun:
+    """A request that has been checked."""
 
     question: str
     strategy: str
@@ -81,7 +81,7 @@ class Menu:
             found.append((name, str(cls.summary), not cls.needs_model or bool(self.models)))
         return found
 
-    def order(self, wish: Wish, *, also: Sequence[Source] = ()) -> Asked:
+    def order(self, wish: ClientRequest, *, also: Sequence[Source] = ()) -> ReadyRun:
         """Check a wish; raises `UsageError` with what is wrong."""
         question = clean_question(wish.question)
         if len(question) > self.options.max_question:
@@ -97,7 +97,7 @@ class Menu:
         source, names = self._source(wish.sources)
         engine = self.engine.changed(settings, kit=kit, source=source, also=also if cls.needs_model else ())
         seconds = (settings.max_seconds or 0) + 15.0
-        return Asked(question, strategy, model, names, dict(wish.params), wish.history, engine, seconds)
+        return ReadyRun(question, strategy, model, names, dict(wish.params), wish.history, engine, seconds)
 
     def searching(self, sources: Sequence[str]) -> Engine:
         """An engine for plain searches in these sources."""

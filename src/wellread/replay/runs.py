@@ -18,9 +18,9 @@ from wellread.engine import Engine, clean_question
 from wellread.errors import DamagedFile, UsageError
 from wellread.parameters import fill
 from wellread.replay.codec import encode
-from wellread.replay.reading import Recording, load
+from wellread.replay.play import Player
 from wellread.replay.record import Recorder
-from wellread.replay.replay import Player
+from wellread.replay.recording import Recording, load
 from wellread.settings import Settings
 
 _NOT_RECORDED = ("server", "cache", "allow_hosts", "ignore_robots")  # of no use to a replay, or not for others to read

@@ -30,7 +30,7 @@ async def settle() -> None:
 _in_force: ContextVar[tuple[TimeLimit, ...]] = ContextVar("time limits in force", default=())
 
 
-class Limits:
+class TimeLimits:
     """The time limits of one run while they are in force: they tell why a call was cancelled."""
 
     def __init__(self, expired: Callable[[int], None] = lambda number: None) -> None:
@@ -58,7 +58,7 @@ class TimeLimit:
     written down and nobody has taken it yet; then the limit itself is written down.
     """
 
-    def __init__(self, limits: Limits, number: int, seconds: float | None, meaning: Left) -> None:
+    def __init__(self, limits: TimeLimits, number: int, seconds: float | None, meaning: Left) -> None:
         self._limits, self._number, self._inner = limits, number, asyncio.timeout(seconds)
         self.meaning: Left = meaning
         self.told = False  # a call was marked as left because of it

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wellread.strategies.evidence import candidates
+from wellread.strategies.likely_sentences import candidates
 from wellread.types import Passage
 
 
