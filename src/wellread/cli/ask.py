@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -29,22 +28,12 @@ WIDER = (
 )
 
 
+@options.answering()
 def ask(
-    question: Annotated[str, typer.Argument(metavar="QUESTION", help="What you want to know; - reads it from standard input.")],
-    strategy: options.Strategy = None,
-    source: options.Sources = None,
-    fallback: options.Fallback = None,
-    model: options.Model = None,
-    effort: options.Effort = None,
-    hops: options.Hops = None,
-    param: options.Params = None,
-    no_cache: options.NoCache = False,
-    max_searches: options.MaxSearches = None,
-    max_tokens: options.MaxTokens = None,
-    max_seconds: options.MaxSeconds = None,
-    max_cost: options.MaxCost = None,
+    question: options.Question,
+    chosen: options.Chosen,
     as_json: options.AsJson = False,
-    as_events: Annotated[bool, typer.Option("--events", metavar="", help="Print every event as one JSON object a line.")] = False,
+    as_events: options.AsEvents = False,
     trace: Annotated[
         Path | None, typer.Option("--trace", metavar="FILE", help="Write the run's events to this file, as JSON lines.")
     ] = None,
@@ -63,24 +52,10 @@ def ask(
     wellread ask "Who leads Peru?" --source wikipedia --model ollama:qwen3
     wellread ask "What did we decide on caching?" --source files:notes --json
     """
-    settings = options.load(
-        sources=source,
-        no_cache=no_cache,
-        strategy=strategy,
-        fallback=fallback,
-        model=model,
-        effort=effort,
-        hops=hops,
-        max_searches=max_searches,
-        max_tokens=max_tokens,
-        max_seconds=max_seconds,
-        max_cost=max_cost,
-    )
-    text = sys.stdin.read() if question == "-" else question
     display = show.display(as_json=as_json, as_events=as_events)
-    how = _How(options.parameters(param), record, replay, strategy)
-    answer = asyncio.run(_ask(text, settings, how, display, trace))
-    if answer.outcome == "unsure" and not (settings.sources or replay or as_json or as_events):
+    how = _How(chosen.params, record, replay, chosen.strategy)
+    answer = asyncio.run(_ask(options.asked(question), chosen.settings, how, display, trace))
+    if answer.outcome == "unsure" and not (chosen.settings.sources or replay or as_json or as_events):
         note(WIDER)
     raise typer.Exit(status(answer))
 

@@ -24,19 +24,9 @@ if TYPE_CHECKING:
 _HELP = "Ask a question, or: /sources  what the last answer rests on · /clear  start anew · /quit"
 
 
+@options.answering()
 def chat(
-    strategy: options.Strategy = None,
-    source: options.Sources = None,
-    fallback: options.Fallback = None,
-    model: options.Model = None,
-    effort: options.Effort = None,
-    hops: options.Hops = None,
-    param: options.Params = None,
-    no_cache: options.NoCache = False,
-    max_searches: options.MaxSearches = None,
-    max_tokens: options.MaxTokens = None,
-    max_seconds: options.MaxSeconds = None,
-    max_cost: options.MaxCost = None,
+    chosen: options.Chosen,
     history: Annotated[
         Path | None, typer.Option("--history", metavar="FILE", help="Keep the conversation in this file, and go on with it.")
     ] = None,
@@ -48,20 +38,7 @@ def chat(
     wellread chat
     wellread chat --model ollama:qwen3 --source wikipedia --history notes.jsonl
     """
-    settings = options.load(
-        sources=source,
-        no_cache=no_cache,
-        strategy=strategy,
-        fallback=fallback,
-        model=model,
-        effort=effort,
-        hops=hops,
-        max_searches=max_searches,
-        max_tokens=max_tokens,
-        max_seconds=max_seconds,
-        max_cost=max_cost,
-    )
-    asyncio.run(_chat(Conversation(settings, options.parameters(param), history)))
+    asyncio.run(_chat(Conversation(chosen.settings, chosen.params, history)))
 
 
 class Conversation:

@@ -28,20 +28,12 @@ Strategies = Annotated[
 FIGURES = ("cited", "supported", "searches", "tokens", "seconds")
 
 
+@options.answering(without=["strategy"])
 def compare(
-    question: Annotated[str, typer.Argument(metavar="QUESTION", help="What you want to know; - reads it from standard input.")],
+    question: options.Question,
     strategy: Strategies = None,
-    source: options.Sources = None,
-    fallback: options.Fallback = None,
-    model: options.Model = None,
-    effort: options.Effort = None,
-    hops: options.Hops = None,
-    param: options.Params = None,
-    no_cache: options.NoCache = False,
-    max_searches: options.MaxSearches = None,
-    max_tokens: options.MaxTokens = None,
-    max_seconds: options.MaxSeconds = None,
-    max_cost: options.MaxCost = None,
+    *,
+    chosen: options.Chosen,
     as_json: options.AsJson = False,
 ) -> None:
     """Answer one question with several strategies, one after the other, and show the results in one table.
@@ -51,20 +43,7 @@ def compare(
     wellread compare "Who discovered Titan?"
     wellread compare "Who discovered Titan?" -s quote -s iterative --json
     """
-    settings = options.load(
-        sources=source,
-        no_cache=no_cache,
-        fallback=fallback,
-        model=model,
-        effort=effort,
-        hops=hops,
-        max_searches=max_searches,
-        max_tokens=max_tokens,
-        max_seconds=max_seconds,
-        max_cost=max_cost,
-    )
-    text = sys.stdin.read() if question == "-" else question
-    answers = asyncio.run(_compare(text, settings, strategy, options.parameters(param)))
+    answers = asyncio.run(_compare(options.asked(question), chosen.settings, strategy, chosen.params))
     if as_json:
         from wellread.events import answer_json
 

@@ -1,8 +1,13 @@
-"""Flags that several commands share, and the settings they make."""
+"""Flags that several commands share, and what they make together: settings, parameters."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from inspect import Parameter, Signature, signature
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -69,7 +74,70 @@ MaxSeconds = Annotated[
 MaxCost = Annotated[
     float | None, typer.Option("--max-cost", metavar="USD", min=0, rich_help_panel="Limits", help="Outer limit on dollars.")
 ]
+Question = Annotated[str, typer.Argument(metavar="QUESTION", help="What you want to know; - reads it from standard input.")]
+AsEvents = Annotated[bool, typer.Option("--events", metavar="", help="Print every event as one JSON object a line.")]
 AsJson = Annotated[bool, typer.Option("--json", metavar="", help="Print one JSON object on stdout and nothing else there.")]
+
+
+# The flags of every command that answers, in the order of their help.
+_ANSWERING: Mapping[str, Any] = {
+    "strategy": Strategy,
+    "source": Sources,
+    "fallback": Fallback,
+    "model": Model,
+    "effort": Effort,
+    "hops": Hops,
+    "param": Params,
+    "no_cache": NoCache,
+    "max_searches": MaxSearches,
+    "max_tokens": MaxTokens,
+    "max_seconds": MaxSeconds,
+    "max_cost": MaxCost,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What these flags have chosen."""
+
+    settings: Settings
+    params: dict[str, object]
+    strategy: str | None  # as given on the command line
+
+
+def answering(*, without: Sequence[str] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Gives a command these flags, in the place of its parameter `chosen`, which it gets made of them."""
+    taken = {name: flag for name, flag in _ANSWERING.items() if name not in without}
+
+    def decorated(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def called(**given: Any) -> None:
+            own = {name: value for name, value in given.items() if name not in taken}
+            command(chosen=_chosen(**{name: given[name] for name in taken}), **own)
+
+        flags = [Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=flag) for name, flag in taken.items()]
+        before, after = _around(list(signature(command, eval_str=True).parameters.values()))
+        cast("Any", called).__signature__ = Signature([*before, *flags, *after])
+        return called
+
+    return decorated
+
+
+def _around(parameters: Sequence[Parameter]) -> tuple[list[Parameter], list[Parameter]]:
+    """A command's own parameters, before and after `chosen`."""
+    place = [parameter.name for parameter in parameters].index("chosen")
+    own = [parameter.replace(kind=Parameter.KEYWORD_ONLY) for parameter in parameters]
+    return own[:place], own[place + 1 :]
+
+
+def _chosen(*, source: list[str] | None, no_cache: bool | None, param: list[str] | None = None, **flags: Any) -> Chosen:
+    made = load(sources=source, no_cache=bool(no_cache), **flags)
+    return Chosen(made, parameters(param), flags.get("strategy"))
+
+
+def asked(question: str) -> str:
+    """The question; `-` stands for standard input."""
+    return sys.stdin.read() if question == "-" else question
 
 
 def parameters(pairs: list[str] | None, flag: str = "--param") -> dict[str, object]:

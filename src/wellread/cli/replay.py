@@ -23,7 +23,7 @@ def replay(
         bool, typer.Option("--diff", metavar="", help="Show what was asked then and now where the run departs.")
     ] = False,
     as_json: options.AsJson = False,
-    as_events: Annotated[bool, typer.Option("--events", metavar="", help="Print every event as one JSON object a line.")] = False,
+    as_events: options.AsEvents = False,
 ) -> None:
     """Run a recording again, without network or model, and compare it event by event.
 

@@ -10,6 +10,7 @@ import typer
 from wellread.cli import options
 
 
+@options.answering(without=["param"])
 def serve(
     host: Annotated[
         str | None, typer.Option("--host", metavar="HOST", help="Address to listen on; any but loopback needs a token.")
@@ -22,17 +23,8 @@ def serve(
         typer.Option("--token", metavar="TOKEN", help="What clients must show; WELLREAD_TOKEN keeps it out of the process list."),
     ] = None,
     data: Annotated[Path | None, typer.Option("--data", metavar="FILE", help="File of the history.")] = None,
-    strategy: options.Strategy = None,
-    source: options.Sources = None,
-    fallback: options.Fallback = None,
-    model: options.Model = None,
-    effort: options.Effort = None,
-    hops: options.Hops = None,
-    no_cache: options.NoCache = False,
-    max_searches: options.MaxSearches = None,
-    max_tokens: options.MaxTokens = None,
-    max_seconds: options.MaxSeconds = None,
-    max_cost: options.MaxCost = None,
+    *,
+    chosen: options.Chosen,
 ) -> None:
     """Serve the page and the API. Limits given here hold for every question.
 
@@ -40,24 +32,11 @@ def serve(
     wellread serve --source wikipedia --source library --max-seconds 60
     WELLREAD_TOKEN=… wellread serve --host 0.0.0.0
     """
-    settings = options.load(
-        sources=source,
-        no_cache=no_cache,
-        strategy=strategy,
-        fallback=fallback,
-        model=model,
-        effort=effort,
-        hops=hops,
-        max_searches=max_searches,
-        max_tokens=max_tokens,
-        max_seconds=max_seconds,
-        max_cost=max_cost,
-    )
     from wellread.server import options as server_options
 
     flags = {"host": host, "port": port, "token": token, "data": str(data) if data else None}
-    chosen = server_options.load(settings, flags)
-    chosen.check()
+    served = server_options.load(chosen.settings, flags)
+    served.check()
     from wellread.server.serving import serve as run
 
-    run(settings, chosen)
+    run(chosen.settings, served)
