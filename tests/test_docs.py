@@ -53,6 +53,24 @@ def test_links_between_pages_lead_somewhere(page: Path) -> None:
     assert not missing
 
 
+@pytest.mark.parametrize("folder", ["docs", "docs/decisions"])
+def test_every_page_is_on_its_map(folder: str) -> None:
+    """The index of the decisions, and the map of all others; a page of the log is on the log's own list."""
+    here = ROOT / folder
+    table = here / ("index.md" if folder == "docs" else "README.md")
+    linked = {(here / target).resolve() for target in LINK.findall(table.read_text("utf-8"))}
+    log = {(here / target).resolve() for target in LINK.findall((ROOT / "docs" / "log.md").read_text("utf-8"))}
+    pages = (
+        set(here.glob("*.md")) if folder != "docs" else {page for page in here.rglob("*.md") if page.parent.name != "decisions"}
+    )
+    assert not pages - linked - log - {table}
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "log").glob("*.md")), ids=lambda page: page.stem)
+def test_a_page_of_the_log_opens_with_its_conclusion(page: Path) -> None:
+    assert page.read_text("utf-8").split("\n\n")[1].startswith("**In short.** ")
+
+
 def test_the_reference_of_the_command_line_is_up_to_date() -> None:
     done = subprocess.run(
         [sys.executable, str(ROOT / "scripts" / "cli_reference.py"), "--check"], capture_output=True, text=True, check=False
