@@ -104,10 +104,11 @@ class Menu:
         source, _ = self._source(tuple(sources))
         return self.engine.changed(self.engine.settings, source=source)
 
-    def _strategy(self, wish: Wish) -> str:
-        """The one named, or the default; the model `none` means: without one."""
-        without = wish.model == "none" and wish.strategy in (None, "auto")
-        return "quote" if without else self.engine.strategy(wish.strategy)
+    def _strategy(self, wish: ClientRequest) -> str:
+        """The one named, or the default; without a model, which is what the model `none` means, that is `quote`."""
+        if wish.model == "none":
+            return "quote" if wish.strategy in (None, "auto") else wish.strategy
+        return self.engine.strategy(wish.strategy) if wish.model is None else wish.strategy or self.default_strategy
 
     def _check(self, strategy: str, cls: Any, wanted: Mapping[str, object]) -> None:
         """Parameters have to fit, and may name only parts that are offered or that the operator has put in that place."""
