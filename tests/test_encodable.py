@@ -18,7 +18,7 @@ from wellread.models.scripted import ScriptedModel
 from wellread.replay.runs import recorded, replayed
 from wellread.settings import Settings
 from wellread.trace.page import page
-from wellread.trace.timeline import load, timeline
+from wellread.trace.timeline import load
 from wellread.types import Completion, Hit, Passage, ToolCall
 
 ANYTHING = st.text(st.characters(categories=("Cs", "Lu", "So", "Cc")))
@@ -82,4 +82,4 @@ async def test_a_recording_of_such_words_replays_to_the_same_events(tmp_path: Pa
     ]
     assert live[-1]["answer"]["answer"].startswith("Saturn 😀 has \ufffd moons .")  # type: ignore[index]
     assert [to_json(event) async for event in replayed(file)] == live
-    page(timeline(load(file))).encode()
+    page(load(file)).encode()

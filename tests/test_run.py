@@ -262,7 +262,7 @@ def reply(request: Any) -> Response:
 @pytest.mark.parametrize(
     ("make", "price"),
     [
-        (lambda url: openai_at(url, {"input_price": "2000000", "output_price": "3000000"}), lambda i, o: 2.0 * i + 3.0 * o),
+        (lambda url: openai_at(url, {"input_price": "200000", "output_price": "300000"}), lambda i, o: 0.2 * i + 0.3 * o),
         (lambda url: openai_at(url), lambda i, o: None),
         (lambda url: ollama_at(url), lambda i, o: 0.0),
     ],

@@ -13,6 +13,8 @@ from typer.testing import CliRunner, Result
 from wellread.cli.main import app
 from wellread.version import __version__
 
+pytestmark = pytest.mark.slow
+
 SATURN = "Which planet has the most moons, and who discovered its largest one?"
 
 

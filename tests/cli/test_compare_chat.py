@@ -18,6 +18,8 @@ from typer.testing import CliRunner, Result
 
 from wellread.cli.main import app
 
+pytestmark = pytest.mark.slow
+
 TITAN = "Titan was discovered by Christiaan Huygens on 25 March 1655. [1]"
 QUESTION = "Who discovered Titan?"
 

@@ -14,6 +14,8 @@ import pytest
 import wellread
 from wellread.cli import doctor
 
+pytestmark = pytest.mark.slow
+
 PACKAGE = Path(wellread.__file__).parent
 WEIGHTS = PACKAGE / "embedding" / "weights" / "all-minilm-l6-v2"
 LIBRARY = PACKAGE / "library" / "index"

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from tests.cli.test_ask import invoke, wellread
 
+pytestmark = pytest.mark.slow
+
 KEYS = {
     *("data", "strategy", "questions", "recall@1", "recall@2", "recall@5", "recall@20", "mrr", "em", "f1"),
     *("answer_in_text", "unsure", "sentences_supported", "seconds_p50", "seconds_p95"),

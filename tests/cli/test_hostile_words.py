@@ -16,6 +16,8 @@ from wellread.cli.terminal import clean, json_line
 from wellread.events import Answered, Event, Notice, Numbered, Searched, Started, Thought, to_json
 from wellread.types import Answer, Citation, Hit, Passage, Sentence
 
+pytestmark = pytest.mark.slow
+
 COMMAND = str(Path(sys.executable).parent / "wellread")
 HOSTILE = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202egnp\u2066x\u2028y\rz\x08\x7f"
 STEERING = [sign for sign in HOSTILE if not sign.isprintable()]

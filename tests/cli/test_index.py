@@ -14,6 +14,8 @@ from typer.testing import CliRunner, Result
 
 from wellread.cli.main import app
 
+pytestmark = pytest.mark.slow
+
 
 def run(*arguments: object, status: int = 0) -> Result:
     result = CliRunner().invoke(app, [str(argument) for argument in arguments])

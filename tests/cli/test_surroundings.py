@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 COMMAND = str(Path(sys.executable).parent / "wellread")
 HAMLET = ("ask", "Who wrote Hamlet?", "--effort", "low")
 

@@ -19,6 +19,8 @@ from typer.testing import CliRunner
 
 from wellread.cli.main import app
 
+pytestmark = pytest.mark.slow
+
 COMMAND = str(Path(sys.executable).parent / "wellread")
 CONTROL = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 

@@ -158,7 +158,7 @@ async def test_the_limit_holds(case: tuple[Case, str]) -> None:
         for limit in (1, 2, 45):
             hits = list(await source.search(Query("lighthouse", limit=limit)))
             check(hits, source, limit)
-        assert await source.search(Query("lighthouse", limit=0)) in ([], ())
+        assert not list(await source.search(Query("lighthouse", limit=0)))
 
 
 async def test_nothing_found_is_an_empty_list(case: tuple[Case, str]) -> None:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from wellread.embedding.onnx import OnnxEmbedder, Options, verify
 from wellread.protocols import Embedder
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 REFERENCE = np.load(Path(__file__).parent / "reference.npz")
 SENTENCES = [str(sentence) for sentence in REFERENCE["sentences"]]
 VARIED = [

@@ -25,7 +25,7 @@ from wellread.models.scripted import ScriptedModel
 from wellread.settings import Settings
 from wellread.types import Answer
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 QUIET = Settings(model="none", effort="low", sources=("library",))
 
 

@@ -25,7 +25,7 @@ from wellread.index.search import LocalIndex
 from wellread.index.verify import problems
 from wellread.types import Passage
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 
 def numbered(count: int, start: int = 0) -> list[Passage]:

@@ -22,7 +22,7 @@ from wellread.index.sketch import cut, hamming
 from wellread.index.verify import problems
 from wellread.types import Passage
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 
 class VectorFeed:

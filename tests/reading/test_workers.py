@@ -22,6 +22,8 @@ from wellread.reading.allowance import OWN_FILE, Allowance
 from wellread.reading.documents import Document, opened, read_bytes
 from wellread.reading.workers import Workers
 
+pytestmark = pytest.mark.slow
+
 SMALL = Allowance(seconds=30, memory=64 * 1024**2, characters=100_000)
 GOOD = {
     "pdf": pdf(["The keeper had two goats that lived with him."]),

@@ -22,7 +22,7 @@ from wellread.settings import Settings
 from wellread.trace.timeline import load
 from wellread.types import Answer, Completion, Prompt
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 HITS = [entry(f"Oppenheimer {n}", f"{FACT} " + f"Page {n} on Oppenheimer. " * (n + 1), document=str(n)) for n in range(8)]
 
 

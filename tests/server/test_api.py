@@ -9,6 +9,8 @@ import httpx2
 import pytest
 from tests.server.stage import Live, ask, engine, events_of, finished, running, stream
 
+pytestmark = pytest.mark.slow
+
 QUESTION = "How many moons has Saturn?"
 
 

@@ -20,7 +20,7 @@ from wellread.server.options import ServerOptions
 from wellread.settings import Settings
 from wellread.types import Prompt
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 QUESTION = "What does the diary say of the safe?"
 SECRET = "The safe opens with 1729."

@@ -19,7 +19,7 @@ from tests.server.stage import ask, engine, finished, running, stream, until
 
 from wellread.server.history import History
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 
 def send(url: str, path: str, body: object) -> socket.socket:

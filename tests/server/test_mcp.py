@@ -17,7 +17,7 @@ from wellread.engine import Engine
 from wellread.server import mcp
 from wellread.settings import Settings
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])

@@ -9,6 +9,8 @@ import openai
 import pytest
 from tests.server.stage import TOKEN, Live, engine, running
 
+pytestmark = pytest.mark.slow
+
 QUESTION = [{"role": "user", "content": "How many moons has Saturn?"}]
 
 

@@ -16,7 +16,7 @@ from tests.server.stage import TOKEN, Live, ask, engine, finished, running, unti
 
 from wellread.types import Hit
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 QUESTION = "How many moons has Saturn?"
 TEXT = "Saturn has 146 moons. [1] It likes cheese. [1]"

@@ -25,6 +25,8 @@ from wellread.server.options import ServerOptions
 from wellread.server.origins import host_allowed, hosts, origin_allowed
 from wellread.settings import Settings
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:

@@ -20,6 +20,8 @@ from wellread.server.history import History, Record
 from wellread.settings import Settings
 from wellread.types import Hit, Query
 
+pytestmark = pytest.mark.slow
+
 HALF = json.loads('"\\ud800"')
 
 

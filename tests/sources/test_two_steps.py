@@ -291,6 +291,7 @@ async def test_searches_at_once_share_the_pairs_of_the_run() -> None:
     assert run.budget.usage.pairs == 50
 
 
+@pytest.mark.slow
 async def test_quote_over_a_source_with_two_steps_keeps_to_the_effort() -> None:
     async with Engine(Settings(strategy="quote", model="none", sources=("library?hops=2",))) as engine:
         answer = await engine.ask("Which planet has the shortest year?")

@@ -120,6 +120,7 @@ async def test_time_that_runs_out_in_the_middle(recipe: Any) -> None:
     assert answer.seconds < 1.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recipe", RECIPES)
 @pytest.mark.parametrize("after", [1, 3, 6, 10, 16])
 async def test_leaving_a_run_leaves_nothing_running(recipe: Any, after: int) -> None:

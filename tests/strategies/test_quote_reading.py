@@ -14,7 +14,7 @@ from wellread.ranking.evaluator import Evaluator
 from wellread.settings import Settings
 from wellread.types import Answer, Prompt
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 # Of the library's own questions: one step, two steps, and one that it cannot answer.
 QUESTIONS = [
