@@ -16,7 +16,6 @@ from wellread.ranking.inputs import (
     STRIDE,
     Ids,
     Tokens,
-    batch_by_length,
     best_window,
     build_row,
     pad_rows,
@@ -148,15 +147,3 @@ def test_a_window_always_lies_in_the_text(question: list[int], text: list[int], 
     assert 0 <= start <= max(0, len(text) - room)
     if len(text) <= room:
         assert start == 0
-
-
-@given(st.lists(st.integers(1, 512), max_size=80), st.integers(1, 2048), st.integers(1, 20))
-def test_batches_hold_every_row_once_and_keep_their_bounds(sizes: list[int], most: int, rows: int) -> None:
-    batches = batch_by_length(sizes, most, rows)
-    assert sorted(index for batch in batches for index in batch) == list(range(len(sizes)))
-    for batch in batches:
-        assert 0 < len(batch) <= rows
-        padded = len(batch) * max(sizes[index] for index in batch)
-        assert padded <= most or len(batch) == 1, "only a row that is too long by itself stands alone"
-    order = [sizes[index] for batch in batches for index in batch]
-    assert order == sorted(order), "rows of like length are together"

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 from training.evaluator.model import Packed, State, embed
 
-from wellread.ranking.inputs import CLS, DOT, SEP, Ids, Tokens, batch_by_length
+from wellread.embedding.batches import by_length
+from wellread.ranking.inputs import CLS, DOT, SEP, Ids, Tokens
 
 LONGEST = 256
 TOKENS = 262_144  # in one batch
@@ -34,7 +35,7 @@ def vectors(state: State, rows: Sequence[Ids], device: torch.device, tokens: int
     """A unit vector for each row (without its last [SEP]), on the device, in the state's precision."""
     words = state["embeddings.word_embeddings.weight"]
     result = torch.empty((len(rows), words.shape[1]), dtype=words.dtype, device=device)
-    for members in batch_by_length([len(row) + 1 for row in rows], tokens, rows=4096):
+    for members in by_length([len(row) + 1 for row in rows], budget=tokens, most=4096):
         ended = [np.append(rows[index], np.int32(SEP)) for index in members]
         found = embed(state, Packed.of(ended, [0] * len(ended), device))
         result[torch.tensor(members, device=device)] = found.to(words.dtype)

@@ -17,7 +17,8 @@ from training.evaluator.records import Chain
 from training.evaluator.tokens import PassageTable
 
 from wellread.effort import Windows
-from wellread.ranking.inputs import Ids, Row, batch_by_length, build_row
+from wellread.embedding.batches import by_length
+from wellread.ranking.inputs import Ids, Row, build_row
 from wellread.ranking.judge import Judge
 from wellread.ranking.paths import Verdict
 from wellread.types import Passage
@@ -72,7 +73,7 @@ def _verdicts_on(
     state: State, rows: Sequence[Row], chains: Sequence[Chain], table: PassageTable, device: torch.device
 ) -> list[Verdict]:
     result: list[Verdict | None] = [None] * len(rows)
-    for members in batch_by_length([len(row.ids) for row in rows], TOKENS, rows=4096):
+    for members in by_length([len(row.ids) for row in rows], budget=TOKENS, most=4096):
         batch = [rows[index] for index in members]
         judged = judge(state, Packed.of([row.ids for row in batch], [row.question_length for row in batch], device))
         first, last, worth = _best_spans(judged.starts, judged.ends)

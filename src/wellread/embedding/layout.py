@@ -38,7 +38,7 @@ class Layout:
     passage_prompt: str
     max_tokens: int
     dimensions: int | None  # None: only the model itself can tell
-    fused: bool = False  # the graph needs no optimising when it is loaded
+    checksum: str = ""  # of the model's file, when it is one of wellread's own, whose graphs need no optimising
     dense: bool = False  # a further layer comes after pooling, which only a graph that contains it can offer
 
 
@@ -106,7 +106,7 @@ def _own(model: Path, tokenizer: Path, config: Mapping[str, Any]) -> Layout:
             passage_prompt=str(config["passage_prompt"]),
             max_tokens=int(config["max_tokens"]),
             dimensions=int(config["dimensions"]),
-            fused=True,
+            checksum=str(config["sha256"][model.name]),
         )
     except (KeyError, TypeError, ValueError) as problem:
         raise DamagedFile(f"{model.parent / 'config.json'} lacks what it should say ({problem})") from problem

@@ -7,10 +7,12 @@ import hashlib
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import quote
 
+from wellread.embedding.arithmetic import Arithmetic, Choice, settled
 from wellread.embedding.batches import by_length
 from wellread.embedding.known import Kind, Pooling
 from wellread.embedding.layout import Layout, read_json, read_layout
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from wellread.embedding.runtime import Runtime
+    from wellread.embedding.session import Session
     from wellread.protocols import Kit
     from wellread.types import Spec
 
@@ -48,6 +51,7 @@ class Options:
     passage_prompt: str = param(_AUTO, "words put before a passage; auto: what the model wants")
     file: str | None = param(None, "which ONNX file of the folder, as onnx/model_int8.onnx")
     device: Literal["cpu", "cuda"] = param("cpu", "where to run; cuda needs onnxruntime-gpu")
+    arithmetic: Choice = param("auto", "how passages are computed; auto: what is fastest on this processor, block: as shipped")
 
 
 _CHANGES_VECTORS = ("max_tokens", "pooling", "query_prompt", "passage_prompt", "file")
@@ -100,7 +104,7 @@ class OnnxEmbedder:
         self._options = options or Options()
         self._model_name = name
         self._layout: Layout | None = None
-        self._runtime: Runtime | None = None
+        self._runtimes: dict[Arithmetic, Runtime] = {}
         self._lock = threading.Lock()
 
     @property
@@ -130,15 +134,31 @@ class OnnxEmbedder:
         """`embed` without an event loop: blocks until done."""
         return self._embed(texts, kind, threading.Event())
 
-    def load(self) -> Runtime:
-        """Read tokenizer and model now rather than at the first text; safe to call from any thread."""
+    @cached_property
+    def recipe(self) -> Arithmetic:
+        """The arithmetic that passages are computed in. Queries always run as shipped, which opens soonest."""
         with self._lock:
-            if self._runtime is None:
+            layout = self._read_layout()
+        own = layout.checksum and self._options.device == "cpu"
+        return settled(self._options.arithmetic, layout.model) if own else "block"
+
+    def load(self, kind: Kind = "query") -> Runtime:
+        """Read tokenizer and model now rather than at the first text; safe to call from any thread."""
+        arithmetic = self.recipe if kind == "passage" else "block"
+        with self._lock:
+            if arithmetic not in self._runtimes:
                 from wellread.embedding.runtime import Runtime
 
                 layout = self._read_layout()
-                self._runtime = Runtime(layout, self._options.threads, self._options.device)
-            return self._runtime
+                self._runtimes[arithmetic] = Runtime(layout, self._session(layout, arithmetic))
+            return self._runtimes[arithmetic]
+
+    def _session(self, layout: Layout, arithmetic: Arithmetic) -> Session:
+        from wellread.embedding.session import open_session, open_shipped
+
+        if layout.checksum and self._options.device == "cpu":
+            return open_shipped(layout.model, layout.checksum, arithmetic, self._options.threads)
+        return open_session(layout.model, self._options.threads, self._options.device)
 
     def _read_layout(self) -> Layout:
         if self._layout is None:
@@ -159,7 +179,7 @@ class OnnxEmbedder:
 
         if isinstance(texts, str):
             raise TypeError("embed takes a sequence of texts, not one text")
-        runtime = self.load()
+        runtime = self.load(kind)
         prompt = runtime.layout.query_prompt if kind == "query" else runtime.layout.passage_prompt
         vectors = np.zeros((len(texts), runtime.dimensions), np.float32)
         for start in range(0, len(texts), _WINDOW):

@@ -1,9 +1,9 @@
-"""A tokenizer and an onnxruntime session, opened: texts to tokens, tokens to unit vectors."""
+"""A tokenizer and a session, opened: texts to tokens, tokens to unit vectors."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from wellread import panics
 from wellread.embedding.batches import padded
 from wellread.embedding.known import Pooling
 from wellread.embedding.layout import Layout
-from wellread.embedding.session import Session, Value, first_line, open_session, open_tokenizer
+from wellread.embedding.session import Session, Value, first_line, open_tokenizer
 from wellread.encodable import encodable
 from wellread.errors import EmbedderError
 
@@ -29,11 +29,11 @@ _KNOWN_INPUTS = {"input_ids", "attention_mask", "token_type_ids", "position_ids"
 class Runtime:
     """Open files of one model. `tokens` and `vectors` may be called from several threads at once."""
 
-    def __init__(self, layout: Layout, threads: int, device: Literal["cpu", "cuda"]) -> None:
+    def __init__(self, layout: Layout, session: Session) -> None:
         self.layout = layout
         self._tokenizer = open_tokenizer(layout.tokenizer, layout.max_tokens)
         self._pad = _padding_id(self._tokenizer)
-        self._session = open_session(layout.model, threads, device, fused=layout.fused)
+        self._session = session
         self._inputs = {value.name: np.dtype(_dtype(value)) for value in self._session.get_inputs()}
         if unknown := set(self._inputs) - _KNOWN_INPUTS:
             raise EmbedderError(f"{layout.model} wants inputs that wellread does not know: {', '.join(sorted(unknown))}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, cast
 
@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, cast
 # before they are loaded not to. Whoever wants that can set the variable to 0.
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
+import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 
 from wellread import panics
+from wellread.embedding.arithmetic import FIT, Arithmetic
 from wellread.embedding.processors import available_processors
 from wellread.errors import DamagedFile, EmbedderError
 
@@ -27,17 +29,49 @@ Device: TypeAlias = Literal["cpu", "cuda"]
 class Value(Protocol):
     """An input or output of a graph."""
 
-    name: str
-    shape: list[int | str | None]
-    type: str
+    @property
+    def name(self) -> str: ...
+    @property
+    def shape(self) -> Sequence[int | str | None]: ...
+    @property
+    def type(self) -> str: ...
 
 
 class Session(Protocol):
     """As much of onnxruntime's session as is used."""
 
-    def get_inputs(self) -> list[Value]: ...
-    def get_outputs(self) -> list[Value]: ...
+    def get_inputs(self) -> Sequence[Value]: ...
+    def get_outputs(self) -> Sequence[Value]: ...
     def run(self, output_names: list[str], input_feed: Mapping[str, NDArray[Any]]) -> list[NDArray[Any]]: ...
+
+
+def open_shipped(model: Path, checksum: str, arithmetic: Arithmetic, threads: int = 0, *, side_by_side: bool = False) -> Session:
+    """One of the package's own models in this arithmetic. `side_by_side`: callers run a batch on each thread, not one on all."""
+    if arithmetic == "bf16":
+        from wellread.embedding.bfloat16 import open_bfloat16
+
+        return open_bfloat16(model, checksum, threads, side_by_side=side_by_side)
+    each = 1 if side_by_side else threads
+    if arithmetic == "tensor":
+        return _loaded(_made_by_tensor(model, checksum), model, _session_options(each, fused=True), ["CPUExecutionProvider"])
+    return open_session(model, each, fused=True)
+
+
+def _made_by_tensor(model: Path, checksum: str) -> bytes:
+    """The file in the cache, else made now and kept there for the next time."""
+    from wellread.embedding.by_tensor import RECIPE, by_tensor
+    from wellread.embedding.kept import keep, kept_file, load
+
+    path = kept_file(f"{checksum[:16]}-tensor-{RECIPE}.onnx")
+    if (kept := load(path)) is not None:
+        return kept
+    try:
+        with np.load(model.with_name(FIT)) as fit:
+            made = by_tensor(model.read_bytes(), dict(fit))
+    except (OSError, ValueError, KeyError) as problem:
+        raise DamagedFile(f"{model} cannot be made ready for this processor ({first_line(problem)})") from problem
+    keep(path, made)
+    return made
 
 
 def open_session(model: Path, threads: int = 0, device: Device = "cpu", *, fused: bool = False) -> Session:
@@ -47,8 +81,12 @@ def open_session(model: Path, threads: int = 0, device: Device = "cpu", *, fused
         raise EmbedderError(f"this onnxruntime cannot run on {device}: pip install onnxruntime-gpu")
     options = _session_options(threads, fused=fused)
     chosen = [providers[device]] if device == "cpu" else [providers[device], providers["cpu"]]
+    return _loaded(str(model), model, options, chosen)
+
+
+def _loaded(content: str | bytes, model: Path, options: Any, providers: list[str]) -> Session:
     try:
-        return cast(Session, onnxruntime.InferenceSession(str(model), options, providers=chosen))
+        return cast(Session, onnxruntime.InferenceSession(content, options, providers=providers))
     except Exception as problem:  # onnxruntime's errors have no common root but this
         raise DamagedFile(f"{model} is not a model that can be loaded ({first_line(problem)})") from problem
 

@@ -19,11 +19,12 @@ from pathlib import Path
 from typing import Protocol, TypeVar, cast, runtime_checkable
 
 from wellread.effort import ALLOWED, Effort, Plan
+from wellread.embedding.arithmetic import Choice, settled
 from wellread.errors import DamagedFile, UsageError
 from wellread.protocols import Kit
 from wellread.ranking.answers import AnswerWeights, Best, best_answers
 from wellread.ranking.doubts import doubts
-from wellread.ranking.judge import Chain, Judge
+from wellread.ranking.judge import AS_SHIPPED, Chain, Form, Judge
 from wellread.ranking.paths import Collect, Score, Verdict, Weights, log_probability, place_worth, search_paths
 from wellread.types import Grade, Passage, ShortAnswer, Spec
 
@@ -105,10 +106,18 @@ class Evaluator:
 
     name = "evaluator"
 
-    def __init__(self, folder: Path = SHIPPED, effort: Effort = "normal", threads: int = 0) -> None:
+    def __init__(self, folder: Path = SHIPPED, effort: Effort = "normal", threads: int = 0, arithmetic: Choice = "auto") -> None:
         self._folder = folder
         self._effort: Effort = effort
-        self._judge = Judge(folder / MODEL, TOKENIZER, threads, ALLOWED[effort].windows)
+        self._threads = threads
+        self._arithmetic: Choice = arithmetic
+
+    @cached_property
+    def _judge(self) -> Judge:
+        model = self._folder / MODEL
+        checksum = str(_calibration(self._folder).get("sha256") or "")
+        form = Form(settled(self._arithmetic, model), checksum) if checksum else AS_SHIPPED
+        return Judge(model, TOKENIZER, self._threads, ALLOWED[self._effort].windows, form)
 
     @cached_property
     def weights(self) -> Weights:

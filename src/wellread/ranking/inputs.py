@@ -97,19 +97,6 @@ def best_window(question: Ids, text: Ids, room: int) -> int:
     return int(starts[np.argmax(worth)])
 
 
-def batch_by_length(lengths: Sequence[int], tokens: int, rows: int = 64) -> list[list[int]]:
-    """Indices in batches of like length: at most `rows` rows and `tokens` tokens, padding counted."""
-    order = sorted(range(len(lengths)), key=lambda index: lengths[index])
-    batches: list[list[int]] = []
-    current: list[int] = []
-    for index in order:
-        if current and (len(current) == rows or (len(current) + 1) * lengths[index] > tokens):
-            batches.append(current)
-            current = []
-        current.append(index)
-    return [*batches, current] if current else batches
-
-
 def pad_rows(rows: Sequence[Row], width: int | None = None) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """`input_ids`, `token_type_ids` and `attention_mask` of rows, padded to the longest or to `width`."""
     size = width or max(len(row.ids) for row in rows)

@@ -20,10 +20,12 @@ from numpy.typing import NDArray
 
 from wellread import panics
 from wellread.effort import Windows
+from wellread.embedding.arithmetic import Arithmetic
+from wellread.embedding.batches import by_length, padded
 from wellread.embedding.processors import available_processors
 from wellread.encodable import encodable
 from wellread.errors import EmbedderError
-from wellread.ranking.inputs import Row, Tokens, batch_by_length, build_row, pad_rows
+from wellread.ranking.inputs import Row, Tokens, build_row, pad_rows
 from wellread.ranking.paths import Verdict
 from wellread.types import Passage
 
@@ -36,11 +38,23 @@ LONGEST_ANSWER = 24  # tokens
 MAX_TOKENS = 1024  # of a passage's text; the windows of a row are much shorter
 _MAX_CHARACTERS = 16_000
 _BATCH_TOKENS = 512  # more does not fit a processor's caches
-_ROWS_AT_ONCE = 4  # of a matrix, in onnxruntime: rows left over are rounded otherwise, and a verdict would depend on its batch
+_MOST_ROWS = 64
+_STEP = 4  # of a matrix, in onnxruntime: rows left over are rounded otherwise, and a verdict would depend on its batch
 _IMPOSSIBLE = -1e4
 
 Chain = tuple[Passage, ...]
 Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """In which arithmetic the model's file runs, and the file's checksum, by which forms made from it are kept."""
+
+    arithmetic: Arithmetic
+    checksum: str
+
+
+AS_SHIPPED = Form("block", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +69,13 @@ class _Read:
 class Judge:
     """Open files of the evaluator. Loaded at the first use; may be called from several threads."""
 
-    def __init__(self, model: Path, tokenizer: Path, threads: int = 0, windows: Windows | None = None) -> None:
+    def __init__(
+        self, model: Path, tokenizer: Path, threads: int = 0, windows: Windows | None = None, form: Form = AS_SHIPPED
+    ) -> None:
         self._model_file, self._tokenizer_file = model, tokenizer
         self._threads = threads or available_processors()
         self._windows = windows or Windows()
+        self._form = form
         self._opened: tuple[Session, Tokenizer] | None = None
         self._lock = threading.Lock()
         self._read = lru_cache(maxsize=4096)(self._read_now)
@@ -83,7 +100,7 @@ class Judge:
                     found[index] = verdict
 
         # The longest first, so that the threads end together.
-        batches = batch_by_length([len(row.ids) for row in rows], _BATCH_TOKENS)[::-1]
+        batches = [*by_length([len(row.ids) for row in rows], budget=_BATCH_TOKENS, most=_MOST_ROWS, multiple=_STEP)][::-1]
         if self._threads == 1 or len(batches) == 1:
             for members in batches:
                 run(members)
@@ -94,7 +111,7 @@ class Judge:
 
     def _run(self, session: Session, rows: Sequence[Row], chains: Sequence[Chain]) -> list[Verdict]:
         longest = max(len(row.ids) for row in rows)
-        ids, types, mask = pad_rows(rows, longest + -longest % _ROWS_AT_ONCE)
+        ids, types, mask = pad_rows(rows, padded(longest, _STEP))
         try:
             relevance, kinds, starts, ends = session.run(
                 ["relevance", "kinds", "starts", "ends"], {"input_ids": ids, "token_type_ids": types, "attention_mask": mask}
@@ -141,9 +158,10 @@ class Judge:
     def _open(self) -> tuple[Session, Tokenizer]:
         with self._lock:
             if self._opened is None:
-                from wellread.embedding.session import open_session, open_tokenizer
+                from wellread.embedding.session import open_shipped, open_tokenizer
 
-                session = open_session(self._model_file, 1, fused=True)
+                form = self._form
+                session = open_shipped(self._model_file, form.checksum, form.arithmetic, self._threads, side_by_side=True)
                 self._opened = session, open_tokenizer(self._tokenizer_file)
             return self._opened
 

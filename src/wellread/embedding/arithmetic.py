@@ -1,0 +1,56 @@
+"""In which arithmetic the package's own models run: chosen by what the processor has and what is installed.
+
+    block   the shipped file as it is: int8 by block, on any processor
+    tensor  int8 by layer, made from the shipped file at its first use: x86_64 with VNNI
+    bf16    the shipped file in bfloat16 by OpenVINO (extra `fast`): x86_64 with AMX or AVX-512 bf16
+
+Their vectors agree to a cosine of 0.998 and may stand in one index (docs/decisions/arithmetic-by-processor.md). On
+aarch64 nothing but `block` was measured, so nothing else is chosen there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from wellread.embedding.processors import instructions
+from wellread.errors import MissingExtra
+
+Arithmetic: TypeAlias = Literal["block", "tensor", "bf16"]
+Choice: TypeAlias = Literal["auto", "block", "tensor", "bf16"]
+
+FIT = "by_tensor.npz"  # beside a model's file: what `tensor` needs to know of it
+_BFLOAT16 = {"amx_bf16", "avx512_bf16"}
+# Without one of these, products of unsigned and signed bytes are summed in 16 bits and overflow.
+_BYTE_PRODUCTS = {"amx_int8", "avx512_vnni", "avx_vnni"}
+
+
+def has_openvino() -> bool:
+    """Whether the extra `fast` is installed; nothing is loaded."""
+    return find_spec("openvino") is not None
+
+
+@cache
+def best_here() -> Arithmetic:
+    """The fastest arithmetic on this machine."""
+    return best_for(instructions(), has_openvino)
+
+
+def best_for(flags: frozenset[str], openvino: Callable[[], bool]) -> Arithmetic:
+    """The fastest arithmetic for a processor with these instructions."""
+    if flags & _BFLOAT16 and openvino():
+        return "bf16"
+    return "tensor" if flags & _BYTE_PRODUCTS else "block"
+
+
+def settled(choice: Choice, model: Path) -> Arithmetic:
+    """What a choice means for this model's file here; raises when it asks for a part that is not installed."""
+    if choice == "auto":
+        best = best_here()
+        return best if best != "tensor" or model.with_name(FIT).is_file() else "block"
+    if choice == "bf16" and not has_openvino():
+        raise MissingExtra("bfloat16", "fast")
+    return choice

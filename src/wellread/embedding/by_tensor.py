@@ -1,0 +1,216 @@
+"""The shipped models with int8 products over whole layers, for processors that have instructions for them.
+
+`MatMulNBits`, as shipped, multiplies block by block. Where a processor sums products of bytes by itself, one product over the
+whole layer is four times as fast, but has one scale for all activations, and a few channels that are much larger than the rest
+would leave nothing of the others. Three changes make up for that, all of them fitted once (`scripts/fit_arithmetic.py`)
+and stored beside the weights (`by_tensor.npz`):
+
+- every channel of an activation is shifted and scaled to a like range, and the weights take the inverse. The norm before it
+  (a copy of it) or the value's projection does this, so that it costs nothing;
+- the channels inside a feed-forward layer that are far larger than the rest are computed apart, in float32;
+- ranges are fixed beforehand, so that no text's vector depends on the texts beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wellread.embedding.onnx_file import Graph, Node, read_graph, write_graph
+
+Floats = NDArray[np.float32]
+Fit = Mapping[str, NDArray[Any]]
+
+BLOCK = 128
+MICROSOFT = "com.microsoft"
+RECIPE = 1  # counts up when the same shipped file and fit become other bytes
+
+
+def by_tensor(model: bytes, fit: Fit) -> bytes:
+    """A shipped model's file with its dense layers rewritten by `fit`."""
+    graph = read_graph(model)
+    work = _Rewriting(graph, fit, dict(graph.constants))
+    return write_graph(graph.changed(work.nodes(), work.constants))
+
+
+def layer_of(node: Node) -> str:
+    """The name of a dense layer: that of its weights."""
+    return node.inputs[1].removesuffix(".codes")
+
+
+def dense_weight(node: Node, constants: Mapping[str, NDArray[Any]]) -> Floats:
+    """A dense layer's weights, outputs × inputs, as float32."""
+    codes, scales = constants[node.inputs[1]], constants[node.inputs[2]]
+    blocks = codes.reshape(len(codes), -1, BLOCK).astype(np.float32) - np.float32(128)
+    return (blocks * scales.reshape(len(codes), -1, 1)).reshape(len(codes), -1)
+
+
+@dataclass(slots=True)
+class _Rewriting:
+    """One pass over the nodes; constants are added on the way."""
+
+    graph: Graph
+    fit: Fit
+    constants: dict[str, NDArray[Any]]
+    made_by: dict[str, Node] = field(init=False)
+    read_by: dict[str, list[Node]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.made_by = {name: node for node in self.graph.nodes for name in node.outputs}
+        self.read_by = {}
+        for node in self.graph.nodes:
+            for name in node.inputs:
+                self.read_by.setdefault(name, []).append(node)
+
+    def nodes(self) -> list[Node]:
+        out: list[Node] = []
+        skip: set[str] = set()
+        for node in self.graph.nodes:
+            if node.outputs[0] in skip:
+                continue
+            if node.kind != "MatMulNBits" or f"{layer_of(node)}.scale" not in self.fit:
+                out.append(node)
+                continue
+            inner = self._inner(node)
+            if inner is None:
+                out += self._projected(node)
+            else:
+                out += self._feed_forward(node, *inner)
+                skip |= {inner[0].outputs[0], inner[1].outputs[0]}
+        return out
+
+    def _inner(self, node: Node) -> tuple[Node, Node] | None:
+        """The Gelu and the second layer, when this is the first layer of a feed-forward pair."""
+        readers = self.read_by[node.outputs[0]]
+        if len(readers) != 1 or readers[0].kind != "Gelu":
+            return None
+        (second,) = self.read_by[readers[0].outputs[0]]
+        return readers[0], second
+
+    def _projected(self, node: Node) -> list[Node]:
+        """A projection into or out of attention."""
+        name = layer_of(node)
+        weight, bias = dense_weight(node, self.constants), self._bias(node)
+        levelled, before = self._levelled_input(name, node.inputs[0])
+        return [*before, *self._product(name, levelled, weight, bias, node.outputs[0])]
+
+    def _levelled_input(self, name: str, x: str) -> tuple[str, list[Node]]:
+        """An activation whose channels have like ranges: a second norm makes it, or the value's projection has."""
+        norm = self.made_by[x]
+        if norm.kind != "LayerNormalization":
+            return x, []
+        shift, level = self.fit[f"{name}.shift"], self.fit[f"{name}.level"]
+        gamma, beta = (self.constants[part] for part in norm.inputs[1:3])
+        inputs = (norm.inputs[0], self._new(f"{name}.gamma", gamma / level), self._new(f"{name}.beta", (beta - shift) / level))
+        levelled = f"{name}.levelled"
+        return levelled, [replace(norm, inputs=inputs, outputs=(levelled,))]
+
+    def _feed_forward(self, first: Node, gelu: Node, second: Node) -> list[Node]:
+        """Both layers of a feed-forward pair, its largest inner channels apart in float32."""
+        one, two = layer_of(first), layer_of(second)
+        apart = self.fit[f"{two}.apart"].astype(np.int64)
+        weight, bias = dense_weight(first, self.constants), self._bias(first)
+        out_weight, out_bias = dense_weight(second, self.constants), self._bias(second)
+        rest = np.setdiff1d(np.arange(len(weight)), apart)
+        levelled, before = self._levelled_input(one, first.inputs[0])
+        wide = self._product(one, levelled, weight[rest], bias[rest], f"{one}.wide")
+        level = self._new(f"{two}.inverse", np.float32(1) / self.fit[f"{two}.level"][rest])
+        wide += [
+            replace(gelu, inputs=(f"{one}.wide",), outputs=(f"{one}.active",)),
+            Node("Mul", (f"{one}.active", level), (f"{one}.even",)),
+            *self._product(two, f"{one}.even", out_weight[:, rest], out_bias, f"{two}.wide", rest),
+        ]
+        narrow_in, narrow_out = self._new(f"{one}.apart", weight[apart].T), self._new(f"{two}.apart", out_weight[:, apart].T)
+        narrow = [
+            Node("MatMul", (first.inputs[0], narrow_in), (f"{one}.narrow",)),
+            Node("Add", (f"{one}.narrow", self._new(f"{one}.apart.bias", bias[apart])), (f"{one}.large",)),
+            replace(gelu, inputs=(f"{one}.large",), outputs=(f"{one}.large.active",)),
+            Node("MatMul", (f"{one}.large.active", narrow_out), (f"{two}.narrow",)),
+            Node("Add", (f"{two}.wide", f"{two}.narrow"), second.outputs),
+        ]
+        return [*before, *wide, *narrow]
+
+    def _product(
+        self, name: str, x: str, weight: Floats, bias: Floats, output: str, channels: NDArray[np.int64] | None = None
+    ) -> list[Node]:
+        """Quantise `x`, which has been shifted and levelled, and multiply in int8."""
+        shift, level = self.fit[f"{name}.shift"], self.fit[f"{name}.level"]
+        if channels is not None:
+            shift, level = shift[channels], level[channels]
+        bias = bias + weight @ shift
+        codes, scales = _by_output(weight * level)
+        if f"{name}.passed" in self.fit:  # the value's channels leave levelled for the projection out of attention
+            scales, bias = self._passed_on(name, scales, bias)
+        scale, zero = (
+            self._new(f"{name}.a_scale", self.fit[f"{name}.scale"]),
+            self._new(f"{name}.a_zero", self.fit[f"{name}.zero"]),
+        )
+        weights = self._new(f"{name}.bytes", np.ascontiguousarray(codes.T)), self._new(f"{name}.b_scale", scales)
+        inputs = (f"{output}.u8", weights[0], scale, weights[1], zero, "", self._new(f"{name}.added", bias))
+        return [
+            Node("QuantizeLinear", (x, scale, zero), (f"{output}.u8",)),
+            Node("MatMulIntegerToFloat", inputs, (output,), MICROSOFT),
+        ]
+
+    def _passed_on(self, name: str, scales: Floats, bias: Floats) -> tuple[Floats, Floats]:
+        following = name.replace(".attention.qkv", ".attention.output.dense")
+        shift, level = self.fit[f"{following}.shift"], self.fit[f"{following}.level"]
+        values = slice(-len(shift), None)
+        scales, bias = scales.copy(), bias.copy()
+        scales[values] /= level
+        bias[values] = (bias[values] - shift) / level
+        return scales, bias
+
+    def _bias(self, node: Node) -> Floats:
+        return self.constants[node.inputs[5]]
+
+    def _new(self, name: str, value: NDArray[Any]) -> str:
+        kind = value.dtype if value.dtype.itemsize == 1 else np.dtype(np.float32)
+        self.constants[name] = np.asarray(value, kind, order="C")
+        return name
+
+
+def _by_output(weight: Floats) -> tuple[NDArray[np.int8], Floats]:
+    """Symmetric int8 codes with a scale for every output."""
+    scales = np.abs(weight).max(axis=1, keepdims=True) / np.float32(127)
+    scales = np.where(scales == 0, np.float32(1), scales).astype(np.float32)
+    return np.rint(weight / scales).astype(np.int8), scales[:, 0]
+
+
+def fitted(ranges: Mapping[str, tuple[Floats, Floats]], nodes: Sequence[Node], constants: Mapping[str, NDArray[Any]]) -> Fit:
+    """A fit for these dense layers, from the lowest and highest value of each channel of what they read."""
+    out: dict[str, NDArray[Any]] = {}
+    for node in nodes:
+        name, weight = layer_of(node), dense_weight(node, constants)
+        lowest, highest = ranges[name]
+        out |= {f"{name}.{part}": value for part, value in _fitted_layer(name, weight, lowest, highest).items()}
+    return out
+
+
+APART = 32  # channels of a feed-forward layer that are computed in float32
+_EVEN, _EVEN_INNER = 0.85, 0.3  # how far ranges are evened out: 0 not at all, 1 entirely
+
+
+def _fitted_layer(name: str, weight: Floats, lowest: Floats, highest: Floats) -> dict[str, NDArray[Any]]:
+    inner = name.endswith(".output.dense") and ".attention." not in name
+    shift = np.zeros_like(lowest) if inner else (lowest + highest) / 2
+    reach = np.maximum(np.maximum(highest - shift, shift - lowest), np.float32(1e-2))
+    largest = np.abs(weight).max(axis=0)
+    level = reach**_EVEN_INNER if inner else reach**_EVEN / largest ** (1 - _EVEN)
+    apart = np.argsort(-(reach * largest))[:APART] if inner else np.array([], np.int64)
+    rest = np.setdiff1d(np.arange(len(reach)), apart)
+    level = (level / np.exp(np.log(level[rest]).mean())).astype(np.float16).astype(np.float32)
+    shift = shift.astype(np.float16).astype(np.float32)
+    low, high = (((edge - shift) / level)[rest] for edge in (lowest, highest))
+    bottom, top = min(float(low.min()), 0.0), max(float(high.max()), 0.0)
+    scale = np.float32((top - bottom) / 255)
+    parts = {"shift": shift, "level": level, "scale": scale, "zero": np.uint8(round(-bottom / float(scale)))}
+    if inner:
+        parts["apart"] = np.sort(apart).astype(np.int16)
+    if name.endswith(".qkv"):
+        parts["passed"] = np.uint8(1)
+    return {part: np.asarray(value) for part, value in parts.items()}
