@@ -105,12 +105,12 @@ async def build_library(output: Path, embedder: Embedder) -> None:
 
 def main() -> None:
     """The command."""
-    from wellread.embedding.onnx import OnnxEmbedder
+    from wellread.embedding.onnx import OnnxEmbedder, Options
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", type=Path, default=LIBRARY)
     options = parser.parse_args()
-    asyncio.run(build_library(options.output, OnnxEmbedder()))
+    asyncio.run(build_library(options.output, OnnxEmbedder(options=Options(arithmetic="block"))))  # the same on every machine
 
 
 if __name__ == "__main__":

@@ -77,6 +77,14 @@ class Embedder(Protocol):
 
 
 @runtime_checkable
+class Computed(Protocol):
+    """An embedder that can compute the same model in several ways, or a feed of its vectors: which way it was."""
+
+    @property
+    def recipe(self) -> str: ...
+
+
+@runtime_checkable
 class Linked(Protocol):
     """A source whose cross-references can be followed by title."""
 

@@ -12,8 +12,8 @@ from wellread.embedding.onnx import OnnxEmbedder, Options
 
 @pytest.fixture(scope="session")
 def embedder() -> OnnxEmbedder:
-    """The one in the package, loaded once."""
-    made = OnnxEmbedder(options=Options(threads=2))
+    """The one in the package as it is shipped, loaded once; `test_arithmetic` has its other forms."""
+    made = OnnxEmbedder(options=Options(threads=2, arithmetic="block"))
     made.load()
     return made
 

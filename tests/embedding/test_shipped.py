@@ -96,7 +96,7 @@ def test_one_text_instead_of_several_is_a_mistake(embedder: OnnxEmbedder) -> Non
 
 
 async def test_a_cancelled_call_stops_its_work(embedder: OnnxEmbedder, monkeypatch: pytest.MonkeyPatch) -> None:
-    runtime, done, begun = embedder.load(), [0], asyncio.Event()
+    runtime, done, begun = embedder.load("passage"), [0], asyncio.Event()
     original, loop = runtime.vectors, asyncio.get_running_loop()
 
     def counted(batch: list[list[int]]) -> object:

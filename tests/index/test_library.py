@@ -11,7 +11,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from wellread.embedding.onnx import OnnxEmbedder
+from wellread.embedding.onnx import OnnxEmbedder, Options
 from wellread.index.search import LocalIndex, SearchOptions
 from wellread.sources.index import library_path
 
@@ -41,7 +41,7 @@ def floats(index: LocalIndex) -> np.ndarray:
 
 @pytest.mark.slow
 async def test_a_rebuild_gives_the_same_library(script: ModuleType, shipped: LocalIndex, tmp_path: Path) -> None:
-    await script.build_library(tmp_path, OnnxEmbedder())
+    await script.build_library(tmp_path, OnnxEmbedder(options=Options(arithmetic="block")))
     rebuilt = LocalIndex.open(tmp_path / "index")
     ours, theirs = shipped.segments[0], rebuilt.segments[0]
     for name in ("texts.jsonl", "offsets.u64", "ids.tab", "documents.tab", "titles.tab"):

@@ -167,6 +167,7 @@ def info(folder: Folder, as_json: options.AsJson = False) -> None:
         "format": content.format,
         "generation": content.generation,
         "inputs": content.origin.get("inputs", ""),
+        "arithmetic": content.origin.get("arithmetic", ""),
     }
     if as_json:
         say_json(facts)

@@ -19,10 +19,11 @@ import numpy as np
 from wellread.errors import DamagedFile, IndexFault
 from wellread.index import manifest
 from wellread.index.feed import Batch, Feed
-from wellread.index.manifest import Manifest, Segment, replace_file, sync_folder
+from wellread.index.manifest import AS_SHIPPED, Manifest, Segment, replace_file, sync_folder
 from wellread.index.quantize import Floats
 from wellread.index.texts import TEXTS
 from wellread.index.write import Device, Progress, SegmentWriter, silent
+from wellread.protocols import Computed
 
 BUILDING, SEGMENTS = "building", "segments"
 _PLAN = "plan.json"
@@ -69,11 +70,18 @@ async def build(folder: Path, feed: Feed, options: BuildOptions | None = None, p
             segments=(place(folder, work / segment.name, segment, generation),),
             words=options.words,
             generation=generation,
-            origin={"inputs": feed.origin},
+            origin={"inputs": feed.origin} | computed(feed),
         )
         manifest.save(folder, made)
         tidy(folder, made)
     return made
+
+
+def computed(feed: Feed, before: str = AS_SHIPPED, rows: int = 0) -> dict[str, str]:
+    """How vectors were computed, where not as shipped; the ways of one model go together, and all that were used are named."""
+    now = feed.recipe if isinstance(feed, Computed) else ""
+    ways = {now or AS_SHIPPED} | ({*before.split(", ")} if rows else set[str]())
+    return {"arithmetic": ", ".join(sorted(ways))} if ways != {AS_SHIPPED} else {}
 
 
 async def fill_segment(

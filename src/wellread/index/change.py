@@ -10,9 +10,9 @@ import numpy as np
 
 from wellread.errors import IndexFault
 from wellread.index import manifest
-from wellread.index.build import BUILDING, BuildOptions, disk_errors, fill_segment, place, start_over, tidy, writing
+from wellread.index.build import BUILDING, BuildOptions, computed, disk_errors, fill_segment, place, start_over, tidy, writing
 from wellread.index.feed import Batch, Feed
-from wellread.index.manifest import Manifest, Removed
+from wellread.index.manifest import AS_SHIPPED, Manifest, Removed
 from wellread.index.quantize import Floats
 from wellread.index.search import LocalIndex
 from wellread.index.write import Progress, silent
@@ -67,6 +67,7 @@ async def add(folder: Path, feed: Feed, options: BuildOptions | None = None, pro
             segments=(*kept, place(folder, work / made.name, made, generation)),
             removed=_tombstones(folder, index, sum(entry.rows for entry in kept), generation),
             generation=generation,
+            origin={**old.origin, **computed(feed, old.origin.get("arithmetic", AS_SHIPPED), old.rows)},
         )
         manifest.save(folder, fresh)
         tidy(folder, fresh)

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from wellread.index.quantize import SAMPLE, Bytes, Codes, Floats, calibrate, check, to_bytes, to_codes
-from wellread.protocols import Embedder
+from wellread.protocols import Computed, Embedder
 from wellread.types import Passage
 
 BATCH = 256  # passages embedded together: fixed, since a vector depends a little on its batch
@@ -63,6 +63,10 @@ class EmbeddingFeed:
     @property
     def embedder(self) -> str:
         return self._embedder.name
+
+    @property
+    def recipe(self) -> str:
+        return self._embedder.recipe if isinstance(self._embedder, Computed) else ""
 
     @property
     def dimensions(self) -> int:

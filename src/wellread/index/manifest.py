@@ -54,6 +54,9 @@ class Removed:
     sum: FileSum
 
 
+AS_SHIPPED = "block"  # how vectors are computed where a manifest's origin names no `arithmetic`
+
+
 @dataclass(frozen=True, slots=True)
 class Manifest:
     """Everything a reader must know before it opens a file."""

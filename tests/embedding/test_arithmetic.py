@@ -1,0 +1,170 @@
+"""The package's models in other arithmetic: the same vectors, chosen by the processor, kept in a cache that is never needed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from wellread.embedding import arithmetic, kept, processors
+from wellread.embedding.arithmetic import Arithmetic, best_for, settled
+from wellread.embedding.by_tensor import by_tensor
+from wellread.embedding.onnx import SHIPPED, OnnxEmbedder, Options
+from wellread.embedding.onnx_file import read_graph, write_graph
+from wellread.errors import DamagedFile, MissingExtra
+from wellread.ranking.evaluator import Evaluator
+from wellread.types import Passage
+
+MODEL = SHIPPED / "model.onnx"
+STORED = np.load(Path(__file__).parent / "reference.npz")
+SENTENCES: list[str] = [str(text) for text in STORED["sentences"]]
+FLOAT32 = STORED["vectors"].astype(np.float32)
+BYTES = processors.instructions() & {"avx_vnni", "avx512_vnni", "amx_int8"}
+FORMS = [
+    pytest.param("tensor", marks=pytest.mark.skipif(not BYTES, reason="the processor cannot sum products of bytes")),
+    pytest.param("bf16", marks=pytest.mark.skipif(not arithmetic.has_openvino(), reason="OpenVINO is not installed")),
+]
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("WELLREAD_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "models"
+
+
+def embedded(form: Arithmetic, texts: list[str]) -> np.ndarray:
+    return OnnxEmbedder(options=Options(arithmetic=form)).embed_now(texts, kind="passage")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_vectors_are_those_of_float32(form: Arithmetic, cache: Path) -> None:
+    cosines = (embedded(form, SENTENCES) * FLOAT32).sum(axis=1) / np.linalg.norm(FLOAT32, axis=1)
+    assert cosines.min() > 0.998
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_vector_does_not_depend_on_the_texts_beside_it(form: Arithmetic, cache: Path) -> None:
+    embedder = OnnxEmbedder(options=Options(arithmetic=form))
+    together = embedder.embed_now(SENTENCES[:40], kind="passage")
+    alone = np.concatenate([embedder.embed_now([text], kind="passage") for text in SENTENCES[:8]])
+    assert (together[:8] * alone).sum(axis=1).min() > 0.9999
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_was_made_is_kept_privately_and_used_again(form: Arithmetic, cache: Path) -> None:
+    first = embedded(form, SENTENCES[:4])
+    (file,) = cache.iterdir()
+    assert stat.S_IMODE(cache.stat().st_mode) == 0o700
+    written = file.stat().st_mtime_ns
+    np.testing.assert_array_equal(embedded(form, SENTENCES[:4]), first)
+    assert file.stat().st_mtime_ns == written
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_damaged_file_in_the_cache_is_made_again(form: Arithmetic, cache: Path) -> None:
+    first = embedded(form, SENTENCES[:4])
+    (file,) = cache.iterdir()
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(bytes(content))
+    np.testing.assert_array_equal(embedded(form, SENTENCES[:4]), first)
+    assert kept.load(file) is not None, "and is whole now"
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_no_cache_is_needed(form: Arithmetic, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("no folder can be here")
+    monkeypatch.setenv("WELLREAD_CACHE_DIR", str(tmp_path / "file"))
+    assert embedded(form, SENTENCES[:2]).shape == (2, 384)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_evaluator_judges_alike(form: Arithmetic, cache: Path) -> None:
+    passages = [Passage(str(n), text) for n, text in enumerate(SENTENCES[:12])]
+    shipped, other = (asyncio.run(Evaluator(arithmetic=one).grade(SENTENCES[3], passages)) for one in ("block", form))
+    assert max(abs(a.score - b.score) for a, b in zip(shipped, other, strict=True)) < 0.1
+
+
+CPUINFO = "processor\t: 0\nmodel name\t: some\n{key}\t\t: {flags}\n\nprocessor\t: 1\n{key}\t: none\n"
+
+
+@pytest.mark.parametrize(
+    ("key", "flags", "openvino", "expected"),
+    [
+        ("flags", "sse4_2 avx512_vnni amx_bf16 amx_int8", True, "bf16"),
+        ("flags", "avx512_bf16 avx512_vnni", True, "bf16"),
+        ("flags", "sse4_2 avx512_vnni amx_bf16 amx_int8", False, "tensor"),
+        ("flags", "avx2 avx_vnni", True, "tensor"),
+        ("flags", "avx2 avx512f", True, "block"),
+        ("Features", "fp asimd asimddp i8mm bf16", True, "block"),
+    ],
+)
+def test_the_processor_decides(tmp_path: Path, key: str, flags: str, openvino: bool, expected: str) -> None:
+    told = tmp_path / "cpuinfo"
+    told.write_text(CPUINFO.format(key=key, flags=flags))
+    assert best_for(processors.instructions(told), lambda: openvino) == expected
+
+
+def test_a_system_that_does_not_tell_gets_the_shipped_form(tmp_path: Path) -> None:
+    assert best_for(processors.instructions(tmp_path / "missing"), lambda: True) == "block"
+
+
+def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arithmetic, "has_openvino", lambda: False)
+    with pytest.raises(MissingExtra, match=r"wellread\[fast\]"):
+        settled("bf16", MODEL)
+
+
+def test_a_model_without_a_fit_runs_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arithmetic, "best_here", lambda: "tensor")
+    assert settled("auto", MODEL) == "tensor"
+    assert settled("auto", tmp_path / "model.onnx") == "block"
+
+
+def test_queries_run_as_shipped(cache: Path) -> None:
+    auto, block = (OnnxEmbedder(options=Options(arithmetic=form)) for form in ("auto", "block"))
+    np.testing.assert_array_equal(auto.embed_now(SENTENCES[:2], kind="query"), block.embed_now(SENTENCES[:2], kind="query"))
+    assert not cache.exists(), "a question makes nothing"
+
+
+def test_a_graph_survives_reading_and_writing() -> None:
+    data = MODEL.read_bytes()
+    graph = read_graph(data)
+    again = read_graph(write_graph(graph))
+    assert again.nodes == graph.nodes
+    assert again.constants.keys() == graph.constants.keys()
+    assert all(np.array_equal(again.constants[name], graph.constants[name]) for name in graph.constants)
+
+
+def test_the_same_file_becomes_the_same_bytes() -> None:
+    data = MODEL.read_bytes()
+    with np.load(MODEL.with_name(arithmetic.FIT)) as fit:
+        assert by_tensor(data, dict(fit)) == by_tensor(data, dict(fit))
+
+
+def test_a_truncated_model_is_named(tmp_path: Path, cache: Path) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(SHIPPED, folder)
+    (folder / "model.onnx").write_bytes(MODEL.read_bytes()[:100_000])
+    with pytest.raises(DamagedFile, match="model.onnx"):
+        OnnxEmbedder(folder, options=Options(arithmetic="tensor")).embed_now(["a"], kind="passage")
+
+
+@pytest.mark.skipif(not arithmetic.has_openvino(), reason="OpenVINO is not installed")
+def test_openvino_reports_nothing_to_anybody(tmp_path: Path) -> None:
+    code = (
+        "import sys; from wellread.embedding.onnx import OnnxEmbedder, Options; "
+        "OnnxEmbedder(options=Options(arithmetic='bf16')).embed_now(['a'], kind='passage'); "
+        "print('openvino_telemetry' in sys.modules, 'openvino' in sys.modules)"
+    )
+    environment = {**os.environ, "HOME": str(tmp_path), "WELLREAD_CACHE_DIR": str(tmp_path / "cache")}
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    assert found.stdout.split() == ["False", "True"]
+    assert not (tmp_path / "intel").exists()
