@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from wellread import events
 from wellread.effort import Effort
-from wellread.errors import BudgetExhausted, ReplayMismatch
+from wellread.errors import BudgetExhausted, DamagedFile, ReplayMismatch, WellreadError
 from wellread.plain import Json
 from wellread.protocols import Source
 from wellread.replay import codec, departure
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 class Player:
-    """The tape of one run, being played. `departed` is where the run first left its recording, or None.
+    """The tape of one run, being played. `departed` says where the run first left its recording, or None.
 
     A run that departs would wait for an answer that never comes: after `patience` seconds without any
     progress it is told so.
@@ -34,7 +34,7 @@ class Player:
 
     def __init__(self, recording: Recording, *, patience: float = 10.0) -> None:
         self.recording = recording
-        self.departed: ReplayMismatch | None = None
+        self.departed: WellreadError | None = None
         self._patience = patience
         self._now: float = 0.0
         self._asked = 0
@@ -93,8 +93,8 @@ class Player:
         finally:
             self._leave(call)
         if "error" in reply:
-            raise codec.decode_error(reply["error"])
-        return shape.decode(reply["value"])
+            raise self._decoded(codec.decode_error, reply["error"])
+        return self._decoded(shape.decode, reply["value"])
 
     async def stream(
         self, part: str, request: Json, job: Callable[[], AsyncIterator[str | Completion]]
@@ -106,9 +106,9 @@ class Player:
         finally:
             self._leave(call)
         if "error" in reply:
-            raise codec.decode_error(reply["error"])
+            raise self._decoded(codec.decode_error, reply["error"])
         if "value" in reply:
-            yield codec.COMPLETION.decode(reply["value"])
+            yield self._decoded(codec.COMPLETION.decode, reply["value"])
 
     def count(self, part: str, text: str, job: Callable[[], int]) -> int:
         """As recorded. A text that is not known there is guessed at: the prompt it goes into will show the difference."""
@@ -122,7 +122,7 @@ class Player:
         if line is None:
             raise self._depart(departure.of_call(self._asked, None, (kind, "is asked for", {"spec": spec})))
         if "error" in line:
-            raise codec.decode_error(line["error"])
+            raise self._decoded(codec.decode_error, line["error"])
         return None if line["part"] is None else self._part(line["part"])
 
     def member(self, inner: Any, place: str) -> Any:
@@ -130,9 +130,21 @@ class Player:
 
     def _part(self, label: str) -> Any:
         if label not in self._parts:
-            facts = self.recording.facts[label]
-            self._parts[label] = ON_TAPE[facts["kind"]](self, label, facts, None)
+            facts = self.recording.facts.get(label)
+            if facts is None:
+                raise self._depart(DamagedFile(f"the recording is damaged: it says nothing about {label!r}"))
+            self._parts[label] = self._decoded(lambda known: ON_TAPE[known["kind"]](self, label, known, None), facts)
         return self._parts[label]
+
+    def _decoded(self, decode: Callable[[Any], T], data: Any) -> T:
+        """A value of the file as ours. Anyone may have written the file: whatever fails here is its damage."""
+        try:
+            return decode(data)
+        except WellreadError:
+            raise
+        except Exception as problem:
+            words = json.dumps(data, ensure_ascii=False)[:60]
+            raise self._depart(DamagedFile(f"the recording is damaged: {words} cannot be used ({problem})")) from None
 
     def _match(self, part: str, method: str, request: Json) -> Call:
         """The recorded call with this content; of several equal ones the earliest."""
@@ -189,6 +201,8 @@ class Player:
             await settle()  # the time may have passed in one long computation
             if self._position == before:
                 raise self._depart(self._stuck()) from None
+        if self.departed is not None:  # woken because the turn will not come any more
+            raise self.departed
 
     def _stuck(self) -> ReplayMismatch:
         if self._position >= len(self.recording.replies):
@@ -221,7 +235,7 @@ class Player:
             self._now = max(self._now, recorded[self._stamped]["at"])
         self._stamped += 1
 
-    def _depart(self, problem: ReplayMismatch) -> ReplayMismatch:
+    def _depart(self, problem: WellreadError) -> WellreadError:
         self.departed = self.departed or problem
         for called in self._waiting.values():
             called.set()

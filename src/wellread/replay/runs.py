@@ -7,22 +7,24 @@ async for event in replayed(path): …        the same events, bit for bit, or R
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from wellread import events
 from wellread.engine import Engine, clean_question
-from wellread.errors import DamagedFile, UsageError
+from wellread.errors import DamagedFile, ReplayMismatch, UsageError
 from wellread.parameters import fill
+from wellread.parts import Kit
 from wellread.replay.codec import encode
 from wellread.replay.play import Player
 from wellread.replay.record import Recorder
-from wellread.replay.recording import Recording, load
+from wellread.replay.recording import Recording, check_header, load
 from wellread.settings import Settings
 
+T = TypeVar("T")
 _NOT_RECORDED = ("server", "cache", "allow_hosts", "ignore_robots")  # of no use to a replay, or not for others to read
 
 
@@ -71,8 +73,10 @@ async def replayed(
     source = player.source("main")
     if source is None:
         raise DamagedFile("the recording ends before its run began")
+    check_header(recording)
     header = recording.header
-    engine = Engine(_settings(recording), source=source, fallback=player.source("fallback"), outside=player.outside())
+    kit = _KitOfTape(_settings(recording), environ={})
+    engine = Engine(kit.settings, kit=kit, source=source, fallback=player.source("fallback"), outside=player.outside())
     stream = engine.stream(
         question or recording.question,
         strategy=strategy or header["strategy"],
@@ -90,6 +94,13 @@ async def replayed(
             if not recording.complete and count == len(recording.events):
                 return  # the recorded run was left here too
         player.finish()
+
+
+class _KitOfTape(Kit):
+    """Builds nothing: a recording may come from anyone, and the parts that its settings name are not to be reached."""
+
+    def _kept(self, kind: str, name: str, build: Callable[[], T]) -> T:
+        raise ReplayMismatch(f"the run asks for {name or 'a part'} ({kind}), which is not in the recording")
 
 
 def _settings(recording: Recording) -> Settings:
