@@ -23,7 +23,7 @@ MAX_PAGES = 10_000
 _PDFIUM = threading.Lock()  # the library is not safe in several threads at once
 _READING = 0.7  # of the time; the rest is for putting paragraphs together
 _EDGE = 2  # lines that a running head or foot may have
-_BROKEN_WORD = re.compile(r"(\w)[-\u00ad\u2010\ufffe]$")
+_BROKEN_WORD = re.compile(r"\w[-\u00ad\u2010\ufffe]")
 _DIGITS = re.compile(r"\d+")
 _PDF_DATE = re.compile(r"D:(\d{4})(\d{2})?(\d{2})?")
 _ENDS = (".", "!", "?", ":", "”", '"', ")", "。")
@@ -116,20 +116,20 @@ def _edge_lines(lines: Sequence[str]) -> list[str]:
 def _paragraphs(lines: Sequence[str]) -> Iterator[str]:
     """Lines are joined until one is empty, or ends a sentence well before the margin."""
     width = sorted(map(len, lines))[int(len(lines) * 0.8)] if lines else 0
-    current = ""
+    current: list[str] = []
     for line in lines:
         if not line:
             if current:
-                yield current
-            current = ""
+                yield "".join(current)
+            current = []
             continue
-        broken = _BROKEN_WORD.search(current)
-        if broken and line[:1].islower():
-            current = current[: broken.start() + 1] + line
-        else:
-            current = f"{current} {line}" if current else line
+        if current and _BROKEN_WORD.fullmatch(current[-1][-2:]) and line[:1].islower():
+            current[-1] = current[-1][:-1]
+        elif current:
+            current.append(" ")
+        current.append(line)
         if line.endswith(_ENDS) and len(line) < width * 0.75:
-            yield current
-            current = ""
+            yield "".join(current)
+            current = []
     if current:
-        yield current
+        yield "".join(current)

@@ -10,8 +10,7 @@ from wellread.types import Page
 _BLANK = re.compile(r"\n[ \t]*\n+")
 _LINK = re.compile(r"!?\[([^\]\[]{0,500})\]\([^()\s]{0,2000}(?:\s+\"[^\"]{0,200}\")?\)")
 _FENCE = re.compile(r"^ {0,3}(```+|~~~+)")
-_TITLE = re.compile(r"^# +(.+?)\s*#*$", re.MULTILINE)
-_FIELD = re.compile(r"^(title|date|author|lang|language)\s*:\s*(.+?)\s*$", re.IGNORECASE | re.MULTILINE)
+_FIELDS = ("title", "date", "author", "lang", "language")
 _LINE = 100  # prose with longer lines was not wrapped by hand
 
 
@@ -29,19 +28,33 @@ def read_markdown(text: str, url: str, name: str = "") -> Page:
     fields: dict[str, str] = {}
     if text.startswith("---\n") and "\n---\n" in text[:5000]:
         head, _, text = text[4:].partition("\n---\n")
-        fields = {key.lower(): value.strip("\"'") for key, value in _FIELD.findall(head)}
+        fields = _fields(head)
     passages = tuple(_markdown_passages(text))
-    heading = _TITLE.search(text)
+    heading = _title(text)
     language = fields.get("lang") or fields.get("language")
     return Page(
         url=url,
-        title=fields.get("title") or (_LINK.sub(r"\1", heading.group(1)) if heading else name),
+        title=fields.get("title") or (_LINK.sub(r"\1", heading) or name),
         passages=passages,
         published=iso_date(fields.get("date", "")),
         author=fields.get("author"),
         language=language[:2].lower() if language else None,
         kind="markdown",
     )
+
+
+def _fields(head: str) -> dict[str, str]:
+    rows = (row.partition(":") for row in head.split("\n"))
+    found = {key.strip().lower(): value.strip().strip("\"'") for key, _, value in rows if value.strip()}
+    return {name: found[name] for name in _FIELDS if name in found}
+
+
+def _title(text: str) -> str:
+    """The first heading of the first level. Line by line: titles may hold tens of thousands of spaces."""
+    for line in text.split("\n"):
+        if line.startswith("# ") and (words := line[2:].strip()):
+            return words.rstrip("#").rstrip() or words
+    return ""
 
 
 def _clean(text: str) -> str:

@@ -69,10 +69,11 @@ def _weak(text: str, sentences: list[dict[str, Any]]) -> str:
     parts: list[str] = []
     at = 0
     for one in sentences:
-        found = text.find(str(one["text"]), at)
+        sentence = _PRIVATE.sub("", str(one["text"]))
+        found = text.find(sentence, at)
         if found < 0:
             continue
-        end = found + len(str(one["text"]))
+        end = found + len(sentence)
         parts.append(text[at:end] if one["supported"] else text[at:end] + _WEAK)
         at = end
     return "".join(parts) + text[at:]

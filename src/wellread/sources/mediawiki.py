@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -40,7 +41,8 @@ _COMMON: Mapping[str, str | int] = {
 }
 _BATCH = 20  # introductions in one request
 _BUSY_CODES = ("maxlag", "ratelimited", "readonly")
-_HEADING = re.compile(r"^(={2,6})\s*(.+?)\s*\1$", re.M)
+_TAGS = re.compile(r"<(/?)(div|section|span|b|i|table|ul|ol|dl|font|center|blockquote|small|big|sup|sub)\b", re.IGNORECASE)
+_DEEPEST = {"table": 10, "ul": 50, "ol": 50, "dl": 50}
 _NOISE = ".mw-editsection,.reference,.navbox,.metadata,.noprint,.mw-empty-elt,.toc,style,script,.mw-jump-link,.thumb,figure"
 _HEADING_TAGS = {"h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
 _REFERS = re.compile(r"^.{0,120}\b(may|can|could) (also )?(refer|be)( to)?( any of)?( the following)?:?$", re.I | re.M)
@@ -174,20 +176,38 @@ def _shortened(text: str) -> str:
 
 def from_extract(text: str) -> str:
     """What the TextExtracts extension gives, with its headings in our form."""
-    marked = _HEADING.sub(lambda m: f"{'#' * len(m[1])} {m[2]}", text)
-    return without_empty_sections(lines(marked))
+    return without_empty_sections(lines("\n".join(map(_marked, text.split("\n")))))
+
+
+def _marked(line: str) -> str:
+    """`== Heading ==` as `## Heading`; any other line as it is."""
+    level = min(6, len(line) - len(line.lstrip("=")), len(line) - len(line.rstrip("=")))
+    words = line[level:-level].strip() if level >= 2 else ""
+    return f"{'#' * level} {words}" if words else line
 
 
 def from_html(markup: str) -> str:
     """A parsed page, for wikis without that extension. Tables become rows of cells."""
     from selectolax.lexbor import LexborHTMLParser
 
+    if _too_deep(markup):
+        return lines(markup)
     tree = LexborHTMLParser(markup)
     for node in tree.css(_NOISE):
         node.decompose()
     root = tree.css_first(".mw-parser-output") or tree.body
     blocks = _blocks(root, depth=0) if root is not None else []
     return without_empty_sections("\n\n".join(block for block in blocks if block))
+
+
+def _too_deep(markup: str) -> bool:
+    """Whether elements lie so deep in each other that a parser would take long over them; no page for people has that."""
+    depth: Counter[str] = Counter()
+    for slash, name in _TAGS.findall(markup):
+        depth[name] += -1 if slash else 1
+        if depth[name] > _DEEPEST.get(name.lower(), 500):
+            return True
+    return False
 
 
 def _blocks(root: LexborNode, depth: int) -> list[str]:

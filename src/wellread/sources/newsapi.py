@@ -21,7 +21,7 @@ from wellread.types import Hit, Query, Spec
 
 _LONGEST_QUERY = 500  # characters that the service takes
 _SPELLINGS = {"from": "since", "to": "until", "pageSize": "page_size", "sortBy": "sort_by", "searchIn": "search_in"}
-_CUT = re.compile(r"\s*(…|\.\.\.)?\s*\[\+?\d+ chars\]\s*$")
+_CUT = re.compile(r"\+?\d{1,12} chars\]")
 _LANGUAGES = frozenset(["ar", "de", "en", "es", "fr", "he", "it", "nl", "no", "pt", "ru", "sv", "ud", "zh"])
 
 
@@ -99,11 +99,17 @@ class NewsApi(WebSource[Options]):
         raise self._http.error(f"{message} ({code})" if code else message)
 
 
+def _without_cut_mark(text: str) -> str:
+    """`…words… [+1234 chars]` is how the service says that it shows only the beginning."""
+    words, _, mark = text.rstrip().rpartition("[")
+    return words.rstrip().removesuffix("…").removesuffix("...").rstrip() if _CUT.fullmatch(mark) else text
+
+
 def _hit(article: Payload, rank: int) -> Hit | None:
     title = article.text("title")
     if title.strip() == "[Removed]":  # what the service leaves of withdrawn articles
         return None
-    description, content = plain(article.text("description")), _CUT.sub("", plain(article.text("content")))
+    description, content = plain(article.text("description")), _without_cut_mark(plain(article.text("content")))
     more = content if content[:40] and content[:40] not in description else ""
     return hit(
         "newsapi",

@@ -7,7 +7,6 @@ asked for titles and texts, and what it finds is put in order here.
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -140,7 +139,9 @@ async def discover(http: Http, base: str) -> Site:
 
 async def _advertised(http: Http, base: str) -> str:
     """Every page of a wiki names its API in a link element; only the configured host counts."""
-    found = re.search(r'<link[^>]+rel="EditURI"[^>]+href="([^"?]+api\.php)', await http.text(base))
-    if not found:
-        raise http.error("its pages name no API")
-    return http.same_host(base, found[1])
+    for element in (await http.text(base)).split("<link")[1:]:
+        _, named, rest = element.partition(">")[0].partition('rel="EditURI"')
+        address = rest.partition('href="')[2].partition('"')[0].partition("?")[0] if named else ""
+        if address.endswith("api.php"):
+            return http.same_host(base, address)
+    raise http.error("its pages name no API")

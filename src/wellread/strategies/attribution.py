@@ -20,6 +20,8 @@ _WORD = re.compile(r"\w\s")  # a word that has ended
 _REFERENCES = ("[", "【", "［", "([")  # a number or a link that belongs to the sentence before it
 _LOOK_AHEAD = 24  # characters after which a possible end is decided
 _CLOSING = 4  # brackets and quotation marks between a stop and the end of its sentence
+_LONGEST = 1000  # characters of a sentence; what goes on for longer passes as it is
+_STEP = 500  # characters looked at together
 _CANDIDATES = 3
 _LEAST_WORDS = 2  # content words; "Yes." is carried by everything
 
@@ -31,12 +33,12 @@ class Attribution:
         self._passages = passages
         self._words: dict[int, set[str]] = {}
         self._tail = ""  # from the start of the sentence being written
+        self._spans: list[tuple[int, int]] | None = None  # its sentences, as far as it is here
         self._shown = 0  # characters of the tail that are out already
         self._from = 0  # where to look for the next possible end in the tail
 
     def feed(self, piece: str) -> str:
-        self._tail += piece
-        return "".join(iter(self._next, ""))
+        return "".join(self._fed(piece[at : at + _STEP]) for at in range(0, len(piece), _STEP))
 
     def close(self) -> str:
         """The rest, with the last sentence's number."""
@@ -44,35 +46,57 @@ class Attribution:
         body = rest.rstrip()
         spans = sentences(self._tail)
         number = self._number(self._tail[spans[-1][0] :]) if spans else ""
-        self._tail, self._shown, self._from = "", 0, 0
+        self._forget(len(self._tail))
         return body + number + rest[len(body) :]
 
-    def _next(self) -> str:
-        """The next words that are decided; "" when more must come first."""
+    def _fed(self, piece: str) -> str:
+        self._tail += piece
+        self._spans = None
+        words: list[str] = []
+        while (more := self._next()) is not None:
+            words.append(more)
+        if len(self._tail) > _LONGEST:  # no sentence is that long
+            words.append(self._show(len(self._tail)))
+            self._forget(len(self._tail))
+        return "".join(words)
+
+    def _next(self) -> str | None:
+        """The next words that are decided, perhaps none; None when more must come first."""
         match = _END.search(self._tail, self._from)
         if match is None:
-            return self._show(len(self._tail.rstrip()))
-        following = self._tail[match.end() :].lstrip()
+            self._from = len(self._tail)
+            return self._show(len(self._tail.rstrip())) or None
+        following = self._tail[match.end() : match.end() + _LONGEST].lstrip()
         if following.startswith(_REFERENCES):
             self._from = match.end()
-            return self._show(match.end()) or self._next_quietly()
+            return self._show(match.end())
         if len(following) < _LOOK_AHEAD and not _WORD.search(following):
-            return self._show(match.start())
-        spans = sentences(self._tail)
-        first = next((span for span in spans if span[1] > match.start()), None)
-        if first is None or first == spans[-1] or first[1] > match.end() + _CLOSING:
+            return self._show(match.start()) or None
+        if self._goes_on(match.end(), match[0]):
             self._from = match.end()
-            return self._show(match.start()) or self._next_quietly()
+            return self._show(match.start())
+        if self._spans is None:
+            self._spans = sentences(self._tail)
+        first = next((span for span in self._spans if span[1] > match.start()), None)
+        if first is None or first == self._spans[-1] or first[1] > match.end() + _CLOSING:
+            self._from = match.end()
+            return self._show(match.start())
         return self._finish_sentence(*first)
 
-    def _next_quietly(self) -> str:
-        """Go on looking after a stop that ends nothing."""
-        return self._next() if self._from < len(self._tail) else ""
+    def _goes_on(self, end: int, stop: str) -> bool:
+        """Whether a stop plainly ends nothing: "3.14", "a.m. on". The rest is for those who know abbreviations."""
+        after = self._tail[end : end + 2]
+        return stop[-1] in ".!?…" and (after[:1].isalnum() or (after[:1] == " " and after[1:].islower()))
 
     def _finish_sentence(self, start: int, end: int) -> str:
         words = self._show(end) + self._number(self._tail[start:end])
-        self._tail, self._shown, self._from = self._tail[end:], 0, 0
+        rest = [(first - end, last - end) for first, last in self._spans or () if first >= end]
+        self._forget(end)
+        self._spans = rest or None
         return words
+
+    def _forget(self, end: int) -> None:
+        self._tail, self._spans, self._shown, self._from = self._tail[end:], None, 0, 0
 
     def _show(self, end: int) -> str:
         if end <= self._shown:

@@ -112,7 +112,7 @@ def _last_within(text: str, ends: list[int], tokens: int, count: Callable[[str],
 
 
 def _paragraph_ends(text: str) -> list[int]:
-    return [match.start() for match in re.finditer(r"\s*\n\s*\n", text)]
+    return [match.start() for match in re.finditer(r"\s+", text) if match[0].count("\n") > 1]
 
 
 def _sentence_ends(text: str) -> list[int]:

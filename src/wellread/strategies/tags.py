@@ -10,7 +10,7 @@ _LONGEST_QUERY = 300  # characters; beyond that a model has forgotten to close t
 
 @cache
 def _tag(name: str) -> re.Pattern[str]:
-    return re.compile(rf"<\s*(/?)\s*{re.escape(name)}\b[^<>]*>", re.IGNORECASE)
+    return re.compile(rf"<\s*(?:(/)\s*)?{re.escape(name)}\b[^<>]*>", re.IGNORECASE)
 
 
 def blocks(text: str, name: str) -> list[str]:
@@ -61,8 +61,7 @@ def query(text: str, name: str) -> str | None:
 def without(text: str, *names: str) -> str:
     """The text without those blocks, and without the tags of all others."""
     for name in names:
-        for block in re.findall(rf"<\s*{re.escape(name)}\b[^<>]*>.*?(?:<\s*/\s*{re.escape(name)}\s*>|\Z)", text, re.S | re.I):
-            text = text.replace(block, " ")
+        text = re.sub(rf"<\s*{re.escape(name)}\b[^<>]*>.*?(?:<\s*/\s*{re.escape(name)}\s*>|\Z)", " ", text, flags=re.S | re.I)
     return re.sub(r"[ \t]+", " ", re.sub(r"</?\w+>", "", text)).strip()
 
 

@@ -6,8 +6,9 @@ import re
 from dataclasses import dataclass
 
 _LABEL = re.compile(r"^[ \t>#*_-]*(Thought|Action|Observation|Answer|Final Answer|PAUSE)\b[ \t*_]*(:|$)[ \t*_]*", re.I | re.M)
-_ACTION = re.compile(r"`?\s*([\w-]+)\s*`?\s*(?::|$)\s*(.*)")
-_MAYBE_LABEL = re.compile(r"[ \t>#*_-]*[A-Za-z]{0,11}(?: [A-Za-z]{0,6})?[ \t*_]*")
+_ACTION = re.compile(r"`?\s*([\w-]+)\s*(?:`\s*)?(?::|$)\s*(.*)")
+_MAYBE_LABEL = re.compile(r"[A-Za-z]{0,11}(?: [A-Za-z]{0,6})?")
+_LONGEST_LABEL = 18  # characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,4 +55,5 @@ def _joined(thoughts: list[str]) -> str:
 
 def _without_open_label(text: str) -> str:
     before, newline, line = text.rpartition("\n")
-    return before + newline if _MAYBE_LABEL.fullmatch(line) else text
+    label = line.strip(" \t>#*_-")
+    return before + newline if len(label) <= _LONGEST_LABEL and _MAYBE_LABEL.fullmatch(label) else text

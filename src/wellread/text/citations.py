@@ -24,11 +24,12 @@ __all__ = ["check", "markers", "sentences", "strip_markers"]
 THRESHOLD = 0.5  # share of a sentence's weight that its passages must hold
 
 _HEADING = re.compile(r"#{1,6}[ \t]|\*\*[^*\n]+\*\*:?\Z|__[^_\n]+__:?\Z")
-_TABLE_RULE = re.compile(r"\|[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)*\Z")
+_RULE_CELL = re.compile(r":?-*:?")
 _LIST_ITEM = re.compile(r"[ \t]*(?:[-*+•‣◦·–]|\d{1,3}[.)])[ \t]")
 T = TypeVar("T", Marker, Link)
 
 _STOPS = (".", "!", "?", "…", "。", "！", "？", "؟", "।")
+_LONGEST_CLAIM = 500  # distinct words; what goes on for longer is no sentence, and nothing carries it but its own words
 _REMARK_LENGTH = 300  # the pattern looks back and forth; remarks are short
 _ASKS = ("?", "？", "؟")
 
@@ -55,9 +56,15 @@ def check(text: str, passages: Mapping[int, Passage]) -> list[Sentence]:
     judged: list[Sentence] = []
     for index, (block, lent) in enumerate(zip(blocks, _lent(blocks), strict=True)):
         after = blocks[index + 1][0].raw if index + 1 < len(blocks) else ""
-        header = block[0].raw.startswith("|") and _TABLE_RULE.match(after) is not None
+        header = block[0].raw.startswith("|") and _is_table_rule(after)
         judged.extend(_judge(claim, borrowed, header, evidence) for claim, borrowed in zip(block, lent, strict=True))
     return judged
+
+
+def _is_table_rule(row: str) -> bool:
+    """`|---|:--:|`, the line under the header of a table. Cell by cell: a pattern over all of them would try every split."""
+    before, *cells = (cell.strip(" \t") for cell in row.split("|"))
+    return not before and bool(cells) and "-" in cells[0] and all(map(_RULE_CELL.fullmatch, cells))
 
 
 def _judge(claim: _Claim, lent: tuple[int, ...], header: bool, evidence: Evidence) -> Sentence:
@@ -73,7 +80,8 @@ def _weigh(claim: _Claim, cited: tuple[int, ...], evidence: Evidence) -> tuple[t
     windows: dict[int, Window] = {}
     held: dict[int, dict[int, int]] = {}
     verbatim: list[bool] = []
-    asked = evidence.ask(claim.words)
+    readable = len(claim.words.content) <= _LONGEST_CLAIM
+    asked = evidence.ask(claim.words if readable else Words())
     for number in cited:
         source = evidence.sources[number]
         if quotation := source.quotation(claim.body) or source.quotation(claim.bare):
@@ -87,7 +95,8 @@ def _weigh(claim: _Claim, cited: tuple[int, ...], evidence: Evidence) -> tuple[t
     if verbatim:
         return tuple(citations), all(verbatim)
     carried = (
-        asked.share(union(window.bits for window in windows.values())) >= THRESHOLD
+        readable
+        and asked.share(union(window.bits for window in windows.values())) >= THRESHOLD
         and not evidence.lacks(claim.words, cited)
         and not evidence.negates(asked, windows, held)
         and not evidence.misplaces(asked, held)
@@ -114,11 +123,12 @@ def _claims(text: str, passages: Mapping[int, Passage]) -> list[list[_Claim]]:
             inside = _until(marks, end)
             shown = _until(anchors, end)
             numbers = [number for mark in inside for number in mark.numbers]
+            known_numbers = set(numbers)
             linked = tuple(group for link in shown if (group := known.get(same_address(link.url))))
             cited = tuple(dict.fromkeys(number for group in (numbers, *linked) for number in group if number in passages))
             body = _body(text, start, end, shown)
             bare = _unmarked_end(text, prefix_end(text, start, end), end, inside)
-            linked = tuple(group for group in linked if not set(group) & set(numbers))
+            linked = tuple(dict.fromkeys(group for group in linked if not known_numbers.intersection(group)))
             claims.append(_Claim(start, end, text[start:end], body, bare, read(body), cited, linked, bool(inside or cited)))
         blocks.append(claims)
     return blocks

@@ -244,10 +244,8 @@ def _has_number(counts: set[str], key: str) -> bool:
 def _has_name(forms: set[str], name: str) -> bool:
     if name in forms or name + "s" in forms or name.removesuffix("s") in forms or name.removesuffix("es") in forms:
         return True
-    for length in range(4, len(name)):  # "Italian" is carried by "Italy"
-        if name[length:] in lexicon.PEOPLE_ENDINGS and any(name[:length] + ending in forms for ending in lexicon.COUNTRY_ENDINGS):
-            return True
-    return False
+    stems = (name[: -len(ending)] for ending in lexicon.PEOPLE_ENDINGS if name.endswith(ending))
+    return any(stem + ending in forms for stem in stems if len(stem) >= 4 for ending in lexicon.COUNTRY_ENDINGS)  # Italian, Italy
 
 
 def _whole_words(text: str, start: int, end: int) -> bool:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import re
-
 from wellread.types import Passage
 
 SHORTEST = 4  # characters; shorter titles are found everywhere
-_ASIDE = re.compile(r"\s*\([^)]*\)\s*$")
 
 
 def bare_title(title: str) -> str:
     """A title without what tells it from others of the same name: "Titan (moon)" is written Titan."""
-    return _ASIDE.sub("", title)
+    whole = title.rstrip()
+    if not whole.endswith(")"):
+        return title
+    opens = whole.find("(", whole.rfind(")", 0, -1) + 1)
+    return title if opens < 0 else whole[:opens].rstrip()
 
 
 def mentions(text: str, title: str) -> bool:

@@ -1,0 +1,205 @@
+"""Does any parser take more than linear time, whatever it is given?
+
+Every reader of foreign text on every shape of `shapes.py`, each at growing sizes: ten times the text may take
+ten times as long, and thirty per cent more. Times are of the thread's processor, so that others on the machine do not count;
+what takes less than `NOISE` is too short to compare. `blocked` is the longest that the event loop stood still while a
+whole run worked on such texts.
+
+    python benchmarks/complexity.py            10,000, 100,000 and 1,000,000 characters
+    python benchmarks/complexity.py --quick    2,000 and 20,000
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from benchmarks.shapes import SHAPES
+from wellread.replay.secret import Covers
+
+from wellread.engine import clean_question
+from wellread.errors import WellreadError
+from wellread.models import structured, thinking, tokens
+from wellread.models.stops import Stops
+from wellread.net import canonical, robots
+from wellread.reading import charset, chunk, dates, extract, pdf, plain
+from wellread.server import access, dialect, rendering
+from wellread.sources import keywords, markup, mediawiki, newsapi, slack
+from wellread.strategies import attribution, context, relevance, tags, turns
+from wellread.text import citations, markers, sentences, split, titles, words
+from wellread.tools import calculate
+from wellread.types import Passage
+
+Parser = Callable[[str], object]
+GROWTH = 1.3  # times linear
+SMALL_GROWTH = 3.0  # at sizes where constant parts disturb; what is quadratic grows tenfold there
+NOISE = 0.02  # seconds; shorter times say nothing about growth
+LONGEST = 20.0  # seconds for one text; then it has failed
+
+
+def _streamed(feed: Callable[[str], object], text: str) -> None:
+    for at in range(0, len(text), 16):
+        feed(text[at : at + 16])
+
+
+def _passages(text: str) -> dict[int, Passage]:
+    return {
+        1: Passage("1", text, "Title", "http://a.b/c"),
+        2: Passage("2", "Ten words that stand in some other passage. 1960.", text[:200]),
+    }
+
+
+def _answer(text: str) -> dict[str, Any]:
+    return {
+        "answer": text,
+        "citations": [],
+        "sentences": [{"text": text[a:b], "supported": False} for a, b in sentences.sentences(text)],
+    }
+
+
+PARSERS: dict[str, Parser] = {
+    "question": lambda text: clean_question(text[:20_000]),
+    "sentences": sentences.sentences,
+    "words": words.read,
+    "markers": markers.markers,
+    "links": markers.links,
+    "strip markers": markers.strip_markers,
+    "check of an answer": lambda text: citations.check(text, _passages("Short.")),
+    "check against a passage": lambda text: citations.check("Something is a. [1] A b. [1]", _passages(text)),
+    "title": titles.bare_title,
+    "mention": lambda text: titles.mentions(text, "aaaa"),
+    "split": lambda text: split.split([text], split.Splitting()),
+    "attribution": lambda text: attribution.attributed(text, _passages("Short.")),
+    "attribution streamed": lambda text: _streamed(attribution.Attribution(_passages("Short.")).feed, text),
+    "tags": lambda text: tags.blocks(text, "search"),
+    "tag query": lambda text: tags.query(text, "search"),
+    "tags taken out": lambda text: tags.without(text, "search", "think"),
+    "closed tag": lambda text: tags.until_closed(text, "search"),
+    "turn": turns.read_turn,
+    "begun turn": lambda text: turns.read_turn(text, finished=False),
+    "cut to a window": lambda text: context.cut(text, 200, tokens.estimate),
+    "content words": relevance.content,
+    "tokens": tokens.estimate,
+    "JSON": lambda text: structured.parse(text),
+    "thinking": lambda text: _streamed(thinking.Thinking().feed, text),
+    "stops": lambda text: _streamed(Stops(("</search>", "PAUSE")).feed, text),
+    "web page": lambda text: extract.extract(f"<html><body><article><p>{text}"),
+    "web page's head": lambda text: extract.extract(f"<head><title>{text}</title><meta name=author content='{text}'></head><p>a"),
+    "JSON-LD": lambda text: extract.extract(f'<script type="application/ld+json">{text}</script><p>a'),
+    "plain text": lambda text: plain.read_text(text, "a"),
+    "Markdown": lambda text: plain.read_markdown(text, "a"),
+    "front matter": lambda text: plain.read_markdown(f"---\n{text[:4000]}\n---\n", "a"),
+    "PDF text": lambda text: list(pdf._paragraphs(pdf._lines(text))),
+    "chunks": chunk.chunk,
+    "charset": lambda text: charset.decode(text.encode("utf-8", "replace")),
+    "date": lambda text: dates.iso_date(text),
+    "words of a hit": markup.lines,
+    "wikitext": markup.without_wikitext,
+    "wiki extract": mediawiki.from_extract,
+    "wiki page": mediawiki.from_html,
+    "newsapi's cut mark": newsapi._without_cut_mark,
+    "slack": slack._words,
+    "keywords": keywords.keywords,
+    "robots.txt": lambda text: robots.parse(text).allows("/a" * 50),
+    "address": lambda text: canonical.canonical(f"http://a.b/{text[:20_000]}"),
+    "cookies": access._cookie,
+    "secrets": lambda text: Covers({"A_KEY": "abcdefgh"}).text(text),
+    "answer as HTML": lambda text: rendering.answer_html(_answer(text)),
+    "answer as Markdown": lambda text: rendering.markdown(_answer(text)),
+    "numbers": lambda text: dialect.cited(text, _answer(text)),  # type: ignore[arg-type]
+    "calculation": lambda text: calculate.as_python(text),
+}
+
+
+class TooLong(BaseException):
+    """A parser went on for longer than any text may take."""
+
+
+@dataclass(frozen=True)
+class Slow:
+    parser: str
+    shape: str
+    size: int
+    seconds: float
+    growth: float | None  # times linear; None when it was cut off
+
+
+@contextmanager
+def deadline(seconds: float) -> Iterator[None]:
+    """Patterns look for signals while they search, so this stops them too."""
+
+    def stop(*_: object) -> None:
+        raise TooLong
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def seconds(parser: Parser, text: str) -> float:
+    """Processor time of this thread; an error of ours is an answer like any other."""
+    begun = time.thread_time()
+    with suppress(WellreadError, ValueError):
+        parser(text)
+    return time.thread_time() - begun
+
+
+def measured(parser: str, shape: str, sizes: list[int], longest: float = LONGEST, allowed: float = GROWTH) -> Slow | None:
+    """The first growth beyond what is allowed, measured three times before it is believed."""
+    took: list[float] = []
+    for size in sizes:
+        text = SHAPES[shape](size)
+        try:
+            with deadline(longest):
+                took.append(seconds(PARSERS[parser], text))
+                if len(took) > 1 and took[-1] > NOISE and _growth(took, sizes) > allowed:
+                    small = SHAPES[shape](sizes[len(took) - 2])
+                    took[-1] = min(took[-1], *(seconds(PARSERS[parser], text) for _ in range(2)))
+                    took[-2] = max(took[-2], *(seconds(PARSERS[parser], small) for _ in range(2)))
+        except TooLong:
+            return Slow(parser, shape, size, longest, None)
+        if len(took) > 1 and took[-1] > NOISE and _growth(took, sizes) > allowed:
+            return Slow(parser, shape, size, round(took[-1], 3), round(_growth(took, sizes), 2))
+    return None
+
+
+def _growth(took: list[float], sizes: list[int]) -> float:
+    step = sizes[len(took) - 1] / sizes[len(took) - 2]
+    return took[-1] / max(took[-2], NOISE / 10 / step) / step
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    options.add_argument("--quick", action="store_true")
+    options.add_argument("--parser", action="append", choices=list(PARSERS))
+    options.add_argument("--longest", type=float, default=LONGEST)
+    given = options.parse_args()
+    sizes = [2_000, 20_000] if given.quick else [10_000, 100_000, 1_000_000]
+    allowed = SMALL_GROWTH if given.quick else GROWTH
+    slow: list[Slow] = []
+    for parser in given.parser or PARSERS:
+        begun = time.thread_time()
+        found = [one for shape in SHAPES if (one := measured(parser, shape, sizes, given.longest, allowed))]
+        print(f"{parser}: {len(found)} of {len(SHAPES)} shapes too slow, {time.thread_time() - begun:.1f} s", file=sys.stderr)
+        for one in found[:5]:
+            print(f"    {one}", file=sys.stderr)
+        slow += found
+    print(json.dumps({"parsers": len(given.parser or PARSERS), "shapes": len(SHAPES), "sizes": sizes, "slow": len(slow)}))
+    raise SystemExit(bool(slow))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,41 @@
+"""The small form of `benchmarks/complexity.py`: no reader of foreign text takes more than linear time."""
+
+from __future__ import annotations
+
+import pytest
+from benchmarks.complexity import PARSERS, SMALL_GROWTH, measured, seconds
+from benchmarks.shapes import SHAPES
+
+
+def test_there_are_enough_shapes() -> None:
+    assert len(SHAPES) >= 130
+    assert len(PARSERS) >= 40
+
+
+@pytest.mark.parametrize("parser", PARSERS)
+def test_ten_times_the_text_takes_about_ten_times_as_long(parser: str) -> None:
+    assert [slow for shape in SHAPES if (slow := measured(parser, shape, [600, 6_000], 20, SMALL_GROWTH))] == []
+
+
+@pytest.mark.parametrize(
+    ("parser", "text"),
+    [
+        ("check of an answer", "| a | b |\n" + "|" + "  |" * 26 + " x\n"),
+        ("Markdown", "# a" + " " * 40_000 + "b"),
+        ("cut to a window", "a\n" + " \n" * 20_000 + "b " * 300),
+        ("tags", "<" + " " * 40_000),
+        ("tags taken out", "<search>a</search>" * 4_000),
+        ("begun turn", " " * 40_000 + "!"),
+        ("turn", "Action: a" + " " * 40_000 + "!"),
+        ("attribution", "a.b " * 2_500),
+        ("attribution", "e.g. A " * 1_500),
+        ("wiki extract", "== a" + " " * 40_000 + "="),
+        ("title", "a " + "(" * 40_000),
+        ("PDF text", "word \n" * 20_000),
+        ("words of a hit", "<div>" * 20_000),
+        ("wiki page", "<table><tr><td>" * 2_000),
+        ("check of an answer", "A" + "a" * 60_000 + "ian is here. [1]"),
+    ],
+)
+def test_texts_that_froze_it_once(parser: str, text: str) -> None:
+    assert seconds(PARSERS[parser], text) < 1.5
