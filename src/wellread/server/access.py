@@ -7,11 +7,12 @@ import hmac
 import time
 from collections import deque
 from dataclasses import dataclass, field
-from http.cookies import CookieError, SimpleCookie
 
 COOKIE = "wellread_session"
 _DAYS = 30
-_TRIES = 10  # wrong tokens a minute, in all; a token is long, this only keeps logs and CPU quiet
+_TRIES = 10  # wrong tokens a minute from one address; a token is long, this only keeps logs and CPU quiet
+_ADDRESSES = 1000  # that are remembered; the oldest is forgotten
+_LONGEST_COOKIES = 8_192  # characters
 
 
 @dataclass(slots=True)
@@ -19,7 +20,7 @@ class Access:
     """Checks credentials in constant time. Without a token everybody on this machine may come in."""
 
     token: str | None
-    _wrong: deque[float] = field(default_factory=lambda: deque[float](maxlen=_TRIES))
+    _wrong: dict[str, deque[float]] = field(default_factory=dict[str, deque[float]])
 
     def allowed(self, authorization: str, cookies: str) -> bool:
         if self.token is None:
@@ -35,12 +36,17 @@ class Access:
             return True
         return hmac.compare_digest(_digest(given), _digest(self.token))
 
-    def wrong(self) -> None:
-        self._wrong.append(time.monotonic())
+    def wrong(self, client: str) -> None:
+        times = self._wrong.pop(client, None) or deque[float](maxlen=_TRIES)
+        times.append(time.monotonic())
+        self._wrong[client] = times
+        if len(self._wrong) > _ADDRESSES:
+            del self._wrong[next(iter(self._wrong))]
 
-    def locked(self) -> bool:
-        """Whether there were too many wrong tokens within the last minute."""
-        return len(self._wrong) == _TRIES and time.monotonic() - self._wrong[0] < 60
+    def locked(self, client: str) -> bool:
+        """Whether too many wrong tokens came from there within the last minute. Others are not kept out by it."""
+        times = self._wrong.get(client, ())
+        return len(times) == _TRIES and time.monotonic() - times[0] < 60
 
     def cookie(self, *, secure: bool) -> str:
         """A `Set-Cookie` value: an expiry and its signature, not the token."""
@@ -64,8 +70,8 @@ def _digest(text: str) -> bytes:
 
 
 def _cookie(header: str) -> str:
-    try:
-        found = SimpleCookie(header).get(COOKIE)
-    except CookieError:
+    """Ours among the cookies of a request. Nobody has been let in yet: this must cost nothing, whatever is sent."""
+    if len(header) > _LONGEST_COOKIES:
         return ""
-    return found.value if found else ""
+    pairs = (pair.partition("=") for pair in header.split(";"))
+    return next((value.strip() for name, _, value in pairs if name.strip() == COOKIE), "")

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast, get_args
 
 from wellread.encodable import Encodable
 from wellread.errors import DamagedFile
@@ -25,6 +25,8 @@ T = TypeVar("T")
 Job = tuple[str, tuple[object, ...]]
 
 _COLUMNS = "id, thread, parent, question, strategy, model, sources, state, created, finished, outcome, answer, turns"
+_STATES = get_args(State)
+_DAMAGED = object()  # a column that is no JSON
 _ENDED = '{"event": "ended", "state": "interrupted", "reason": "the server stopped"}'
 
 
@@ -286,8 +288,43 @@ def _writer(path: Path) -> sqlite3.Connection:
 
 
 def _record(row: tuple[object, ...]) -> Record:
+    """A row as it can be read: where a column is damaged the run has failed, and the others are still shown."""
     values = list(row)
-    values[6] = tuple(json.loads(str(values[6])))
-    values[11] = json.loads(str(values[11])) if values[11] is not None else None
-    values[12] = tuple((said, heard) for said, heard in json.loads(str(values[12]))) if values[12] is not None else ()
+    values[6] = _sources(_json(values[6]))
+    values[12] = _turns(_json(values[12]))
+    answer = _json(values[11])
+    whole = answer is None or _is_answer(answer)
+    values[11] = answer if whole else None
+    values[9] = values[9] if isinstance(values[9], int | float) else None
+    values[8] = values[8] if isinstance(values[8], int | float) else 0.0
+    if not whole or values[7] not in _STATES:
+        values[7] = "failed"
+    for place in (0, 1, 2, 3, 4, 5, 10):
+        values[place] = values[place] if values[place] is None else str(values[place])
     return Record(*values)  # pyright: ignore[reportArgumentType]
+
+
+def _json(column: object) -> Any:
+    if column is None:
+        return None
+    try:
+        return json.loads(column if isinstance(column, str) else "[")
+    except (ValueError, RecursionError):
+        return _DAMAGED
+
+
+def _sources(found: Any) -> tuple[str, ...]:
+    return tuple(map(str, cast("list[object]", found))) if isinstance(found, list) else ()
+
+
+def _turns(found: Any) -> tuple[tuple[str, str], ...]:
+    turns = cast("list[Any]", found) if isinstance(found, list) else []
+    return tuple((str(turn[0]), str(turn[1])) for turn in turns if isinstance(turn, list) and len(cast("list[Any]", turn)) == 2)
+
+
+def _is_answer(found: Any) -> bool:
+    """Whether it has what every reader of an answer takes for granted."""
+    if not isinstance(found, dict) or "outcome" not in found:
+        return False
+    rows = [cast("dict[str, Any]", found).get(name, []) for name in ("sentences", "citations")]
+    return all(isinstance(row, list) and all(isinstance(one, dict) for one in cast("list[Any]", row)) for row in rows)

@@ -29,7 +29,7 @@ class Lines(logging.Formatter):
         line.update(cast("dict[str, object]", getattr(record, "facts", {})))
         if record.exc_info and record.exc_info[1] is not None:
             line["error"] = place(record.exc_info[1])
-        return json.dumps(line, ensure_ascii=False, default=str)
+        return json.dumps(line, default=str)  # in ASCII: lines hold what clients sent, and terminals obey it
 
 
 def _untraced(message: str) -> str:

@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from wellread.server import logs, openai_format, origins
 from wellread.server.access import Access
+from wellread.server.connections import MAX_HEAD
 from wellread.server.metrics import Metrics
 from wellread.server.options import ServerOptions
 
@@ -88,6 +89,8 @@ class Wall:
     def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
         method, path = scope["method"], scope["path"]
+        if sum(len(name) + len(value) for name, value in scope["headers"]) > MAX_HEAD:
+            return _error(path, 431, f"the headers are too long: at most {MAX_HEAD:,} bytes")
         host = headers.get("host", "")
         if not origins.host_allowed(host, self.names, local=self.options.local):
             return _error(path, 421, "this server does not answer under that name")
@@ -98,7 +101,7 @@ class Wall:
         if self.access.allowed(headers.get("authorization", ""), headers.get("cookie", "")):
             return None
         if headers.get("authorization"):
-            self.access.wrong()
+            self.access.wrong(address(scope))
         if "text/html" in headers.get("accept", "") and method == "GET":
             return RedirectResponse(f"/login?next={quote(path, safe='/')}", 303)
         refusal = _error(path, 401, "a token is needed: Authorization: Bearer …")
@@ -132,6 +135,12 @@ class Wall:
 
 
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+
+
+def address(scope: Scope) -> str:
+    """Where a request comes from; of an IPv6 address the network, of which a client has all."""
+    host = str((scope.get("client") or ("",))[0])
+    return ":".join(host.split(":")[:4]) if ":" in host else host
 
 
 def _error(path: str, status: int, message: str) -> Response:

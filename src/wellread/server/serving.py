@@ -11,6 +11,7 @@ from fastapi import FastAPI
 from wellread.errors import WellreadError
 from wellread.server import logs
 from wellread.server.app import create_app
+from wellread.server.connections import MAX_HEAD, Connection
 from wellread.server.options import ServerOptions
 from wellread.settings import Settings
 
@@ -57,6 +58,8 @@ def server(app: FastAPI, options: ServerOptions) -> Server:
         date_header=True,
         proxy_headers=options.proxy,
         ws="none",
+        http=Connection,
+        h11_max_incomplete_event_size=MAX_HEAD,
         lifespan="on",
         timeout_keep_alive=30,
         timeout_graceful_shutdown=10,

@@ -17,6 +17,7 @@ from wellread.server import follow_up, service
 from wellread.server.api import NotFound, RunId, client
 from wellread.server.history import Record
 from wellread.server.menu import ClientRequest, Menu
+from wellread.server.security import address
 from wellread.server.service import Service
 from wellread.server.sse import EventStream
 from wellread.server.web import reference
@@ -94,7 +95,10 @@ async def fragment(request: Request, run: RunId) -> Response:
 
 @router.get("/r/{run}/live")
 async def live(
-    request: Request, run: RunId, offset: Annotated[int, Query(ge=0)] = 0, last_event_id: Annotated[str | None, Header()] = None
+    request: Request,
+    run: RunId,
+    offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
+    last_event_id: Annotated[str | None, Header()] = None,
 ) -> Response:
     """A run's events as what the page shows: `{"status", "step", "delta", "ended"}`."""
     here = service.of(request)
@@ -140,10 +144,11 @@ async def login(
     request: Request, token: Annotated[str, Form(max_length=1000)], next: Annotated[str, Form(max_length=200)] = "/"
 ) -> Response:
     access = request.app.state.access
-    if access.locked():
+    here = address(request.scope)
+    if access.locked(here):
         return _login(next, "Too many wrong tokens; wait a minute.", 429)
     if not access.is_token(token):
-        access.wrong()
+        access.wrong(here)
         return _login(next, "That is not the token of this server.", 401)
     answer = RedirectResponse(_local(next), 303)
     answer.headers["Set-Cookie"] = access.cookie(secure=request.url.scheme == "https")

@@ -1,0 +1,55 @@
+"""Connections that cost little until they have asked for something: few, not silent for long, with short heads."""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+MAX_HEAD = 16 * 1024  # bytes of a request's first line and headers
+_MOST = 4096
+_SPARE = 128  # descriptors for files, sockets to services and the history
+_HEAD_SECONDS = 10.0  # from the first moment, or the first byte of a next request, to the end of its headers
+
+
+def most() -> int:
+    """How many connections there may be: fewer than this process may have descriptors."""
+    allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return _MOST if allowed == resource.RLIM_INFINITY else max(16, min(_MOST, allowed - _SPARE))
+
+
+class Connection(H11Protocol):
+    """uvicorn's, which would wait for ever for the first request and takes as many as there come."""
+
+    head_seconds = _HEAD_SECONDS
+    _waiting: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # pyright: ignore
+        super().connection_made(transport)
+        if len(self.connections) > most():
+            transport.abort()
+        else:
+            self._wait_for_head()
+
+    def data_received(self, data: bytes) -> None:
+        if self._between_requests() and self._waiting is None:
+            self._wait_for_head()
+        super().data_received(data)
+        if not self._between_requests():
+            self._stop_waiting()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _between_requests(self) -> bool:
+        return self.cycle is None or self.cycle.response_complete  # pyright: ignore[reportUnnecessaryComparison]
+
+    def _wait_for_head(self) -> None:
+        self._waiting = self.loop.call_later(self.head_seconds, self.transport.abort)
+
+    def _stop_waiting(self) -> None:
+        if self._waiting is not None:
+            self._waiting.cancel()
+            self._waiting = None

@@ -1,0 +1,120 @@
+"""What a stranger can do before the token is checked, and with a history that is damaged: very little."""
+
+from __future__ import annotations
+
+import json
+import logging
+import socket
+import sqlite3
+import time
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from tests.server.stage import ask, engine, finished, quoting, running
+
+from wellread.server import access, connections, logs
+
+TOKEN = "a token that is long enough"
+
+
+def opened(url: str) -> socket.socket:
+    parts = urlsplit(url)
+    return socket.create_connection((parts.hostname, parts.port), timeout=20)
+
+
+def test_cookies_are_read_in_no_time() -> None:
+    for header in ("\\" * 60_000, '"' * 60_000, ";" * 60_000, f"{access.COOKIE}=" + "\\" * 8_000, "a=b;" * 2_000):
+        begun = time.thread_time()
+        assert not access.Access(TOKEN).allowed("", header)
+        assert time.thread_time() - begun < 0.1
+    signed = access.Access(TOKEN).cookie(secure=True).partition(";")[0]
+    assert access.Access(TOKEN).allowed("", f"other=1; {signed}; more=2")
+    assert not access.Access(TOKEN).allowed("", f"{signed}0")
+
+
+def test_silent_connections_are_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections.Connection, "head_seconds", 0.4)
+    with running(quoting(), tmp_path, token=TOKEN) as live:
+        silent, begun, again = opened(live.url), opened(live.url), opened(live.url)
+        begun.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ")
+        again.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        assert again.recv(20).startswith(b"HTTP/1.1 200")
+        again.sendall(b"GET /healthz HT")
+        for one in (silent, begun, again):
+            one.settimeout(10)
+            with suppress(ConnectionResetError), one:
+                while one.recv(4096):
+                    pass
+        with live.client() as client:
+            assert client.get("/healthz").status_code == 200
+
+
+def test_there_are_only_so_many_connections(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "most", lambda: 5)
+    with running(quoting(), tmp_path) as live:
+        taken = [opened(live.url) for _ in range(5)]
+        time.sleep(0.2)
+        late = opened(live.url)
+        with pytest.raises((ConnectionResetError, BrokenPipeError)):
+            late.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+            assert late.recv(100)
+            raise AssertionError("it was answered")
+        for one in (*taken, late):
+            one.close()
+
+
+def test_a_long_head_is_refused(tmp_path: Path) -> None:
+    with running(quoting(), tmp_path) as live, live.client() as client:
+        assert client.get("/healthz", headers={"x": "a" * 60_000}).status_code in (400, 431)
+        assert client.get("/healthz").status_code == 200
+
+
+def test_wrong_tokens_lock_out_those_who_gave_them() -> None:
+    door = access.Access(TOKEN)
+    for _ in range(20):
+        door.wrong("192.0.2.1")
+    assert door.locked("192.0.2.1")
+    assert not door.locked("192.0.2.2")
+    for number in range(3_000):
+        door.wrong(f"198.51.100.{number}")
+    assert len(door._wrong) <= 1_001
+
+
+def test_lines_of_the_log_are_ascii() -> None:
+    record = logging.makeLogRecord({"msg": "\x9b2J", "facts": {"path": "/\x9b31m\u2028\u202e\ud800"}})
+    line = logs.Lines().format(record)
+    assert line.isascii()
+    assert json.loads(line)["path"].startswith("/\x9b31m")
+
+
+def test_no_offset_breaks_a_stream(tmp_path: Path) -> None:
+    with running(engine(), tmp_path) as live, live.client() as client:
+        run = ask(client)
+        finished(client, run)
+        for path in (f"/r/{run}/live", f"/api/runs/{run}/events"):
+            for offset in (2**63, 2**64, 10**30, -1):
+                assert client.get(path, params={"offset": str(offset)}).status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        *(("answer", value) for value in ("{", "[]", "7", "{}", '{"sentences": 7, "citations": 1}', b"\xff\xfe", "[" * 100_000)),
+        *(("sources", value) for value in ("", "{", "7", b"\xff")),
+        *(("turns", value) for value in ("x", "[7]", '[["a"]]')),
+        *(("state", "odd"), ("finished", "soon"), ("outcome", b"\xff"), ("question", b"\xff\xfe")),
+    ],
+)
+def test_one_damaged_row_leaves_the_others_to_be_seen(column: str, value: object, tmp_path: Path) -> None:
+    with running(engine(), tmp_path) as live, live.client() as client:
+        whole, damaged = ask(client), ask(client)
+        finished(client, whole)
+        finished(client, damaged)
+        with sqlite3.connect(tmp_path / "history.sqlite", timeout=10) as history:
+            history.execute(f"UPDATE runs SET {column} = ? WHERE id = ?", (value, damaged))
+        for path in ("/history", "/api/runs", "/api/export", "/", f"/r/{whole}", f"/r/{damaged}", f"/api/runs/{damaged}"):
+            reply = client.get(path)
+            assert reply.status_code == 200, (path, reply.text)
+        assert whole in client.get("/api/runs").text
