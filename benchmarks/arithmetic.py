@@ -3,10 +3,11 @@
     python benchmarks/arithmetic.py [--quick] [--data DIR] [--float32 FILE]
 
 Embedder: passages a second (`tensor_ratio`, `bf16_ratio`: processor time on one core, the forms taking turns, best of
-the rounds) and the cosine of every vector to the float32 model's, or without FILE (`scripts/convert_embedder.py … --float32 FILE`) to the shipped form's.
+the rounds) and the cosine of every vector to the float32 model's, or without FILE (`scripts/convert_embedder.py …
+--float32 FILE`) to the shipped form's.
 Evaluator: pairs a second likewise (`…_pairs_ratio`), how far probabilities of relevance are from the shipped form's,
-and how many first answers differ. With DATA (folders as in `scripts/fit_arithmetic.py`) all passages and questions come from the half that was not
-fitted on; without it, from the library.
+and how many first answers differ. With DATA (folders as in `scripts/fit_arithmetic.py`) all passages and questions
+come from the half that was not fitted on; without it, from the library.
 """
 
 from __future__ import annotations

@@ -25,6 +25,7 @@ from wellread.encodable import Pieces
 from wellread.errors import BrokenStream, BudgetExhausted, ReadError, SourceError
 from wellread.protocols import Kit, Model, Priced, Source
 from wellread.text.citations import check
+from wellread.text.inert import inert
 from wellread.types import Answer, Completion, Hit, Hits, Outcome, Page, Passage, Prompt, Query
 
 T = TypeVar("T")
@@ -267,6 +268,7 @@ class Run:
         confidence: float | None = None,
     ) -> Answer:
         """The finished answer, its sentences checked against the numbered passages."""
+        text = inert(text, self.passages)
         return Answer(
             question=self.question,
             text=text,

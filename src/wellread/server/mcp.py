@@ -22,6 +22,7 @@ from wellread.server.menu import ClientRequest, Menu, ReadyRun
 from wellread.server.options import ServerOptions
 from wellread.server.rendering import markdown
 from wellread.server.service import Service
+from wellread.text.inert import inert
 from wellread.types import Answer
 from wellread.version import __version__
 
@@ -187,7 +188,7 @@ async def _search(backend: Backend, query: str, limit: int, source: str | None, 
         raise ToolError(str(problem)) from None
     rows = [{"title": hit.title, "url": hit.url, "text": hit.words, "source": hit.source, "score": hit.score} for hit in hits]
     text = "\n\n".join(f"{row['title']} ({row['url'] or row['source']})\n{row['text']}" for row in rows) or "nothing found"
-    return _result(text, {"query": query, "hits": rows})
+    return _result(inert(text), {"query": query, "hits": rows})
 
 
 async def _read(backend: Backend, url: str, client: str) -> Any:
@@ -202,7 +203,7 @@ async def _read(backend: Backend, url: str, client: str) -> Any:
         raise ToolError(str(problem)) from None
     text = page.text[:_LONGEST]
     facts = {"url": page.url, "title": page.title, "published": page.published, "truncated": len(page.text) > _LONGEST}
-    return _result(f"{page.title}\n\n{text}", {**facts, "text": text})
+    return _result(inert(f"{page.title}\n\n{text}"), {**facts, "text": text})
 
 
 def _result(text: str, body: dict[str, Any], *, failed: bool = False) -> Any:

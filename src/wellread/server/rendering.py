@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from wellread import panics
 from wellread.errors import WellreadError
+from wellread.text.inert import inert
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -50,7 +51,7 @@ def source_lines(answer: dict[str, object]) -> list[str]:
     first: dict[int, dict[str, Any]] = {}
     for one in sorted(_rows(answer, "citations"), key=lambda one: not one["quote"]):
         first.setdefault(int(one["number"]), one)
-    quotes = {number: " ".join(str(one["quote"]).split()) for number, one in first.items()}
+    quotes = {number: inert(" ".join(str(one["quote"]).split())) for number, one in first.items()}
     return [
         f"{number}. {_link(one)}" + (f": “{quotes[number]}”" if quotes[number] else "") for number, one in sorted(first.items())
     ]

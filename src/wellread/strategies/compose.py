@@ -20,6 +20,7 @@ from wellread.strategies import context
 from wellread.strategies.attribution import Attribution
 from wellread.strategies.extract import extractive
 from wellread.text.citations import strip_markers
+from wellread.text.inert import Inert, leads_to
 from wellread.types import Answer, Completion, Message, Prompt
 
 Detail = Literal["brief", "full"]
@@ -51,6 +52,7 @@ class Draft:
     def __init__(self, run: Run) -> None:
         self._emit: Callable[[Event], None] = run.emit
         self._attribution = Attribution(run.passages)
+        self._inert = Inert(leads_to(run.passages))
         self._held = ""
         self._decided = False
         self.declined: str | None = None  # what the model says is missing, when it says NO ANSWER
@@ -73,7 +75,7 @@ class Draft:
             self.declined = _DECLINED.sub("", self._held, count=1).strip(" *_\n")
         else:
             self._pass_on()
-            self.add(self._attribution.close().rstrip())
+            self.add((self._inert.feed(self._attribution.close()) + self._inert.close()).rstrip())
 
     def add(self, text: str) -> None:
         """Words of our own, which need no deciding."""
@@ -89,7 +91,7 @@ class Draft:
     def _pass_on(self) -> None:
         ready = self._held.rstrip()
         self._held = self._held[len(ready) :]
-        self.add(self._attribution.feed(ready))
+        self.add(self._inert.feed(self._attribution.feed(ready)))
 
 
 async def compose(run: Run, brief: Brief) -> Answer:

@@ -7,6 +7,7 @@ from math import sqrt
 from wellread.run import Run
 from wellread.strategies.relevance import content
 from wellread.text.citations import sentences
+from wellread.text.inert import inert
 
 _MOST = 3  # sentences in the answer
 _READ = 1500  # sentences looked at: this runs when time is already up
@@ -31,4 +32,4 @@ def extractive(run: Run) -> str:
         firsts = {item[1]: item for item in reversed(found)}
         best = [firsts[number] for number in sorted(firsts)][:2]
     ordered = sorted(best, key=lambda item: (item[1], item[2]))
-    return " ".join(f"{sentence} [{number}]" for _, number, _, sentence in ordered)
+    return " ".join(f"{inert(sentence)} [{number}]" for _, number, _, sentence in ordered)

@@ -31,6 +31,7 @@ from wellread.run import Run
 from wellread.strategies import likely_sentences, wording
 from wellread.strategies.likely_sentences import Asked, Candidate
 from wellread.strategies.wording import Scored
+from wellread.text.inert import inert
 from wellread.text.titles import bare_title
 from wellread.types import Answer, Passage
 
@@ -204,7 +205,7 @@ def _way(reached: Sequence[Reached]) -> str:
 
 
 def _quoted(run: Run, chosen: Sequence[Candidate]) -> str:
-    return " ".join(f"{' '.join(one.text.split())} [{run.number(one.passage)}]" for one in chosen)
+    return " ".join(f"{inert(' '.join(one.text.split()))} [{run.number(one.passage)}]" for one in chosen)
 
 
 def _ranking(ranked: Sequence[Scored]) -> Ranked:

@@ -24,7 +24,7 @@ _RANGE = re.compile(r"(\d+)(?:[ \t]*[-–—‑][ \t]*(\d+))?")
 _TARGET = (
     r"\([ \t]*<?([^\s()<>\[\]]{1,2000}(?:\([^\s()<>\[\]]{0,200}\)[^\s()<>\[\]]{0,2000})?)>?(?:[ \t]+\"[^\"\n]{0,200}\")?[ \t]*\)"
 )
-_LINK_TARGET = re.compile(_TARGET)
+LINK_TARGET = re.compile(_TARGET)
 _LINK = re.compile(r"\[([^\[\]\n]{1,300})\]" + _TARGET)
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]+`", re.DOTALL)
 
@@ -55,7 +55,7 @@ def markers(text: str) -> list[Marker]:
             continue
         numbers = _numbers(next(group for group in match.groups() if group is not None))
         if numbers:
-            target = _LINK_TARGET.match(text, match.end())
+            target = LINK_TARGET.match(text, match.end())
             found.append(Marker(match.start(), target.end() if target else match.end(), numbers))
     return found
 

@@ -1,0 +1,80 @@
+r"""What foreign words may do in an answer: be read. Images and elements become text, and links that lead to no source.
+
+Pages tell models what to write, and clients load the images of what they show: an address can carry away what was
+asked. A backslash makes Markdown show a sign as it stands, so nothing is lost: `![a](b)` becomes `!\[a]\(b)`, `<img>` becomes `&lt;img>`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+from wellread.text.markers import LINK_TARGET, same_address
+from wellread.types import Passage
+
+_TAGS = (
+    "img image picture source video audio track iframe frame object embed svg math script style link meta base form input "
+    "button a area map body html head portal template"
+)
+_ACTIVE = re.compile(rf"!\[|\]\(|\]:|<(?=/?(?:{'|'.join(_TAGS.split())})\b|https?:)", re.IGNORECASE)
+_DEFINES = re.compile(r"\]:\s{0,200}<?[^\s\]]{0,200}[/:]")
+_MAYBE = re.compile(r"(?:!|\]|<[/a-zA-Z]{0,9}|\]:\s{0,200}\S{0,200})\Z")
+_LONGEST_TARGET = 2_500  # characters
+
+
+class Inert:
+    """`feed` returns what may be shown; all that it returns is the text with nothing in it that acts."""
+
+    def __init__(self, known: Callable[[str], bool]) -> None:
+        self._known = known
+        self._held = ""
+
+    def feed(self, piece: str) -> str:
+        self._held += piece
+        return self._take(final=False)
+
+    def close(self) -> str:
+        return self._take(final=True)
+
+    def _take(self, *, final: bool) -> str:
+        text, parts, at = self._held, list[str](), 0
+        while match := _ACTIVE.search(text, at):
+            parts.append(text[at : match.start()])
+            at = match.start()
+            made = self._made(text, match, final=final)
+            if made is None:
+                self._held = text[at:]
+                return "".join(parts)
+            shown, at = made
+            parts.append(shown)
+        maybe = None if final else _MAYBE.search(text, max(at, len(text) - 450))
+        end = maybe.start() if maybe else len(text)
+        parts.append(text[at:end])
+        self._held = text[end:]
+        return "".join(parts)
+
+    def _made(self, text: str, match: re.Match[str], *, final: bool) -> tuple[str, int] | None:
+        """What a sign becomes, and where to read on; None when more must come first."""
+        sign, after = match[0], match.end()
+        if sign == "](":
+            target = LINK_TARGET.match(text, match.start() + 1)
+            if target is not None and self._known(target[1]):
+                return text[match.start() : target.end()], target.end()
+            waiting = target is None and not final and len(text) - after < _LONGEST_TARGET and "\n" not in text[after:]
+            return None if waiting else ("]\\(", after)
+        if sign == "]:":
+            if not final and len(text) - after < 8:
+                return None
+            return ("]\\:" if _DEFINES.match(text, match.start()) else sign), after
+        return ("!\\[" if sign == "![" else "&lt;"), after
+
+
+def inert(text: str, passages: Mapping[int, Passage] | None = None) -> str:
+    """The whole text; links stay where they lead to one of the passages."""
+    made = Inert(leads_to(passages or {}))
+    return made.feed(text) + made.close()
+
+
+def leads_to(passages: Mapping[int, Passage]) -> Callable[[str], bool]:
+    """Whether an address is that of a passage; passages may still be added."""
+    return lambda url: any(same_address(passage.url) == same_address(url) for passage in passages.values() if passage.url)

