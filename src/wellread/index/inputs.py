@@ -21,6 +21,7 @@ from wellread.errors import IndexFault, MissingExtra, ReadError, UsageError
 from wellread.protocols import PageReader
 from wellread.reading import workers
 from wellread.reading.documents import Document
+from wellread.reading.folders import files_inside
 from wellread.text.split import Splitting, split
 from wellread.types import Page, Passage
 
@@ -131,7 +132,7 @@ def _found(text: str) -> tuple[Path, list[Path]]:
 
 def files_under(folder: Path) -> list[Path]:
     """Files of a folder that a person would mean, sorted."""
-    found = (path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
+    found = files_inside(folder)
     return sorted(path for path in found if not any(part in _SKIPPED_FOLDERS for part in path.parts))
 
 

@@ -18,6 +18,7 @@ from typing import Annotated
 from wellread.errors import ReadError, UsageError
 from wellread.parameters import Hops, Range, fill, param
 from wellread.protocols import Kit, Source
+from wellread.reading.folders import files_inside
 from wellread.sources.memory import Remembered
 from wellread.sources.pieces import passages
 from wellread.sources.two_steps import followed
@@ -79,12 +80,10 @@ class Files(Remembered[Stamp]):
         if self._path.is_file():
             yield self._path
             return
-        for folder, folders, names in os.walk(self._path):
-            folders[:] = sorted(name for name in folders if not name.startswith("."))
-            for name in sorted(names):
-                fits = fnmatch(name, self._options.pattern) if self._options.pattern else Path(name).suffix.lower() in _KNOWN
-                if fits and not name.startswith("."):
-                    yield Path(folder) / name
+        pattern = self._options.pattern
+        for path in files_inside(self._path):
+            if fnmatch(path.name, pattern) if pattern else path.suffix.lower() in _KNOWN:
+                yield path
 
     async def read(self, seen: Stamp) -> tuple[list[Passage], list[str]]:
         from wellread.reading.workers import shared

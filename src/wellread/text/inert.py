@@ -1,7 +1,8 @@
 r"""What foreign words may do in an answer: be read. Images and elements become text, and links that lead to no source.
 
 Pages tell models what to write, and clients load the images of what they show: an address can carry away what was
-asked. A backslash makes Markdown show a sign as it stands, so nothing is lost: `![a](b)` becomes `!\[a]\(b)`, `<img>` becomes `&lt;img>`.
+asked. A backslash makes Markdown show a sign as it stands, so nothing is lost: `![a](b)` becomes `!\[a]\(b)` and
+`<img>` becomes `&lt;img>`.
 """
 
 from __future__ import annotations

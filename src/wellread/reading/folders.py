@@ -1,0 +1,33 @@
+"""The files of a folder: regular ones that lie inside it. Links may lead anywhere, and folders may be deeper than the stack."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+
+def files_inside(folder: Path) -> Iterator[Path]:
+    """Folder by folder, each in the order of its names; hidden ones, pipes, devices and links that lead out are left out."""
+    root = os.path.realpath(folder)
+    waiting = [str(folder)]
+    while waiting:
+        here = waiting.pop()
+        try:
+            with os.scandir(here) as listed:
+                entries = sorted((entry for entry in listed if not entry.name.startswith(".")), key=lambda entry: entry.name)
+        except OSError:
+            continue  # not ours to look into, or gone
+        yield from (Path(entry.path) for entry in entries if _is_inside(entry, root))
+        waiting.extend(entry.path for entry in reversed(entries) if entry.is_dir(follow_symlinks=False))
+
+
+def _is_inside(entry: os.DirEntry[str], root: str) -> bool:
+    try:
+        if not entry.is_symlink():
+            return entry.is_file(follow_symlinks=False)
+        target = os.path.realpath(entry.path, strict=True)
+        return target.startswith(root.rstrip(os.sep) + os.sep) and stat.S_ISREG(os.stat(target).st_mode)
+    except OSError:
+        return False
