@@ -15,6 +15,7 @@ from typing import Literal
 from wellread.encodable import Encodable
 from wellread.errors import DamagedFile
 from wellread.plain import Json, decode, encode
+from wellread.text.places import place
 from wellread.types import Answer, Hit, Passage
 
 
@@ -279,8 +280,8 @@ def from_json(body: Json) -> Event | None:
 
 def hit_json(hit: Hit) -> dict[str, object]:
     """The public shape of a hit in `search --json`; its text is null before a page is read."""
-    shown = {name: getattr(hit, name) for name in ("id", "title", "url", "text", "snippet", "published", "score", "source")}
-    return {**shown, "text": hit.text or None}
+    names = ("id", "title", "url", "text", "snippet", "published", "score", "source", "document", "heading", "page", "anchor")
+    return {**{name: getattr(hit, name) for name in names}, "text": hit.text or None, "place": place(hit)}
 
 
 def answer_json(answer: Answer) -> dict[str, object]:
@@ -308,6 +309,11 @@ def answer_json(answer: Answer) -> dict[str, object]:
                 "title": citation.passage.title,
                 "url": citation.passage.url,
                 "source": citation.passage.source,
+                "document": citation.passage.document,
+                "heading": citation.passage.heading,
+                "page": citation.passage.page,
+                "anchor": citation.passage.anchor,
+                "place": place(citation.passage),
                 "quote": citation.quote,
                 "start": citation.start,
                 "end": citation.end,

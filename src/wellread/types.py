@@ -48,8 +48,11 @@ class Passage(Encodable):
     url: str | None = None
     source: str = ""
     published: str | None = None  # ISO date or date-time
-    document: str | None = None  # set when it is one of the passages of a local index
+    document: str | None = None  # set when it is one of the passages of a local index: a file by its path there, or an address
     links: tuple[str, ...] = ()  # titles that it refers to
+    heading: str = ""  # the headings that it stands under, outermost first, with " › " between them
+    page: int | None = None  # on which it begins, counted from 1, where a document has pages
+    anchor: str = ""  # the id nearest before it on an HTML page
 
 
 BlockKind = Literal["heading", "paragraph", "item", "entry", "row", "code", "quote"]
@@ -57,7 +60,7 @@ BlockKind = Literal["heading", "paragraph", "item", "entry", "row", "code", "quo
 
 @dataclass(frozen=True, slots=True)
 class Block(Encodable):
-    """One piece of a document with its part in the whole; `reading.blocks` makes passages of them.
+    """One piece of a document with its part in the whole; `text.split` makes passages of them.
 
     `text` is plain: no bullets, fences or heading signs. An `entry` is the term of a definition list with the
     first paragraph of its text; a `row` has its cells between bars. A paragraph or code with a `level` goes on
@@ -130,7 +133,7 @@ _OF_PASSAGES = tuple(one.name for one in fields(Passage))
 
 @dataclass(frozen=True, slots=True)
 class Page(Encodable):
-    """A page or file after reading: main text in order, boilerplate gone."""
+    """A page or file after reading: main text in order, boilerplate gone. `passages` is its text piece by piece."""
 
     url: str
     title: str

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tests.reading import bombs
 
 from wellread.errors import IndexFault, ReadError, UsageError
+from wellread.index import texts
 from wellread.index.hub import pull
 from wellread.index.inputs import Columns, InputOptions, origin, passages
 from wellread.text.split import Splitting, count_tokens, split
@@ -216,3 +217,11 @@ def test_a_download_that_brought_nothing_is_no_index(tmp_path: Path, monkeypatch
     monkeypatch.setitem(sys.modules, "huggingface_hub", client)
     with pytest.raises(IndexFault, match=r"cannot be downloaded.*faiss-ubinary\.index"):
         pull("owner/name", tmp_path)
+
+
+def test_a_passage_keeps_its_place_in_the_store() -> None:
+    placed = Passage("a#0", "Fill it.", "Lamps", "file:///a.pdf", document="a.pdf", heading="Oil › “Wicks”", page=3, anchor="x")
+    assert texts.decode(texts.encode(placed)) == placed
+    plain = Passage("b#0", "Fill it.", document="b")
+    assert texts.decode(texts.encode(plain)) == plain
+    assert len(json.loads(texts.encode(plain))) == 7, "as passages without a place always were: older indexes stay as they are"

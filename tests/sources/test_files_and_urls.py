@@ -11,7 +11,7 @@ from tests.sources.kit import LetterEmbedder, Shelf
 
 from wellread.errors import SourceError, UsageError
 from wellread.sources.memory import Memory, few, tokens
-from wellread.sources.pieces import SIZE, passages
+from wellread.text.split import Splitting, count_tokens, passages
 from wellread.types import Hits, Page, Passage, Query
 
 pytestmark = pytest.mark.anyio
@@ -37,12 +37,12 @@ def folder(tmp_path: Path) -> Path:
 async def test_files_are_found_by_their_words(build: Build, folder: Path) -> None:
     source = build(f"files:{folder}?meaning=no")
     hits = await source.search(Query("Where was the sourdough baked?"))
-    assert [hit.id for hit in hits] == ["bread.md#1"]
+    assert [hit.id for hit in hits] == ["bread.md#0"]
     assert hits[0].title == "Bread"
     assert hits[0].document == "bread.md"
     assert "stone oven" in (hits[0].text or "")
     assert (hits[0].url or "").startswith("file:///")
-    assert [hit.id for hit in await source.search(Query("日本の首都"))] == ["sub/tokyo.txt#1"]
+    assert [hit.id for hit in await source.search(Query("日本の首都"))] == ["sub/tokyo.txt#0"]
 
 
 async def test_what_cannot_be_read_is_told(build: Build, folder: Path) -> None:
@@ -109,9 +109,9 @@ async def test_wrong_lists_are_wrong_usage(build: Build, tmp_path: Path) -> None
 def test_pages_are_cut_between_sentences() -> None:
     sentence = "This sentence has some forty characters. "
     page = Page("https://e.org", "T", ("## Head", "Short.", sentence * 100, "x" * 5000))
-    made = passages(page, "name")
-    assert [passage.id for passage in made] == [f"name#{n}" for n in range(1, len(made) + 1)]
-    assert all(len(passage.text) <= 2 * SIZE for passage in made)
+    made = passages(page, "name", Splitting())
+    assert [passage.id for passage in made] == [f"name#{n}" for n in range(len(made))]
+    assert all(count_tokens(passage.text) <= 250 for passage in made)
     prose = [passage.text for passage in made if "sentence" in passage.text]
     assert all(text.endswith(".") for text in prose)
     assert "".join(p.text for p in made).replace("\n", "").replace(" ", "") == "".join(page.passages).replace(" ", "")

@@ -14,6 +14,7 @@ import typer
 
 from wellread.cli import options, show
 from wellread.cli.terminal import note, say
+from wellread.text.places import place
 from wellread.types import Answer
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ async def _turn(talk: Conversation, line: str) -> None:
         talk.clear()
     elif line == "/sources":
         for number, passage in talk.last.passages.items() if talk.last else ():
-            say(f"[{number}] {passage.title} ({passage.url or passage.source})")
+            say(f"[{number}] {place(passage)}")
     elif line.startswith("/"):
         note(_HELP)
     else:

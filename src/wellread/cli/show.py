@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from wellread import events
 from wellread.cli.terminal import clean, say, say_json
 from wellread.errors import UsageError
+from wellread.text.places import place
 from wellread.types import Answer, Citation
 
 if TYPE_CHECKING:
@@ -241,9 +242,7 @@ def _outcome(answer: Answer) -> str:
 
 
 def _where(citation: Citation) -> str:
-    passage = citation.passage
-    where = passage.url or passage.source
-    return f"{passage.title} ({where})" if where else passage.title
+    return place(citation.passage)
 
 
 def _escaped(text: str) -> str:

@@ -27,6 +27,7 @@ SHARD_ROWS = 50_000
 _ABOUT = "dataset.json"
 _KEY = b"wellread"
 _READ = 5_000  # rows of a shard in memory at once
+_COLUMNS = ("_id", "title", "url", "text", "document", "links", "published", "heading", "page", "anchor")
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +149,9 @@ def _write(folder: Path, number: int, batches: Sequence[Batch], about: About, sc
             "document": arrow.array([p.document for p in passages], arrow.string()),
             "links": arrow.array([list(p.links) for p in passages], arrow.list_(arrow.string())),
             "published": arrow.array([p.published for p in passages], arrow.string()),
+            "heading": arrow.array([p.heading for p in passages], arrow.string()),
+            "page": arrow.array([p.page for p in passages], arrow.int32()),
+            "anchor": arrow.array([p.anchor for p in passages], arrow.string()),
             "emb_ubinary": _lists(arrow, codes, arrow.uint8()),
             "emb_int8": _lists(arrow, rows, arrow.int8()),
         }
@@ -175,9 +179,7 @@ def _read(path: Path, dimensions: int, skip: int) -> Iterator[Batch]:
         part = record.slice(skip)
         skip = 0
         names = set(part.schema.names)
-        plain = part.select(
-            [n for n in ("_id", "title", "url", "text", "document", "links", "published") if n in names]
-        ).to_pylist()
+        plain = part.select([name for name in _COLUMNS if name in names]).to_pylist()
         rows = _matrix(part, "emb_int8", np.dtype(np.int8), dimensions, path)
         codes = _matrix(part, "emb_ubinary", np.dtype(np.uint8), (dimensions + 7) // 8, path)
         yield Batch([_passage(row) for row in plain], rows, pad_codes(codes, dimensions))
@@ -201,6 +203,9 @@ def _passage(row: dict[str, Any]) -> Passage:
         published=row.get("published"),
         document=row.get("document") or url or str(row["_id"]),
         links=tuple(row.get("links") or ()),
+        heading=row.get("heading") or "",
+        page=row.get("page"),
+        anchor=row.get("anchor") or "",
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from wellread.index.quantize import SAMPLE, Bytes, Codes, Floats, calibrate, check, to_bytes, to_codes
 from wellread.protocols import Computed, Embedder
+from wellread.text.places import about
 from wellread.types import Passage
 
 BATCH = 256  # passages embedded together: fixed, since a vector depends a little on its batch
@@ -47,8 +48,9 @@ class Feed(Protocol):
 
 
 def embedding_text(passage: Passage) -> str:
-    """What is embedded: the title says what a passage from the middle of a document is about."""
-    return f"{passage.title}. {passage.text}" if passage.title else passage.text
+    """What is embedded: title and headings say what a passage from the middle of a document is about."""
+    named = about(passage)
+    return f"{named}. {passage.text}" if named else passage.text
 
 
 class EmbeddingFeed:

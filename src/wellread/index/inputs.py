@@ -11,7 +11,7 @@ import gzip
 import json
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any, cast
@@ -23,6 +23,7 @@ from wellread.reading import workers
 from wellread.reading.documents import Document
 from wellread.reading.folders import files_inside
 from wellread.text.split import Splitting, split
+from wellread.text.split import passages as of_page
 from wellread.types import Page, Passage
 
 _SKIPPED_FOLDERS = (".git", "node_modules", "__pycache__")
@@ -164,10 +165,7 @@ def _note(problem: ReadError, how: InputOptions) -> None:
 def _of_page(page: Page, name: str, how: InputOptions) -> list[Passage]:
     if page.notice and how.unreadable is not None:
         how.unreadable.append(f"{page.url}: {page.notice}")
-    return [
-        Passage(f"{name}#{number}", text, page.title or name, page.url, published=page.published, document=name)
-        for number, text in enumerate(split(page.passages, how.splitting))
-    ]
+    return of_page(page, name, how.splitting)
 
 
 def _tabled(rows: Iterable[Mapping[str, object]], how: InputOptions, where: str) -> Iterator[Passage]:
@@ -251,7 +249,7 @@ async def _zim(path: Path, how: InputOptions) -> AsyncIterator[Passage]:
         async for (place, title), page in pages:
             if isinstance(page, ReadError):
                 continue  # an archive holds stubs and navigation pages too
-            for passage in _of_page(Page(place, title or page.title, page.passages), place, how):
+            for passage in _of_page(replace(page, url=place, title=title or page.title), place, how):
                 yield passage
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from wellread import panics
 from wellread.errors import DamagedFile, IndexFault
+from wellread.text.places import about
 from wellread.types import Passage
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ class WordsWriter:
         with _disk_errors(self._folder):
             for passage in passages:
                 document = self._document()
-                document.add_text("title", passage.title)
+                document.add_text("title", about(passage))
                 document.add_text("text", passage.text)
                 document.add_unsigned("row", self.rows)
                 self._writer.add_document(document)

@@ -21,7 +21,7 @@ from typing import Any, cast
 
 from wellread.errors import DamagedFile, IndexFault
 
-FORMAT = 2
+FORMAT = 3  # from 3 on a passage may say its place; the others of 2 are the same
 _SKETCHES = 2  # the format from which large segments have sketches; small ones are the same as before
 NAME = "manifest.json"
 _BLOCK = 1 << 20

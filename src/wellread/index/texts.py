@@ -26,6 +26,8 @@ def encode(passage: Passage) -> bytes:
     p = passage
     links = ",".join(map(quoted, p.links))
     last = f"{_maybe(p.url)},{_maybe(p.document)},[{links}],{_maybe(p.published)}"
+    if p.heading or p.anchor or p.page is not None:  # most collections of passages know no such thing
+        last += f",{quoted(p.heading)},{'null' if p.page is None else int(p.page)},{quoted(p.anchor)}"
     return f"[{quoted(p.id)},{quoted(p.title)},{quoted(p.text)},{last}]\n".encode("utf-8", "replace")
 
 
@@ -35,8 +37,8 @@ def _maybe(text: str | None) -> str:
 
 def decode(line: bytes) -> Passage:
     """A line as a passage."""
-    identity, title, text, url, document, links, published = cast("list[Any]", json.loads(line))
-    return Passage(id=identity, text=text, title=title, url=url, published=published, document=document, links=tuple(links))
+    identity, title, text, url, document, links, published, *place = cast("list[Any]", json.loads(line))
+    return Passage(identity, text, title, url, "", published, document, tuple(links), *place)
 
 
 class TextStore:

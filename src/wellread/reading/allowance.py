@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from wellread.types import Page
+from wellread.text.blocks import as_blocks
+from wellread.types import Block, Page
 
-MAX_PASSAGES = 200_000
+MAX_BLOCKS = 200_000
 _FACT = 1_000  # characters of a title, an author, a date
+_ANCHOR = 100  # characters of an id
+BLOCK_BYTES = 4 * _ANCHOR + 40  # that a block takes on its way beside its text
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,27 +29,30 @@ WEB_PAGE = Allowance(seconds=20.0, characters=2_000_000)  # strangers get less: 
 
 def fitted(page: Page, allowance: Allowance) -> Page:
     """The page with what it may hold; it says so when something was left out."""
-    passages = tuple(_cut(page.passages, allowance.characters))
-    whole = len(passages) == len(page.passages) and passages[-1:] == page.passages[-1:]
+    whole_text = as_blocks(page)
+    blocks = tuple(_cut(whole_text, allowance.characters))
+    whole = len(blocks) == len(whole_text) and blocks[-1:] == whole_text[-1:]
     return replace(
         page,
         title=page.title[:_FACT],
         published=page.published[:_FACT] if page.published else None,
         author=page.author[:_FACT] if page.author else None,
         language=page.language[:_FACT] if page.language else None,
-        passages=passages,
-        notice=page.notice if whole else _too_long(len(passages), allowance),
+        passages=(),  # made of the blocks where they are wanted
+        blocks=blocks,
+        notice=page.notice if whole else _too_long(len(blocks), allowance),
     )
 
 
-def _cut(passages: Sequence[str], left: int) -> Iterator[str]:
-    for text in passages[:MAX_PASSAGES]:
+def _cut(blocks: Sequence[Block], left: int) -> Iterator[Block]:
+    for block in blocks[:MAX_BLOCKS]:
         if left <= 0:
             return
-        yield text[:left]
-        left -= len(text)
+        fits = len(block.text) <= left and len(block.anchor) <= _ANCHOR
+        yield block if fits else replace(block, text=block.text[:left], anchor=block.anchor[:_ANCHOR])
+        left -= len(block.text)
 
 
-def _too_long(passages: int, allowance: Allowance) -> str:
-    limit = f"{MAX_PASSAGES:,} paragraphs" if passages == MAX_PASSAGES else f"{allowance.characters:,} characters"
+def _too_long(blocks: int, allowance: Allowance) -> str:
+    limit = f"{MAX_BLOCKS:,} paragraphs" if blocks == MAX_BLOCKS else f"{allowance.characters:,} characters"
     return f"its text is larger than {limit}: the rest was left out"

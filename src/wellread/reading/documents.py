@@ -12,6 +12,7 @@ from wellread.errors import ReadError
 from wellread.reading.allowance import OWN_FILE, Allowance, fitted
 from wellread.reading.charset import decode
 from wellread.reading.kinds import Kind, kind_of
+from wellread.text.blocks import passages
 from wellread.types import Page
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -52,19 +53,19 @@ def read_bytes(
         raise
     except Exception as error:  # parsers have failures that nobody has listed; each is its document's
         raise ReadError(url, f"the document is broken ({type(error).__name__})") from error
-    if not page.passages:
+    if not page.blocks:
         raise ReadError(url, "there is no text to read on the page")
-    return page
+    return replace(page, passages=passages(page.blocks))
 
 
 def _printable(page: Page) -> Page:
     """Without the characters that move cursors and colour terminals; no text needs them."""
-    passages = (_CONTROLS.sub("", text) for text in page.passages)
+    blocks = (replace(one, text=_CONTROLS.sub("", one.text)) if _CONTROLS.search(one.text) else one for one in page.blocks)
     return replace(
         page,
         title=_CONTROLS.sub("", page.title),
         author=_CONTROLS.sub("", page.author) if page.author else None,
-        passages=tuple(text for text in passages if text.strip()),
+        blocks=tuple(block for block in blocks if block.text.strip()),
     )
 
 

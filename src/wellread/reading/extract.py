@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 
-from wellread.reading.blocks import passages
 from wellread.reading.dom import parse
 from wellread.reading.mainpart import main_blocks
 from wellread.reading.manuals import is_grid, is_manual, manual_runs
@@ -17,6 +16,7 @@ from wellread.reading.metadata import About, describe
 from wellread.reading.render import blocks
 from wellread.reading.tree import Run, Tree, count_words
 from wellread.reading.weights import is_data
+from wellread.text.blocks import passages
 from wellread.types import Block, Page
 
 _NOT_LETTERS = re.compile(r"\W+")

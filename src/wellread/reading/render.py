@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from wellread.reading import blocks as structure
 from wellread.reading.tree import Node, Run, below
 from wellread.reading.weights import is_data
+from wellread.text import blocks as structure
 from wellread.types import Block, BlockKind
 
 _LISTS = frozenset({"ul", "ol", "dl"})

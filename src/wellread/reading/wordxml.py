@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from wellread.reading.allowance import MAX_PASSAGES
+from wellread.reading.allowance import MAX_BLOCKS
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _HEADING = re.compile(r"(?:heading|titre|überschrift|berschrift|ttulo|título)\s*([1-6])$", re.IGNORECASE)
@@ -20,7 +20,7 @@ class Paragraphs:
 
     def __init__(self, characters: int) -> None:
         self._left = characters
-        self._allowed = MAX_PASSAGES
+        self._allowed = MAX_BLOCKS
         self._passages: list[list[str]] = []  # lines
         self._text: list[str] = []
         self._style = ""

@@ -18,12 +18,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
+from typing import cast, get_args
 
 from wellread.errors import ReadError
 from wellread.reading import frames
 from wellread.reading.allowance import Allowance
 from wellread.reading.documents import Document, read_bytes
-from wellread.types import Page
+from wellread.text.blocks import passages
+from wellread.types import Block, BlockKind, Page
 
 IDLE = 60.0  # seconds without work, then it ends
 _DOCUMENTS = 1_000  # then a fresh process is cheaper than what libraries leak
@@ -67,18 +69,30 @@ def reply(made: Reply) -> bytes:
     page = made.page or Page("", "", ())
     flags = f"{'page' if made.page else 'costly' if made.costly else 'failed'} {'last' if made.last else ''}"
     facts = (flags, made.reason, page.title, page.published, page.author, page.language, page.kind, page.notice)
-    return frames.pack([(text or "").encode("utf-8", "replace") for text in (*facts, *page.passages)])
+    kinds = "\n".join(f"{b.kind}\t{b.level}\t{b.page or ''}\t{' '.join(b.anchor.split())}" for b in page.blocks)
+    texts = (*facts, kinds, *(block.text for block in page.blocks))
+    return frames.pack([(text or "").encode("utf-8", "replace") for text in texts])
 
 
 def replied(fields: Sequence[bytes], url: str) -> Reply:
     """What a child said. It may lie in its words, not in their kind; the address is ours."""
     try:
-        flags, reason, title, published, author, language, kind, notice, *passages = (field.decode("utf-8") for field in fields)
+        flags, reason, title, published, author, language, kind, notice, kinds, *texts = (f.decode("utf-8") for f in fields)
+        described = kinds.split("\n") if texts else []
+        blocks = tuple(_block(text, about) for text, about in zip(texts, described, strict=True))
     except ValueError as error:
         raise frames.BrokenFrame("not the fields of a reply") from error
     outcome, _, last = flags.partition(" ")
-    page = Page(url, title, tuple(passages), published or None, author or None, language or None, kind, notice or None)
-    return Reply(page if outcome == "page" else None, reason, outcome == "costly", bool(last))
+    facts = (published or None, author or None, language or None, kind, notice or None)
+    page = Page(url, title, passages(blocks), *facts, blocks) if outcome == "page" else None
+    return Reply(page, reason, outcome == "costly", bool(last))
+
+
+def _block(text: str, about: str) -> Block:
+    kind, level, page, anchor = about.split("\t")
+    if kind not in get_args(BlockKind):
+        raise ValueError(f"no kind of block: {kind!r}")
+    return Block(cast("BlockKind", kind), text, int(level), anchor, int(page) if page else None)
 
 
 def answer(fields: Sequence[bytes]) -> Reply:

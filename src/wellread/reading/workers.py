@@ -23,7 +23,7 @@ from typing import TypeVar
 
 from wellread.errors import ReadError, TooCostly
 from wellread.reading import frames, worker
-from wellread.reading.allowance import MAX_PASSAGES, OWN_FILE, Allowance
+from wellread.reading.allowance import BLOCK_BYTES, MAX_BLOCKS, OWN_FILE, Allowance
 from wellread.reading.child import Child
 from wellread.reading.documents import Document, opened
 from wellread.types import Page
@@ -228,7 +228,7 @@ def _exchange(child: Child, turn: _Turn, place: _Place) -> worker.Reply:
         place.leave()
         head = child.receive(4, begun + allowance.seconds)
     size = frames.size_of(bytes(head))
-    if size > 4 * allowance.characters + 4 * MAX_PASSAGES + _BEYOND:
+    if size > 4 * allowance.characters + BLOCK_BYTES * MAX_BLOCKS + _BEYOND:
         raise frames.BrokenFrame("a reply that is larger than a page may be")
     frame = child.receive(size, begun + allowance.seconds + _QUICK)
     return worker.replied(frames.unpack(memoryview(frame)), turn.document.url)

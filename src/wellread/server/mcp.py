@@ -23,6 +23,7 @@ from wellread.server.options import ServerOptions
 from wellread.server.rendering import markdown
 from wellread.server.service import Service
 from wellread.text.inert import inert
+from wellread.text.places import place
 from wellread.types import Answer
 from wellread.version import __version__
 
@@ -186,8 +187,9 @@ async def _search(backend: Backend, query: str, limit: int, source: str | None, 
             hits = await backend.menu.searching((source,) if source else ()).search(query, limit=limit)
     except (WellreadError, Busy) as problem:
         raise ToolError(str(problem)) from None
-    rows = [{"title": hit.title, "url": hit.url, "text": hit.words, "source": hit.source, "score": hit.score} for hit in hits]
-    text = "\n\n".join(f"{row['title']} ({row['url'] or row['source']})\n{row['text']}" for row in rows) or "nothing found"
+    names = ("title", "url", "source", "score", "document", "heading", "page")
+    rows = [{**{name: getattr(hit, name) for name in names}, "text": hit.words, "place": place(hit)} for hit in hits]
+    text = "\n\n".join(f"{row['place']}\n{row['text']}" for row in rows) or "nothing found"
     return _result(inert(text), {"query": query, "hits": rows})
 
 

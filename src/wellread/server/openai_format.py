@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from wellread.errors import UsageError
 from wellread.server.follow_up import TURNS
 from wellread.server.rendering import source_lines
+from wellread.text.places import name_of
 
 PREFIX = "wellread"
 Turns = tuple[tuple[str, str], ...]  # questions and answers
@@ -96,7 +97,7 @@ def cited(text: str, answer: AnswerJson) -> list[dict[str, Any]]:
         place = {"start_index": match.start(), "end_index": match.end()}
         for number in map(int, re.findall(r"\d+", match[1])):
             if row := rows.get(number):
-                found.append({**place, "title": row["title"], "url": row["url"] or row["source"]})
+                found.append({**place, "title": name_of(row), "url": row["url"] or row["source"]})
     return found
 
 

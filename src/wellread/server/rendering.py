@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 from wellread import panics
 from wellread.errors import WellreadError
 from wellread.text.inert import inert
+from wellread.text.places import name_of, place_of
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -58,11 +59,15 @@ def source_lines(answer: dict[str, object]) -> list[str]:
 
 
 def _link(one: dict[str, Any]) -> str:
-    title = re.sub(r"([\[\]\\`*_<>])", r"\\\1", " ".join(str(one["title"] or one["source"]).split()))
     url = str(one["url"] or "")
     if not re.match(r"https?://", url):
-        return f"{title} ({url})" if url else title
-    return f"[{title}](<{url.replace('<', '%3C').replace('>', '%3E')}>)"
+        return _plain(place_of(one))
+    return f"[{_plain(name_of(one))}](<{url.replace('<', '%3C').replace('>', '%3E')}>)"
+
+
+def _plain(text: str) -> str:
+    """One line that means nothing in Markdown."""
+    return re.sub(r"([\[\]\\`*_<>])", r"\\\1", " ".join(text.split()))
 
 
 def _weak(text: str, sentences: list[dict[str, Any]]) -> str:

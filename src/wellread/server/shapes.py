@@ -103,6 +103,11 @@ class SearchHit(BaseModel):
     published: str | None
     score: float
     source: str
+    document: str | None = Field(None, description="the document that it is a passage of")
+    heading: str = Field("", description="the headings above it, outermost first")
+    page: int | None = Field(None, description="of a PDF, counted from 1")
+    anchor: str = Field("", description="the id nearest before it on an HTML page")
+    place: str = Field(description="where it stands, in words")
 
 
 class SearchResult(BaseModel):

@@ -20,8 +20,8 @@ from wellread.parameters import Hops, Range, fill, param
 from wellread.protocols import Kit, Source
 from wellread.reading.folders import files_inside
 from wellread.sources.memory import Remembered
-from wellread.sources.pieces import passages
 from wellread.sources.two_steps import followed
+from wellread.text.split import Splitting, passages
 from wellread.types import Passage, Spec
 
 _SUFFIXES = "txt text md markdown rst org adoc html htm xhtml pdf docx epub csv tsv json log tex"
@@ -96,7 +96,7 @@ class Files(Remembered[Stamp]):
                 if said:
                     failures.append(f"{name}: {said}")
                 if not isinstance(outcome, ReadError):
-                    found.extend(await asyncio.to_thread(passages, outcome, name))
+                    found.extend(await asyncio.to_thread(passages, outcome, name, Splitting()))
         return found, failures
 
     def _named(self, stamp: Stamp) -> Iterator[tuple[str, Path]]:

@@ -16,6 +16,7 @@ from wellread.protocols import Embedder, Kit
 from wellread.ranking.fusion import reciprocal_ranks
 from wellread.sources.markup import without_headings
 from wellread.text.lexicon import STOPWORDS
+from wellread.text.places import about
 from wellread.text.words import fold, stem
 from wellread.types import Hit, Hits, Passage, Query
 
@@ -39,7 +40,7 @@ class Memory:
         self.passages = tuple(passages)
         self._source = source
         self._embedder = embedder
-        self._words = _Bm25([f"{passage.title}\n{passage.text}" for passage in self.passages])
+        self._words = _Bm25([f"{about(passage)}\n{passage.text}" for passage in self.passages])
         self._vectors: dict[int, NDArray[np.float32]] = {}
         self._embedding = asyncio.Lock()
 
@@ -62,7 +63,7 @@ class Memory:
             missing = [row for row in rows if row not in self._vectors]
             for start in range(0, len(missing), _BATCH):
                 batch = missing[start : start + _BATCH]
-                texts = [f"{self.passages[row].title}\n{self.passages[row].text}" for row in batch]
+                texts = [f"{about(self.passages[row])}\n{self.passages[row].text}" for row in batch]
                 self._vectors.update(zip(batch, await self._embedder.embed(texts, kind="passage"), strict=True))
         question = (await self._embedder.embed([text], kind="query"))[0]
         scores = np.stack([self._vectors[row] for row in rows]) @ question

@@ -14,7 +14,7 @@ from wellread.parameters import Range, fill, param
 from wellread.protocols import Kit
 from wellread.sources.hits import web_address
 from wellread.sources.memory import Remembered
-from wellread.sources.pieces import passages
+from wellread.text.split import Splitting, passages
 from wellread.types import Passage, Spec
 
 
@@ -52,7 +52,7 @@ class Urls(Remembered[Sequence[str]]):
             page = await self._kit.pages().read(url)
         except ReadError as problem:
             return [], str(problem)
-        return await asyncio.to_thread(passages, page, url), f"{url}: {page.notice}" if page.notice else ""
+        return await asyncio.to_thread(passages, page, url, Splitting()), f"{url}: {page.notice}" if page.notice else ""
 
 
 def _addresses(argument: str) -> list[str]:

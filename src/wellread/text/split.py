@@ -1,11 +1,18 @@
-"""Cutting documents into passages of bounded size: at paragraphs, else at sentences, else at words."""
+"""Cutting documents into passages of bounded size that know their place: the one splitter.
+
+A heading begins a passage and stays with what follows it; a page of a PDF ends one, so that a passage has one heading
+path and begins on one page. Inside of that passages are cut at blocks, else at sentences (code: at lines), else at words.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from wellread.text.blocks import as_blocks, goes_on, marked
+from wellread.text.places import HEADINGS
 from wellread.text.sentences import sentences
+from wellread.types import Block, Page, Passage
 
 _WIDE = "\u2e80"  # from here on scripts are written without blanks: a character is about a token
 _LETTERS_PER_TOKEN = 6
@@ -23,6 +30,26 @@ class Splitting:
             raise ValueError("tokens cannot be negative and overlap must be smaller than tokens")
 
 
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A passage's text and its place in the document."""
+
+    text: str
+    heading: str = ""
+    page: int | None = None
+    anchor: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What passages are put together from: a block, or a part of a long one."""
+
+    joint: str  # what joins it to the one before
+    text: str
+    tokens: int
+    block: Block
+
+
 def count_tokens(text: str) -> int:
     """About as many as a word-piece tokenizer makes; no tokenizer is loaded for this."""
     total = 0
@@ -34,36 +61,115 @@ def count_tokens(text: str) -> int:
 
 def split(paragraphs: Sequence[str], how: Splitting) -> list[str]:
     """Passages made of whole paragraphs where they fit."""
-    if not how.tokens:
-        whole = "\n\n".join(paragraphs)
-        return [whole] if whole.strip() else []
-    passages: list[str] = []
-    parts: list[tuple[str, str, int]] = []  # (what joins it to the one before, text, tokens)
-    size = 0
-    for joint, text in _units(paragraphs, how.tokens):
-        tokens = count_tokens(text)
-        if parts and size + tokens > how.tokens:
-            passages.append(_joined(parts))
-            parts = _tail(parts, min(how.overlap, how.tokens - tokens))
-            size = sum(part[2] for part in parts)
-        parts.append((joint, text, tokens))
-        size += tokens
-    return [*passages, _joined(parts)] if parts else passages
+    return [piece.text for piece in pieces([Block("paragraph", text) for text in paragraphs], how)]
 
 
-def _units(paragraphs: Sequence[str], limit: int) -> Iterator[tuple[str, str]]:
-    for paragraph in paragraphs:
-        text = paragraph.strip()
-        if not text:
-            continue
-        if count_tokens(text) <= limit:
-            yield "\n\n", text
-            continue
-        joint = "\n\n"
-        for start, end in sentences(text):
-            for piece in _pieces(text[start:end], limit):
-                yield joint, piece
-                joint = " "
+def passages(page: Page, name: str, how: Splitting) -> list[Passage]:
+    """The passages of a page; `name` is the document's and begins their ids."""
+    return [
+        Passage(
+            id=f"{name}#{number}",
+            text=piece.text,
+            title=page.title or name,
+            url=page.url,
+            published=page.published,
+            document=name,
+            heading=piece.heading,
+            page=piece.page,
+            anchor=piece.anchor,
+        )
+        for number, piece in enumerate(pieces(as_blocks(page), how))
+    ]
+
+
+def pieces(blocks: Sequence[Block], how: Splitting) -> list[Piece]:
+    """All words of the blocks, in order."""
+    filled = [block for block in blocks if block.text.strip()]
+    writer = _Writer(how)
+    last: Block | None = None
+    for block in filled:
+        writer.add(block, "\n" if last is not None and goes_on(last, block) else "\n\n")
+        last = block
+    writer.end()
+    return writer.pieces
+
+
+class _Writer:
+    def __init__(self, how: Splitting) -> None:
+        self._how = how
+        self._limit = how.tokens or 1 << 62
+        self._path: list[Block] = []  # headings that are open
+        self._parts: list[_Part] = []
+        self._size = 0
+        self._body = False  # whether there is more than headings
+        self.pieces: list[Piece] = []
+
+    def add(self, block: Block, joint: str) -> None:
+        tokens = count_tokens(block.text)
+        if block.kind == "heading" and tokens <= self._limit // 2:
+            self._head(_Part(joint, marked(block), tokens + 1, block))
+            return
+        if self._body and _on_later_page(self._parts[0].block, block) and self._how.tokens:
+            self.end()
+        taken = 0 if self._body else self._size
+        for part in _cut(block, joint, self._limit - taken):
+            self._put(part)
+
+    def end(self) -> None:
+        """What is there is a passage."""
+        if self._parts:
+            first = next((part.block for part in self._parts if part.block.kind != "heading"), self._parts[0].block)
+            text = "".join(part.text if place == 0 else part.joint + part.text for place, part in enumerate(self._parts))
+            heading = HEADINGS.join(" ".join(one.text.split()) for one in self._path)
+            self.pieces.append(Piece(text, heading, first.page, first.anchor))
+        self._parts, self._size, self._body = [], 0, False
+
+    def _head(self, part: _Part) -> None:
+        """A heading ends what stands before it; headings that follow each other stay together as long as they are few."""
+        if (self._body or self._size + part.tokens > self._limit // 2) and self._how.tokens:
+            self.end()
+        while self._path and self._path[-1].level >= part.block.level:
+            self._path.pop()
+        self._path.append(part.block)
+        self._parts.append(part)
+        self._size += part.tokens
+
+    def _put(self, part: _Part) -> None:
+        if self._body and self._size + part.tokens > self._limit:
+            repeated = self._tail(min(self._how.overlap, self._limit - part.tokens))
+            self.end()
+            self._parts, self._size = repeated, sum(one.tokens for one in repeated)
+        self._parts.append(part)
+        self._size += part.tokens
+        self._body = True
+
+    def _tail(self, overlap: int) -> list[_Part]:
+        kept: list[_Part] = []
+        for part in reversed(self._parts):
+            overlap -= part.tokens
+            if overlap < 0:
+                break
+            kept.insert(0, part)
+        return kept
+
+
+def _on_later_page(first: Block, block: Block) -> bool:
+    """Whether a block stands on a later page than the passage begins on."""
+    return first.page is not None and block.page is not None and first.page != block.page
+
+
+def _cut(block: Block, joint: str, limit: int) -> Iterator[_Part]:
+    text = marked(block).strip("\n")
+    tokens = count_tokens(text)
+    if tokens <= limit:
+        yield _Part(joint, text if block.kind == "code" else text.strip(), tokens, block)
+        return
+    code = block.kind == "code"
+    units = text.split("\n") if code else (text[start:end] for start, end in sentences(text))
+    for unit in units:
+        for piece in _pieces(unit, limit):
+            yield _Part(joint, piece, count_tokens(piece), block)
+            joint = "\n" if code else " "
 
 
 def _pieces(sentence: str, limit: int) -> Iterator[str]:
@@ -84,17 +190,3 @@ def _pieces(sentence: str, limit: int) -> Iterator[str]:
             size += tokens
     if piece:
         yield " ".join(piece)
-
-
-def _tail(parts: list[tuple[str, str, int]], overlap: int) -> list[tuple[str, str, int]]:
-    kept: list[tuple[str, str, int]] = []
-    for part in reversed(parts):
-        overlap -= part[2]
-        if overlap < 0:
-            break
-        kept.insert(0, part)
-    return kept
-
-
-def _joined(parts: Sequence[tuple[str, str, int]]) -> str:
-    return "".join(text if number == 0 else joint + text for number, (joint, text, _) in enumerate(parts))

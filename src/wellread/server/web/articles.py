@@ -12,6 +12,7 @@ from wellread.server.history import Record
 from wellread.server.rendering import answer_html, markdown
 from wellread.server.web.html import Safe, el, icon, join
 from wellread.server.web.steps import site, status, step
+from wellread.text.places import inside, is_file
 from wellread.types import Passage
 
 Body = dict[str, Any]
@@ -122,6 +123,15 @@ def _sources(answer: Body, passages: Mapping[int, Passage]) -> Safe | None:
     return el("section", el("h3", "Sources"), el("ol", *items, class_="sources"), aria_label="Sources", class_="source-list")
 
 
+def _document(citation: Body) -> str:
+    """A file by its path in its folder; anything else by the source that it came from."""
+    return str(citation.get("document") if is_file(citation["url"]) else citation["source"])
+
+
+def _inside(citation: Body) -> str:
+    return inside(str(citation.get("heading") or ""), citation.get("page"))
+
+
 def _source(number: int, found: list[Body], passage: Passage | None) -> Safe:
     first = found[0]
     support = max(float(one["support"]) for one in found)
@@ -129,7 +139,7 @@ def _source(number: int, found: list[Body], passage: Passage | None) -> Safe:
     name = str(first["title"] or url or first["source"])
     title = el("a", name, href=url, target="_blank", rel="noopener noreferrer") if _is_web(url) else el("b", name)
     when = passage.published[:10] if passage and passage.published else None
-    place = site(url) if _is_web(url) else str(first["source"])
+    place = ", ".join(part for part in (site(url) if _is_web(url) else _document(first), _inside(first)) if part)
     meter = el("meter", f"{support:.0%}", min=0, max=1, value=round(support, 2), aria_label="Support")
     facts = el(
         "p", el("span", place), el("span", when) if when else None, el("span", meter, f" {support:.0%} support"), class_="facts"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from wellread.types import Block
+from wellread.types import Block, Page
 
 
 def passages(blocks: Iterable[Block]) -> tuple[str, ...]:
@@ -16,12 +16,17 @@ def passages(blocks: Iterable[Block]) -> tuple[str, ...]:
     result: list[list[str]] = []
     last: Block | None = None
     for block in blocks:
-        if last is not None and _goes_on(last, block):
-            result[-1].append(_marked(block))
+        if last is not None and goes_on(last, block):
+            result[-1].append(marked(block))
         else:
-            result.append([_marked(block)])
+            result.append([marked(block)])
         last = block
     return tuple("\n".join(parts) for parts in result)
+
+
+def as_blocks(page: Page) -> tuple[Block, ...]:
+    """Of a page that was made without any, each passage is a paragraph."""
+    return page.blocks or tuple(Block("paragraph", text) for text in page.passages)
 
 
 def under_headings(blocks: Iterable[Block]) -> Iterator[tuple[Block, tuple[str, ...]]]:
@@ -36,7 +41,7 @@ def under_headings(blocks: Iterable[Block]) -> Iterator[tuple[Block, tuple[str, 
             yield block, tuple(heading.text for heading in path)
 
 
-def _goes_on(last: Block, block: Block) -> bool:
+def goes_on(last: Block, block: Block) -> bool:
     """Whether it is part of the passage that the last one is in."""
     if "heading" in (last.kind, block.kind) or block.kind == "entry":
         return False
@@ -45,7 +50,8 @@ def _goes_on(last: Block, block: Block) -> bool:
     return block.level > 0 and last.level > 0
 
 
-def _marked(block: Block) -> str:
+def marked(block: Block) -> str:
+    """Its text with the signs of its kind."""
     text = block.text
     if block.kind == "heading":
         return "#" * min(max(block.level, 1), 6) + " " + text.replace("\n", " ")

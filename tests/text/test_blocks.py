@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from wellread.reading.blocks import passages, under_headings
 from wellread.reading.extract import extract
+from wellread.text.blocks import passages, under_headings
 from wellread.types import Block
 
 PROSE = "The keeper of the lighthouse wrote down the weather each evening for eleven winters, and his goats listened."
