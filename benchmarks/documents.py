@@ -1,8 +1,9 @@
-"""HTML manuals: how much of their text is kept, and how much of their navigation.
+"""Documents: how much of HTML manuals is kept and how much of their navigation, and whether PDFs' passages stand where they say.
 
-    python benchmarks/documents.py [--data DIR] [--part tune|held-out|all] [--quick]
+    python benchmarks/documents.py [--kind html|pdf|all] [--data DIR] [--part tune|held-out|all] [--quick]
 
-DIR holds unpacked Debian packages of documentation, a folder each (`apt-get download NAME`, `dpkg -x`). The
+PDFs are in `documents_pdf`; DIR holds them in any folder below it. For HTML it holds unpacked
+Debian packages of documentation, a folder each (`apt-get download NAME`, `dpkg -x`). The
 reference is a page's body with all tags stripped, without what a person who looked at that package would call
 navigation: the selectors below, used by nothing but this measure. Words are compared as multisets, page by page:
 `kept` is the share of the reference that comes out, `foreign` the share of what comes out that is not in the
@@ -121,7 +122,17 @@ def main() -> None:
     arguments.add_argument("--pages", type=int, default=60, help="of each package")
     arguments.add_argument("--quick", action="store_true", help="ten pages of each package")
     arguments.add_argument("--worst", type=int, default=0, help="name so many pages of each package")
+    arguments.add_argument("--kind", choices=("html", "pdf", "all"), default="all")
     chosen = arguments.parse_args()
+    result: dict[str, float] = measure_html(chosen) if chosen.kind != "pdf" else {}
+    if chosen.kind != "html":
+        import documents_pdf
+
+        result |= documents_pdf.measure(chosen.data, chosen.part, 4 if chosen.quick else 12, chosen.worst)
+    print(json.dumps(result))
+
+
+def measure_html(chosen: argparse.Namespace) -> dict[str, float]:
     parts = {"tune": TUNE, "held-out": HELD_OUT, "all": TUNE | HELD_OUT}[chosen.part]
     total = [0, 0, 0, 0]
     shares: list[float] = []
@@ -137,7 +148,7 @@ def main() -> None:
         for path, row in sorted(found.items(), key=lambda item: item[1][1] - item[1][0] - item[1][3])[: chosen.worst]:
             print("    ", path.relative_to(chosen.data), row)
     result = {"html_words_kept": round(total[1] / max(1, total[0]), 4), "html_least_kept": round(min(shares, default=0.0), 4)}
-    print(json.dumps(result | {"html_foreign": round(total[3] / max(1, total[2]), 4)}))
+    return result | {"html_foreign": round(total[3] / max(1, total[2]), 4)}
 
 
 if __name__ == "__main__":

@@ -1,17 +1,23 @@
-"""The text of a PDF: pages to paragraphs, running heads gone, words that were broken at line ends whole."""
+"""The text of a PDF with its structure.
+
+lines of each page (pdflines) → margins and contents out (pdfmargins) → headings (pdfheadings) → blocks (pdfblocks)
+"""
 
 from __future__ import annotations
 
 import re
 import threading
 import time
-from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from wellread.errors import ReadError
+from wellread.reading import pdfblocks, pdflines
 from wellread.reading.allowance import OWN_FILE, Allowance
+from wellread.reading.pdfheadings import Entry, headings
+from wellread.reading.pdflines import Line
+from wellread.reading.pdfmargins import without_margins
 from wellread.text.dates import iso_date
 from wellread.types import Page
 
@@ -19,14 +25,12 @@ if TYPE_CHECKING:
     import pypdfium2
 
 MAX_PAGES = 10_000
-
+_MAX_ENTRIES = 20_000  # of an outline
 _PDFIUM = threading.Lock()  # the library is not safe in several threads at once
 _READING = 0.7  # of the time; the rest is for putting paragraphs together
-_EDGE = 2  # lines that a running head or foot may have
-_BROKEN_WORD = re.compile(r"\w[-\u00ad\u2010\ufffe]")
-_DIGITS = re.compile(r"\d+")
 _PDF_DATE = re.compile(r"D:(\d{4})(\d{2})?(\d{2})?")
-_ENDS = (".", "!", "?", ":", "”", '"', ")", "。")
+_NO_TITLE = re.compile(r"untitled.*|microsoft word - .*|.*\.(?:docx?|tex|dvi|ps|indd|qxd|pdf|fm|rtf|odt)|\W*", re.IGNORECASE)
+_LONGEST_TITLE = 150
 
 
 def read_pdf(body: bytes, url: str, allowance: Allowance = OWN_FILE) -> Page:
@@ -34,19 +38,26 @@ def read_pdf(body: bytes, url: str, allowance: Allowance = OWN_FILE) -> Page:
     with _PDFIUM, _opened(body, url) as document:
         facts = document.get_metadata_dict(skip_empty=True)
         count = len(document)
-        pages = [_lines(text) for text in _texts(document, allowance)]
-    passages = tuple(paragraph for lines in _without_running_heads(pages) for paragraph in _paragraphs(lines))
-    if not passages:
-        raise ReadError(url, "the PDF has no text, only pictures")
+        read = list(_pages(document, allowance))
+        outline = _outline(document)
+        pictures = _pictures(document, [number for number, lines in enumerate(read) if not lines])
+    pages = [pdflines.apart(lines) for lines in without_margins(read)]
+    title = _title(facts.get("Title", ""), read)
+    body_size = pdfblocks.body_size(pages)
+    blocks = pdfblocks.blocks(pages, headings(pages, outline, body_size))
+    blocks = [block for block in blocks if not (block.kind == "heading" and block.text == title and block.page == 1)]
+    if not blocks:
+        raise ReadError(url, "the PDF has no text, only pictures: it needs character recognition (OCR) first")
     date = _PDF_DATE.match(facts.get("CreationDate", ""))
     return Page(
         url=url,
-        title=" ".join(facts.get("Title", "").split()) or passages[0][:120],
-        passages=passages,
+        title=title,
+        passages=(),
         published=iso_date("-".join(part for part in date.groups() if part)) if date else None,
         author=" ".join(facts.get("Author", "").split()) or None,
         kind="pdf",
-        notice=f"only the first {len(pages):,} of its {count:,} pages were read" if len(pages) < count else None,
+        notice=_notice(len(read), count, pictures),
+        blocks=tuple(blocks),
     )
 
 
@@ -65,7 +76,7 @@ def _opened(body: bytes, url: str) -> Generator[pypdfium2.PdfDocument]:
         document.close()
 
 
-def _texts(document: pypdfium2.PdfDocument, allowance: Allowance) -> Iterator[str]:
+def _pages(document: pypdfium2.PdfDocument, allowance: Allowance) -> Iterator[list[Line]]:
     """Ends before the time is up, so that what was read by then is not lost."""
     import pypdfium2
 
@@ -76,60 +87,80 @@ def _texts(document: pypdfium2.PdfDocument, allowance: Allowance) -> Iterator[st
             return
         try:
             page = document[number]
-            text = page.get_textpage().get_text_bounded()[:left]
+            found = pdflines.lines(page.get_textpage(), left)
             page.close()
         except pypdfium2.PdfiumError:
-            text = ""  # one broken page is no reason to lose the others
-        left -= len(text)
-        yield text
+            found = []  # one broken page is no reason to lose the others
+        left -= sum(len(line.text) for line in found)
+        yield found
 
 
-def _lines(text: str) -> list[str]:
-    """PDFium writes a mark of its own where a word is broken at the end of a line."""
-    return [" ".join(line.split()) for line in text.replace("\0", "").replace("\x02", "-\n").splitlines()]
+def _outline(document: pypdfium2.PdfDocument) -> list[Entry]:
+    """What the document says of its own parts; nothing where that is broken."""
+    import pypdfium2
+
+    found: list[Entry] = []
+    try:
+        for entry in cast("Any", document).get_toc(max_depth=6):
+            target = entry.get_dest()
+            if target is None:
+                continue
+            page = target.get_index()
+            title = " ".join(pdflines.mended(entry.get_title()).split())[:_LONGEST_TITLE]
+            if title and page is not None:
+                found.append(Entry(title, entry.level + 1, page, _height(target.get_view())))
+            if len(found) >= _MAX_ENTRIES:
+                break
+    except (pypdfium2.PdfiumError, ValueError):
+        return []
+    return found
 
 
-def _without_running_heads(pages: Sequence[list[str]]) -> Iterator[list[str]]:
-    """Lines that stand at the edge of many pages, but for their numbers, are not text."""
-    pages = [_stripped(lines) for lines in pages]
-    edges = Counter(edge for lines in pages for edge in {_DIGITS.sub("#", line) for line in _edge_lines(lines)})
-    often = max(3, len(pages) // 3)
-    repeated = {edge for edge, count in edges.items() if count >= often or not edge.strip("# -–|/")}
-    for lines in pages:
-        start, end = 0, len(lines)
-        while start < min(end, _EDGE) and _DIGITS.sub("#", lines[start]) in repeated:
-            start += 1
-        while end > max(start, len(lines) - _EDGE) and _DIGITS.sub("#", lines[end - 1]) in repeated:
-            end -= 1
-        yield lines[start:end]
+def _height(view: tuple[int, Sequence[float]]) -> float | None:
+    """Of the place that an entry points to: (1, [x, y, zoom]) and (3, [y]) name one."""
+    mode, values = view
+    if mode == 1 and len(values) > 1:
+        return float(values[1])
+    return float(values[0]) if mode == 3 and values else None
 
 
-def _stripped(lines: list[str]) -> list[str]:
-    filled = [number for number, line in enumerate(lines) if line]
-    return lines[filled[0] : filled[-1] + 1] if filled else []
+def _pictures(document: pypdfium2.PdfDocument, empty: Sequence[int]) -> list[int]:
+    """The pages without text that show a picture: they were scanned."""
+    import pypdfium2
+    import pypdfium2.raw as raw
 
-
-def _edge_lines(lines: Sequence[str]) -> list[str]:
-    return [*lines[:_EDGE], *lines[-_EDGE:]]
-
-
-def _paragraphs(lines: Sequence[str]) -> Iterator[str]:
-    """Lines are joined until one is empty, or ends a sentence well before the margin."""
-    width = sorted(map(len, lines))[int(len(lines) * 0.8)] if lines else 0
-    current: list[str] = []
-    for line in lines:
-        if not line:
-            if current:
-                yield "".join(current)
-            current = []
+    found: list[int] = []
+    for number in empty:
+        try:
+            if any(cast("Any", document[number]).get_objects(filter=[raw.FPDF_PAGEOBJ_IMAGE], max_depth=2)):
+                found.append(number + 1)
+        except pypdfium2.PdfiumError:
             continue
-        if current and _BROKEN_WORD.fullmatch(current[-1][-2:]) and line[:1].islower():
-            current[-1] = current[-1][:-1]
-        elif current:
-            current.append(" ")
-        current.append(line)
-        if line.endswith(_ENDS) and len(line) < width * 0.75:
-            yield "".join(current)
-            current = []
-    if current:
-        yield "".join(current)
+    return found
+
+
+def _notice(read: int, count: int, pictures: Sequence[int]) -> str | None:
+    parts: list[str] = []
+    if read < count:
+        parts.append(f"only the first {read:,} of its {count:,} pages were read")
+    if pictures:
+        which = ", ".join(map(str, pictures[:5])) + (f" and {len(pictures) - 5} more" if len(pictures) > 5 else "")
+        parts.append(f"scanned pages without text: {which}")
+    return "; ".join(parts) or None
+
+
+def _title(said: str, pages: Sequence[Sequence[Line]]) -> str:
+    """What the document says, where it says a title; else the largest type of its first page."""
+    said = " ".join(pdflines.mended(said).split())
+    if not _NO_TITLE.fullmatch(said) and len(said) <= _LONGEST_TITLE:
+        return said
+    first = next((page for page in pages if page), ())
+    largest = max((line.size for line in first if any(map(str.isalpha, line.text))), default=0.0)
+    lines: list[str] = []
+    for line in first:
+        if line.size >= largest - 0.2:
+            lines.append(line.text)
+        elif lines:
+            break
+    title = " ".join(lines)
+    return title if 0 < len(title) <= _LONGEST_TITLE else ""

@@ -39,6 +39,7 @@ _LOADED = (
     "charset_normalizer",
     "pypdfium2",
     "_strptime",
+    "heapq",
 )
 
 

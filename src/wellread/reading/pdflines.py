@@ -1,0 +1,169 @@
+"""The lines of a PDF's page with their place and their type, as PDFium reads them."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
+from itertools import pairwise
+from typing import Any
+
+_raw: Any = import_module("pypdfium2.raw")  # it has no types; nothing else touches it
+
+_MONO = re.compile(r"mono|cour|consol|menlo|typew|tt\d|cmtt|slant.*tt|fixed|terminal", re.IGNORECASE)
+_BOLD = re.compile(r"bold|black|heavy|semib|demi|cmbx|sfbx|bx\d|-b$", re.IGNORECASE)
+_PROSE = 15  # characters; shorter cells are a table's
+_SAMPLES = 5  # characters that a line's font is read from
+_GAP = 1.6  # times the size of the type; wider than any blank of justified text
+_BROKEN = re.compile("[\x02\ufffe]")  # PDFium's signs for a hyphen at the end of a line, the lines joined
+_LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xFB05: "st", 0xFB06: "st", 0xAD: None}
+# Accents that were set as characters of their own, before their letter; the cedilla may stand after it.
+_ACCENTS = dict(zip("¨´˜¯˘˙ˇ˝˚ˆ¸", "\u0308\u0301\u0303\u0304\u0306\u0307\u030c\u030b\u030a\u0302\u0327", strict=True))
+_BOX = tuple(ctypes.c_double() for _ in range(4))  # made once, for it is filled for every word; PDFium has one thread anyway
+_ACCENT = re.compile(f"([{''.join(_ACCENTS)}]) ?([A-Za-zıȷ])|([cCsStT])(¸)")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What stands on one line, from the lower left corner of its page in points."""
+
+    text: str
+    left: float
+    right: float
+    y: float  # of the line that letters stand on
+    size: float
+    font: str
+    cells: tuple[str, ...] = ()  # where wide gaps part it
+    last_y: float = 0.0  # of its end: where a word was broken, a line goes on below
+    mono: bool = False  # all of it
+    reach: float = 0.0  # how far to the right any part of it goes
+    gap: tuple[float, float] = (0.0, 0.0)  # from where to where its last wide gap goes
+
+    @property
+    def bold(self) -> bool:
+        return bool(_BOLD.search(self.font))
+
+
+def mended(text: str) -> str:
+    """Ligatures as letters, accents on their letters, broken words whole."""
+    text = _BROKEN.sub("", text).translate(_LIGATURES)
+    return _ACCENT.sub(_accented, text) if _ACCENT.search(text) else text
+
+
+def _accented(found: re.Match[str]) -> str:
+    accent, letter = (found[1], found[2]) if found[1] else (found[4], found[3])
+    letter = {"ı": "i", "ȷ": "j"}.get(letter, letter)
+    whole = unicodedata.normalize("NFC", letter + _ACCENTS[accent])
+    return whole if len(whole) == 1 else found[0]
+
+
+def lines(textpage: Any, most: int) -> list[Line]:
+    """In reading order; no more than `most` characters of the page are looked at."""
+    text: str = textpage.get_text_range(count=min(most, textpage.count_chars()))
+    page = textpage.raw
+    found: list[Line] = []
+    start = 0
+    for part in text.split("\r\n"):
+        if part.strip():
+            found.append(_line(page, part, start))
+        start += len(part) + 2
+    return in_order(found)
+
+
+def _line(page: Any, text: str, start: int) -> Line:
+    filled = [place for place, letter in enumerate(text) if not letter.isspace()]
+    y, last_y = _height(page, start + filled[0]), _height(page, start + filled[-1])
+    left, right = _box(page, start + filled[0])[0], _box(page, start + filled[-1])[1]
+    step = max(len(filled) // _SAMPLES, 1)
+    types = [_type(page, start + place) for place in filled[::step][:_SAMPLES]]
+    size, font = Counter(types).most_common(1)[0][0]
+    cells = _cells(page, text, start, max(size, 4.0) * _GAP) if y == last_y else ((), (0.0, 0.0))
+    mono = all(_MONO.search(name) for _, name in types)
+    reach = max(right, left, *(_box(page, start + cut.start() - 1)[1] for cut in _BROKEN.finditer(text, 1)))
+    words = " ".join(mended(text).split())
+    return Line(words, left, max(right, left), y, size, font, cells[0], last_y, mono, reach, cells[1])
+
+
+def _height(page: Any, place: int) -> float:
+    x, y = ctypes.c_double(), ctypes.c_double()
+    _raw.FPDFText_GetCharOrigin(page, place, x, y)
+    return round(y.value, 1)
+
+
+def _type(page: Any, place: int) -> tuple[float, str]:
+    matrix = _raw.FS_MATRIX()
+    scale = math.hypot(matrix.c, matrix.d) if _raw.FPDFText_GetMatrix(page, place, matrix) else 1.0
+    name, flags = ctypes.create_string_buffer(80), ctypes.c_int()
+    _raw.FPDFText_GetFontInfo(page, place, name, 80, flags)
+    size = _raw.FPDFText_GetFontSize(page, place) * (scale or 1.0)
+    return round(size, 1), name.value.decode("utf-8", "replace").rpartition("+")[2]
+
+
+def _box(page: Any, place: int) -> tuple[float, float]:
+    _raw.FPDFText_GetCharBox(page, place, *_BOX)
+    return _BOX[0].value, _BOX[1].value
+
+
+def _cells(page: Any, text: str, start: int, least: float) -> tuple[tuple[str, ...], tuple[float, float]]:
+    """The parts between wide gaps, none where there is no such gap; and where the last gap is."""
+    cells: list[str] = []
+    begun, gap = 0, (0.0, 0.0)
+    for blank in re.finditer(r"(?<=\S)\s+(?=\S)", text):
+        end, begin = _box(page, start + blank.start() - 1)[1], _box(page, start + blank.end())[0]
+        if begin - end > least:
+            cells.append(" ".join(mended(text[begun : blank.start()]).split()))
+            begun, gap = blank.end(), (end, begin)
+    return ((*cells, " ".join(mended(text[begun:]).split())) if cells else ()), gap
+
+
+def in_order(found: Sequence[Line]) -> list[Line]:
+    """As they come, which is how they were set, unless that jumps up and down the page."""
+    jumps = sum(after.y > before.y + before.size for before, after in pairwise(found))
+    return list(found) if jumps <= 3 else _by_columns(found)  # the head of the page, its columns, its foot
+
+
+def _by_columns(found: Sequence[Line]) -> list[Line]:
+    """From above, column by column between the lines that go across."""
+    gutter = _gutter(found)
+    if gutter is None:
+        return sorted(found, key=lambda line: (-round(line.y / 2), line.left))
+    across = [line.y for line in found if line.left < gutter < line.right]
+
+    def key(line: Line) -> tuple[int, bool, float]:
+        crosses = line.left < gutter < line.right
+        return 2 * sum(y > line.y for y in across) + (not crosses), line.left >= gutter, -line.y
+
+    return sorted(found, key=key)
+
+
+def _gutter(found: Sequence[Line]) -> float | None:
+    """Where a page parts into two columns: nearly no line crosses, and both sides are full."""
+    for place in sorted({math.floor(line.left) for line in found}):
+        left = [line for line in found if line.right < place]
+        right = [line for line in found if line.left >= place]
+        if min(len(left), len(right)) >= 5 and len(left) + len(right) >= 0.85 * len(found):
+            return place - 0.5
+    return None
+
+
+def apart(found: Sequence[Line]) -> list[Line]:
+    """Lines of two columns that were set row by row, as two lines each."""
+    wide = {id(line) for line in found if len(line.cells) == 2 and min(map(len, line.cells)) > _PROSE}
+    if len(wide) < max(5, 0.5 * len(found)):
+        return list(found)
+    halves: list[Line] = []
+    for line in found:
+        if id(line) in wide:
+            (first, second), (end, begin) = line.cells, line.gap
+            halves += [
+                replace(line, text=first, right=end, reach=end, cells=()),
+                replace(line, text=second, left=begin, cells=()),
+            ]
+        else:
+            halves.append(line)
+    return _by_columns(halves)
