@@ -7,20 +7,23 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from tests.index.embedders import WordEmbedder
 from tests.index.test_search import PASSAGES, make
 
 from wellread.errors import DamagedFile, IndexFault
 from wellread.index import build as building
-from wellread.index.build import BuildOptions, build, writing
+from wellread.index.build import BuildOptions, build
 from wellread.index.change import add, remove
 from wellread.index.feed import EmbeddingFeed, streamed
+from wellread.index.folder import writing
 from wellread.index.search import LocalIndex
 from wellread.index.verify import problems
 from wellread.types import Passage
@@ -60,7 +63,7 @@ async def test_added_passages_are_found_at_once(tmp_path: Path) -> None:
 
 
 async def test_large_segments_stay_and_new_ones_join(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wellread.index.change.MERGE_BELOW", 0)
+    monkeypatch.setattr("wellread.index.grow.MERGE_BELOW", 0)
     await make(tmp_path)
     before = LocalIndex.open(tmp_path).manifest.segments[0]
     await add(tmp_path, feed(numbered(7)))
@@ -133,6 +136,20 @@ class Killed(Exception):
     pass
 
 
+class Tiring(WordEmbedder):
+    """Stops after so many batches."""
+
+    def __init__(self, batches: int) -> None:
+        super().__init__()
+        self._left = batches
+
+    async def embed(self, texts: Sequence[str], *, kind: Literal["query", "passage"]) -> NDArray[np.float32]:
+        self._left -= 1
+        if self._left < 0:
+            raise Killed
+        return await super().embed(texts, kind=kind)
+
+
 async def test_a_stopped_build_is_taken_up_and_gives_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("wellread.index.feed.SAMPLE", 512)
     passages = numbered(2000)
@@ -146,11 +163,21 @@ async def test_a_stopped_build_is_taken_up_and_gives_the_same(tmp_path: Path, mo
         stopping = EmbeddingFeed(lambda stop=stop: streamed(until(stop)), WordEmbedder(), "numbers")
         with pytest.raises(Killed):
             await build(tmp_path / "torn", stopping, BuildOptions(resume=True, checkpoint_seconds=0))
-        with pytest.raises(IndexFault, match="--resume"):
-            LocalIndex.open(tmp_path / "torn")
+        index = LocalIndex.open(tmp_path / "torn")  # what has come can be found
+        assert not index.manifest.complete
+        assert index.by_words(f"number {stop // 256 * 256 - 1}", 1)
+    for stop in (1, 3):  # before and after the scale of the bytes is known
+        with pytest.raises(Killed):
+            await build(tmp_path / "torn", feed(passages, Tiring(stop)), BuildOptions())
+        index = LocalIndex.open(tmp_path / "torn")
+        assert index.manifest.complete
+        assert index.manifest.vectors > 0
+        assert list(problems(tmp_path / "torn")) == []
+        hits = await index.search("Number 77 speaks of train", WordEmbedder(), 3)
+        assert hits[0].id == "n77"
     embedder = WordEmbedder()
-    await build(tmp_path / "torn", feed(passages, embedder), BuildOptions(resume=True, checkpoint_seconds=0))
-    assert sum(map(len, embedder.calls)) < len(passages)  # what was embedded is not embedded again
+    await build(tmp_path / "torn", feed(passages, embedder), BuildOptions())  # the same command goes on
+    assert sum(map(len, embedder.calls)) == len(passages) - 4 * 256  # what was embedded is not embedded again
     assert sums(tmp_path / "whole") == sums(tmp_path / "torn")
     words = [LocalIndex.open(tmp_path / name).segments[0].words.postings() for name in ("whole", "torn")]
     assert list(words[0]) == list(words[1])

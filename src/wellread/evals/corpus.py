@@ -10,7 +10,7 @@ from wellread.evals.data import Data
 from wellread.index import manifest
 from wellread.index.build import BuildOptions, build
 from wellread.index.feed import EmbeddingFeed, streamed
-from wellread.index.write import Progress
+from wellread.index.progress import Progress
 from wellread.parts import Kit
 from wellread.settings import Settings
 
@@ -34,7 +34,7 @@ async def index_of(data: Data, folder: Path | None, settings: Settings, progress
         found = manifest.load(where)
     except IndexFault:
         found = None
-    if found is None:
+    if found is None or not found.finished:
         await _build(data, where, origin, settings, progress)
     elif (made_from := str(found.origin.get("inputs", ""))).startswith(_MARK) and made_from != origin:
         raise UsageError(f"{where} is the index of another corpus ({made_from.removeprefix(_MARK)}); name another folder")

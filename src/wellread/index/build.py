@@ -1,16 +1,14 @@
-"""Making an index: into `building/`, then one move and one new manifest."""
+"""Making an index. With vectors at hand: into `building/`, then one move and one new manifest. Else words first: see `grow`."""
 
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import json
-import os
 import shutil
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping
-from contextlib import aclosing, contextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,14 +16,15 @@ import numpy as np
 
 from wellread.errors import DamagedFile, IndexFault
 from wellread.index import manifest
-from wellread.index.feed import Batch, Feed
-from wellread.index.manifest import AS_SHIPPED, Manifest, Segment, replace_file, sync_folder
+from wellread.index.feed import Batch, EmbeddingFeed, Feed
+from wellread.index.folder import BUILDING, disk_errors, existing, place, start_over, tidy, writing
+from wellread.index.grow import Growing, Pace
+from wellread.index.manifest import Manifest, Segment, replace_file
+from wellread.index.progress import Progress, silent
 from wellread.index.quantize import Floats
-from wellread.index.texts import TEXTS
-from wellread.index.write import Device, Progress, SegmentWriter, silent
-from wellread.protocols import Computed
+from wellread.index.vectors import Embedding, computed, embed
+from wellread.index.write import Device, SegmentWriter
 
-BUILDING, SEGMENTS = "building", "segments"
 _PLAN = "plan.json"
 _CHECKPOINT_SECONDS = 20.0
 
@@ -39,6 +38,7 @@ class BuildOptions:
     threads: int = 1  # of the word index; more give other (equally good) files
     device: Device = "cpu"  # where lists are trained and rows assigned to them
     checkpoint_seconds: float = _CHECKPOINT_SECONDS
+    vectors: bool = True  # False: texts and words alone; `embed` makes them later
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,35 +53,57 @@ class _Plan:
 
 
 async def build(folder: Path, feed: Feed, options: BuildOptions | None = None, progress: Progress = silent) -> Manifest:
-    """Fill `folder` with a new index; an index that is there stays until the new one is complete."""
+    """Fill `folder` with a new index; a finished one that is there stays until the new one is complete.
+
+    Passages that are yet to be embedded can be searched by their words meanwhile.
+    """
     options = options or BuildOptions()
     with disk_errors(folder), writing(folder):
-        work = folder / BUILDING
-        plan = _Plan(feed.embedder, feed.dimensions, feed.origin, options.words)
-        plan = _begin(work, plan, options.resume)
-        segment, scale = await fill_segment(work, plan.scale, feed, options, progress)
-        old = _existing(folder)
-        generation = old.generation + 1 if old else 1
-        made = Manifest(
-            embedder=feed.embedder,
-            dimensions=feed.dimensions,
-            scale=tuple(float(x) for x in scale),
-            codes="sign",
-            segments=(place(folder, work / segment.name, segment, generation),),
-            words=options.words,
-            generation=generation,
-            origin={"inputs": feed.origin} | computed(feed),
-        )
-        manifest.save(folder, made)
+        if isinstance(feed, EmbeddingFeed):
+            made = await _words_first(folder, feed, options, progress)
+        else:
+            made = await _with_vectors(folder, feed, options, progress)
+        shutil.rmtree(folder / BUILDING, ignore_errors=True)
         tidy(folder, made)
     return made
 
 
-def computed(feed: Feed, before: str = AS_SHIPPED, rows: int = 0) -> dict[str, str]:
-    """How vectors were computed, where not as shipped; the ways of one model go together, and all that were used are named."""
-    now = feed.recipe if isinstance(feed, Computed) else ""
-    ways = {now or AS_SHIPPED} | ({*before.split(", ")} if rows else set[str]())
-    return {"arithmetic": ", ".join(sorted(ways))} if ways != {AS_SHIPPED} else {}
+async def _words_first(folder: Path, feed: EmbeddingFeed, options: BuildOptions, progress: Progress) -> Manifest:
+    home, content = _begin_texts(folder, feed, options)
+    growing = Growing(folder, home, content, Pace(options.checkpoint_seconds, options.threads))
+    await growing.take_in(feed.inputs.read(growing.entries, progress), progress)
+    if not growing.passages:
+        shutil.rmtree(folder / BUILDING, ignore_errors=True)
+        raise IndexFault(f"{feed.origin}: there is no passage in it")
+    await asyncio.to_thread(growing.merge, 0)
+    growing.publish(complete=True)
+    if options.vectors:
+        await embed(folder, home, feed.maker, Embedding(device=options.device), progress)
+    made = manifest.load(home)
+    if home != folder:
+        manifest.save(folder, made)
+    return made
+
+
+async def _with_vectors(folder: Path, feed: Feed, options: BuildOptions, progress: Progress) -> Manifest:
+    work = folder / BUILDING
+    plan = _Plan(feed.embedder, feed.dimensions, feed.origin, options.words)
+    plan = _begin(work, plan, options.resume)
+    segment, scale = await fill_segment(work, plan.scale, feed, options, progress)
+    old = existing(folder)
+    generation = old.generation + 1 if old else 1
+    made = Manifest(
+        embedder=feed.embedder,
+        dimensions=feed.dimensions,
+        scale=tuple(float(x) for x in scale),
+        codes="sign",
+        segments=(place(folder, work / segment.name, segment, generation),),
+        words=options.words,
+        generation=generation,
+        origin={"inputs": feed.origin, **computed(feed)},
+    )
+    manifest.save(folder, made)
+    return made
 
 
 async def fill_segment(
@@ -131,63 +153,6 @@ async def _next(batches: AsyncIterator[Batch]) -> Batch | None:
     return await anext(batches, None)
 
 
-def place(folder: Path, made: Path, segment: Segment, generation: int) -> Segment:
-    """Move a finished segment to where the manifest will look for it."""
-    digest = segment.files[TEXTS].sha256[:12]
-    target = folder / SEGMENTS / f"{generation:06d}-{digest}"
-    target.parent.mkdir(exist_ok=True)
-    shutil.rmtree(target, ignore_errors=True)  # left by a build that was killed between this and the manifest
-    made.rename(target)
-    for notes in target.glob("*.tmp"):  # kept until here, so that a build killed in its last step can go on
-        notes.unlink()
-    sync_folder(target.parent)
-    return Segment(target.name, segment.rows, segment.lists, segment.files)
-
-
-def tidy(folder: Path, current: Manifest) -> None:
-    """Delete what the manifest no longer names. Readers that have it open keep it."""
-    shutil.rmtree(folder / BUILDING, ignore_errors=True)
-    named = {segment.name for segment in current.segments}
-    for path in (folder / SEGMENTS).iterdir():
-        if path.name not in named:
-            shutil.rmtree(path, ignore_errors=True)
-    for path in folder.glob("removed-*.npy"):
-        if current.removed is None or path.name != current.removed.name:
-            path.unlink(missing_ok=True)
-
-
-@contextmanager
-def writing(folder: Path) -> Generator[None]:
-    """One writer at a time; the lock goes with the process."""
-    folder.mkdir(parents=True, exist_ok=True)
-    handle = os.open(folder / ".writing.lock", os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise IndexFault(f"{folder} is being written by another process") from None
-        yield
-    finally:
-        os.close(handle)
-
-
-@contextmanager
-def disk_errors(folder: Path) -> Generator[None]:
-    """A full disk or a read-only folder becomes one clear line; what was there is untouched."""
-    try:
-        yield
-    except OSError as problem:
-        reason = problem.strerror or str(problem)
-        raise IndexFault(f"{folder} cannot be written: {reason}; what was there before is unchanged") from problem
-
-
-def start_over(work: Path) -> Path:
-    """An empty place to work in."""
-    shutil.rmtree(work, ignore_errors=True)
-    work.mkdir(parents=True)
-    return work
-
-
 def _begin(work: Path, plan: _Plan, resume: bool) -> _Plan:
     path = work / _PLAN
     if not resume or not path.exists():
@@ -210,6 +175,34 @@ def _begin(work: Path, plan: _Plan, resume: bool) -> _Plan:
     return _Plan(plan.embedder, plan.dimensions, plan.origin, plan.words, tuple(scale) if scale else None)
 
 
+def _begin_texts(folder: Path, feed: EmbeddingFeed, options: BuildOptions) -> tuple[Path, Manifest]:
+    """Where the manifest of this build lies, and what it says already."""
+    live, draft = existing(folder), existing(folder / BUILDING)
+    wanted = {"embedder": feed.embedder, "dimensions": feed.dimensions, "origin": feed.origin, "words": options.words}
+    for home, found in ((folder / BUILDING, draft), (folder, live)):
+        if found is None or (home == folder and (found.finished or (found.complete and not options.vectors))):
+            continue
+        has = {**asdict(found), "origin": found.origin.get("inputs")}
+        other = next((key for key, value in wanted.items() if has[key] != value), None)
+        if other is None:
+            return home, found
+        if options.resume:
+            raise IndexFault(f"the unfinished build in {folder} has another {other} ({has[other]!r}): build without --resume")
+    start_over(folder / BUILDING)
+    fresh = Manifest(
+        embedder=feed.embedder,
+        dimensions=feed.dimensions,
+        scale=(),
+        codes="sign",
+        segments=(),
+        words=options.words,
+        generation=live.generation if live else 0,
+        complete=False,
+        origin={"inputs": feed.origin, **feed.inputs.recorded},
+    )
+    return (folder / BUILDING if live and live.rows else folder), fresh
+
+
 def _settle(path: Path, scale: Floats) -> None:
     found = cast("dict[str, Any]", json.loads(path.read_bytes()))
     found["scale"] = [float(x) for x in scale]
@@ -219,10 +212,3 @@ def _settle(path: Path, scale: Floats) -> None:
 def _write_plan(path: Path, plan: _Plan) -> None:
     fields = {"embedder": plan.embedder, "dimensions": plan.dimensions, "origin": plan.origin, "words": plan.words}
     replace_file(path, json.dumps(fields).encode())
-
-
-def _existing(folder: Path) -> Manifest | None:
-    try:
-        return manifest.load(folder)
-    except (IndexFault, DamagedFile):
-        return None

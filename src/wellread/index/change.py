@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+import asyncio
+import shutil
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,14 +12,16 @@ import numpy as np
 
 from wellread.errors import IndexFault
 from wellread.index import manifest
-from wellread.index.build import BUILDING, BuildOptions, computed, disk_errors, fill_segment, place, start_over, tidy, writing
-from wellread.index.feed import Batch, Feed
-from wellread.index.manifest import AS_SHIPPED, Manifest, Removed
+from wellread.index.build import BuildOptions, fill_segment
+from wellread.index.feed import Batch, EmbeddingFeed, Feed
+from wellread.index.folder import BUILDING, disk_errors, place, start_over, tidy, write_removed, writing
+from wellread.index.grow import Growing, Pace, first_to_merge
+from wellread.index.manifest import Listed, Manifest
+from wellread.index.progress import Progress, silent
 from wellread.index.quantize import Floats
 from wellread.index.search import LocalIndex
-from wellread.index.write import Progress, silent
+from wellread.index.vectors import Embedding, computed, embed
 
-MERGE_BELOW = 100_000  # rows: smaller segments at the end are written again together with what is added
 _STORED = 5_000  # rows copied at once
 
 
@@ -44,7 +48,7 @@ class GrowingFeed:
 
 
 async def add(folder: Path, feed: Feed, options: BuildOptions | None = None, progress: Progress = silent) -> Manifest:
-    """Append passages; searchable as soon as this returns."""
+    """Append passages; searchable by their words at once, by meaning when this returns."""
     manifest.load(folder)  # before the lock: nothing is made where there is no index
     with disk_errors(folder), writing(folder):
         index = LocalIndex.open(folder)
@@ -54,24 +58,48 @@ async def add(folder: Path, feed: Feed, options: BuildOptions | None = None, pro
                 f"{folder} was built with the embedder {old.embedder} ({old.dimensions} dimensions); "
                 f"passages of {feed.embedder} ({feed.dimensions}) cannot join it"
             )
-        first = len(old.segments)
-        while first and old.segments[first - 1].rows < MERGE_BELOW:
-            first -= 1
-        work = start_over(folder / BUILDING)
+        if not old.complete:
+            raise IndexFault(f"{folder} is unfinished: run its build again first")
         options = replace(options or BuildOptions(), words=old.words)
-        made, _ = await fill_segment(work, old.scale, GrowingFeed(index, first, feed), options, progress)
-        kept = old.segments[:first]
-        generation = old.generation + 1
-        fresh = replace(
-            old,
-            segments=(*kept, place(folder, work / made.name, made, generation)),
-            removed=_tombstones(folder, index, sum(entry.rows for entry in kept), generation),
-            generation=generation,
-            origin={**old.origin, **computed(feed, old.origin.get("arithmetic", AS_SHIPPED), old.rows)},
-        )
-        manifest.save(folder, fresh)
+        if isinstance(feed, EmbeddingFeed):
+            fresh = await _add_texts(folder, index, feed, options, progress)
+        else:
+            fresh = await _add_vectors(folder, index, feed, options, progress)
+        shutil.rmtree(folder / BUILDING, ignore_errors=True)
         tidy(folder, fresh)
         return fresh
+
+
+async def _add_texts(folder: Path, index: LocalIndex, feed: EmbeddingFeed, options: BuildOptions, progress: Progress) -> Manifest:
+    content = replace(index.manifest, origin=_joined(index.manifest.origin, feed.inputs.recorded))
+    growing = Growing(folder, folder, content, Pace(options.checkpoint_seconds, options.threads))
+    known = {name: entry for name, entry in growing.entries.items() if name and index.find_document(name)}
+    first = first_to_merge(content)
+    await growing.take_in(feed.inputs.read(known, progress), progress)
+    await asyncio.to_thread(growing.merge, first)
+    if options.vectors:
+        return await embed(folder, folder, feed.maker, Embedding(device=options.device), progress)
+    return growing.content
+
+
+async def _add_vectors(folder: Path, index: LocalIndex, feed: Feed, options: BuildOptions, progress: Progress) -> Manifest:
+    old = index.manifest
+    if not old.finished:
+        raise IndexFault(f"{folder} has passages without vectors: run wellread index embed {folder} first")
+    first = first_to_merge(old)
+    work = start_over(folder / BUILDING)
+    made, _ = await fill_segment(work, old.scale, GrowingFeed(index, first, feed), options, progress)
+    kept = old.segments[:first]
+    generation = old.generation + 1
+    fresh = replace(
+        old,
+        segments=(*kept, place(folder, work / made.name, made, generation)),
+        removed=_tombstones(folder, index, sum(entry.rows for entry in kept), generation),
+        generation=generation,
+        origin={**old.origin, **computed(feed, old)},
+    )
+    manifest.save(folder, fresh)
+    return fresh
 
 
 def remove(folder: Path, names: Sequence[str]) -> int:
@@ -87,19 +115,17 @@ def remove(folder: Path, names: Sequence[str]) -> int:
             gone.update(rows)
         count = len(gone) - len(index.removed)
         generation = index.manifest.generation + 1
-        fresh = replace(index.manifest, removed=_write_removed(folder, gone, generation), generation=generation)
+        fresh = replace(index.manifest, removed=write_removed(folder, gone, generation), generation=generation)
         manifest.save(folder, fresh)
         tidy(folder, fresh)
         return count
 
 
-def _tombstones(folder: Path, index: LocalIndex, below: int, generation: int) -> Removed | None:
+def _tombstones(folder: Path, index: LocalIndex, below: int, generation: int) -> Listed | None:
     """What stays forgotten: passages of merged segments were left out, so only the others' numbers remain."""
-    rest = {row for row in index.removed if row < below}
-    return _write_removed(folder, rest, generation) if rest else None
+    return write_removed(folder, {row for row in index.removed if row < below}, generation)
 
 
-def _write_removed(folder: Path, rows: set[int], generation: int) -> Removed:
-    path = folder / f"removed-{generation:06d}.npy"
-    np.save(path, np.array(sorted(rows), np.int64))
-    return Removed(path.name, len(rows), manifest.checksum(path))
+def _joined(origin: Mapping[str, str], added: Mapping[str, str]) -> Mapping[str, str]:
+    """What an index remembers of its inputs, with those that are added."""
+    return origin

@@ -44,7 +44,7 @@ class Coarse:
         self._dimensions = dimensions
         self.width = code_bytes(dimensions)
         path = folder / CODES
-        if path.stat().st_size != rows * self.width:
+        if path.stat().st_size < rows * self.width:
             raise DamagedFile(f"{path} is damaged: its size does not fit {rows} rows (run: wellread index verify)")
         shape = (rows, self.width)
         # A plain array over the map: slices of np.memmap cost microseconds each.

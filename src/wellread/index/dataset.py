@@ -16,11 +16,11 @@ from typing import Any, cast
 import numpy as np
 
 from wellread.errors import DamagedFile, IndexFault
-from wellread.index.build import disk_errors, writing
 from wellread.index.feed import Batch, Feed
+from wellread.index.folder import disk_errors, writing
 from wellread.index.manifest import replace_file
+from wellread.index.progress import Progress, silent
 from wellread.index.quantize import Bytes, Codes, Floats, pad_codes
-from wellread.index.write import Progress, silent
 from wellread.types import Passage
 
 SHARD_ROWS = 50_000

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 
+from wellread.index.ledger import Entry, Read
+from wellread.index.progress import Progress
 from wellread.index.quantize import SAMPLE, Bytes, Codes, Floats, calibrate, check, to_bytes, to_codes
 from wellread.protocols import Computed, Embedder
 from wellread.text.places import about
@@ -53,10 +55,45 @@ def embedding_text(passage: Passage) -> str:
     return f"{named}. {passage.text}" if named else passage.text
 
 
+class Inputs(Protocol):
+    """Where passages without vectors come from, input by input."""
+
+    @property
+    def recorded(self) -> Mapping[str, str]:
+        """What the manifest remembers, so that they can be read again; empty where that is impossible."""
+        ...
+
+    def read(self, known: Mapping[str, Entry], progress: Progress) -> AsyncIterator[Read]:
+        """What is not known yet or has changed, in the order of the inputs."""
+        ...
+
+
+class Stream:
+    """Passages that simply come, the same ones each time."""
+
+    recorded: Mapping[str, str] = {}
+
+    def __init__(self, passages: Callable[[], AsyncIterator[Passage]]) -> None:
+        self._passages = passages
+
+    async def read(self, known: Mapping[str, Entry], progress: Progress) -> AsyncIterator[Read]:
+        entry = known.get("") or Entry("", whole=False, table=True)
+        if entry.whole:
+            return
+        async for passages in _grouped(self._passages(), entry.passages):
+            entry = replace(entry, passages=entry.passages + len(passages))
+            yield Read(entry, passages)
+        yield Read(replace(entry, whole=True))
+
+
 class EmbeddingFeed:
     """Embeds passages as they come."""
 
-    def __init__(self, passages: Callable[[], AsyncIterator[Passage]], embedder: Embedder, origin: str) -> None:
+    def __init__(
+        self, passages: Callable[[], AsyncIterator[Passage]], embedder: Embedder, origin: str, inputs: Inputs | None = None
+    ) -> None:
+        self.maker = embedder
+        self.inputs: Inputs = inputs or Stream(passages)
         self._passages = passages
         self._embedder = embedder
         self._origin = origin

@@ -55,6 +55,14 @@ class Table:
         entries = ((int(e["first"]), int(e["count"])) for e in self._entries[start:end])
         return [range(first, first + count) for first, count in entries]
 
+    def among(self, hashes: Hashes) -> list[int]:
+        """Which of these hashes are in the table, by their positions."""
+        if not len(self._entries):
+            return []
+        column = self._entries["hash"]
+        places = np.minimum(np.searchsorted(column, hashes), len(column) - 1)
+        return np.flatnonzero(column[places] == hashes).tolist()
+
 
 def column(arrivals: Path, name: str, rows: int) -> Hashes:
     """One kind of hashes in passage order, read block by block: the file holds three times as much."""

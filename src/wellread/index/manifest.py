@@ -1,9 +1,10 @@
 """What an index consists of, as one small JSON file that is replaced atomically.
 
     DIR/manifest.json          the only pointer: whatever it does not name does not exist
-    DIR/segments/NAME/…        immutable once named in the manifest
+    DIR/segments/NAME/…        once named in the manifest, files only grow: what is beyond the named size does not exist
     DIR/removed-N.npy          sorted numbers of forgotten passages
-    DIR/building/…             work in progress; a killed build leaves only this behind
+    DIR/inputs-N.jsonl         what the passages were read from
+    DIR/building/…             work in progress; with a manifest of its own where a new index is to replace the one that is there
 
 A writer makes new files first and replaces the manifest last, so that a reader sees the old index or the
 new one and never a mixture.
@@ -21,7 +22,7 @@ from typing import Any, cast
 
 from wellread.errors import DamagedFile, IndexFault
 
-FORMAT = 3  # from 3 on a passage may say its place; the others of 2 are the same
+FORMAT = 3  # 3: passages may say their place, and may be there before their vectors
 _SKETCHES = 2  # the format from which large segments have sketches; small ones are the same as before
 NAME = "manifest.json"
 _BLOCK = 1 << 20
@@ -43,11 +44,16 @@ class Segment:
     rows: int
     lists: int  # 0: too small for lists and sketches
     files: Mapping[str, FileSum]
+    vectors: int  # so many of its first passages have one
+
+    @property
+    def growing(self) -> bool:
+        return self.vectors < self.rows
 
 
 @dataclass(frozen=True, slots=True)
-class Removed:
-    """The file with the forgotten passages' numbers."""
+class Listed:
+    """A file beside the segments (forgotten passages' numbers, what was read) and how many are in it."""
 
     name: str
     count: int
@@ -63,11 +69,13 @@ class Manifest:
 
     embedder: str
     dimensions: int
-    scale: tuple[float, ...]  # int8 row × scale = vector, one number per dimension
+    scale: tuple[float, ...]  # int8 row × scale = vector, one number per dimension; none: the first vectors are kept as floats
     codes: str  # how the one-bit codes were made: see `quantize`
     segments: tuple[Segment, ...]
     words: bool = True
-    removed: Removed | None = None
+    removed: Listed | None = None
+    read: Listed | None = None
+    complete: bool = True  # everything has been read; vectors may still be missing
     generation: int = 1
     format: int = FORMAT
     origin: Mapping[str, str] = field(default_factory=dict[str, str])  # what it was built from
@@ -80,6 +88,15 @@ class Manifest:
     def passages(self) -> int:
         """Rows that are still there."""
         return self.rows - (self.removed.count if self.removed else 0)
+
+    @property
+    def vectors(self) -> int:
+        """Rows with a vector."""
+        return sum(segment.vectors for segment in self.segments)
+
+    @property
+    def finished(self) -> bool:
+        return self.complete and self.vectors == self.rows
 
 
 def load(folder: Path) -> Manifest:
@@ -136,15 +153,32 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def checksum(path: Path) -> FileSum:
+class RunningSum:
+    """Size and SHA-256 of what has come so far."""
+
+    def __init__(self) -> None:
+        self._digest = hashlib.sha256()
+        self.bytes = 0
+
+    def add(self, data: bytes) -> None:
+        self._digest.update(data)
+        self.bytes += len(data)
+
+    def add_file(self, path: Path, most: int | None = None) -> None:
+        """A file, or its first bytes."""
+        with path.open("rb") as data:
+            while block := data.read(_BLOCK if most is None else min(_BLOCK, most - self.bytes)):
+                self.add(block)
+
+    def sum(self) -> FileSum:
+        return FileSum(self.bytes, self._digest.hexdigest())
+
+
+def checksum(path: Path, most: int | None = None) -> FileSum:
     """Size and SHA-256 of a file, read once."""
-    digest = hashlib.sha256()
-    size = 0
-    with path.open("rb") as data:
-        while block := data.read(_BLOCK):
-            digest.update(block)
-            size += len(block)
-    return FileSum(size, digest.hexdigest())
+    running = RunningSum()
+    running.add_file(path, most)
+    return running.sum()
 
 
 def checksums(folder: Path, known: Mapping[str, FileSum]) -> dict[str, FileSum]:
@@ -159,22 +193,33 @@ def _own_sum(data: dict[str, Any]) -> str:
 
 
 def _parse(data: dict[str, Any]) -> Manifest:
-    removed = data.get("removed")
     return Manifest(
         embedder=str(data["embedder"]),
         dimensions=int(data["dimensions"]),
         scale=tuple(float(x) for x in data["scale"]),
         codes=str(data["codes"]),
         segments=tuple(
-            Segment(str(s["name"]), int(s["rows"]), int(s["lists"]), {str(n): _sum(f) for n, f in s["files"].items()})
+            Segment(
+                str(s["name"]),
+                int(s["rows"]),
+                int(s["lists"]),
+                {str(n): _sum(f) for n, f in s["files"].items()},
+                int(s.get("vectors", s["rows"])),
+            )
             for s in data["segments"]
         ),
         words=bool(data["words"]),
-        removed=Removed(str(removed["name"]), int(removed["count"]), _sum(removed["sum"])) if removed else None,
+        removed=_listed(data.get("removed")),
+        read=_listed(data.get("read")),
+        complete=bool(data.get("complete", True)),
         generation=int(data["generation"]),
         format=int(data["format"]),
         origin={str(k): str(v) for k, v in data.get("origin", {}).items()},
     )
+
+
+def _listed(data: dict[str, Any] | None) -> Listed | None:
+    return Listed(str(data["name"]), int(data["count"]), _sum(data["sum"])) if data else None
 
 
 def _sum(data: dict[str, Any]) -> FileSum:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import mmap
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from wellread.index.quantize import Bytes, Floats
 Numbers: TypeAlias = NDArray[np.int64]
 
 ROWS = "rows.i8"
+FLOATS = "rows.f32"  # the first vectors of an index, until there are enough of them to choose the scale of the bytes
 READERS = 4  # more would help a cold disk a little, and cost a warm search as much
 _LARGE = 64 << 20  # bytes; smaller files are scanned as a whole
 _BLOCK = 4096  # rows converted at once: about the size of a processor's cache
@@ -27,14 +28,14 @@ _PARALLEL_FROM = 64  # fewer candidates are read faster by one thread
 
 
 class Rows:
-    """The int8 rows of one segment, from a memory map that all processes share."""
+    """The int8 rows of one segment (or its first floats), from a memory map that all processes share."""
 
-    def __init__(self, folder: Path, rows: int, dimensions: int) -> None:
-        path = folder / ROWS
-        if path.stat().st_size != rows * dimensions:
+    def __init__(self, path: Path, rows: int, dimensions: int) -> None:
+        kind = np.dtype(np.float32 if path.name == FLOATS else np.int8)
+        if path.stat().st_size < rows * dimensions * kind.itemsize:
             raise DamagedFile(f"{path} is damaged: its size does not fit {rows} rows (run: wellread index verify)")
         shape = (rows, dimensions)
-        self.matrix: Bytes = _mapped(path, shape) if rows else np.zeros(shape, np.int8)
+        self.matrix: Bytes = _mapped(path, shape, kind) if rows else np.zeros(shape, np.int8)
 
     def scores(self, query: Floats, candidates: Numbers, readers: ThreadPoolExecutor | None = None) -> Floats:
         """Scores of chosen rows; `query` is already multiplied by the scale."""
@@ -58,13 +59,13 @@ class Rows:
         return np.concatenate(blocks) if blocks else np.zeros(0, np.float32)
 
 
-def _mapped(path: Path, shape: tuple[int, int]) -> Bytes:
+def _mapped(path: Path, shape: tuple[int, int], kind: np.dtype[Any]) -> Bytes:
     """The file as an array. Of a large one rows are read here and there: the system must not fetch what lies around each."""
     with path.open("rb") as file:
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     if len(mapped) > _LARGE and hasattr(mmap, "MADV_RANDOM"):
         mapped.madvise(mmap.MADV_RANDOM)
-    return np.frombuffer(mapped, np.int8).reshape(shape)
+    return np.frombuffer(mapped, kind, shape[0] * shape[1]).reshape(shape)
 
 
 class RowFile:

@@ -59,7 +59,7 @@ class LocalIndex:
     def __init__(self, folder: Path, content: Manifest) -> None:
         self.folder = folder
         self.manifest = content
-        self._scale: Floats = np.asarray(content.scale, np.float32)
+        self._scale: Floats = np.asarray(content.scale or np.ones(content.dimensions), np.float32)
         self.segments = [SegmentReader(folder, entry, content.dimensions) for entry in content.segments]
         self._bases = [0]
         for entry in content.segments:
@@ -109,7 +109,7 @@ class LocalIndex:
 
     async def _vector(self, text: str, embedder: Embedder | None, options: SearchOptions) -> Floats | None:
         """The query's vector, from the embedder that the index was built with."""
-        if embedder is None or not options.meaning or not text.strip():
+        if embedder is None or not options.meaning or not text.strip() or not self.manifest.vectors:
             return None
         if embedder.name != self.manifest.embedder or embedder.dimensions != self.manifest.dimensions:
             raise IndexFault(
@@ -134,8 +134,16 @@ class LocalIndex:
             if vector is not None and words:
                 # What only the words found gets its true cosine; the other way round the words' score is nearly zero.
                 meaning |= self.cosines(vector, [row for row in words if row not in meaning])
-            fused = weigh_titles(text, weighed(words, meaning, MEANING_WEIGHT), self.passage)
+            fused = weigh_titles(text, weighed(words, self._presumed(words, meaning), MEANING_WEIGHT), self.passage)
         return [Found(row, score, words.get(row), meaning.get(row)) for row, score in fused[:limit]]
+
+    def _presumed(self, words: dict[int, float], meaning: dict[int, float]) -> dict[int, float]:
+        """Cosines, and for passages whose vector has not been made yet as good a one as their words are."""
+        missing = [row for row in words if row not in meaning]
+        if not missing or not meaning:
+            return meaning
+        share = max(meaning.values()) / max(words.values())
+        return meaning | {row: words[row] * share for row in missing}
 
     def cosines(self, vector: Floats, rows: Iterable[int]) -> dict[int, float]:
         """The cosines of chosen passages."""
@@ -143,7 +151,7 @@ class LocalIndex:
         wanted = np.array(sorted(rows), np.int64)
         found: dict[int, float] = {}
         for base, segment in zip(self._bases, self.segments, strict=False):
-            mine = wanted[(wanted >= base) & (wanted < base + segment.entry.rows)]
+            mine = wanted[(wanted >= base) & (wanted < base + segment.entry.vectors)]
             if len(mine):
                 scores = segment.rows.scores(scaled, mine - base, self.pool)
                 found.update(zip(mine.tolist(), scores.tolist(), strict=True))

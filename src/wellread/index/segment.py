@@ -10,14 +10,15 @@ import numpy as np
 
 from wellread.errors import DamagedFile
 from wellread.index import keys, lexical, manifest
-from wellread.index.coarse import Coarse, Mode
+from wellread.index.coarse import CODES, Coarse, Mode
 from wellread.index.keys import Table
 from wellread.index.lexical import Words
 from wellread.index.quantize import Floats
-from wellread.index.rows import Numbers, Rows, best
+from wellread.index.rows import FLOATS, ROWS, Numbers, Rows, best
 from wellread.index.texts import TextStore
 
 SMALL = 16 << 20  # bytes of int8 rows below which all of them are scored: no candidates, no faiss
+VECTORS = (ROWS, CODES, FLOATS)
 
 
 class SegmentReader:
@@ -32,7 +33,7 @@ class SegmentReader:
                 size = (self.folder / name).stat().st_size
             except FileNotFoundError:
                 raise DamagedFile(f"{self.folder} is damaged: {name} is missing") from None
-            if size != known.bytes:
+            if size != known.bytes and not (entry.growing and name in VECTORS and size > known.bytes):
                 raise DamagedFile(f"{self.folder} is damaged: {name} has {size} bytes instead of {known.bytes}")
 
     @cached_property
@@ -41,7 +42,7 @@ class SegmentReader:
 
     @cached_property
     def rows(self) -> Rows:
-        return Rows(self.folder, self.entry.rows, self._dimensions)
+        return Rows(self.folder / (FLOATS if FLOATS in self.entry.files else ROWS), self.entry.vectors, self._dimensions)
 
     @cached_property
     def words(self) -> Words:
@@ -49,7 +50,7 @@ class SegmentReader:
 
     @cached_property
     def coarse(self) -> Coarse:
-        return Coarse(self.folder, self.entry.rows, self.entry.lists, self._dimensions)
+        return Coarse(self.folder, self.entry.vectors, self.entry.lists, self._dimensions)
 
     @cached_property
     def ids(self) -> Table:
@@ -67,11 +68,14 @@ class SegmentReader:
         self, query: Floats, scaled: Floats, limit: int, candidates: int, mode: Mode, readers: ThreadPoolExecutor
     ) -> tuple[Numbers, Floats]:
         """Rows closest in meaning with their scores, best first. `scaled` is the query for int8 rows."""
-        if self.entry.rows * self._dimensions <= SMALL and mode != "exact":
+        count = self.entry.vectors
+        if not count:
+            return np.zeros(0, np.int64), np.zeros(0, np.float32)
+        if FLOATS in self.entry.files or (count * self._dimensions <= SMALL and mode != "exact"):
             scores = self.rows.all_scores(scaled)
             chosen = best(scores, limit)
             return chosen, scores[chosen]
-        found = self.coarse.candidates(query, min(candidates, self.entry.rows), mode, readers)
+        found = self.coarse.candidates(query, min(candidates, count), mode, readers)
         scores = self.rows.scores(scaled, found, readers)
         order = np.lexsort((found, -scores))[:limit]
         return found[order], scores[order]

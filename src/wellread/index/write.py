@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Literal, TypeAlias, cast
@@ -28,6 +28,7 @@ from wellread.index.coarse import CODES
 from wellread.index.keys import ARRIVAL, Seen, hashed, title_hash
 from wellread.index.lexical import WordsWriter
 from wellread.index.manifest import FileSum, Segment, checksums, replace_file
+from wellread.index.progress import Progress, silent
 from wellread.index.quantize import Bytes, Codes, Floats, code_bytes
 from wellread.index.rows import ROWS, RowFile
 from wellread.index.texts import TextStore
@@ -37,20 +38,16 @@ _HASHES = "hashes.tmp"
 _STATE = "state.tmp"
 _WORDS_COMMIT = 200_000  # passages between two commits of the word index
 Device: TypeAlias = Literal["cpu", "cuda"]
-Progress: TypeAlias = Callable[[str, int, int | None], None]
-
-
-def silent(step: str, done: int, total: int | None) -> None:
-    """No progress wanted."""
 
 
 class SegmentWriter:
-    """Appends to the files of one segment; `rows` is how many passages are in."""
+    """Appends to the files of one segment; `rows` is how many passages are in. Vectors come with the passages, or later."""
 
-    def __init__(self, folder: Path, dimensions: int) -> None:
+    def __init__(self, folder: Path, dimensions: int, *, vectors: bool = True) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         self.dimensions = dimensions
+        self._vectors = vectors
         self.rows, self._text_bytes = _state(folder)
         self._files = self._open()
         self._seen = Seen(keys.column(folder / _HASHES, "id", self.rows))
@@ -59,6 +56,13 @@ class SegmentWriter:
         """Passages with their vectors, in order."""
         if not len(passages) == len(rows) == len(codes):
             raise IndexFault(f"{len(passages)} passages came with {len(rows)} vectors")
+        self._append(passages, rows.tobytes(), codes.tobytes())
+
+    def append_texts(self, passages: Sequence[Passage]) -> None:
+        """Passages whose vectors come later."""
+        self._append(passages)
+
+    def _append(self, passages: Sequence[Passage], *vectors: bytes) -> None:
         if not passages:
             return
         self._check(passages)
@@ -68,7 +72,7 @@ class SegmentWriter:
         again = self._seen.add(np.ascontiguousarray(arrivals["id"]))
         if again is not None:
             raise IndexFault(f"the id {passages[again].id!r} comes twice: ids must be unique")
-        blocks = (b"".join(lines), ends.tobytes(), rows.tobytes(), codes.tobytes(), arrivals.tobytes())
+        blocks = (b"".join(lines), ends.tobytes(), arrivals.tobytes(), *vectors)
         for file, block in zip(self._files, blocks, strict=True):
             file.write(block)
         self.rows += len(passages)
@@ -97,34 +101,11 @@ class SegmentWriter:
         keys.write_tables(self.folder, self.folder / _HASHES, self.rows)
         if words:
             self._write_words(threads, progress)
-        count, known = self._write_lists(scale, device, progress) if self._is_large() else (0, {})
+        large = self._vectors and is_large(self.rows, self.dimensions)
+        count, known = write_lists(self.folder, self.rows, scale, device, progress) if large else (0, {})
         progress("checksums", self.rows, self.rows)
-        return Segment(self.folder.name, self.rows, count, checksums(self.folder, known))
-
-    def _is_large(self) -> bool:
-        return self.rows >= lists.FROM_ROWS and self.dimensions >= lists.NARROWEST
-
-    def _write_lists(self, scale: Floats, device: Device, progress: Progress) -> tuple[int, dict[str, FileSum]]:
-        """Sort rows into lists; the file of the lists themselves comes last and says that all is there.
-
-        The largest file is read for it from end to end, so its checksum comes along.
-        """
-        done = self.folder / lists.LISTS
-        known: dict[str, FileSum] = {}
-        if not done.exists():
-            rows = RowFile(self.folder / ROWS, self.rows, self.dimensions)
-            progress("lists", 0, self.rows)
-            trained, encode = _trained(rows, scale, device)
-            digest = hashlib.sha256()
-            with (self.folder / lists.UNSORTED).open("wb") as out:
-                labels = lists.encode_all(
-                    rows, encode, out, lambda done: progress("lists", done, self.rows), lambda part: digest.update(part.data)
-                )
-            known[ROWS] = FileSum(self.rows * self.dimensions, digest.hexdigest())
-            lists.sort_sketches(self.folder, labels, trained)
-        (self.folder / lists.UNSORTED).unlink(missing_ok=True)
-        with np.load(done) as parts:
-            return len(parts["ends"]), known
+        vectors = self.rows if self._vectors else 0
+        return Segment(self.folder.name, self.rows, count, checksums(self.folder, known), vectors)
 
     def _write_words(self, threads: int, progress: Progress) -> None:
         writer = WordsWriter(self.folder / lexical.FOLDER, threads)
@@ -152,16 +133,46 @@ class SegmentWriter:
         lengths = {
             texts.TEXTS: self._text_bytes,
             texts.OFFSETS: self.rows * 8,
-            ROWS: self.rows * self.dimensions,
-            CODES: self.rows * code_bytes(self.dimensions),
             _HASHES: self.rows * ARRIVAL.itemsize,
         }
+        if self._vectors:
+            lengths |= {ROWS: self.rows * self.dimensions, CODES: self.rows * code_bytes(self.dimensions)}
         files: list[IO[bytes]] = []
         for name, length in lengths.items():
             file = (self.folder / name).open("ab")
             file.truncate(length)  # what came after the last checkpoint may be torn
             files.append(file)
         return files
+
+
+def is_large(rows: int, dimensions: int) -> bool:
+    """Whether a segment is worth lists and sketches."""
+    return rows >= lists.FROM_ROWS and dimensions >= lists.NARROWEST
+
+
+def write_lists(
+    folder: Path, count: int, scale: Floats, device: Device = "cpu", progress: Progress = silent
+) -> tuple[int, dict[str, FileSum]]:
+    """Sort rows into lists; the file of the lists themselves comes last and says that all is there.
+
+    The largest file is read for it from end to end, so its checksum comes along.
+    """
+    done = folder / lists.LISTS
+    known: dict[str, FileSum] = {}
+    if not done.exists():
+        rows = RowFile(folder / ROWS, count, len(scale))
+        progress("lists", 0, count)
+        trained, encode = _trained(rows, scale, device)
+        digest = hashlib.sha256()
+        with (folder / lists.UNSORTED).open("wb") as out:
+            labels = lists.encode_all(
+                rows, encode, out, lambda done: progress("lists", done, count), lambda part: digest.update(part.data)
+            )
+        known[ROWS] = FileSum(count * len(scale), digest.hexdigest())
+        lists.sort_sketches(folder, labels, trained)
+    (folder / lists.UNSORTED).unlink(missing_ok=True)
+    with np.load(done) as parts:
+        return len(parts["ends"]), known
 
 
 def _trained(rows: RowFile, scale: Floats, device: Device) -> tuple[lists.Lists, lists.Encode]:

@@ -1,0 +1,57 @@
+"""What an index has read: a line for each input, so that only what is new or has changed is read again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from wellread.errors import DamagedFile
+from wellread.index import manifest
+from wellread.index.manifest import Listed
+from wellread.types import Passage
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One input as it was when it was read."""
+
+    name: str  # of a file: the document's name; of a table: its path; of a page: its address
+    size: int = 0
+    changed: int = 0  # nanoseconds
+    sha256: str = ""
+    passages: int = 0
+    whole: bool = True  # a long table is taken in by parts
+    table: bool = False  # its passages belong to documents with names of their own
+    notice: str = ""  # why there is nothing, or not all, of it
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Passages that were read from one input: all of them, or the next ones of a long table."""
+
+    entry: Entry
+    passages: Sequence[Passage] = ()
+    forget: Sequence[str] = ()  # documents and passages that these take the place of
+
+
+def load(folder: Path, listed: Listed | None) -> dict[str, Entry]:
+    """The entries of an index by name."""
+    if listed is None:
+        return {}
+    path = folder / listed.name
+    try:
+        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        return {row[0]: Entry(*row) for row in rows}
+    except (OSError, ValueError, TypeError, IndexError) as problem:
+        raise DamagedFile(f"{path} is damaged: {problem}") from problem
+
+
+def save(folder: Path, entries: Mapping[str, Entry], generation: int) -> Listed:
+    """The entries as a file that a manifest can name."""
+    path = folder / f"inputs-{generation:06d}.jsonl"
+    with path.open("w", encoding="utf-8") as out:
+        for e in entries.values():
+            out.write(json.dumps([e.name, e.size, e.changed, e.sha256, e.passages, e.whole, e.table, e.notice]) + "\n")
+    return Listed(path.name, len(entries), manifest.checksum(path))
