@@ -60,6 +60,30 @@ def test_add_and_remove(index: Path, notes: Path) -> None:
     assert "pluto.txt#0" not in {hit["id"] for hit in again["hits"]}
 
 
+def test_words_first_vectors_later_and_keeping_up(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.txt").write_text("Titan is the largest moon of Saturn.")
+    (tmp_path / "in" / "b.txt").write_text("Mars is red because of rust.")
+    out = tmp_path / "out"
+    run("index", "build", tmp_path / "in", "-o", out, "--words-only")
+    assert json.loads(run("index", "info", out, "--json").stdout)["vectors"] == 0
+    assert "a.txt#0" in run("index", "search", out, "moon", "-n", "1").stdout
+    run("index", "embed", out)
+    assert json.loads(run("index", "info", out, "--json").stdout)["vectors"] == 2
+    (tmp_path / "in" / "b.txt").unlink()
+    (tmp_path / "in" / "c.txt").write_text("Pluto was found in 1930.")
+    (tmp_path / "in" / "a.txt").write_text("Titan was seen in 1655 by Huygens.")
+    said = json.loads(run("index", "update", out, "--json").stdout)
+    assert said == {"added": 1, "changed": 1, "removed": 1, "passages": 2, "vectors": 2, "output": str(out)}
+    found = json.loads(run("index", "search", out, "Huygens Pluto rust moon", "--json").stdout)
+    assert {hit["document"]: hit["text"] for hit in found["hits"]} == {
+        "a.txt": "Titan was seen in 1655 by Huygens.",
+        "c.txt": "Pluto was found in 1930.",
+    }
+    assert json.loads(run("index", "update", out, "--json").stdout)["added"] == 0
+    assert "is intact" in run("index", "verify", out).stdout
+
+
 def test_data_set_and_index_from_it(notes: Path) -> None:
     folder = notes.parent / "data"
     assert json.loads(run("dataset", "create", notes, "--output", folder, "--json").stdout)["rows"] == 2
@@ -115,14 +139,23 @@ def test_results_fit_the_terminal(index: Path, notes: Path) -> None:
     assert max(map(len, run("index", "search", index, "kettle").stdout.splitlines())) <= 80
 
 
-def test_a_stopped_build_says_how_to_go_on(tmp_path: Path) -> None:
-    (tmp_path / "long.txt").write_text("The kettle boils. The lamp is green.\n\n" * 40_000)
-    command = [str(Path(sys.executable).parent / "wellread"), "index", "build", "long.txt", "-o", "out"]
+def test_a_stopped_build_can_be_searched_and_goes_on(tmp_path: Path) -> None:
+    for number in range(40):
+        (tmp_path / "in").mkdir(exist_ok=True)
+        (tmp_path / "in" / f"{number:02}.txt").write_text(f"The kettle {number} boils. The lamp is green.\n\n" * 2000)
+    command = [str(Path(sys.executable).parent / "wellread"), "index", "build", "in", "-o", "out"]
     command = ["env", "--default-signal=INT", *command]  # whoever runs the tests in the background may have it ignored
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as started:
-        while not (tmp_path / "out" / "building").exists():
-            time.sleep(0.05)
+        while not (tmp_path / "out" / "manifest.json").exists():
+            time.sleep(0.02)
         started.send_signal(signal.SIGINT)
         _, stderr = started.communicate(timeout=60)
     assert started.returncode == 130
-    assert stderr.splitlines() == ["out is unfinished; go on with the same command and --resume", "wellread: stopped"]
+    assert stderr.splitlines()[-2:] == [
+        "out is unfinished, what is in it can be searched; go on with the same command",
+        "wellread: stopped",
+    ]
+    found = json.loads(run("index", "search", tmp_path / "out", "kettle 0", "-n", "1", "--json").stdout)
+    assert [hit["document"] for hit in found["hits"]] == ["00.txt"]
+    facts = json.loads(run("index", "info", tmp_path / "out", "--json").stdout)
+    assert facts["vectors"] < facts["passages"]

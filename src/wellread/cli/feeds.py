@@ -55,6 +55,17 @@ def apart(inputs: list[str], output: Path) -> None:
             raise UsageError(f"{output} is in {text} and would be read as a document: choose a folder outside")
 
 
+def embedder_spec(known: str, given: str | None) -> str | None:
+    """The embedder that goes on with an index. Only a local one is taken from its manifest: see `sources.index`."""
+    return given or (known if known.startswith("onnx:") else None)
+
+
+def embedder_of(known: str, given: str | None, kit: Kit) -> Embedder:
+    """The same, made; the usual one where it is the one the index was built with."""
+    usual = kit.embedder(given)
+    return usual if given or usual.name == known else kit.embedder(embedder_spec(known, given))
+
+
 @asynccontextmanager
 async def kit_of_settings() -> AsyncGenerator[Kit]:
     """The parts that settings name, closed at the end."""
@@ -81,6 +92,7 @@ def feed(
     """An embedded data set as it is; anything else read, split and embedded."""
     from wellread.index.dataset import DatasetFeed, is_dataset
     from wellread.index.feed import EmbeddingFeed
+    from wellread.index.following import Following
     from wellread.index.inputs import InputOptions, origin, passages
     from wellread.text.split import Splitting
 
@@ -99,4 +111,4 @@ def feed(
     pages = kit.pages() if any(text.startswith(("http", "hf:")) or text.endswith(".urls") for text in inputs) else None
     how = InputOptions(splitting, columns(names), pages, config, unreadable)
     maker: Embedder = kit.embedder(embedder)
-    return EmbeddingFeed(lambda: passages(inputs, how), maker, origin(inputs, how))
+    return EmbeddingFeed(lambda: passages(inputs, how), maker, origin(inputs, how), Following(inputs, how))

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Build, change, search and check local indexes.", no_args_is_help=True)
 Folder = Annotated[Path, typer.Argument(help="Folder of the index.", metavar="INDEX")]
+WordsOnly = Annotated[
+    bool, typer.Option("--words-only", metavar="", help="No vectors now; make them later with: wellread index embed.")
+]
 Output = Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder for the index.")]
 
 
@@ -33,12 +36,15 @@ def build(
     column: feeds.ColumnNames = None,
     config: feeds.Config = None,
     words: Annotated[bool, typer.Option("--words/--no-words", metavar="", help="Also index the words.")] = True,
+    words_only: WordsOnly = False,
     device: Annotated[
         Literal["cpu", "cuda"], typer.Option("--device", help="Where lists are trained; cuda needs torch.")
     ] = "cpu",
     as_json: options.AsJson = False,
 ) -> None:
-    """Build an index. One that is there stays in use until the new one is complete.
+    """Build an index: words first, so that it can be searched after seconds, then vectors.
+
+    Interrupted, the same command goes on. A finished index that is there stays in use until the new one is complete.
 
     wellread index build notes/ --output notes-index
     wellread index build https://example.org/a https://example.org/b -o pages
@@ -51,12 +57,13 @@ def build(
 
     async def work() -> Manifest:
         unreadable: list[str] = []
-        with ticking(as_json, unreadable, go_on=f"{output} is unfinished; go on with the same command and --resume") as ticker:
+        with ticking(as_json, unreadable, go_on=_go_on(output)) as ticker:
             async with feeds.kit_of_settings() as kit:
                 source = feeds.feed(
                     inputs, kit, embedder, tokens=tokens, overlap=overlap, names=column, config=config, unreadable=unreadable
                 )
-                return await make(output, source, BuildOptions(words=words, resume=resume, device=device), ticker)
+                how = BuildOptions(words=words, resume=resume, device=device, vectors=not words_only)
+                return await make(output, source, how, ticker)
 
     _done(asyncio.run(work()), output, as_json)
 
@@ -69,6 +76,7 @@ def add(
     tokens: feeds.Tokens = 250,
     overlap: feeds.Overlap = 0,
     column: feeds.ColumnNames = None,
+    words_only: WordsOnly = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Add documents; they can be found at once.
@@ -76,6 +84,7 @@ def add(
     wellread index add notes-index today.md
     """
     from wellread.index import manifest
+    from wellread.index.build import BuildOptions
     from wellread.index.change import add as append
 
     async def work() -> Manifest:
@@ -83,11 +92,48 @@ def add(
         known = manifest.load(folder).embedder
         with ticking(as_json, unreadable, go_on=f"{folder} is as it was before") as ticker:
             async with feeds.kit_of_settings() as kit:
-                chosen = embedder or (known if known.startswith("onnx:") else None)
+                chosen = feeds.embedder_spec(known, embedder)
                 source = feeds.feed(inputs, kit, chosen, tokens=tokens, overlap=overlap, names=column, unreadable=unreadable)
-                return await append(folder, source, progress=ticker)
+                return await append(folder, source, BuildOptions(vectors=not words_only), ticker)
 
     _done(asyncio.run(work()), folder, as_json)
+
+
+@app.command()
+def embed(folder: Folder, embedder: feeds.EmbedderSpec = None, as_json: options.AsJson = False) -> None:
+    """Make the vectors that are missing. Interrupted, the same command goes on.
+
+    wellread index build notes/ --output notes-index --words-only
+    wellread index embed notes-index
+    """
+    from wellread.index import manifest
+    from wellread.index.folder import disk_errors, writing
+    from wellread.index.vectors import embed as make
+
+    async def work() -> Manifest:
+        known = manifest.load(folder).embedder
+        with ticking(as_json, go_on=_go_on(folder)) as ticker, disk_errors(folder), writing(folder):
+            async with feeds.kit_of_settings() as kit:
+                return await make(folder, folder, feeds.embedder_of(known, embedder, kit), progress=ticker)
+
+    _done(asyncio.run(work()), folder, as_json)
+
+
+@app.command()
+def update(
+    folder: Folder,
+    embedder: feeds.EmbedderSpec = None,
+    words_only: WordsOnly = False,
+    watch: Annotated[bool, typer.Option("--watch", metavar="", help="Stay, and do so whenever files change.")] = False,
+    as_json: options.AsJson = False,
+) -> None:
+    """Read its inputs again: take in what is new or has changed, forget what is gone.
+
+    wellread index update notes-index --watch
+    """
+    from wellread.cli.following import follow
+
+    asyncio.run(follow(folder, embedder, words_only=words_only, watch=watch, as_json=as_json))
 
 
 @app.command()
@@ -157,6 +203,8 @@ def info(folder: Folder, as_json: options.AsJson = False) -> None:
     size = sum(entry.bytes for segment in content.segments for entry in segment.files.values())
     facts = {
         "passages": content.passages,
+        "vectors": content.vectors,
+        "complete": content.complete,
         "removed": content.rows - content.passages,
         "embedder": content.embedder,
         "dimensions": content.dimensions,
@@ -236,6 +284,10 @@ def pull(
 def _done(made: Manifest, folder: Path, as_json: bool) -> None:
     facts = {"passages": made.passages, "embedder": made.embedder, "dimensions": made.dimensions, "output": str(folder)}
     say_json(facts) if as_json else say(f"{_passages(made.passages)} in {folder}")
+
+
+def _go_on(folder: Path) -> str:
+    return f"{folder} is unfinished, what is in it can be searched; go on with the same command"
 
 
 def _passages(count: int) -> str:

@@ -7,11 +7,13 @@ import sys
 import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 
 from wellread.cli.terminal import note
+from wellread.index.progress import Gauge, Standing
 
-_TERMINAL_EVERY, _PIPE_EVERY = 0.2, 15.0
+_TERMINAL_EVERY, _PIPE_EVERY, _PIPE_FIRST = 0.2, 10.0, 1.0  # seconds
+_ALWAYS = ("files", "passages", "vectors")  # these are told together, whichever moves
+_WIDE = 79
 
 
 @contextmanager
@@ -31,42 +33,49 @@ def ticking(silent: bool, unreadable: Sequence[str] = (), *, go_on: str = "") ->
             note(f"not read: {line}")
 
 
-@dataclass(slots=True)
 class Ticker:
     """Call it with (step, done, total); `total` may be unknown."""
 
-    silent: bool = False
-    _step: str = ""
-    _begun: float = 0.0
-    _first: int = 0
-    _shown: float = field(default_factory=time.monotonic)
+    def __init__(self, silent: bool = False) -> None:
+        self._silent = silent
+        self._gauge = Gauge()
+        self._shown = float("-inf")
+        self._begun = time.monotonic()
 
     def __call__(self, step: str, done: int, total: int | None) -> None:
-        now = time.monotonic()
-        if step != self._step:
-            self._step, self._begun, self._first = step, now, done
-        live = sys.stderr.isatty()
-        if self.silent or now - self._shown < (_TERMINAL_EVERY if live else _PIPE_EVERY):
+        self._gauge(step, done, total)
+        now, live = time.monotonic(), sys.stderr.isatty()
+        if self._silent or now - self._shown < (_TERMINAL_EVERY if live else _PIPE_EVERY):
             return
+        if not live and now - self._begun < _PIPE_FIRST:
+            return  # what is done in a moment needs no lines in a log
         self._shown = now
-        line = self._line(done, total, now - self._begun)
+        line = shown(self._gauge.standing())
         sys.stderr.write(f"\r{line}\x1b[K" if live else line + "\n")
         sys.stderr.flush()
 
     def end(self) -> None:
         """Leave the line."""
-        if not self.silent and sys.stderr.isatty():
+        if not self._silent and sys.stderr.isatty():
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
 
-    def _line(self, done: int, total: int | None, seconds: float) -> str:
-        rate = (done - self._first) / seconds if seconds > 0.5 else 0.0
-        parts = [f"{self._step}: {done:,}" + (f" of {total:,}" if total else "")]
-        if rate:
-            parts.append(f"{rate:,.0f} a second")
-            if total:
-                parts.append(f"{_span((total - done) / rate)} left")
-        return ", ".join(parts)
+
+def shown(standing: Standing) -> str:
+    """One line of at most 79 characters: files, passages, vectors; how fast, how long still."""
+    parts = [f"{name} {_count(*standing.counts[name])}" for name in (*_ALWAYS, standing.step) if name in standing.counts]
+    if standing.rate:
+        parts.append(f"{standing.rate:,.0f}/s" if standing.rate >= 10 else f"{standing.rate:.1f}/s")
+    if standing.left is not None:
+        parts.append(f"{_span(standing.left)} left")
+    parts = list(dict.fromkeys(parts))
+    while len(line := " · ".join(parts)) > _WIDE and len(parts) > 1:
+        parts.pop(0)
+    return line
+
+
+def _count(done: int, total: int | None) -> str:
+    return f"{done:,}" if total is None or (total == done and total == 0) else f"{done:,} of {total:,}"
 
 
 def _span(seconds: float) -> str:

@@ -17,7 +17,7 @@ import numpy as np
 from wellread.errors import DamagedFile, IndexFault
 from wellread.index import manifest
 from wellread.index.feed import Batch, EmbeddingFeed, Feed
-from wellread.index.folder import BUILDING, disk_errors, existing, place, start_over, tidy, writing
+from wellread.index.folder import BUILDING, disk_errors, existing, place, start_over, tidy, unbroken, writing
 from wellread.index.grow import Growing, Pace
 from wellread.index.manifest import Manifest, Segment, replace_file
 from wellread.index.progress import Progress, silent
@@ -75,7 +75,7 @@ async def _words_first(folder: Path, feed: EmbeddingFeed, options: BuildOptions,
     if not growing.passages:
         shutil.rmtree(folder / BUILDING, ignore_errors=True)
         raise IndexFault(f"{feed.origin}: there is no passage in it")
-    await asyncio.to_thread(growing.merge, 0)
+    await unbroken(growing.merge, 0)
     growing.publish(complete=True)
     if options.vectors:
         await embed(folder, home, feed.maker, Embedding(device=options.device), progress)

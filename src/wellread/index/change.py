@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import shutil
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -14,13 +13,16 @@ from wellread.errors import IndexFault
 from wellread.index import manifest
 from wellread.index.build import BuildOptions, fill_segment
 from wellread.index.feed import Batch, EmbeddingFeed, Feed
-from wellread.index.folder import BUILDING, disk_errors, place, start_over, tidy, write_removed, writing
+from wellread.index.folder import BUILDING, disk_errors, place, start_over, tidy, unbroken, write_removed, writing
+from wellread.index.following import Following, joined
 from wellread.index.grow import Growing, Pace, first_to_merge
+from wellread.index.ledger import Entry
 from wellread.index.manifest import Listed, Manifest
 from wellread.index.progress import Progress, silent
 from wellread.index.quantize import Floats
 from wellread.index.search import LocalIndex
 from wellread.index.vectors import Embedding, computed, embed
+from wellread.protocols import Embedder
 
 _STORED = 5_000  # rows copied at once
 
@@ -71,12 +73,12 @@ async def add(folder: Path, feed: Feed, options: BuildOptions | None = None, pro
 
 
 async def _add_texts(folder: Path, index: LocalIndex, feed: EmbeddingFeed, options: BuildOptions, progress: Progress) -> Manifest:
-    content = replace(index.manifest, origin=_joined(index.manifest.origin, feed.inputs.recorded))
+    content = replace(index.manifest, origin=joined(index.manifest.origin, feed.inputs.recorded))
     growing = Growing(folder, folder, content, Pace(options.checkpoint_seconds, options.threads))
     known = {name: entry for name, entry in growing.entries.items() if name and index.find_document(name)}
     first = first_to_merge(content)
     await growing.take_in(feed.inputs.read(known, progress), progress)
-    await asyncio.to_thread(growing.merge, first)
+    await unbroken(growing.merge, first)
     if options.vectors:
         return await embed(folder, folder, feed.maker, Embedding(device=options.device), progress)
     return growing.content
@@ -102,6 +104,46 @@ async def _add_vectors(folder: Path, index: LocalIndex, feed: Feed, options: Bui
     return fresh
 
 
+async def update(
+    folder: Path, inputs: Following, embedder: Embedder | None, progress: Progress = silent, pace: Pace | None = None
+) -> Changes:
+    """Read again what has changed, take in what is new, forget what is gone; vectors only with an embedder."""
+    with disk_errors(folder), writing(folder):
+        growing = Growing(folder, folder, manifest.load(folder), pace)
+        before = dict(growing.entries)
+        first = first_to_merge(growing.content)
+        await growing.take_in(inputs.read(before, progress), progress)
+        gone = inputs.gone(growing.entries)
+        growing.forget(gone)
+        if inputs.rows is not None:
+            growing.forget_rows(inputs.rows)
+        growing.publish(complete=True)
+        await unbroken(growing.merge, first)
+        if embedder is not None and growing.content.rows:
+            await embed(folder, folder, embedder, progress=progress)
+        shutil.rmtree(folder / BUILDING, ignore_errors=True)
+        made = manifest.load(folder)
+        tidy(folder, made)
+        return Changes.between(before, growing.entries, made)
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What an update has done, by name of input."""
+
+    added: tuple[str, ...]
+    changed: tuple[str, ...]
+    removed: tuple[str, ...]
+    content: Manifest
+
+    @classmethod
+    def between(cls, before: Mapping[str, Entry], after: Mapping[str, Entry], content: Manifest) -> Changes:
+        added = tuple(name for name in after if name not in before)
+        both = ((before[name], now) for name, now in after.items() if name in before)
+        changed = tuple(now.name for old, now in both if old.sha256 != now.sha256 or (now.table and old.changed != now.changed))
+        return cls(added, changed, tuple(name for name in before if name not in after), content)
+
+
 def remove(folder: Path, names: Sequence[str]) -> int:
     """Forget documents or single passages, by document or id; how many passages went."""
     manifest.load(folder)  # before the lock: nothing is made where there is no index
@@ -124,8 +166,3 @@ def remove(folder: Path, names: Sequence[str]) -> int:
 def _tombstones(folder: Path, index: LocalIndex, below: int, generation: int) -> Listed | None:
     """What stays forgotten: passages of merged segments were left out, so only the others' numbers remain."""
     return write_removed(folder, {row for row in index.removed if row < below}, generation)
-
-
-def _joined(origin: Mapping[str, str], added: Mapping[str, str]) -> Mapping[str, str]:
-    """What an index remembers of its inputs, with those that are added."""
-    return origin

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import os
 import shutil
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -17,6 +19,7 @@ from wellread.index.manifest import Listed, Manifest, Segment, sync_folder
 from wellread.index.rows import FLOATS
 from wellread.index.texts import TEXTS
 
+T = TypeVar("T")
 BUILDING, SEGMENTS = "building", "segments"
 
 
@@ -47,6 +50,16 @@ def disk_errors(folder: Path) -> Generator[None]:
     except OSError as problem:
         reason = problem.strerror or str(problem)
         raise IndexFault(f"{folder} cannot be written: {reason}; what was there before is unchanged") from problem
+
+
+async def unbroken(work: Callable[..., T], *arguments: object) -> T:
+    """Writing in a thread. Who is cancelled meanwhile waits for its end: two must not write at once."""
+    task = asyncio.ensure_future(asyncio.to_thread(work, *arguments))
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        raise
 
 
 def start_over(work: Path) -> Path:

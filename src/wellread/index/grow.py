@@ -10,7 +10,6 @@ use: the new one's manifest lies in `building/` until it is complete, and then t
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing, suppress
@@ -23,7 +22,7 @@ import numpy as np
 from wellread.errors import IndexFault, WellreadError
 from wellread.index import ledger, manifest
 from wellread.index.coarse import CODES
-from wellread.index.folder import BUILDING, existing, place, start_over, tidy, write_removed
+from wellread.index.folder import BUILDING, existing, place, start_over, tidy, unbroken, write_removed
 from wellread.index.keys import hashed
 from wellread.index.ledger import Entry, Read
 from wellread.index.manifest import Manifest, Segment
@@ -71,17 +70,17 @@ class Growing:
         try:
             async with aclosing(cast("AsyncGenerator[Read]", reads)) as arriving:
                 async for read in arriving:
-                    await asyncio.to_thread(self._take, read)
+                    await unbroken(self._take, read)
                     progress("passages", self.passages, None)
                     if self._is_due():
-                        await asyncio.to_thread(self.publish)
+                        await unbroken(self.publish)
         except BaseException:
             with suppress(WellreadError, OSError):
                 self.publish()  # stopped or failed: what has been read stays
             if self._writer is not None:
                 self._writer.close()
             raise
-        await asyncio.to_thread(self.publish)
+        await unbroken(self.publish)
 
     def forget(self, entries: Sequence[Entry]) -> None:
         """Inputs that are no longer there."""
@@ -89,6 +88,14 @@ class Growing:
             self._gone.update(self._index.find_document(entry.name))
             del self.entries[entry.name]
             self._changed = True
+
+    def forget_rows(self, but: set[int]) -> None:
+        """Passages of tables whose hashed ids are not among these."""
+        for row in range(self.content.rows):
+            passage = self._index.passage(row)
+            if hashed(passage.id) not in but and (passage.document or passage.id) not in self.entries:
+                self._gone.add(row)
+                self._changed = True
 
     def publish(self, *, complete: bool | None = None) -> None:
         """Name what has come since the last time: from here on it is found."""
@@ -128,6 +135,7 @@ class Growing:
             vectors = self._copy_vectors(work, counted)
             made = replace(self._finished(writer), vectors=vectors)
             segments = (*segments, place(self.folder, work, made, generation))
+        writer.close()
         self._name(segments, rest, generation, self.content.complete)
 
     def _copy_vectors(self, work: Path, counted: Sequence[tuple[int, list[int]]]) -> int:
@@ -153,16 +161,25 @@ class Growing:
         return count
 
     def _take(self, read: Read) -> None:
-        gone = {row for name in read.forget for row in self._index.find_document(name) or self._index.find_id(name)}
-        if read.passages:
-            self._refuse_known(read.passages, self._gone | gone)
+        gone = {row for name in read.forget for row in self._index.find_document(name)}
+        passages = read.passages
+        if read.compare:
+            there = {passage.id: rows for passage in passages if (rows := self._there(passage.id))}
+            same = {name for name, rows in there.items() if self._index.passage(rows[0]) in passages}
+            gone |= {row for name, rows in there.items() if name not in same for row in rows}
+            passages = [passage for passage in passages if passage.id not in same]
+        if passages:
+            self._refuse_known(passages, self._gone | gone)
             if self._writer is None:
                 work = start_over(self.folder / BUILDING / _WORK)
                 self._writer = SegmentWriter(work, self.content.dimensions, vectors=False)
-            self._writer.append_texts(read.passages)
+            self._writer.append_texts(passages)
         self._gone |= gone
         self.entries[read.entry.name] = read.entry
         self._changed = True
+
+    def _there(self, identity: str) -> list[int]:
+        return [row for row in self._index.find_id(identity) if row not in self._gone]
 
     def _refuse_known(self, passages: Sequence[Passage], gone: set[int]) -> None:
         hashes = np.array([hashed(passage.id) for passage in passages], np.uint64)

@@ -58,7 +58,7 @@ class InputOptions:
 async def passages(inputs: Sequence[str], how: InputOptions) -> AsyncIterator[Passage]:
     """The passages of all inputs, one input after the other."""
     for text in inputs:
-        if _is_page(text):
+        if is_page(text):
             async for passage in _page(text, how):
                 yield passage
         elif text.startswith("hf:"):
@@ -74,25 +74,25 @@ def origin(inputs: Sequence[str], how: InputOptions) -> str:
     parts: list[str] = []
     for text in inputs:
         path = Path(text)
-        known = not _is_page(text) and path.is_file()
+        known = not is_page(text) and path.is_file()
         parts.append(f"{text} ({path.stat().st_size} bytes)" if known else text)
     return encodable(f"{', '.join(parts)}; {how.splitting.tokens} tokens, overlap {how.splitting.overlap}")
 
 
-def _is_page(text: str) -> bool:
+def is_page(text: str) -> bool:
     return text.startswith(("http://", "https://"))
 
 
 async def _path(text: str, how: InputOptions) -> AsyncIterator[Passage]:
-    path, found = _found(text)
-    for table, group in groupby(found, key=_is_table):
+    path, found = found_under(text)
+    for table, group in groupby(found, key=is_table):
         files = list(group)
         parts = _tables(files, how) if table else _documents(files, path, how)
         async for passage in parts:
             yield passage
 
 
-def _is_table(file: Path) -> bool:
+def is_table(file: Path) -> bool:
     return file.name.lower().endswith(_TABLES)
 
 
@@ -120,11 +120,11 @@ async def _documents(files: Iterable[Path], root: Path, how: InputOptions) -> As
     named = ((file.name if file == root else file.relative_to(root).as_posix(), file) for file in files)
     async with aclosing(workers.shared().in_order(named)) as pages:
         async for name, page in pages:
-            for passage in await asyncio.to_thread(_outcome, page, name, how):
+            for passage in await asyncio.to_thread(outcome, page, name, how):
                 yield passage
 
 
-def _found(text: str) -> tuple[Path, list[Path]]:
+def found_under(text: str) -> tuple[Path, list[Path]]:
     path = Path(text).expanduser()
     if not path.exists():
         raise UsageError(f"{path} does not exist")
@@ -137,7 +137,7 @@ def files_under(folder: Path) -> list[Path]:
     return sorted(path for path in found if not any(part in _SKIPPED_FOLDERS for part in path.parts))
 
 
-def _outcome(page: Page | ReadError, name: str, how: InputOptions) -> list[Passage]:
+def outcome(page: Page | ReadError, name: str, how: InputOptions) -> list[Passage]:
     if isinstance(page, ReadError):
         _note(page, how)
         return []

@@ -33,7 +33,8 @@ class Read:
 
     entry: Entry
     passages: Sequence[Passage] = ()
-    forget: Sequence[str] = ()  # documents and passages that these take the place of
+    forget: Sequence[str] = ()  # documents that these take the place of
+    compare: bool = False  # passages that are there already with the same text stay as they are, others are replaced
 
 
 def load(folder: Path, listed: Listed | None) -> dict[str, Entry]:

@@ -19,7 +19,7 @@ import numpy as np
 from wellread.errors import IndexFault
 from wellread.index import feed, manifest
 from wellread.index.coarse import CODES
-from wellread.index.folder import SEGMENTS
+from wellread.index.folder import SEGMENTS, unbroken
 from wellread.index.manifest import AS_SHIPPED, FileSum, Manifest, RunningSum, Segment, checksums
 from wellread.index.progress import Progress, silent
 from wellread.index.quantize import Floats, calibrate, check, to_bytes, to_codes
@@ -60,7 +60,7 @@ async def embed(
                     index = LocalIndex(folder, manifest.load(home))
                     content = _told(index.manifest, embedder)
                     continue
-                content = await asyncio.to_thread(log.append, content, found[0], vectors, progress)
+                content = await unbroken(log.append, content, found[0], vectors, progress)
                 if how.turn is not nullcontext or time.monotonic() - named >= _NAMED_EVERY:
                     index, named = LocalIndex(folder, log.name(content)), time.monotonic()
                     content = index.manifest

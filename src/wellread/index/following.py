@@ -1,0 +1,207 @@
+"""Inputs that are read once, and after that only where they are new or have changed.
+
+A file counts as unchanged by its size and time, or else by its content. A page is fetched again when that is asked for. Of a
+table (JSON lines, parquet, a hub data set) the rows are compared.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import asdict, dataclass, replace
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from wellread.errors import DamagedFile, ReadError
+from wellread.index import inputs
+from wellread.index.inputs import Columns, InputOptions
+from wellread.index.keys import hashed
+from wellread.index.ledger import Entry, Read
+from wellread.index.manifest import checksum
+from wellread.index.progress import Progress, silent
+from wellread.reading import workers
+from wellread.text.split import Splitting
+from wellread.types import Passage
+
+RECORD = "reading"  # under which a manifest remembers what was read, and how
+_PART = 256  # rows of a table taken in at once
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing to read."""
+
+    name: str
+    kind: Literal["document", "table", "page"]
+    path: Path | None = None
+
+
+class Following:
+    """Inputs by name. With `again` pages and changed tables are read again."""
+
+    def __init__(self, names: Sequence[str], how: InputOptions, *, again: bool = False) -> None:
+        self.names, self._how, self._again = tuple(map(_lasting, names)), how, again
+        self.found: Sequence[Item] = ()
+        self.rows: set[int] | None = None  # hashes of all rows of tables, where tables were read again
+
+    @property
+    def recorded(self) -> Mapping[str, str]:
+        how = self._how
+        said = {"inputs": self.names, "splitting": asdict(how.splitting), "columns": asdict(how.columns), "config": how.config}
+        return {RECORD: json.dumps(said)}
+
+    async def read(self, known: Mapping[str, Entry], progress: Progress = silent) -> AsyncIterator[Read]:
+        """What is not known or has changed, in the order of the inputs."""
+        self.found = await asyncio.to_thread(lambda: [item for name in self.names for item in _items(name)])
+        before = await asyncio.to_thread(self._before, known)
+        read = len(self.found) - len(before)
+        progress("files", read, len(self.found))
+        for kind, group in groupby(before, key=lambda pair: pair[0].kind):
+            steps = {"document": self._documents, "table": self._tables, "page": self._pages}[kind]
+            async with aclosing(steps(list(group))) as reads:
+                async for made in reads:
+                    read += made.entry.whole
+                    progress("files", read, len(self.found))
+                    yield made
+
+    def gone(self, known: Mapping[str, Entry]) -> list[Entry]:
+        """Documents that were read once and are no longer there."""
+        there = {item.name for item in self.found}
+        return [entry for name, entry in known.items() if name not in there and not entry.table]
+
+    def _before(self, known: Mapping[str, Entry]) -> list[tuple[Item, Entry | None]]:
+        """What must be looked at, with what is known of it."""
+        changed = [item for item in self.found if self._is_new(item, known.get(item.name))]
+        if self._again and any(item.kind == "table" for item in changed):
+            self.rows = set()
+            changed = [item for item in self.found if item in changed or item.kind == "table"]
+        return [(item, known.get(item.name)) for item in changed]
+
+    def _is_new(self, item: Item, entry: Entry | None) -> bool:
+        if entry is None or not entry.whole:
+            return True
+        if item.path is None:
+            return self._again and item.kind == "page"
+        try:
+            about = item.path.stat()
+        except OSError:
+            return True
+        return (about.st_size, about.st_mtime_ns) != (entry.size, entry.changed)
+
+    async def _documents(self, items: Sequence[tuple[Item, Entry | None]]) -> AsyncGenerator[Read]:
+        async for read in documents([(item.name, cast("Path", item.path), entry) for item, entry in items], self._how):
+            yield read
+
+    async def _pages(self, items: Sequence[tuple[Item, Entry | None]]) -> AsyncGenerator[Read]:
+        for item, entry in items:
+            found = [passage async for passage in inputs.passages([item.name], self._how)]
+            digest = hashlib.sha256("\n".join(passage.text for passage in found).encode("utf-8", "replace")).hexdigest()
+            fresh = Entry(item.name, sha256=digest, passages=len(found))
+            if entry is None:
+                yield Read(fresh, found)
+            elif found and digest != entry.sha256:
+                yield Read(fresh, found, (item.name,))
+
+    async def _tables(self, items: Sequence[tuple[Item, Entry | None]]) -> AsyncGenerator[Read]:
+        for item, entry in items:
+            fresh = await asyncio.to_thread(_stamped, Entry(item.name, whole=False, table=True), item.path)
+            again = self.rows is not None
+            same = entry is not None and not entry.whole and (entry.size, entry.changed) == (fresh.size, fresh.changed)
+            count = entry.passages if entry is not None and same and not again else 0
+            async for part in _parts(item.name, self._how, count):
+                count += len(part)
+                if self.rows is not None:
+                    self.rows.update(hashed(passage.id) for passage in part)
+                yield Read(replace(fresh, passages=count), part, compare=again)
+            yield Read(replace(fresh, passages=count, whole=True))
+
+
+async def documents(listing: Sequence[tuple[str, Path, Entry | None]], how: InputOptions) -> AsyncGenerator[Read]:
+    """Files that are read in other processes, several at once, and come in their order."""
+    wanted: list[tuple[tuple[Entry, Entry | None, Path], Path]] = []
+    stamped = await asyncio.to_thread(lambda: [_stamped(Entry(name), path) for name, path, _ in listing])
+    for (_, path, entry), fresh in zip(listing, stamped, strict=True):
+        if entry is not None and entry.size == fresh.size and await asyncio.to_thread(_sum, path) == entry.sha256:
+            yield Read(replace(entry, changed=fresh.changed))
+        else:
+            wanted.append(((fresh, entry, path), path))
+    async with aclosing(workers.shared().in_order(wanted)) as pages:
+        async for (fresh, entry, path), page in pages:
+            notice = page.reason if isinstance(page, ReadError) else page.notice or ""
+            found = await asyncio.to_thread(inputs.outcome, page, fresh.name, how)
+            digest = await asyncio.to_thread(_sum, path)
+            if _stamped(fresh, path) != fresh:
+                digest = ""  # it has changed while it was read: next time it is read again
+            read = replace(fresh, sha256=digest, passages=len(found), notice=notice)
+            yield Read(read, found, (fresh.name,) if entry is not None else ())
+
+
+def recalled(origin: Mapping[str, str], how: InputOptions) -> Following:
+    """The inputs that a manifest remembers."""
+    try:
+        said = cast("dict[str, Any]", json.loads(origin[RECORD]))
+        read = replace(how, splitting=Splitting(**said["splitting"]), columns=Columns(**said["columns"]), config=said["config"])
+        return Following(said["inputs"], read, again=True)
+    except (KeyError, TypeError, ValueError):
+        raise DamagedFile("the index does not say what it was read from: build it again") from None
+
+
+def joined(origin: Mapping[str, str], added: Mapping[str, str]) -> Mapping[str, str]:
+    """What an index remembers of its inputs, with those that are added."""
+    if RECORD not in origin or RECORD not in added:
+        return origin
+    old, new = json.loads(origin[RECORD]), json.loads(added[RECORD])
+    names = list(dict.fromkeys([*old["inputs"], *new["inputs"]]))
+    return {**origin, RECORD: json.dumps({**old, "inputs": names})}
+
+
+def _lasting(name: str) -> str:
+    """A name that means the same from any folder."""
+    return name if inputs.is_page(name) or name.startswith("hf:") else str(Path(name).expanduser().absolute())
+
+
+def _items(name: str) -> Iterator[Item]:
+    if inputs.is_page(name) or name.startswith("hf:"):
+        yield Item(name, "page" if inputs.is_page(name) else "table")
+        return
+    root, found = inputs.found_under(name)
+    for path in found:
+        if path.name.lower().endswith(".urls"):
+            yield from (Item(address, "page") for address in path.read_text().split())
+        elif inputs.is_table(path):
+            yield Item(str(path), "table", path)
+        else:
+            yield Item(path.name if path == root else path.relative_to(root).as_posix(), "document", path)
+
+
+def _stamped(entry: Entry, path: Path | None) -> Entry:
+    try:
+        about = path.stat() if path is not None else None
+    except OSError:
+        about = None  # reading says what is wrong
+    return replace(entry, size=about.st_size, changed=about.st_mtime_ns) if about else entry
+
+
+def _sum(path: Path) -> str:
+    try:
+        return checksum(path).sha256
+    except OSError:
+        return ""
+
+
+async def _parts(name: str, how: InputOptions, skip: int) -> AsyncIterator[list[Passage]]:
+    part: list[Passage] = []
+    async for passage in inputs.passages([name], how):
+        if skip:
+            skip -= 1
+            continue
+        part.append(passage)
+        if len(part) == _PART:
+            yield part
+            part = []
+    if part:
+        yield part
