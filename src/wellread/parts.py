@@ -121,7 +121,7 @@ class Kit:
 
     def _plugin(self, kind: plugins.Kind, text: str) -> Any:
         def build() -> Any:
-            spec = plugins.parse_spec(text)
+            spec = plugins.parse_source(text) if kind == "sources" else plugins.parse_spec(text)
             return plugins.load(kind, spec.name)(spec, self)
 
         return self._kept(kind, text, build)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import parse_qsl
 
@@ -43,6 +44,14 @@ def parse_spec(text: str) -> Spec:
     except ValueError:
         raise UsageError(f"{text!r}: write the part after ? as key=value&key=value") from None
     return Spec(name, argument, dict(pairs))
+
+
+def parse_source(text: str) -> Spec:
+    """The spec of a source; a bare folder or file stands for the index that it is, or for the documents in it."""
+    head, _, _ = text.strip().partition("?")
+    if head.partition(":")[0] not in _registered("sources") and head and (path := Path(head).expanduser()).exists():
+        return parse_spec(f"{'index' if (path / 'manifest.json').is_file() else 'files'}:{text.strip()}")
+    return parse_spec(text)
 
 
 @cache

@@ -207,7 +207,7 @@ def test_it_works_in_a_second_event_loop(case: tuple[Case, str]) -> None:
             if isinstance(source, Closing):
                 await source.aclose()
 
-    assert asyncio.run(once()) == asyncio.run(once()) > 0
+    assert 0 < asyncio.run(once()) <= asyncio.run(once())  # vectors may have come meanwhile
 
 
 @pytest.fixture(params=FAKES)

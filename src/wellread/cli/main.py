@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from wellread.cli import ask, chat, compare, dataset, doctor, eval, index, mcp, plugins, read, replay, search, serve, trace
+from wellread.cli import ask, cache, chat, compare, dataset, doctor, eval, index, mcp, plugins, read, replay, search, serve, trace
 from wellread.cli.terminal import note, say
 from wellread.errors import UsageError, WellreadError
 from wellread.version import __version__
@@ -40,6 +40,7 @@ app.command("plugins")(plugins.plugins)
 app.command("doctor")(doctor.doctor)
 app.add_typer(dataset.app, name="dataset")
 app.add_typer(index.app, name="index")
+app.add_typer(cache.app, name="cache")
 
 
 def _version(wanted: bool) -> None:

@@ -13,7 +13,7 @@ from wellread.errors import IndexFault
 from wellread.index import manifest
 from wellread.index.build import BuildOptions, fill_segment
 from wellread.index.feed import Batch, EmbeddingFeed, Feed
-from wellread.index.folder import BUILDING, disk_errors, place, start_over, tidy, unbroken, write_removed, writing
+from wellread.index.folder import BUILDING, disk_errors, existing, place, start_over, tidy, unbroken, write_removed, writing
 from wellread.index.following import Following, joined
 from wellread.index.grow import Growing, Pace, first_to_merge
 from wellread.index.ledger import Entry
@@ -105,11 +105,14 @@ async def _add_vectors(folder: Path, index: LocalIndex, feed: Feed, options: Bui
 
 
 async def update(
-    folder: Path, inputs: Following, embedder: Embedder | None, progress: Progress = silent, pace: Pace | None = None
+    folder: Path, inputs: Following, embedder: Embedder | None, progress: Progress = silent, *, start: Manifest | None = None
 ) -> Changes:
-    """Read again what has changed, take in what is new, forget what is gone; vectors only with an embedder."""
+    """Read again what has changed, take in what is new, forget what is gone; vectors only with an embedder.
+
+    Where there is no index yet, `start` says how it begins.
+    """
     with disk_errors(folder), writing(folder):
-        growing = Growing(folder, folder, manifest.load(folder), pace)
+        growing = Growing(folder, folder, start if start is not None and not existing(folder) else manifest.load(folder))
         before = dict(growing.entries)
         first = first_to_merge(growing.content)
         await growing.take_in(inputs.read(before, progress), progress)
@@ -122,7 +125,7 @@ async def update(
         if embedder is not None and growing.content.rows:
             await embed(folder, folder, embedder, progress=progress)
         shutil.rmtree(folder / BUILDING, ignore_errors=True)
-        made = manifest.load(folder)
+        made = existing(folder) or growing.content
         tidy(folder, made)
         return Changes.between(before, growing.entries, made)
 
@@ -135,13 +138,14 @@ class Changes:
     changed: tuple[str, ...]
     removed: tuple[str, ...]
     content: Manifest
+    entries: dict[str, Entry]
 
     @classmethod
     def between(cls, before: Mapping[str, Entry], after: Mapping[str, Entry], content: Manifest) -> Changes:
         added = tuple(name for name in after if name not in before)
         both = ((before[name], now) for name, now in after.items() if name in before)
         changed = tuple(now.name for old, now in both if old.sha256 != now.sha256 or (now.table and old.changed != now.changed))
-        return cls(added, changed, tuple(name for name in before if name not in after), content)
+        return cls(added, changed, tuple(name for name in before if name not in after), content, dict(after))
 
 
 def remove(folder: Path, names: Sequence[str]) -> int:

@@ -43,9 +43,12 @@ class Item:
 class Following:
     """Inputs by name. With `again` pages and changed tables are read again."""
 
-    def __init__(self, names: Sequence[str], how: InputOptions, *, again: bool = False) -> None:
+    def __init__(
+        self, names: Sequence[str], how: InputOptions, *, again: bool = False, found: Sequence[Item] | None = None
+    ) -> None:
         self.names, self._how, self._again = tuple(map(_lasting, names)), how, again
-        self.found: Sequence[Item] = ()
+        self.found: Sequence[Item] = found or ()
+        self._given = found is not None
         self.rows: set[int] | None = None  # hashes of all rows of tables, where tables were read again
 
     @property
@@ -56,7 +59,8 @@ class Following:
 
     async def read(self, known: Mapping[str, Entry], progress: Progress = silent) -> AsyncIterator[Read]:
         """What is not known or has changed, in the order of the inputs."""
-        self.found = await asyncio.to_thread(lambda: [item for name in self.names for item in _items(name)])
+        if not self._given:
+            self.found = await asyncio.to_thread(lambda: [item for name in self.names for item in _items(name)])
         before = await asyncio.to_thread(self._before, known)
         read = len(self.found) - len(before)
         progress("files", read, len(self.found))

@@ -6,6 +6,7 @@ A query is a bag of terms, so that quotes, brackets, colons and stars in a quest
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Generator, Iterable
@@ -21,6 +22,7 @@ from wellread.types import Passage
 if TYPE_CHECKING:
     import tantivy
 
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2,}")
 FOLDER = "words"
 TITLE_BOOST = 0.6  # a title's few words score high by themselves
 _MAX_TERMS = 256  # of one query; a pasted page is not a better question
@@ -41,6 +43,13 @@ def analyser() -> tantivy.TextAnalyzer:
         .filter(Filter.stemmer("english"))
         .build()
     )
+
+
+def spaced(text: str) -> str:
+    """Scripts that are written without blanks, in pairs of characters: what a question shares with a text is rarely all of it."""
+    if text.isascii():
+        return text
+    return _UNSPACED.sub(lambda run: " ".join(run[0][i : i + 2] for i in range(len(run[0]) - 1)), text)
 
 
 class WordsWriter:
@@ -70,8 +79,8 @@ class WordsWriter:
         with _disk_errors(self._folder):
             for passage in passages:
                 document = self._document()
-                document.add_text("title", about(passage))
-                document.add_text("text", passage.text)
+                document.add_text("title", spaced(about(passage)))
+                document.add_text("text", spaced(passage.text))
                 document.add_unsigned("row", self.rows)
                 self._writer.add_document(document)
                 self.rows += 1
@@ -117,7 +126,7 @@ class Words:
 
     def terms(self, text: str) -> list[str]:
         """The terms of a query, each once."""
-        return list(dict.fromkeys(self._analyser.analyze(text)))[:_MAX_TERMS]
+        return list(dict.fromkeys(self._analyser.analyze(spaced(text))))[:_MAX_TERMS]
 
     def search(self, text: str, limit: int) -> list[tuple[int, float]]:
         """(row, score) of the passages that hold the words, best first (BM25)."""

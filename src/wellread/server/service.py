@@ -83,7 +83,7 @@ def _build(engine: Engine, options: ServerOptions, history: History, metrics: Me
 async def _warm(service: Service) -> None:
     """One search in a source on this machine opens its index and loads the embedder."""
     names = service.engine.settings.sources or ("library",)
-    if all(plugins.parse_spec(name).name in _LOCAL for name in names):
+    if all(plugins.parse_source(name).name in _LOCAL for name in names):
         try:
             async for _ in service.engine.stream("What is the largest planet?", strategy="quote"):
                 pass

@@ -1,31 +1,46 @@
-"""`files:PATH`: a folder (or one file) of your own, read and searched in memory. No index is needed.
+"""`files:PATH`: a folder (or one file) of your own, kept as an index under the user's cache.
 
-Files are read at the first search, and again when they have changed. For more than some thousand
-passages build an index (`wellread index build`).
+Each search looks for what has changed and reads only that. Words can be searched at once; vectors are made when nobody
+waits: a few at the end of a command, all of them in a process that stays.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterator
-from contextlib import aclosing
-from dataclasses import dataclass
+import shutil
+import tempfile
+import time
+import weakref
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-from wellread.errors import ReadError, UsageError
+from wellread.errors import SourceError, UsageError, WellreadError
 from wellread.parameters import Hops, Range, fill, param
 from wellread.protocols import Kit, Source
 from wellread.reading.folders import files_inside
-from wellread.sources.memory import Remembered
+from wellread.sources import index
+from wellread.sources.markup import without_headings
+from wellread.sources.memory import few
 from wellread.sources.two_steps import followed
-from wellread.text.split import Splitting, passages
-from wellread.types import Passage, Spec
+from wellread.types import Hit, Hits, Query, Spec
+
+if TYPE_CHECKING:
+    from wellread.index.following import Item
+    from wellread.index.ledger import Entry
+    from wellread.index.manifest import Manifest
 
 _SUFFIXES = "txt text md markdown rst org adoc html htm xhtml pdf docx epub csv tsv json log tex"
 _KNOWN = frozenset(f".{suffix}" for suffix in _SUFFIXES.split())
+_AT_ONCE = 32  # vectors that are made before the first answer: a second's work
+_IDLE = 3.0  # seconds without a search after which the others are made
+_SLICE = 2.0  # seconds of making them before looking whether somebody asks
+_SHARE = 0.1  # of its time that a command spends on them at its end
+_PATIENCE = 10.0  # seconds that a search waits for another process to finish reading
 Stamp = tuple[tuple[str, int, int], ...]
 
 
@@ -39,7 +54,7 @@ class Options:
 
 
 def from_spec(spec: Spec, kit: Kit) -> Source:
-    """A folder of documents, searched in memory."""
+    """A folder of documents: indexed by itself, kept up to date."""
     options = fill(Options, spec.options, "source files")
     path = Path(spec.argument).expanduser()
     if not spec.argument or not path.exists():
@@ -48,33 +63,171 @@ def from_spec(spec: Spec, kit: Kit) -> Source:
     return followed(files, options.hops, kit)
 
 
-class Files(Remembered[Stamp]):
+class Files:
     """Passages of files as hits; what could not be read is said with every search."""
 
     hint = "A few documents of the user's own. Ask with the words they are likely to use; a whole question works too."
-    nothing = "there is no file to read"
 
     def __init__(self, name: str, path: Path, options: Options, kit: Kit) -> None:
-        super().__init__(name, kit, meaning=options.meaning)
+        self.name = name
         self._path = path
         self._options = options
+        self._kit = kit
+        self._stamp: Stamp | None = None
+        self._failures: tuple[str, ...] = ()
+        self._place: Path | None = None
+        self._inner: index.IndexSource | None = None
+        self._reading = asyncio.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._later: asyncio.Task[None] | None = None
+        self._begun = self._asked = time.monotonic()
 
-    async def look(self) -> Stamp:
-        return await asyncio.to_thread(self._look)
+    async def search(self, query: Query) -> Sequence[Hit]:
+        if not query.text.strip() or query.limit < 1:
+            return []
+        inner = await self._ready()
+        self._asked = time.monotonic()
+        hits = await inner.search(query)
+        self._asked = time.monotonic()
+        found = tuple(replace(hit, snippet=without_headings(hit.text)[:300]) for hit in hits)
+        return Hits(found, self._failures)
 
-    def _look(self) -> Stamp:
-        """What there is to read, with size and time, so that a change is noticed."""
-        found: list[tuple[str, int, int]] = []
-        for path in self._candidates():
+    async def passages(self, document: str) -> Sequence[Hit]:
+        """All passages of a file, in order."""
+        return await (await self._ready()).passages(document)
+
+    async def aclose(self) -> None:
+        """Make a few vectors more, and let go of the files."""
+        if self._later is not None:
+            self._later.cancel()
+            await asyncio.gather(self._later, return_exceptions=True)
+            if self._loop is asyncio.get_running_loop():
+                await self._embed(_SHARE * (time.monotonic() - self._begun), batch=8)
+            self._later = None
+        if self._inner is not None:
+            await self._inner.aclose()
+
+    async def _ready(self) -> index.IndexSource:
+        loop = asyncio.get_running_loop()
+        if self._loop is not loop:  # locks and tasks belong to a loop
+            self._loop, self._reading, self._later = loop, asyncio.Lock(), None
+        async with self._reading:  # searches at once must not read everything twice
+            if self._place is None:
+                self._place = await asyncio.to_thread(self._placed)
+            items = await asyncio.to_thread(self._look)
+            stamp = tuple((item.name, *_state(item)) for item in items)
+            if stamp != self._stamp:
+                await self._refresh(items)
+                self._stamp = stamp
+        if self._inner is None:
+            how = index.Options(meaning=self._options.meaning)
+            self._inner = index.IndexSource(self.name, self._place, how, self._kit, self.hint)
+        return self._inner
+
+    def _placed(self) -> Path:
+        """In the user's cache; where there must or can be none, in a folder that goes with this object."""
+        from wellread.index import kept
+
+        if self._kit.cache:
+            with suppress(OSError):
+                place = kept.place_for(self._key(), self._kit.environ)
+                kept.keep_within(kept.MOST, place, self._kit.environ)
+                return place
+        place = Path(tempfile.mkdtemp(prefix="wellread-files-"))
+        weakref.finalize(self, shutil.rmtree, place, ignore_errors=True)
+        return place
+
+    def _key(self) -> str:
+        o = self._options
+        embedder = self._kit.embedder().name if o.meaning else ""
+        return f"{self._path.resolve()}\n{o.pattern}\n{o.max_files}\n{o.max_megabytes}\n{embedder}"
+
+    async def _refresh(self, items: Sequence[Item]) -> None:
+        """Read what is new or has changed; one process does, others wait for it."""
+        from wellread.index.folder import BeingWritten
+
+        assert self._place is not None
+        until = time.monotonic() + _PATIENCE
+        while True:
             try:
-                about = path.stat()
-            except OSError:
-                continue
-            if about.st_size <= self._options.max_megabytes * 1024 * 1024:
-                found.append((str(path), about.st_size, about.st_mtime_ns))
+                content = await self._update(self._place, items)
+                break
+            except BeingWritten:
+                if time.monotonic() > until:
+                    raise SourceError(self.name, "another process is still reading these files: ask again in a while") from None
+                await asyncio.sleep(0.1)
+        if content.vectors < content.rows and self._options.meaning:
+            if content.rows - content.vectors <= _AT_ONCE:
+                await self._embed(None)
+            elif self._later is None:
+                self._later = asyncio.create_task(self._catch_up())
+
+    async def _update(self, place: Path, items: Sequence[Item]) -> Manifest:
+        from wellread.index import ledger
+        from wellread.index.change import update
+        from wellread.index.folder import existing
+        from wellread.index.following import Following
+        from wellread.index.inputs import InputOptions
+
+        content = existing(place)
+        known = ledger.load(place, content.read) if content else {}
+        if content is None or {name: (e.size, e.changed) for name, e in known.items()} != {i.name: _state(i) for i in items}:
+            following = Following((), InputOptions(unreadable=[]), found=items)
+            made = await update(place, following, None, start=content or self._empty())
+            content, known = made.content, ledger.load(place, made.content.read) if made.content.read else made.entries
+        self._tell(known, content)
+        return content
+
+    def _empty(self) -> Manifest:
+        from wellread.index.kept import ROOT
+        from wellread.index.manifest import Manifest
+
+        embedder = self._kit.embedder() if self._options.meaning else None
+        name, dimensions = (embedder.name, embedder.dimensions) if embedder else ("", 0)
+        origin = {ROOT: str(self._path.resolve()).encode("utf-8", "replace").decode()}
+        return Manifest(name, dimensions, (), "sign", (), generation=0, origin=origin)
+
+    def _tell(self, known: dict[str, Entry], content: Manifest) -> None:
+        failures = [f"{name}: {entry.notice}" for name, entry in known.items() if entry.notice]
+        if not content.rows:
+            raise SourceError(self.name, few(failures) or "there is no file to read")
+        self._failures = (f"{self.name}: {few(failures)}",) if failures else ()
+
+    async def _catch_up(self) -> None:
+        """Make the vectors while nobody asks."""
+        done = False
+        while not done:
+            await asyncio.sleep(_IDLE)
+            if time.monotonic() - self._asked >= _IDLE:
+                done = await self._embed(_SLICE)
+
+    async def _embed(self, seconds: float | None, batch: int = 32) -> bool:
+        """Some vectors; whether that was all."""
+        from wellread.index.folder import writing
+        from wellread.index.vectors import Embedding, embed
+
+        place = self._place
+        assert place is not None
+        until = None if seconds is None else time.monotonic() + seconds
+        try:
+            how = Embedding(batch, until, turn=lambda: writing(place))
+            return (await embed(place, place, self._kit.embedder(), how)).finished
+        except (WellreadError, OSError):
+            return False  # another process is at it, or the files have changed: later
+
+    def _look(self) -> list[Item]:
+        """What there is to read."""
+        from wellread.index.following import Item
+
+        root = self._path if self._path.is_dir() else self._path.parent
+        found: list[Item] = []
+        for path in self._candidates():
+            item = Item(os.path.relpath(path, root), "document", path)
+            if 0 <= _state(item)[0] <= self._options.max_megabytes * 1024 * 1024:
+                found.append(item)
             if len(found) >= self._options.max_files:
                 break
-        return tuple(found)
+        return found
 
     def _candidates(self) -> Iterator[Path]:
         if self._path.is_file():
@@ -85,21 +238,11 @@ class Files(Remembered[Stamp]):
             if fnmatch(path.name, pattern) if pattern else path.suffix.lower() in _KNOWN:
                 yield path
 
-    async def read(self, seen: Stamp) -> tuple[list[Passage], list[str]]:
-        from wellread.reading.workers import shared
 
-        found: list[Passage] = []
-        failures: list[str] = []
-        async with aclosing(shared().in_order(self._named(seen))) as outcomes:
-            async for name, outcome in outcomes:
-                said = outcome.reason if isinstance(outcome, ReadError) else outcome.notice
-                if said:
-                    failures.append(f"{name}: {said}")
-                if not isinstance(outcome, ReadError):
-                    found.extend(await asyncio.to_thread(passages, outcome, name, Splitting()))
-        return found, failures
-
-    def _named(self, stamp: Stamp) -> Iterator[tuple[str, Path]]:
-        root = self._path if self._path.is_dir() else self._path.parent
-        for path, _, _ in stamp:
-            yield os.path.relpath(path, root), Path(path)
+def _state(item: Item) -> tuple[int, int]:
+    """Size and time of a file; of one that is gone, none."""
+    try:
+        about = os.stat(item.path or "")
+    except OSError:
+        return -1, -1
+    return about.st_size, about.st_mtime_ns

@@ -76,9 +76,11 @@ class IndexSource:
         """Passages with their text, best first."""
         try:
             return self._named(await self._search(query))
-        except (IndexFault, DamagedFile):
-            raise
-        except OSError as problem:
+        except (IndexFault, DamagedFile, OSError) as problem:
+            if _version(self._path) != self._opened:
+                return await self.search(query)  # it was replaced while we looked
+            if not isinstance(problem, OSError):
+                raise
             raise SourceError(self._name, f"the index cannot be read: {problem.strerror or problem}") from problem
 
     def tuned(self, **options: int) -> IndexSource:

@@ -1,0 +1,87 @@
+"""Indexes of folders that were asked without building one: under the user's cache, for this user alone, the oldest go first."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from wellread.index.folder import BeingWritten, existing, writing
+
+MOST = 2_000_000_000  # bytes of all of them together
+_USED = ".used"
+ROOT = "of"  # under which a manifest remembers the folder
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """One index in the cache."""
+
+    place: Path
+    of: str  # the folder or file it was made from
+    passages: int
+    vectors: int
+    bytes: int
+    used: float  # seconds since 1970
+
+
+def root(environ: Mapping[str, str]) -> Path:
+    """Where they lie: `WELLREAD_CACHE_DIR`, else the user's cache folder."""
+    if named := environ.get("WELLREAD_CACHE_DIR"):
+        return Path(named) / "files"
+    from platformdirs import user_cache_path
+
+    base = environ.get("XDG_CACHE_HOME")
+    return (Path(base) / "wellread" if base else user_cache_path("wellread")) / "files"
+
+
+def place_for(key: str, environ: Mapping[str, str]) -> Path:
+    """The folder of one index, made if need be; nobody else may look into it."""
+    base = root(environ)
+    base.mkdir(parents=True, exist_ok=True, mode=0o700)
+    place = base / hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+    place.mkdir(exist_ok=True, mode=0o700)
+    (place / _USED).touch(mode=0o600)
+    return place
+
+
+def everything(environ: Mapping[str, str]) -> list[Kept]:
+    """All of them, the last used first."""
+    return sorted(_found(root(environ)), key=lambda kept: -kept.used)
+
+
+def clear(chosen: list[Kept]) -> int:
+    """Delete these, but none that is being written; how many bytes that freed."""
+    freed = 0
+    for kept in chosen:
+        try:
+            with writing(kept.place):
+                shutil.rmtree(kept.place, ignore_errors=True)
+            freed += kept.bytes
+        except (BeingWritten, OSError):
+            continue
+    return freed
+
+
+def keep_within(most: int, spared: Path, environ: Mapping[str, str]) -> None:
+    """Delete the ones that were not used for the longest time, until the others fit."""
+    total = 0
+    for kept in everything(environ):
+        total += kept.bytes
+        if total > most and kept.place != spared:
+            total -= clear([kept])
+
+
+def _found(base: Path) -> Iterator[Kept]:
+    for place in base.glob("*"):
+        try:
+            size = sum(path.stat().st_size for path in place.rglob("*") if path.is_file())
+            used = (place / _USED).stat().st_mtime
+        except OSError:
+            continue  # goes away just now
+        content = existing(place)
+        of = os.fsdecode(content.origin.get(ROOT, "?")) if content else "?"
+        yield Kept(place, of, content.passages if content else 0, content.vectors if content else 0, size, used)
