@@ -1,0 +1,282 @@
+"""An index that is searched while it is built, killed at any moment, and brought up to date."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.index.embedders import WordEmbedder
+from tests.index.test_change import Killed, Tiring, feed, numbered, sums
+
+from wellread.errors import IndexFault
+from wellread.index import manifest
+from wellread.index.build import BuildOptions, build
+from wellread.index.change import update
+from wellread.index.feed import EmbeddingFeed
+from wellread.index.following import Following, recalled
+from wellread.index.inputs import Reading, origin, passages
+from wellread.index.progress import Gauge
+from wellread.index.search import LocalIndex
+from wellread.index.vectors import embed
+from wellread.index.verify import problems
+
+pytestmark = pytest.mark.anyio
+
+# Imports once, then builds in a fork for each folder that is named: so that a build can be killed at any of its moments.
+BUILDER = """
+import asyncio, os, sys, time
+from pathlib import Path
+from tests.index.test_change import feed, numbered
+from wellread.index import build, feed as feeding, vectors
+feeding.SAMPLE, vectors._NAMED_EVERY = 512, 0.0
+import tantivy
+how = build.BuildOptions(checkpoint_seconds=0.05)
+print("ready", flush=True)
+for line in sys.stdin:
+    seconds, folder = line.strip().split(" ", 1)
+    child = os.fork()
+    if child == 0:
+        asyncio.run(build.build(Path(folder), feed(numbered(3000)), how))
+        os._exit(0)
+    if float(seconds):
+        time.sleep(float(seconds))
+        os.kill(child, 9)
+    print(os.waitpid(child, 0)[1], flush=True)
+"""
+
+
+class Builder:
+    def __init__(self) -> None:
+        command = [sys.executable, "-c", BUILDER]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        self._process = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": os.getcwd()}, text=True, **pipes)
+        assert self._line() == "ready"
+
+    def start(self, folder: Path, killed_after: float = 0.0) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{killed_after} {folder}\n")
+        self._process.stdin.flush()
+
+    def ended(self) -> int:
+        return int(self._line())
+
+    def _line(self) -> str:
+        assert self._process.stdout is not None
+        return self._process.stdout.readline().strip()
+
+    def close(self) -> None:
+        self._process.communicate(timeout=60)
+
+
+@pytest.fixture
+def builder() -> Iterator[Builder]:
+    made = Builder()
+    yield made
+    made.close()
+
+
+def everything(folder: Path) -> tuple[object, ...]:
+    index = LocalIndex.open(folder)
+    assert index.manifest.finished
+    assert len(index.segments) == 1
+    return sums(folder), index.manifest.scale, list(index.segments[0].words.postings())
+
+
+@pytest.mark.slow
+async def test_killed_at_thirty_moments_it_opens_searches_and_ends_the_same(tmp_path: Path, builder: Builder) -> None:
+    begun = time.monotonic()
+    builder.start(tmp_path / "whole")
+    assert builder.ended() == 0
+    seconds = time.monotonic() - begun
+    whole = everything(tmp_path / "whole")
+    chance = random.Random(20)
+    seen: set[str] = set()
+    kills = 0
+    for number in itertools.count():
+        folder = tmp_path / str(number)
+        builder.start(folder, chance.uniform(0.02, 0.9) * seconds)
+        while builder.ended() == signal.SIGKILL:  # some builds are killed once, some several times
+            kills += 1
+            seen.add(await stage(folder))
+            builder.start(folder, chance.choice((0.0, chance.uniform(0.02, 0.9) * seconds)))
+        assert everything(folder) == whole
+        assert not (folder / "building").exists()
+        if kills >= 30:
+            break
+    assert {"reading", "vectors"} <= seen  # the moments were not all alike
+
+
+async def stage(folder: Path) -> str:
+    """Where a killed build was; what is there is whole and is found."""
+    if not (folder / "manifest.json").exists():
+        return "nothing"
+    assert list(problems(folder)) == []
+    index = LocalIndex.open(folder)
+    row = index.manifest.rows - 1
+    hits = await index.search(index.passage(row).text, WordEmbedder(), 5)
+    assert index.passage(row).text in {hit.text for hit in hits}
+    return "done" if index.manifest.finished else "vectors" if index.manifest.vectors else "reading"
+
+
+@pytest.mark.slow
+async def test_another_process_finds_more_and_more(tmp_path: Path, builder: Builder) -> None:
+    from tests.sources.kit import TestKit
+
+    from wellread.sources.index import IndexSource, Options
+    from wellread.types import Query
+
+    class Kit(TestKit):
+        def embedder(self, spec: str | None = None) -> WordEmbedder:
+            return WordEmbedder()
+
+    source = IndexSource("index", tmp_path / "i", Options(), Kit())
+    builder.start(tmp_path / "i")
+    counts: list[tuple[int, int]] = []
+    while not counts or not manifest.load(tmp_path / "i").finished:
+        if not (tmp_path / "i" / "manifest.json").exists():
+            await asyncio.sleep(0.01)
+            continue
+        hits = await source.search(Query("Number 3 speaks of cloud", 3))
+        assert hits[0].id == "n3"
+        counts.append((source.index.manifest.rows, source.index.manifest.vectors))
+    assert builder.ended() == 0
+    assert counts == sorted(counts)
+    assert len({rows for rows, _ in counts}) > 1
+    assert len({vectors for _, vectors in counts}) > 2
+    await source.aclose()
+
+
+async def test_words_alone_and_vectors_later_are_the_same_index(tmp_path: Path) -> None:
+    await build(tmp_path / "once", feed(numbered(700)))
+    content = await build(tmp_path / "twice", feed(numbered(700)), BuildOptions(vectors=False))
+    assert (content.complete, content.vectors) == (True, 0)
+    index = LocalIndex.open(tmp_path / "twice")
+    embedder = WordEmbedder()
+    assert (await index.search("Number 33", embedder, 1))[0].id == "n33"
+    assert embedder.calls == []  # there is nothing to compare a question with
+    await embed(tmp_path / "twice", tmp_path / "twice", WordEmbedder())
+    assert everything(tmp_path / "once") == everything(tmp_path / "twice")
+    with pytest.raises(IndexFault, match="cannot go on with it"):
+        await embed(tmp_path / "twice", tmp_path / "twice", WordEmbedder(32, "words-32"))
+
+
+async def test_what_has_no_vector_yet_is_not_behind_what_has_one(tmp_path: Path) -> None:
+    from wellread.index.vectors import Embedding
+
+    await build(tmp_path, feed(numbered(60)), BuildOptions(vectors=False))
+    with pytest.raises(Killed):
+        await embed(tmp_path, tmp_path, Tiring(1), Embedding(batch=20))
+    index = LocalIndex.open(tmp_path)
+    assert index.manifest.vectors == 20
+    hits = await index.search("Number 55 speaks of train and train", WordEmbedder(), 3)
+    assert hits[0].id == "n55"
+
+
+def written(folder: Path, **texts: str) -> Path:
+    folder.mkdir(exist_ok=True)
+    for name, text in texts.items():
+        (folder / f"{name}.txt").write_text(text)
+    return folder
+
+
+async def made(folder: Path, *inputs: Path) -> LocalIndex:
+    how, names = Reading(unreadable=[]), [str(path) for path in inputs]
+    source = EmbeddingFeed(lambda: passages(names, how), WordEmbedder(), origin(names, how), Following(names, how))
+    await build(folder, source)
+    return LocalIndex.open(folder)
+
+
+async def brought_up(folder: Path) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    inputs = recalled(manifest.load(folder).origin, Reading(unreadable=[]))
+    done = await update(folder, inputs, WordEmbedder())
+    assert done.content.finished
+    assert list(problems(folder)) == []
+    return done.added, done.changed, done.removed
+
+
+def texts(folder: Path) -> dict[str, str]:
+    index = LocalIndex.open(folder)
+    rows = (row for row in range(index.manifest.rows) if row not in index.removed)
+    return {index.passage(row).id: index.passage(row).text for row in rows}
+
+
+async def test_an_update_reads_what_has_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    notes = written(tmp_path / "in", a="Titan is a moon.", b="Mars is red.", c="Venus is hot.", d="Io has sulphur.")
+    await made(tmp_path / "i", notes)
+    read: list[str] = []
+    monkeypatch.setattr("wellread.reading.workers.opened", spying(read))
+    (notes / "b.txt").unlink()
+    written(notes, a="Titan is a large moon.", e="Pluto is far.")
+    os.utime(notes / "c.txt", (1, 1))
+    assert await brought_up(tmp_path / "i") == (("e.txt",), ("a.txt",), ("b.txt",))
+    assert sorted(read) == ["a.txt", "e.txt"]
+    assert texts(tmp_path / "i") == {
+        "c.txt#0": "Venus is hot.",
+        "d.txt#0": "Io has sulphur.",
+        "a.txt#0": "Titan is a large moon.",
+        "e.txt#0": "Pluto is far.",
+    }
+    before = (tmp_path / "i" / "manifest.json").read_bytes()
+    assert await brought_up(tmp_path / "i") == ((), (), ())
+    assert (tmp_path / "i" / "manifest.json").read_bytes() == before
+
+
+def spying(read: list[str]):
+    from wellread.reading.documents import opened
+
+    def spy(path: Path) -> object:
+        read.append(path.name)
+        return opened(path)
+
+    return spy
+
+
+async def test_rows_of_a_table_are_compared(tmp_path: Path) -> None:
+    table = tmp_path / "rows.jsonl"
+    rows = [{"id": f"r{n}", "text": f"Row {n} speaks."} for n in range(5)]
+    table.write_text("\n".join(map(json.dumps, rows)))
+    notes = written(tmp_path / "in", a="Titan is a moon.")
+    await made(tmp_path / "i", notes, table)
+    rows[1]["text"] = "Row 1 is silent."
+    table.write_text("\n".join(map(json.dumps, [*rows[:3], {"id": "new", "text": "A new row."}])))
+    assert (await brought_up(tmp_path / "i"))[1] == (str(table),)
+    assert texts(tmp_path / "i") == {
+        "a.txt#0": "Titan is a moon.",
+        "r0": "Row 0 speaks.",
+        "r2": "Row 2 speaks.",
+        "r1": "Row 1 is silent.",
+        "new": "A new row.",
+    }
+
+
+async def test_a_finished_index_stays_while_it_is_built_again(tmp_path: Path) -> None:
+    await build(tmp_path, feed(numbered(300)))
+
+    def seen(step: str, done: int, total: int | None) -> None:
+        assert LocalIndex.open(tmp_path).manifest.rows == 300
+        assert LocalIndex.open(tmp_path).by_words("Number 299", 1)
+
+    await build(tmp_path, feed(numbered(400)), BuildOptions(checkpoint_seconds=0), seen)
+    assert LocalIndex.open(tmp_path).manifest.rows == 400
+    assert len(list((tmp_path / "segments").iterdir())) == 1
+
+
+def test_the_rate_is_that_of_the_last_seconds() -> None:
+    now = 0.0
+    gauge = Gauge(lambda: now)
+    for second in range(100):
+        now = float(second)
+        gauge("vectors", second * (1000 if second < 60 else 10) + (59_400 if second >= 60 else 0), 70_000)
+    standing = gauge.standing()
+    assert standing.rate == pytest.approx(10, rel=0.05)
+    assert standing.left == pytest.approx((70_000 - 60_390) / 10, rel=0.05)
