@@ -34,7 +34,7 @@ from wellread.types import Passage
 
 MERGE_BELOW = 100_000  # rows: smaller segments at the end are written again together with what is added
 _STORED = 5_000  # rows copied at once
-_SOON, _SHARE = 1.0, 0.2  # a part is published after a second, later after a fifth of the time so far
+_SOON, _SHARE = 0.5, 0.2  # a part is published after half a second, later after a fifth of the time so far
 _WORK = "part"
 
 

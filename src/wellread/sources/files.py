@@ -39,7 +39,7 @@ _KNOWN = frozenset(f".{suffix}" for suffix in _SUFFIXES.split())
 _AT_ONCE = 32  # vectors that are made before the first answer: a second's work
 _IDLE = 3.0  # seconds without a search after which the others are made
 _SLICE = 2.0  # seconds of making them before looking whether somebody asks
-_SHARE = 0.1  # of its time that a command spends on them at its end
+_SHARE = 0.05  # of its time that a command spends on them at its end
 _PATIENCE = 10.0  # seconds that a search waits for another process to finish reading
 Stamp = tuple[tuple[str, int, int], ...]
 
@@ -102,7 +102,7 @@ class Files:
             self._later.cancel()
             await asyncio.gather(self._later, return_exceptions=True)
             if self._loop is asyncio.get_running_loop():
-                await self._embed(_SHARE * (time.monotonic() - self._begun), batch=8)
+                await self._embed(_SHARE * (time.monotonic() - self._begun), batch=4)
             self._later = None
         if self._inner is not None:
             await self._inner.aclose()
