@@ -84,6 +84,23 @@ def test_words_first_vectors_later_and_keeping_up(tmp_path: Path) -> None:
     assert "is intact" in run("index", "verify", out).stdout
 
 
+def test_a_watched_folder_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.txt").write_text("Titan is the largest moon of Saturn.")
+    run("index", "build", tmp_path / "in", "-o", tmp_path / "out", "--words-only")
+    command = [str(Path(sys.executable).parent / "wellread"), "index", "update", "out", "--watch", "--words-only", "--json"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as watching:
+        assert watching.stdout is not None
+        try:
+            assert json.loads(watching.stdout.readline())["added"] == 0
+            time.sleep(1)  # until it watches
+            (tmp_path / "in" / "b.txt").write_text("Pluto was found in 1930.")
+            assert json.loads(watching.stdout.readline())["added"] == 1
+        finally:
+            watching.terminate()
+    assert "b.txt#0" in run("index", "search", tmp_path / "out", "Pluto", "-n", "1").stdout
+
+
 def test_data_set_and_index_from_it(notes: Path) -> None:
     folder = notes.parent / "data"
     assert json.loads(run("dataset", "create", notes, "--output", folder, "--json").stdout)["rows"] == 2

@@ -30,7 +30,7 @@ Sources = Annotated[
     typer.Option(
         "--source",
         metavar="SPEC",
-        help="What to search: library, wikipedia, files:FOLDER, index:FOLDER … (wellread plugins sources). May be repeated.",
+        help="What to search: library, wikipedia, FOLDER, FILE, index:FOLDER … (wellread plugins sources). May be repeated.",
         show_default=False,
     ),
 ]

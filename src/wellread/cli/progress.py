@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from wellread.cli.terminal import note
 from wellread.index.progress import Gauge, Standing
 
-_TERMINAL_EVERY, _PIPE_EVERY, _PIPE_FIRST = 0.2, 10.0, 1.0  # seconds
+_TERMINAL_EVERY, _PIPE_EVERY, _PIPE_FIRST = 0.2, 10.0, 5.0  # seconds
 _ALWAYS = ("files", "passages", "vectors")  # these are told together, whichever moves
 _WIDE = 79
 
