@@ -11,7 +11,9 @@ from typing import Annotated
 
 import typer
 
-from wellread.cli import options, show
+from wellread.cli import options
+from wellread.cli.terminal import say
+from wellread.events import counted
 
 app = typer.Typer(help="Show and clear the indexes of folders that were asked.", no_args_is_help=True)
 
@@ -28,8 +30,8 @@ def list_(as_json: options.AsJson = False) -> None:
         return
     for one in found:
         day = time.strftime("%Y-%m-%d", time.localtime(one.used))
-        show.typed(f"{one.of}: {one.passages:,} passages, {one.vectors:,} vectors, {_megabytes(one.bytes)}, used {day}")
-    typer.echo(f"{show.counted(len(found), 'index', 'indexes')}, {_megabytes(sum(one.bytes for one in found))}")
+        say(f"{one.of}: {one.passages:,} passages, {one.vectors:,} vectors, {_megabytes(one.bytes)}, used {day}")
+    say(f"{counted(len(found), 'index', 'indexes')}, {_megabytes(sum(one.bytes for one in found))}")
 
 
 @app.command()

@@ -318,8 +318,9 @@ def _sources(found: Any) -> tuple[str, ...]:
 
 
 def _turns(found: Any) -> tuple[tuple[str, str], ...]:
-    turns = cast("list[Any]", found) if isinstance(found, list) else []
-    return tuple((str(turn[0]), str(turn[1])) for turn in turns if isinstance(turn, list) and len(cast("list[Any]", turn)) == 2)
+    turns = cast("list[object]", found) if isinstance(found, list) else []
+    pairs = [cast("list[object]", turn) for turn in turns if isinstance(turn, list)]
+    return tuple((str(turn[0]), str(turn[1])) for turn in pairs if len(turn) == 2)
 
 
 def _is_answer(found: Any) -> bool:
