@@ -4,8 +4,8 @@
     tensor  int8 by layer, made from the shipped file at its first use: x86_64 with VNNI
     bf16    the shipped file in bfloat16 by OpenVINO (extra `fast`): x86_64 with AMX or AVX-512 bf16
 
-Their vectors agree to a cosine of 0.998 and may stand in one index (docs/decisions/arithmetic-by-processor.md). On
-aarch64 nothing but `block` was measured, so nothing else is chosen there.
+On English text their vectors are within a cosine of 0.998 of float32's, and they may stand in one index
+(docs/decisions/arithmetic-by-processor.md). On aarch64 nothing but `block` was measured, so nothing else is chosen there.
 """
 
 from __future__ import annotations

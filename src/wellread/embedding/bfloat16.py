@@ -17,6 +17,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from wellread.embedding.by_tensor import in_float32
 from wellread.embedding.kept import keep, kept_file, load
 from wellread.embedding.processors import available_processors
 from wellread.errors import DamagedFile
@@ -72,8 +73,8 @@ def open_bfloat16(model: Path, checksum: str, threads: int = 0, *, side_by_side:
         except RuntimeError:  # whole, but of a version that called itself the same
             pass
     try:
-        compiled = core.compile_model(core.read_model(str(model)), "CPU", config)
-    except RuntimeError as problem:
+        compiled = core.compile_model(core.read_model(in_float32(model.read_bytes())), "CPU", config)
+    except (OSError, ValueError, KeyError, RuntimeError) as problem:
         raise DamagedFile(f"{model} is not a model that can be loaded ({str(problem).strip()[-200:]})") from problem
     keep(path, compiled.export_model().getvalue())
     return BFloat16Session(compiled)

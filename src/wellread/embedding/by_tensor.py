@@ -37,6 +37,22 @@ def by_tensor(model: bytes, fit: Fit) -> bytes:
     return write_graph(graph.changed(work.nodes(), work.constants))
 
 
+def in_float32(model: bytes) -> bytes:
+    """A shipped model's file with plain float32 products, for runtimes that would unpack its weights at each of them."""
+    graph = read_graph(model)
+    constants = dict(graph.constants)
+    nodes: list[Node] = []
+    for node in graph.nodes:
+        if node.kind != "MatMulNBits":
+            nodes.append(node)
+            continue
+        name, (out,) = layer_of(node), node.outputs
+        constants[f"{name}.float32"] = np.ascontiguousarray(dense_weight(node, constants).T)
+        nodes.append(Node("MatMul", (node.inputs[0], f"{name}.float32"), (f"{out}.product",)))
+        nodes.append(Node("Add", (f"{out}.product", node.inputs[5]), (out,)))
+    return write_graph(graph.changed(nodes, constants))
+
+
 def layer_of(node: Node) -> str:
     """The name of a dense layer: that of its weights."""
     return node.inputs[1].removesuffix(".codes")
