@@ -34,7 +34,7 @@ from wellread.index import manifest
 from wellread.index.build import BuildOptions, build
 from wellread.index.feed import EmbeddingFeed
 from wellread.index.following import Following
-from wellread.index.inputs import Reading, passages
+from wellread.index.inputs import InputOptions, passages
 from wellread.index.search import LocalIndex
 
 WELLREAD = str(Path(sys.executable).parent / "wellread")
@@ -69,11 +69,11 @@ class NoVectors:
 
 
 async def read_all(folder: Path) -> list[str]:
-    return [f"{p.title}\n{p.text}" async for p in passages([str(folder)], Reading(unreadable=[]))]
+    return [f"{p.title}\n{p.text}" async for p in passages([str(folder)], InputOptions(unreadable=[]))]
 
 
 async def by_words(folder: Path, index: Path) -> None:
-    how = Reading(unreadable=[])
+    how = InputOptions(unreadable=[])
     names = [str(folder)]
     maker: Any = NoVectors()
     feed = EmbeddingFeed(lambda: passages(names, how), maker, "benchmark", Following(names, how))

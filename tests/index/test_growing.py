@@ -24,7 +24,7 @@ from wellread.index.build import BuildOptions, build
 from wellread.index.change import update
 from wellread.index.feed import EmbeddingFeed
 from wellread.index.following import Following, recalled
-from wellread.index.inputs import Reading, origin, passages
+from wellread.index.inputs import InputOptions, origin, passages
 from wellread.index.progress import Gauge
 from wellread.index.search import LocalIndex
 from wellread.index.vectors import embed
@@ -190,14 +190,14 @@ def written(folder: Path, **texts: str) -> Path:
 
 
 async def made(folder: Path, *inputs: Path) -> LocalIndex:
-    how, names = Reading(unreadable=[]), [str(path) for path in inputs]
+    how, names = InputOptions(unreadable=[]), [str(path) for path in inputs]
     source = EmbeddingFeed(lambda: passages(names, how), WordEmbedder(), origin(names, how), Following(names, how))
     await build(folder, source)
     return LocalIndex.open(folder)
 
 
 async def brought_up(folder: Path) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-    inputs = recalled(manifest.load(folder).origin, Reading(unreadable=[]))
+    inputs = recalled(manifest.load(folder).origin, InputOptions(unreadable=[]))
     done = await update(folder, inputs, WordEmbedder())
     assert done.content.finished
     assert list(problems(folder)) == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from dataclasses import asdict
@@ -12,8 +11,7 @@ from typing import Annotated
 import typer
 
 from wellread.cli import options
-from wellread.cli.terminal import say
-from wellread.events import counted
+from wellread.cli.terminal import say, say_json
 
 app = typer.Typer(help="Show and clear the indexes of folders that were asked.", no_args_is_help=True)
 
@@ -26,12 +24,12 @@ def list_(as_json: options.AsJson = False) -> None:
     found = kept.everything(os.environ)
     rows = [{**asdict(one), "place": str(one.place)} for one in found]
     if as_json:
-        typer.echo(json.dumps({"kept": rows, "bytes": sum(one.bytes for one in found)}, ensure_ascii=False))
+        say_json({"kept": rows, "bytes": sum(one.bytes for one in found)})
         return
     for one in found:
         day = time.strftime("%Y-%m-%d", time.localtime(one.used))
         say(f"{one.of}: {one.passages:,} passages, {one.vectors:,} vectors, {_megabytes(one.bytes)}, used {day}")
-    say(f"{counted(len(found), 'index', 'indexes')}, {_megabytes(sum(one.bytes for one in found))}")
+    say(f"{len(found)} kept, {_megabytes(sum(one.bytes for one in found))}")
 
 
 @app.command()
@@ -48,7 +46,7 @@ def clear(
     wanted = {str(path.expanduser().resolve()) for path in paths or []}
     found = [one for one in kept.everything(os.environ) if not wanted or one.of in wanted]
     freed = kept.clear(found)
-    typer.echo(json.dumps({"bytes": freed}) if as_json else f"{_megabytes(freed)} freed")
+    say_json({"bytes": freed}) if as_json else say(f"{_megabytes(freed)} freed")
 
 
 def _megabytes(size: int) -> str:

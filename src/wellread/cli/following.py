@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-import typer
-
 from wellread.cli import feeds
 from wellread.cli.progress import ticking
+from wellread.cli.terminal import say, say_json
 
 if TYPE_CHECKING:
     from wellread.index.change import Changes
@@ -48,4 +46,4 @@ def _tell(made: Changes, folder: Path, as_json: bool) -> None:
     counts = {"added": len(made.added), "changed": len(made.changed), "removed": len(made.removed)}
     facts = {**counts, "passages": made.content.passages, "vectors": made.content.vectors, "output": str(folder)}
     words = ", ".join(f"{count} {what}" for what, count in counts.items())
-    typer.echo(json.dumps(facts, ensure_ascii=False) if as_json else f"{words}; {made.content.passages:,} passages in {folder}")
+    say_json(facts) if as_json else say(f"{words}; {made.content.passages:,} passages in {folder}")

@@ -74,10 +74,11 @@ class IndexSource:
 
     async def search(self, query: Query) -> Sequence[Hit]:
         """Passages with their text, best first."""
+        version = _version(self._path)
         try:
             return self._named(await self._search(query))
         except (IndexFault, DamagedFile, OSError) as problem:
-            if _version(self._path) != self._opened:
+            if _version(self._path) != version:
                 return await self.search(query)  # it was replaced while we looked
             if not isinstance(problem, OSError):
                 raise
@@ -104,9 +105,10 @@ class IndexSource:
             self._index = None
 
     async def _search(self, query: Query) -> list[Hit]:
+        index = self.index  # one for all of it: numbers of passages belong to an index as it is at a moment
         embedder = self._embedder() if self._options.meaning else None
-        found = await self.index.find(query.text, embedder, query.limit, self._search_options())
-        return [self.index.hit(item.row, item.score) for item in found]
+        found = await index.find(query.text, embedder, query.limit, self._search_options())
+        return [index.hit(item.row, item.score) for item in found]
 
     def _embedder(self) -> Embedder:
         """The usual embedder when the index was built with it, else the one that the index remembers.
