@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 from tests.index.embedders import WordEmbedder
-from tests.index.test_change import Killed, Tiring, feed, numbered, sums
+from tests.index.test_change import Killed, Tiring, every_file, feed, numbered, sums
 
 from wellread.errors import IndexFault
 from wellread.index import manifest
@@ -257,6 +257,14 @@ async def test_rows_of_a_table_are_compared(tmp_path: Path) -> None:
         "r1": "Row 1 is silent.",
         "new": "A new row.",
     }
+
+
+async def test_an_unfinished_build_that_is_damaged_begins_again(tmp_path: Path) -> None:
+    await build(tmp_path, feed(numbered(300)), BuildOptions(vectors=False))
+    next(path for path in every_file(tmp_path) if path.name == "texts.jsonl").unlink()
+    await build(tmp_path, feed(numbered(300)))
+    assert list(problems(tmp_path)) == []
+    assert LocalIndex.open(tmp_path).manifest.finished
 
 
 async def test_a_finished_index_stays_while_it_is_built_again(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from wellread.index.grow import Growing, Pace
 from wellread.index.manifest import Manifest, Segment, replace_file
 from wellread.index.progress import Progress, silent
 from wellread.index.quantize import Floats
+from wellread.index.search import LocalIndex
 from wellread.index.vectors import Embedding, computed, embed
 from wellread.index.write import Device, SegmentWriter
 
@@ -184,9 +185,9 @@ def _begin_texts(folder: Path, feed: EmbeddingFeed, options: BuildOptions) -> tu
             continue
         has = {**asdict(found), "origin": found.origin.get("inputs")}
         other = next((key for key, value in wanted.items() if has[key] != value), None)
-        if other is None:
+        if other is None and _is_whole(folder, found):
             return home, found
-        if options.resume:
+        if options.resume and other is not None:
             raise IndexFault(f"the unfinished build in {folder} has another {other} ({has[other]!r}): build without --resume")
     start_over(folder / BUILDING)
     fresh = Manifest(
@@ -201,6 +202,15 @@ def _begin_texts(folder: Path, feed: EmbeddingFeed, options: BuildOptions) -> tu
         origin={"inputs": feed.origin, **feed.inputs.recorded},
     )
     return (folder / BUILDING if live and live.rows else folder), fresh
+
+
+def _is_whole(folder: Path, content: Manifest) -> bool:
+    """Whether what an unfinished build has named is there; else it begins again."""
+    try:
+        LocalIndex(folder, content)
+    except DamagedFile:
+        return False
+    return True
 
 
 def _settle(path: Path, scale: Floats) -> None:

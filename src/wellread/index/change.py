@@ -163,6 +163,7 @@ def remove(folder: Path, names: Sequence[str]) -> int:
         generation = index.manifest.generation + 1
         fresh = replace(index.manifest, removed=write_removed(folder, gone, generation), generation=generation)
         manifest.save(folder, fresh)
+        shutil.rmtree(folder / BUILDING, ignore_errors=True)
         tidy(folder, fresh)
         return count
 

@@ -27,7 +27,7 @@ from wellread.index.keys import hashed
 from wellread.index.ledger import Entry, Read
 from wellread.index.manifest import Manifest, Segment
 from wellread.index.progress import Progress, silent
-from wellread.index.rows import FLOATS, ROWS
+from wellread.index.rows import FLOATS, ROWS, Numbers
 from wellread.index.search import LocalIndex
 from wellread.index.write import SegmentWriter
 from wellread.types import Passage
@@ -119,12 +119,14 @@ class Growing:
             return
         work = start_over(self.folder / BUILDING / _WORK)
         writer = SegmentWriter(work, self.content.dimensions, vectors=False)
-        counted: list[tuple[int, list[int]]] = []
+        counted: list[tuple[int, Numbers]] = []
         for number in range(first, len(self._index.segments)):
             segment = self._index.segments[number]
-            kept = [row for row in range(segment.entry.rows) if base + row not in self._gone]
+            stays = np.ones(segment.entry.rows, bool)
+            stays[[row - base for row in self._gone if base <= row < base + segment.entry.rows]] = False
+            kept = np.flatnonzero(stays)
             for start in range(0, len(kept), _STORED):
-                writer.append_texts(segment.texts.passages(kept[start : start + _STORED]))
+                writer.append_texts(segment.texts.passages(kept[start : start + _STORED].tolist()))
             counted.append((number, kept))
             base += segment.entry.rows
         generation = self.content.generation + 1
@@ -138,19 +140,19 @@ class Growing:
         writer.close()
         self._name(segments, rest, generation, self.content.complete)
 
-    def _copy_vectors(self, work: Path, counted: Sequence[tuple[int, list[int]]]) -> int:
+    def _copy_vectors(self, work: Path, counted: Sequence[tuple[int, Numbers]]) -> int:
         """The vectors of the kept passages, up to the first that has none; how many."""
         names = (ROWS, CODES) if self.content.scale else (FLOATS,)
         count = 0
         outs = {name: (work / name).open("wb") for name in names}
         for number, kept in counted:
             segment = self._index.segments[number]
-            have = [row for row in kept if row < segment.entry.vectors]
+            have = kept[kept < segment.entry.vectors]
             for start in range(0, len(have), _STORED):
                 rows = have[start : start + _STORED]
                 outs[names[0]].write(np.ascontiguousarray(segment.rows.matrix[rows]).tobytes())
                 if CODES in outs:
-                    outs[CODES].write(segment.coarse.stored(rows).tobytes())
+                    outs[CODES].write(segment.coarse.stored(rows.tolist()).tobytes())
             count += len(have)
             if len(have) < len(kept):
                 break

@@ -105,7 +105,7 @@ def load(folder: Path) -> Manifest:
     try:
         raw = path.read_bytes()
     except FileNotFoundError:
-        hint = "; an unfinished build is there: run the build again with --resume" if (folder / "building").is_dir() else ""
+        hint = "; an unfinished build is there: run the build again" if (folder / "building").is_dir() else ""
         raise IndexFault(f"{folder} is not an index (no {NAME}){hint}") from None
     except OSError as problem:
         raise IndexFault(f"{path} cannot be read: {problem.strerror}") from problem
