@@ -110,7 +110,7 @@ def test_docx() -> None:
         "<dc:creator>Ada Moor</dc:creator><t:created>2021-03-04T05:06:07Z</t:created></x>"
     )
     page = read_bytes(docx(body, **{"docProps/core.xml": facts}), "a.docx")
-    assert page.passages == ("## Weather", PROSE, "- wind\n- cloud", "Year | Storms\n1881 | 14", "two\nlines")
+    assert page.passages == ("## Weather", PROSE, "- wind\n- cloud", "| Year | Storms |\n| 1881 | 14 |", "two\nlines")
     assert (page.title, page.author, page.published, page.kind) == ("Papers", "Ada Moor", "2021-03-04T05:06:07Z", "docx")
 
 
@@ -195,9 +195,9 @@ def test_markdown() -> None:
     assert page.passages == (
         "# The Keeper",
         f"{PROSE} See a goat.",
-        "```python\nx = 1\n\n\ny = [2](3)\n```",
+        "```\nx = 1\n\n\ny = [2](3)\n```",
         "- one\n- two",
-        "~~~\nopen",
+        "```\nopen\n```",
     )
 
 

@@ -13,6 +13,10 @@ _HEAD = 4096
 _SAMPLE = 64 * 1024
 # Names that pages use for more than they mean, as browsers read them.
 _WIDER = {"ascii": "cp1252", "iso8859-1": "cp1252", "iso8859-9": "cp1254", "gb2312": "gb18030", "gbk": "gb18030"}
+_SHORT = 400  # bytes; of less nobody can tell French from Polish
+_LATIN = ["cp1252", "cp1250", "cp1254", "cp1257", "iso8859_2", "iso8859_15"]
+_HIGH = re.compile(rb"[\x80-\xff]")
+_ALONE = re.compile(rb"(?<![\x80-\xff])[\x91-\x97\xa0-\xff](?![\x80-\xff])(?=[a-zA-Z\s.,;:!?'\"()-]|$)")
 _UNSAFE = frozenset({"utf-7", "idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefined", "rot13"})
 
 
@@ -21,6 +25,8 @@ def decode(body: bytes, declared: str | None = None, *, markup: bool = True) -> 
     for mark, name in _MARKS:
         if body.startswith(mark):
             return body.decode(name, "replace")
+    if wide := utf16_without_mark(body):
+        return body.decode(wide, "replace")
     if b"\0" in body[:_HEAD] or b"\x1b$" in body[:_SAMPLE]:  # UTF-16 and ISO-2022 look like ASCII with odd bytes
         text = _by_name(body, declared) or _by_name(body, _named_inside(body))
         if text is not None:
@@ -29,7 +35,7 @@ def decode(body: bytes, declared: str | None = None, *, markup: bool = True) -> 
         # text that is not UTF-8 is next to never valid UTF-8, whatever its server says
         return body.decode("utf-8")
     except UnicodeDecodeError as error:
-        cut_off = error.start >= len(body) - 3 and error.reason == "unexpected end of data"
+        cut_off = error.start >= len(body) - 3 and error.reason == "unexpected end of data" and not body[: error.start].isascii()
     if cut_off:
         return body.decode("utf-8", "ignore")
     for name in (declared, _named_inside(body) if markup else None):
@@ -58,7 +64,29 @@ def _by_name(body: bytes, name: str | None) -> str | None:
 
 
 def _by_look(body: bytes) -> str:
+    """By charset-normalizer, where there is enough to go by.
+
+    Western texts have single accented letters between plain ones. A guesser that weighs every encoding takes a short one
+    for Chinese; what looks so is read as Western or Central European.
+    """
     from charset_normalizer import from_bytes
 
-    best = from_bytes(body[:_SAMPLE]).best()
+    sample = body[:_SAMPLE]
+    among = _LATIN if _is_western(sample) else None
+    best = from_bytes(sample, cp_isolation=among).best() if among is None or len(sample) > _SHORT else None
     return body.decode(best.encoding if best else "cp1252", "replace")
+
+
+def _is_western(sample: bytes) -> bool:
+    high = len(_HIGH.findall(sample))
+    return len(_ALONE.findall(sample)) >= 0.5 * high
+
+
+def utf16_without_mark(body: bytes) -> str | None:
+    """Which of the two, where every second byte is mostly nothing: text of Latin letters."""
+    sample = body[:_HEAD]
+    for name, zeros in (("utf-16-le", sample[1::2]), ("utf-16-be", sample[0::2])):
+        others = sample[0::2] if name.endswith("le") else sample[1::2]
+        if zeros and zeros.count(0) > 0.7 * len(zeros) and others.count(0) < 0.05 * len(others):
+            return name
+    return None

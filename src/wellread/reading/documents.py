@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import re
 import stat
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from wellread.errors import ReadError
+from wellread.reading import plain
 from wellread.reading.allowance import OWN_FILE, Allowance, fitted
 from wellread.reading.charset import decode
 from wellread.reading.kinds import Kind, kind_of
@@ -17,6 +19,7 @@ from wellread.types import Page
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _MARKUP = 80_000_000  # bytes of HTML beyond which nothing is parsed
+_PACKED = {"docx": "read_docx", "epub": "read_epub", "opendocument": "read_opendocument", "pptx": "read_pptx"}
 MAX_FILE = 200 * 1024 * 1024
 
 
@@ -79,16 +82,42 @@ def _read(kind: Kind, document: Document, allowance: Allowance) -> Page:
         from wellread.reading.pdf import read_pdf
 
         return read_pdf(body, url, allowance)
-    if kind in {"docx", "epub"}:
+    if kind in _PACKED:
         from wellread.reading import packed
 
-        read = packed.read_docx if kind == "docx" else packed.read_epub
-        return read(body, url, allowance)
-    from wellread.reading import plain
+        return getattr(packed, _PACKED[kind])(body, url, allowance)
+    name = Path(document.name).stem
+    if kind == "sheet":
+        from wellread.reading.tables import read_sheets
 
-    text = decode(body[: 4 * allowance.characters + 4], charset, markup=False)
-    title = Path(document.name).stem
-    return plain.read_markdown(text, url, title) if kind == "markdown" else plain.read_text(text, url, title)
+        return read_sheets(body, url, name, allowance)
+    if kind in {"eml", "mbox", "rtf"}:
+        return _read_bytes(kind, body, url, name)
+    return _read_text(kind, plain.cleaned(decode(body[: 4 * allowance.characters + 4], charset, markup=False)), url, name)
+
+
+def _read_bytes(kind: Kind, body: bytes, url: str, name: str) -> Page:
+    """What says its own charset."""
+    from wellread.reading import letters, rtf
+
+    if kind == "rtf":
+        return rtf.read_rtf(body, url, name)
+    return letters.read_eml(body, url, name) if kind == "eml" else letters.read_mbox(body, url, name)
+
+
+def _read_text(kind: Kind, text: str, url: str, name: str) -> Page:
+    from wellread.reading import markdown, notebook, tables
+
+    readers: dict[str, Callable[[str, str, str], Page]] = {
+        "markdown": markdown.read_markdown,
+        "rst": plain.read_rst,
+        "asciidoc": plain.read_asciidoc,
+        "man": plain.read_man,
+        "csv": tables.read_csv,
+        "tsv": lambda text, url, name: tables.read_csv(text, url, name, delimiter="\t"),
+        "notebook": notebook.read_notebook,
+    }
+    return readers.get(kind, plain.read_text)(text, url, name)
 
 
 def opened(path: str | Path) -> Document:

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import zipfile
+import zlib
+from io import BytesIO
 from pathlib import PurePosixPath
 from typing import Literal
 
-Kind = Literal["html", "pdf", "text", "markdown", "docx", "epub"]
+from wellread.reading.charset import utf16_without_mark
+
+Kind = Literal[
+    "html", "pdf", "text", "markdown", "rst", "asciidoc", "man", "csv", "tsv", "notebook", "eml", "mbox", "rtf",
+    "docx", "opendocument", "pptx", "sheet", "epub",
+]  # fmt: skip
 
 _BY_TYPE: dict[str, Kind] = {
     "text/html": "html",
@@ -15,30 +23,40 @@ _BY_TYPE: dict[str, Kind] = {
     "text/plain": "text",
     "text/markdown": "markdown",
     "text/x-markdown": "markdown",
-    "application/pdf": "pdf",
-    "application/x-pdf": "pdf",
-    "application/epub+zip": "epub",
-    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "docx",
+    "text/x-rst": "rst",
+    "text/csv": "csv",
+    "text/tab-separated-values": "tsv",
     "application/json": "text",
-    "text/csv": "text",
+    "application/x-ipynb+json": "notebook",
+    "message/rfc822": "eml",
+    "application/mbox": "mbox",
 }
-_BY_SUFFIX: dict[str, Kind] = {
-    ".html": "html",
-    ".htm": "html",
-    ".xhtml": "html",
-    ".pdf": "pdf",
-    ".md": "markdown",
-    ".markdown": "markdown",
-    ".txt": "text",
-    ".text": "text",
-    ".rst": "text",
-    ".csv": "text",
-    ".json": "text",
-    ".docx": "docx",
-    ".epub": "epub",
+_SUFFIXES: dict[Kind, str] = {
+    "html": "html htm xhtml",
+    "markdown": "md markdown mkd",
+    "text": "txt text json log tex org",
+    "rst": "rst rest",
+    "asciidoc": "adoc asciidoc asc",
+    "man": "man 1 2 3 4 5 6 7 8 9",
+    "csv": "csv",
+    "tsv": "tsv tab",
+    "notebook": "ipynb",
+    "eml": "eml",
+    "mbox": "mbox mbx",
+    "rtf": "rtf",
+    "pdf": "pdf",
+    "docx": "docx docm dotx",
+    "opendocument": "odt ott odp otp fodt",
+    "pptx": "pptx pptm",
+    "sheet": "xlsx xlsm xls ods",
+    "epub": "epub",
 }
+_BY_SUFFIX: dict[str, Kind] = {f".{suffix}": kind for kind, names in _SUFFIXES.items() for suffix in names.split()}
+READ = frozenset(_BY_SUFFIX)  # suffixes of files that we can read
+_SURE = frozenset({"pdf", "docx", "epub", "opendocument", "pptx", "sheet", "rtf"})  # their first bytes do not lie, servers do
 _SAYS_NOTHING = frozenset({"", "application/octet-stream", "binary/octet-stream", "application/zip", "application/download"})
 _SAMPLE = 4096
+_HEAD = 16_384
 _CONTROLS = bytes(set(range(32)) - {9, 10, 12, 13, 27})
 
 ACCEPTED = "text/html, application/xhtml+xml, application/pdf;q=0.9, text/markdown;q=0.9, text/plain;q=0.8, */*;q=0.1"
@@ -48,22 +66,24 @@ def kind_of(body: bytes, content_type: str = "", name: str = "") -> Kind | None:
     """None where we cannot read such a thing."""
     said = content_type.partition(";")[0].strip().lower()
     sniffed = _sniff(body)
-    if sniffed in {"pdf", "docx", "epub"}:
-        return sniffed  # their first bytes do not lie, servers do
+    if sniffed in _SURE:
+        return sniffed
     kind = _BY_TYPE.get(said)
     suffix = _BY_SUFFIX.get(PurePosixPath(name).suffix.lower())
-    if said in _SAYS_NOTHING or (said == "text/plain" and suffix == "markdown"):
+    if said in _SAYS_NOTHING or (said == "text/plain" and suffix not in {None, "html"}):
         kind = suffix or sniffed
     elif kind is None and said.startswith("text/"):
         kind = "text"
-    if kind in {"pdf", "docx", "epub"} or (is_binary(body) and "utf-16" not in content_type.lower()):
+    if kind == "man" and b"\n.S" not in body[:_HEAD] and not body.startswith((b".", b"'")):
+        kind = "text"  # a name may end in a number
+    if kind in _SURE or (is_binary(body) and "utf-16" not in content_type.lower()):
         return None
     return kind
 
 
 def is_binary(body: bytes) -> bool:
     """Bytes that no text has, in such numbers that this is none; UTF-16 is text."""
-    if body.startswith((b"\xff\xfe", b"\xfe\xff")):
+    if body.startswith((b"\xff\xfe", b"\xfe\xff")) or utf16_without_mark(body):
         return False
     sample = body[:_SAMPLE]
     return len(sample) - len(sample.translate(None, _CONTROLS)) > len(sample) * 0.02
@@ -74,11 +94,33 @@ def _sniff(body: bytes) -> Kind | None:
     if start.startswith(b"%PDF-"):
         return "pdf"
     if body.startswith(b"PK\x03\x04"):
-        # the names of an archive's members stand in it as they are
-        if b"application/epub+zip" in body[:200] or b"META-INF/container.xml" in body:
-            return "epub"
-        return "docx" if b"word/" in body else None
+        return _packed(body)
+    if start.startswith(b"{\\rtf"):
+        return "rtf"
+    if body.startswith(b"\xd0\xcf\x11\xe0") and b"W\0o\0r\0k\0b\0o\0o\0k" in body:
+        return "sheet"
     lower = start[:512].lower()
     if lower.startswith((b"<!doctype html", b"<html", b"<head", b"<body", b"<?xml")) or b"<html" in lower:
         return "html"
     return "text"
+
+
+def _packed(body: bytes) -> Kind | None:
+    """By the type that an archive says in its first member, else by names: they stand in it as they are."""
+    said = _first_member(body)
+    if said.startswith(b"application/vnd.oasis.opendocument"):
+        return "sheet" if b"spreadsheet" in said else "opendocument"
+    if said.startswith(b"application/epub") or b"META-INF/container.xml" in body:
+        return "epub"
+    inside: dict[bytes, Kind] = {b"word/document": "docx", b"ppt/": "pptx", b"xl/": "sheet", b"word/": "docx", b".opf": "epub"}
+    return next((kind for name, kind in inside.items() if name in body), None)
+
+
+def _first_member(body: bytes) -> bytes:
+    if body[30:38] != b"mimetype":
+        return b""
+    try:
+        with zipfile.ZipFile(BytesIO(body)) as archive, archive.open("mimetype") as member:
+            return member.read(100)
+    except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, RuntimeError, NotImplementedError, EOFError, OSError):
+        return body[38:138]  # as most write it: not packed

@@ -1,13 +1,13 @@
-"""DOCX and EPUB: archives of XML. Nothing is unpacked to disk, and what unpacks too large is refused."""
+"""DOCX, ODT, ODP, PPTX and EPUB: archives of XML. Nothing is unpacked to disk, and what unpacks too large is refused."""
 
 from __future__ import annotations
 
 import posixpath
+import re
 import time
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO
 from urllib.parse import unquote
 
@@ -16,17 +16,22 @@ from wellread.reading.allowance import OWN_FILE, Allowance
 from wellread.reading.charset import decode
 from wellread.reading.dom import parse
 from wellread.reading.mainpart import all_blocks
-from wellread.reading.markup import feed_xml
-from wellread.reading.render import passages
+from wellread.reading.markup import Target, feed_xml
+from wellread.reading.opendocument import OpenDocument, Slide
+from wellread.reading.render import blocks as blocks_of
 from wellread.reading.wordxml import Full, Paragraphs
 from wellread.text.dates import iso_date
-from wellread.types import Page
+from wellread.types import Block, Page
 
 MAX_BYTES = 100 * 1024 * 1024  # of everything that is read from one archive
 _MAX_MEMBERS = 20_000
 _MAX_CHAPTERS = 2_000
 _MAX_FACTS = 10 * 1024 * 1024  # bytes of a part that says something about the document
 _MAX_ELEMENTS = 50_000  # in such a part
+_SLIDE = re.compile(r"ppt/slides/slide(\d{1,6})\.xml")
+_CONTENTS = re.compile(r"(?:nav|toc|contents)\.[^.]*$", re.IGNORECASE)
+_CHAPTER = re.compile(r"\.(?:x?html?)$", re.IGNORECASE)
+_LONGEST_TITLE = 120
 _READING = 0.7  # of the time; then what was read is what there is
 
 
@@ -42,6 +47,9 @@ class _Archive:
             raise ReadError(url, "the archive is broken") from error
         if len(self._zip.namelist()) > _MAX_MEMBERS:
             raise ReadError(url, "the archive has too many parts")
+
+    def names(self) -> list[str]:
+        return self._zip.namelist()
 
     def facts(self, name: str) -> _Fields:
         """Of a part about the document. Not worth failing for: nothing where it is missing, broken or no honest size."""
@@ -103,46 +111,76 @@ def read_docx(body: bytes, url: str, allowance: Allowance = OWN_FILE) -> Page:
     if not document:
         raise ReadError(url, "not a Word document")
     paragraphs = Paragraphs(allowance.characters)
-    notice: str | None = None
-    try:
-        feed_xml(document, paragraphs)
-    except Full:
-        notice = "it is longer than a page may be: the rest was left out"
-    except ValueError as error:
-        raise ReadError(url, "the Word document is broken") from error
+    notice = _fed(document, paragraphs, url, "the Word document is broken")
     facts = archive.facts("docProps/core.xml").texts
-    page = _page(url, paragraphs.passages(), facts.get("title", ""), facts.get("created"), facts.get("creator"), None, "docx")
-    return replace(page, notice=notice)
+    return _page(url, paragraphs.blocks, facts, "docx", notice)
+
+
+def read_opendocument(body: bytes, url: str, allowance: Allowance = OWN_FILE) -> Page:
+    """Text (ODT) and presentations (ODP)."""
+    archive = _Archive(body, url)
+    content = archive.read("content.xml")
+    if not content:
+        raise ReadError(url, "not an OpenDocument file")
+    document = OpenDocument(allowance.characters)
+    notice = _fed(content, document, url, "the OpenDocument file is broken")
+    return _page(url, document.blocks, archive.facts("meta.xml").texts, "odf", notice)
+
+
+def read_pptx(body: bytes, url: str, allowance: Allowance = OWN_FILE) -> Page:
+    """Slides in the order of their numbers; each is a page."""
+    archive = _Archive(body, url)
+    names = sorted((name for name in archive.names() if _SLIDE.fullmatch(name)), key=lambda name: int(_SLIDE.sub(r"\1", name)))
+    if not names:
+        raise ReadError(url, "not a PowerPoint presentation")
+    blocks: list[Block] = []
+    for number, name in enumerate(names, start=1):
+        slide = Slide(number)
+        _fed(archive.read(name), slide, url, "the presentation is broken")
+        blocks.extend(slide.blocks)
+    return _page(url, blocks, archive.facts("docProps/core.xml").texts, "pptx", None)
+
+
+def _fed(data: bytes, target: Target, url: str, broken: str) -> str | None:
+    """What a reader should know of it."""
+    try:
+        feed_xml(data, target)
+    except Full:
+        return "it is longer than a page may be: the rest was left out"
+    except ValueError as error:
+        raise ReadError(url, broken) from error
+    return None
 
 
 def read_epub(body: bytes, url: str, allowance: Allowance = OWN_FILE) -> Page:
-    """An e-book: the chapters in reading order."""
+    """An e-book: the chapters in reading order, and where it does not say that, in the order of their names."""
     archive = _Archive(body, url)
     container = archive.facts("META-INF/container.xml")
     root = next((given.get("full-path", "") for name, given in container.elements if name == "rootfile"), "")
+    root = root or next((name for name in archive.names() if name.lower().endswith(".opf")), "")
     package = archive.facts(root) if root else _Fields()
-    chapters = _chapters(package, posixpath.dirname(root))
+    named = _chapters(package, posixpath.dirname(root))
+    known = set(archive.names())
+    chapters = [name for name in named if name in known]
+    chapters = chapters or sorted(name for name in known if _CHAPTER.search(name) and not _CONTENTS.search(name))[:_MAX_CHAPTERS]
     read = list(_texts(archive, chapters, allowance))
-    texts = tuple(text for chapter in read for text in chapter)
-    facts = package.texts
-    if not texts:
+    blocks = [block for chapter in read for block in chapter]
+    if not blocks:
         raise ReadError(url, "the e-book has no text")
-    date, language = facts.get("date"), facts.get("language")
-    page = _page(url, texts, facts.get("title", ""), date, facts.get("creator"), language, "epub")
-    cut = f"only the first {len(read):,} of its {len(chapters):,} chapters were read"
-    return replace(page, notice=cut) if len(read) < len(chapters) else page
+    cut = f"only the first {len(read):,} of its {len(chapters):,} chapters were read" if len(read) < len(chapters) else None
+    return _page(url, blocks, package.texts, "epub", cut)
 
 
-def _texts(archive: _Archive, chapters: list[str], allowance: Allowance) -> Iterator[tuple[str, ...]]:
+def _texts(archive: _Archive, chapters: list[str], allowance: Allowance) -> Iterator[tuple[Block, ...]]:
     """Chapter by chapter, until the book is as long as a page may be or the time is nearly up."""
     deadline = time.monotonic() + allowance.seconds * _READING
     left = allowance.characters
     for name in chapters:
         if left < 0 or time.monotonic() > deadline:
             return
-        texts = passages(all_blocks(parse(decode(archive.read(name)))))
-        left -= sum(map(len, texts))
-        yield texts
+        found = blocks_of(all_blocks(parse(decode(archive.read(name)))))
+        left -= sum(len(block.text) for block in found)
+        yield found
 
 
 def _chapters(package: _Fields, folder: str) -> list[str]:
@@ -156,15 +194,18 @@ def _chapters(package: _Fields, folder: str) -> list[str]:
     return list(dict.fromkeys(chapters))[:_MAX_CHAPTERS]  # no book says a chapter twice
 
 
-def _page(
-    url: str, texts: tuple[str, ...], title: str, date: str | None, author: str | None, language: str | None, kind: str
-) -> Page:
+def _page(url: str, blocks: Sequence[Block], facts: Mapping[str, str], kind: str, notice: str | None) -> Page:
+    date = facts.get("date") or facts.get("created") or facts.get("creation-date")
+    language = facts.get("language")
+    first = next((block.text for block in blocks if block.kind == "heading"), blocks[0].text if blocks else "")
     return Page(
         url=url,
-        title=title or (texts[0].lstrip("# ")[:120] if texts else ""),
-        passages=texts,
+        title=facts.get("title", "") or first.partition("\n")[0][:_LONGEST_TITLE],
+        passages=(),
         published=iso_date(date) if date else None,
-        author=author,
+        author=facts.get("creator") or facts.get("initial-creator"),
         language=language.partition("-")[0].lower() if language else None,
         kind=kind,
+        notice=notice,
+        blocks=tuple(blocks),
     )

@@ -1,4 +1,4 @@
-"""WordprocessingML to passages."""
+"""WordprocessingML to blocks."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 
 from wellread.reading.allowance import MAX_BLOCKS
+from wellread.types import Block
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _HEADING = re.compile(r"(?:heading|titre|überschrift|berschrift|ttulo|título)\s*([1-6])$", re.IGNORECASE)
@@ -21,18 +22,13 @@ class Paragraphs:
     def __init__(self, characters: int) -> None:
         self._left = characters
         self._allowed = MAX_BLOCKS
-        self._passages: list[list[str]] = []  # lines
+        self.blocks: list[Block] = []
         self._text: list[str] = []
         self._style = ""
         self._item = False
         self._hidden = False
         self._reading = False
         self._rows: list[list[list[str]]] = []  # the open tables' current rows, as cells
-        self._list_open = False
-        self._table_open = False
-
-    def passages(self) -> tuple[str, ...]:
-        return tuple("\n".join(lines) for lines in self._passages)
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         name = tag.removeprefix(_W)
@@ -71,12 +67,9 @@ class Paragraphs:
         elif name == "p":
             self._end_paragraph()
         elif name == "tr" and self._rows:
-            row = " | ".join(" ".join(cell) for cell in self._rows.pop()).strip()
+            row = " | ".join(" ".join(cell) for cell in self._rows.pop())
             if row.strip("| "):
-                self._add(row, joins=self._table_open)
-                self._table_open = True
-        elif name == "tbl":
-            self._table_open = False
+                self.blocks.append(Block("row", f"| {row} |"))
 
     def close(self) -> None:
         pass
@@ -90,20 +83,10 @@ class Paragraphs:
         self._allowed -= 1
         if self._rows and self._rows[-1]:
             self._rows[-1][-1].append(text.replace("\n", " "))
-        elif self._item:
-            self._add(f"- {text}", joins=self._list_open)
-            self._list_open = True
         else:
-            self._list_open = False
             heading = _HEADING.match(self._style)
             level = int(heading.group(1)) if heading else 1 if self._style.lower() == "title" else 0
-            self._add(f"{'#' * level} {text}" if level else text, joins=False)
+            kind = "heading" if level else "item" if self._item else "paragraph"
+            self.blocks.append(Block(kind, text, level or int(self._item)))
         if self._left < 0 or self._allowed < 0:
             raise Full
-
-    def _add(self, text: str, *, joins: bool) -> None:
-        """Items of one list and rows of one table are one passage."""
-        if joins and self._passages:
-            self._passages[-1].append(text)
-        else:
-            self._passages.append([text])

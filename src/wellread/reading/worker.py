@@ -33,10 +33,18 @@ _COPIES = 4  # of the document that a parser may make, beside its allowance
 _KEPT = 128 * 1024 * 1024  # bytes that may stay behind after a document
 _LOADED = (
     "wellread.reading.extract",
+    "wellread.reading.letters",
+    "wellread.reading.markdown",
+    "wellread.reading.notebook",
+    "wellread.reading.rtf",
+    "wellread.reading.tables",
     "wellread.reading.packed",
     "wellread.reading.pdf",
     "wellread.reading.plain",
     "charset_normalizer",
+    "markdown_it",
+    "python_calamine",
+    "striprtf.striprtf",
     "pypdfium2",
     "_strptime",
     "heapq",

@@ -23,6 +23,7 @@ from wellread.errors import SourceError, UsageError, WellreadError
 from wellread.parameters import Hops, Range, fill, param
 from wellread.protocols import Kit, Source
 from wellread.reading.folders import files_inside
+from wellread.reading.kinds import READ
 from wellread.sources import index
 from wellread.sources.markup import without_headings
 from wellread.sources.memory import few
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     from wellread.index.ledger import Entry
     from wellread.index.manifest import Manifest
 
-_SUFFIXES = "txt text md markdown rst org adoc html htm xhtml pdf docx epub csv tsv json log tex"
-_KNOWN = frozenset(f".{suffix}" for suffix in _SUFFIXES.split())
 _AT_ONCE = 32  # vectors that are made before the first answer: a second's work
 _IDLE = 3.0  # seconds without a search after which the others are made
 _SLICE = 2.0  # seconds of making them before looking whether somebody asks
@@ -235,7 +234,7 @@ class Files:
             return
         pattern = self._options.pattern
         for path in files_inside(self._path):
-            if fnmatch(path.name, pattern) if pattern else path.suffix.lower() in _KNOWN:
+            if fnmatch(path.name, pattern) if pattern else path.suffix.lower() in READ:
                 yield path
 
 

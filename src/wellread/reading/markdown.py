@@ -1,0 +1,126 @@
+"""Markdown to blocks, by markdown-it (CommonMark with tables)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from wellread.text.dates import iso_date
+from wellread.types import Block, Page
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+_FIELD = re.compile(r"^(title|date|author|lang|language)\s*:\s*(.+?)\s*$", re.IGNORECASE | re.MULTILINE)
+_ATTRIBUTES = re.compile(r"\s*\{[#.][^{}]{0,200}\}$")
+_TAG = re.compile(r"<[^<>]{0,2000}>")
+
+
+def read_markdown(text: str, url: str, name: str = "") -> Page:
+    """Fields at its head are facts about it."""
+    fields: dict[str, str] = {}
+    if text.startswith("---\n") and "\n---\n" in text[:5000]:
+        head, _, text = text[4:].partition("\n---\n")
+        fields = {key.lower(): value.strip("\"'") for key, value in _FIELD.findall(head)}
+    blocks = markdown_blocks(_without_comments(text))
+    first = next((block.text for block in blocks if block.kind == "heading" and block.level == 1), "")
+    language = fields.get("lang") or fields.get("language")
+    return Page(
+        url=url,
+        title=fields.get("title") or first or name,
+        passages=(),
+        published=iso_date(fields.get("date", "")),
+        author=fields.get("author"),
+        language=language[:2].lower() if language else None,
+        kind="markdown",
+        blocks=blocks,
+    )
+
+
+def markdown_blocks(text: str) -> tuple[Block, ...]:
+    writer = _Writer()
+    for token in _parser().parse(text):
+        writer.take(token)
+    return tuple(writer.blocks)
+
+
+@cache
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark", {"html": True, "linkify": False}).enable("table")
+
+
+class _Writer:
+    def __init__(self) -> None:
+        self.blocks: list[Block] = []
+        self._depth = 0  # of lists
+        self._quotes = 0
+        self._first = False  # in an item that has no text yet
+        self._cells: list[str] | None = None
+        self._heading = 0
+
+    def take(self, token: Token) -> None:
+        kind = token.type
+        if kind in {"bullet_list_open", "ordered_list_open", "blockquote_open"}:
+            self._depth += kind != "blockquote_open"
+            self._quotes += kind == "blockquote_open"
+        elif kind in {"bullet_list_close", "ordered_list_close", "blockquote_close"}:
+            self._depth -= kind != "blockquote_close"
+            self._quotes -= kind == "blockquote_close"
+        elif kind == "list_item_open":
+            self._first = True
+        elif kind in {"fence", "code_block"}:
+            self.blocks.append(Block("code", token.content.strip("\n"), self._depth))
+        elif kind == "html_block":
+            self._text(_plain(token.content))
+        else:
+            self._inline(token)
+
+    def _inline(self, token: Token) -> None:
+        if token.type == "heading_open":
+            self._heading = int(token.tag[1])
+        elif token.type == "tr_open":
+            self._cells = []
+        elif token.type == "tr_close" and self._cells is not None:
+            self.blocks.append(Block("row", f"| {' | '.join(self._cells)} |"))
+            self._cells = None
+        elif token.type == "inline":
+            self._text(_words(token.children or []))
+
+    def _text(self, text: str) -> None:
+        if self._cells is not None:
+            self._cells.append(" ".join(text.split()))
+        elif self._heading:
+            self.blocks.append(Block("heading", _ATTRIBUTES.sub("", " ".join(text.split())), self._heading))
+            self._heading = 0
+        elif text.strip():
+            kind = "item" if self._depth and self._first else "quote" if self._quotes else "paragraph"
+            self.blocks.append(Block(kind, text.strip(), self._depth))
+            self._first = False
+
+
+def _words(tokens: Sequence[Any]) -> str:
+    parts: list[str] = []
+    for token in tokens:
+        if token.type in {"text", "code_inline", "text_special"}:
+            parts.append(token.content)
+        elif token.type in {"softbreak", "hardbreak"}:
+            parts.append(" " if token.type == "softbreak" else "\n")
+        elif token.type == "image":
+            parts.append(_words(token.children or []))
+    return "".join(parts)
+
+
+def _plain(html: str) -> str:
+    """Text of a block of HTML."""
+    return " ".join(_TAG.sub(" ", html).split())
+
+
+def _without_comments(text: str) -> str:
+    """In linear time; what is not closed is one to the end."""
+    before, *after = text.split("<!--")
+    return before + "".join(part.partition("-->")[2] for part in after)

@@ -1,0 +1,145 @@
+"""OpenDocument text and presentations, and PowerPoint slides, to blocks: events of XML, as with Word."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from wellread.reading.wordxml import Full
+from wellread.types import Block
+
+_TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
+_TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
+_DRAW = "{urn:oasis:names:tc:opendocument:xmlns:drawing:1.0}"
+_PRESENTATION = "{urn:oasis:names:tc:opendocument:xmlns:presentation:1.0}"
+_DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+_SLIDE = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
+_HIDDEN = frozenset({_TEXT + "tracked-changes", _TEXT + "table-of-content", _TEXT + "alphabetical-index"})
+_MOST_BLANKS = 100
+
+
+class OpenDocument:
+    """Receives the events of `content.xml`. A slide's title is a heading, and so is a slide without one by its name."""
+
+    def __init__(self, characters: int) -> None:
+        self._left = characters
+        self.blocks: list[Block] = []
+        self._text: list[list[str]] = []  # of the open paragraphs: a frame or note may stand inside of one
+        self._levels: list[int] = []  # of headings; 0: a paragraph
+        self._lists = 0
+        self._hidden = 0
+        self._cells: list[list[str]] = []  # of the open rows
+        self._class = ""
+
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        if tag in _HIDDEN or self._hidden:
+            self._hidden += 1
+        elif tag in {_TEXT + "p", _TEXT + "h"}:
+            level = attributes.get(_TEXT + "outline-level", "1")
+            self._text.append([])
+            self._levels.append(min(int(level), 6) if tag == _TEXT + "h" and level.isdigit() else int(self._class == "title"))
+        elif tag == _TEXT + "list":
+            self._lists += 1
+        elif tag == _TABLE + "table-row":
+            self._cells.append([])
+        elif tag == _TABLE + "table-cell" and self._cells:
+            self._cells[-1].append("")
+        elif tag == _DRAW + "frame":
+            self._class = attributes.get(_PRESENTATION + "class", "")
+        elif self._text:
+            self._blank(tag, attributes)
+
+    def _blank(self, tag: str, attributes: Mapping[str, str]) -> None:
+        if tag == _TEXT + "s":
+            count = attributes.get(_TEXT + "c", "1")
+            self._text[-1].append(" " * (min(int(count), _MOST_BLANKS) if count.isdigit() else 1))
+        elif tag in {_TEXT + "tab", _TEXT + "line-break"}:
+            self._text[-1].append("\n" if tag.endswith("break") else " ")
+
+    def data(self, data: str) -> None:
+        if self._text and not self._hidden:
+            self._left -= len(data)
+            self._text[-1].append(data)
+
+    def end(self, tag: str) -> None:
+        if self._hidden:
+            self._hidden -= 1
+        elif tag in {_TEXT + "p", _TEXT + "h"} and self._text:
+            self._end_paragraph()
+        elif tag == _TEXT + "list":
+            self._lists -= 1
+        elif tag == _TABLE + "table-row" and self._cells:
+            cells = self._cells.pop()
+            if any(cells) and not self._cells:
+                self.blocks.append(Block("row", f"| {' | '.join(cells)} |"))
+        elif tag == _DRAW + "frame":
+            self._class = ""
+
+    def close(self) -> None:
+        pass
+
+    def _end_paragraph(self) -> None:
+        text = "\n".join(" ".join(line.split()) for line in "".join(self._text.pop()).split("\n")).strip()
+        level = self._levels.pop()
+        if text and self._cells and self._cells[-1]:
+            self._cells[-1][-1] = f"{self._cells[-1][-1]} {text}".strip().replace("\n", " ")
+        elif text and level:
+            self.blocks.append(Block("heading", " ".join(text.split()), level))
+        elif text:
+            self.blocks.append(Block("item" if self._lists else "paragraph", text, self._lists))
+        if self._left < 0:
+            raise Full
+
+
+class Slide:
+    """Receives the events of one PowerPoint slide."""
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+        self.blocks: list[Block] = []
+        self._text: list[str] = []
+        self._level = 0
+        self._title = self._reading = False
+        self._cells: list[str] | None = None
+
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        if tag == _SLIDE + "sp":
+            self._title = False
+        elif tag == _SLIDE + "ph":
+            self._title = attributes.get("type") in {"title", "ctrTitle"}
+        elif tag == _DRAWING + "p":
+            self._text, self._level = [], 0
+        elif tag == _DRAWING + "pPr":
+            level = attributes.get("lvl", "0")
+            self._level = min(int(level), 8) if level.isdigit() else 0
+        elif tag == _DRAWING + "tr":
+            self._cells = []
+        elif tag == _DRAWING + "tc" and self._cells is not None:
+            self._cells.append("")
+        elif tag == _DRAWING + "br":
+            self._text.append(" ")
+        self._reading = tag == _DRAWING + "t"
+
+    def data(self, data: str) -> None:
+        if self._reading:
+            self._text.append(data)
+
+    def end(self, tag: str) -> None:
+        self._reading = False
+        if tag == _DRAWING + "tr" and self._cells is not None:
+            if any(self._cells):
+                self.blocks.append(Block("row", f"| {' | '.join(self._cells)} |", page=self._number))
+            self._cells = None
+        elif tag == _DRAWING + "p":
+            self._end_paragraph(" ".join("".join(self._text).split()))
+
+    def close(self) -> None:
+        pass
+
+    def _end_paragraph(self, text: str) -> None:
+        if self._cells:
+            self._cells[-1] = f"{self._cells[-1]} {text}".strip()
+        elif text and self._title:
+            self.blocks.append(Block("heading", text, 1, page=self._number))
+        elif text:
+            kind = "item" if self._level else "paragraph"
+            self.blocks.append(Block(kind, text, self._level, page=self._number))

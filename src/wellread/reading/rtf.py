@@ -1,0 +1,21 @@
+"""Rich text (RTF), by striprtf."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from wellread.errors import ReadError
+from wellread.reading.plain import cleaned
+from wellread.types import Block, Page
+
+
+def read_rtf(body: bytes, url: str, name: str) -> Page:
+    striprtf: Any = import_module("striprtf.striprtf")  # it has no types
+    try:
+        text = cleaned(str(striprtf.rtf_to_text(body.decode("latin-1"), encoding="cp1252", errors="replace")))
+    except (ValueError, LookupError, IndexError, TypeError) as error:
+        raise ReadError(url, "the RTF is broken") from error
+    blocks = tuple(Block("paragraph", " ".join(line.split())) for line in text.split("\n") if line.strip())
+    first = blocks[0].text if blocks else ""
+    return Page(url, first if 0 < len(first) <= 100 else name, (), kind="rtf", blocks=blocks)

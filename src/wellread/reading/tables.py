@@ -1,0 +1,94 @@
+"""Tables as sentences: every row says its columns' names. CSV by the standard library, spreadsheets by calamine."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import date, datetime, time
+from io import BytesIO
+from typing import Any, cast
+
+from wellread.errors import ReadError
+from wellread.reading.allowance import MAX_BLOCKS, Allowance
+from wellread.types import Block, Page
+
+_SAMPLE = 8_192
+_MAX_COLUMNS = 500
+_LONGEST_NAME = 80  # characters; a longer first row is no row of names
+
+
+def read_csv(text: str, url: str, name: str, *, delimiter: str | None = None) -> Page:
+    csv.field_size_limit(10_000_000)
+    found = delimiter or _delimiter(text[:_SAMPLE])
+    rows = csv.reader(text.splitlines(keepends=True), delimiter=found)
+    return Page(url, name, (), kind="csv", blocks=tuple(_rows(_bounded(rows))))
+
+
+def read_sheets(body: bytes, url: str, name: str, allowance: Allowance) -> Page:
+    """XLSX, XLS and ODS: each sheet under its name."""
+    import python_calamine as calamine
+
+    try:
+        book = calamine.CalamineWorkbook.from_filelike(BytesIO(body))
+        blocks = list(_sheets(book, allowance.characters))
+    except (calamine.CalamineError, OSError, ValueError) as error:
+        raise ReadError(url, "the spreadsheet is broken or locked") from error
+    return Page(url, name, (), kind="sheet", blocks=tuple(blocks))
+
+
+def _sheets(book: Any, left: int) -> Iterator[Block]:
+    for title in cast("list[str]", book.sheet_names):
+        if left <= 0:
+            return
+        rows = book.get_sheet_by_name(title).iter_rows()
+        blocks = list(_rows(_bounded([_text(cell) for cell in row] for row in rows)))
+        if blocks:
+            yield Block("heading", title, 1)
+        yield from blocks
+        left -= sum(len(block.text) for block in blocks)
+
+
+def _text(cell: object) -> str:
+    if isinstance(cell, float) and cell.is_integer():
+        return str(int(cell))
+    if isinstance(cell, datetime) and cell.time() == time():
+        return cell.date().isoformat()
+    return cell.isoformat() if isinstance(cell, date | time) else str(cell)
+
+
+def _bounded(rows: Iterable[Sequence[str]]) -> Iterator[list[str]]:
+    for number, row in enumerate(rows):
+        if number > MAX_BLOCKS:
+            return
+        yield [" ".join(cell.split()) for cell in row[:_MAX_COLUMNS]]
+
+
+def _rows(rows: Iterator[list[str]]) -> Iterator[Block]:
+    """The first row with more than one cell names the columns, where it looks like names."""
+    names: list[str] | None = None
+    for row in rows:
+        if not any(row):
+            continue
+        if names is None and sum(map(bool, row)) > 1:
+            names = row if _is_head(row) else []
+            if names:
+                continue
+        yield Block("row", _sentence(row, names or []))
+
+
+def _is_head(row: Sequence[str]) -> bool:
+    filled = [cell for cell in row if cell]
+    lettered = all(any(map(str.isalpha, cell)) and len(cell) <= _LONGEST_NAME for cell in filled)
+    return lettered and len(set(filled)) == len(filled)
+
+
+def _sentence(row: Sequence[str], names: Sequence[str]) -> str:
+    if not names:
+        return f"| {' | '.join(row)} |" if len(row) > 1 else row[0]
+    said = [f"{names[n]}: {cell}" if n < len(names) and names[n] else cell for n, cell in enumerate(row) if cell]
+    return "; ".join(said) + "."
+
+
+def _delimiter(sample: str) -> str:
+    first = sample.partition("\n")[0]
+    return max(",;\t|", key=first.count)

@@ -1,0 +1,266 @@
+# ruff: noqa: E501  (files as programs write them)
+"""Every format: a small real file, an empty one, a broken one, a huge one."""
+
+from __future__ import annotations
+
+import json
+from email.message import EmailMessage
+
+import pytest
+from tests.reading.test_documents import archive, docx, word
+from tests.reading.test_pdf import pdf, prose
+
+from wellread.errors import ReadError
+from wellread.reading.allowance import Allowance
+from wellread.reading.documents import Document, read_bytes
+from wellread.reading.workers import Workers
+from wellread.text.split import Splitting, pieces
+
+OASIS = "urn:oasis:names:tc:opendocument:xmlns:"
+SPACES = " ".join(
+    f'xmlns:{name}="{OASIS}{name if name != "draw" else "drawing"}:1.0"'
+    for name in ("office", "text", "table", "draw", "presentation")
+)
+A = "http://schemas.openxmlformats.org/drawingml/2006/main"
+P = "http://schemas.openxmlformats.org/presentationml/2006/main"
+X = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+
+
+def odt(body: str) -> bytes:
+    return archive(
+        mimetype="application/vnd.oasis.opendocument.text",
+        **{
+            "content.xml": f"<office:document-content {SPACES}><office:body><office:text>{body}</office:text></office:body></office:document-content>"
+        },
+    )
+
+
+def odp(body: str) -> bytes:
+    content = f"<office:document-content {SPACES}><office:presentation>{body}</office:presentation></office:document-content>"
+    return archive(mimetype="application/vnd.oasis.opendocument.presentation", **{"content.xml": content})
+
+
+def pptx(*slides: str) -> bytes:
+    members = {
+        f"ppt/slides/slide{n}.xml": f'<p:sld xmlns:p="{P}" xmlns:a="{A}">{slide}</p:sld>' for n, slide in enumerate(slides, 1)
+    }
+    return archive(**{"[Content_Types].xml": "<Types/>", **members})
+
+
+def shape(words: str, kind: str = "") -> str:
+    return f'<p:sp><p:nvSpPr><p:nvPr><p:ph type="{kind}"/></p:nvPr></p:nvSpPr><p:txBody><a:p><a:r><a:t>{words}</a:t></a:r></a:p></p:txBody></p:sp>'
+
+
+def xlsx(*rows: tuple[str | int, ...]) -> bytes:
+    def cell(value: str | int) -> str:
+        return f"<c><v>{value}</v></c>" if isinstance(value, int) else f'<c t="inlineStr"><is><t>{value}</t></is></c>'
+
+    sheet = "".join(f"<row>{''.join(map(cell, row))}</row>" for row in rows)
+    relations = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    package = "http://schemas.openxmlformats.org/package/2006"
+    return archive(
+        **{
+            "[Content_Types].xml": f'<Types xmlns="{package}/content-types"/>',
+            "_rels/.rels": f'<Relationships xmlns="{package}/relationships"><Relationship Id="r1" Type="{relations}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
+            "xl/workbook.xml": f'<workbook xmlns="{X}" xmlns:r="{relations}"><sheets><sheet name="Lamps" sheetId="1" r:id="r1"/></sheets></workbook>',
+            "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{package}/relationships"><Relationship Id="r1" Type="{relations}/worksheet" Target="worksheets/sheet1.xml"/></Relationships>',
+            "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{X}"><sheetData>{sheet}</sheetData></worksheet>',
+        }
+    )
+
+
+def mail(subject: str, words: str) -> bytes:
+    message = EmailMessage()
+    message["Subject"], message["From"], message["Date"] = subject, "Ada Moor <ada@a.example>", "Tue, 05 Mar 2024 10:00:00 +0000"
+    message.set_content(words + "\n\n> what was said before\n")
+    message.add_attachment(b"\x89PNG", maintype="image", subtype="png")
+    return bytes(message)
+
+
+RST = """
+Lamps
+=====
+
+.. _lamps:
+
+See :ref:`the oil <oil>` and ``wick``.
+
+.. note:: Do not smoke.
+
+Oil
+---
+
+- whale oil
+- rape oil
+
+Fill it like this::
+
+    lamp.fill()
+    lamp.light()
+
+.. toctree::
+   one
+   two
+
+Then wait.
+"""
+ADOC = """= Lamps
+:toc:
+
+See link:http://a.example[the oil].
+
+== Oil
+
+* whale oil
+* rape oil
+
+----
+lamp.fill()
+----
+
+|===
+|Oil |Price
+|===
+"""
+MAN = """.TH LAMP 1 "2024-03-05"
+.SH NAME
+lamp \\- light a lamp
+.SH OPTIONS
+.TP
+.BR \\-o ", " \\-\\-oil =\\fIKIND\\fR
+Use that
+.I kind
+of oil.
+.PP
+Then wait.
+"""
+NOTEBOOK = {
+    "cells": [
+        {"cell_type": "markdown", "source": ["# Lamps\n", "\n", "Of *oil*."]},
+        {"cell_type": "code", "source": "lamp.fill()", "outputs": [{"output_type": "stream", "text": ["filled"]}]},
+    ]
+}
+CSV = "Lamp;Year\nNorth;1881\nSouth;1902\n"
+RTF = rb"{\rtf1\ansi\deff0 {\fonttbl{\f0 Times;}}\f0 Lamps\par The caf\'e9 of the keeper.\par}"
+TITLED = '<draw:page draw:name="p1"><draw:frame presentation:class="title"><text:p>Lamps</text:p></draw:frame><draw:frame><text:p>Fill it.</text:p></draw:frame></draw:page>'
+FLAT = (
+    '<text:h text:outline-level="1">Lamps</text:h><text:p>Fill<text:s text:c="2"/>it.</text:p>'
+    "<text:list><text:list-item><text:p>whale oil</text:p></text:list-item></text:list>"
+    "<table:table><table:table-row><table:table-cell><text:p>Oil</text:p></table:table-cell>"
+    "<table:table-cell><text:p>14</text:p></table:table-cell></table:table-row></table:table>"
+    "<text:tracked-changes><text:p>struck</text:p></text:tracked-changes>"
+)
+SMALL = {
+    "a.rst": (RST, "Lamps", ("# Lamps", "See the oil and wick.", "Do not smoke.", "## Oil", "- whale oil\n- rape oil", "Fill it like this:", "```\nlamp.fill()\nlamp.light()\n```", "Then wait.")),
+    "a.adoc": (ADOC, "Lamps", ("# Lamps", "See the oil.", "## Oil", "- whale oil\n- rape oil", "```\nlamp.fill()\n```", "| Oil | Price |")),
+    "lamp.1": (MAN, "lamp(1)", ("# NAME", "lamp - light a lamp", "# OPTIONS", "-o, --oil=KIND: Use that kind of oil.", "Then wait.")),
+    "a.ipynb": (json.dumps(NOTEBOOK), "Lamps", ("# Lamps", "Of oil.", "```\nlamp.fill()\n```", "```\nfilled\n```")),
+    "lamps.csv": (CSV, "lamps", ("Lamp: North; Year: 1881.\nLamp: South; Year: 1902.",)),
+    "lamps.tsv": ("North\t1881\nSouth\t1902\n", "lamps", ("| North | 1881 |\n| South | 1902 |",)),
+    "a.eml": (mail("On oil", "Fill it."), "On oil", ("From: Ada Moor <ada@a.example>; Date: Tue, 05 Mar 2024 10:00:00 +0000", "Fill it.")),
+    "a.mbox": (b"From ada Tue\n" + mail("On oil", "Fill it.") + b"\nFrom ada Wed\n" + mail("On wicks", "Trim it."), "a", None),
+    "a.rtf": (RTF, "Lamps", ("Lamps", "The café of the keeper.")),
+    "a.odt": (odt(FLAT), "Lamps", ("# Lamps", "Fill it.", "- whale oil", "| Oil | 14 |")),
+    "a.odp": (odp(TITLED), "Lamps", ("# Lamps", "Fill it.")),
+    "a.pptx": (pptx(shape("Lamps", "title") + shape("Fill it."), shape("Wicks", "title") + shape("Trim it.")), "Lamps", ("# Lamps", "Fill it.", "# Wicks", "Trim it.")),
+    "a.xlsx": (xlsx(("Lamp", "Year"), ("North", 1881)), "a", ("# Lamps", "Lamp: North; Year: 1881.")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_a_small_file(name: str) -> None:
+    body, title, passages = SMALL[name]
+    page = read_bytes(body.encode() if isinstance(body, str) else body, f"file:///{name}", name=name)
+    assert page.title == title
+    assert passages is None or page.passages == passages
+
+
+def test_a_mailbox_has_its_subjects_as_headings_and_slides_are_pages() -> None:
+    page = read_bytes(bytes(SMALL["a.mbox"][0]), "file:///a.mbox", name="a.mbox")  # type: ignore[arg-type]
+    assert [one.heading for one in pieces(page.blocks, Splitting())] == ["On oil", "On wicks"]
+    slides = read_bytes(bytes(SMALL["a.pptx"][0]), "file:///a.pptx", name="a.pptx")  # type: ignore[arg-type]
+    assert [(one.heading, one.page) for one in pieces(slides.blocks, Splitting())] == [("Lamps", 1), ("Wicks", 2)]
+
+
+def test_an_epub_that_does_not_say_its_order_is_read_all_the_same() -> None:
+    body = archive(
+        mimetype="application/epub+zip", **{"b.xhtml": "<p>Second words.</p>", "a.xhtml": "<h1>One</h1><p>First words.</p>"}
+    )
+    assert read_bytes(body, "x").passages == ("# One", "First words.", "Second words.")
+
+
+EMPTY = {
+    "a.odt": odt(""), "a.odp": odp(""), "a.pptx": pptx(""), "a.xlsx": xlsx(), "a.ipynb": b'{"cells": []}', "a.mbox": b"From x\n\n",
+    "a.rst": b" \n", "a.rtf": rb"{\rtf1 }", "a.docx": docx(""), "a.csv": b";;\n;;\n", "a.1": b".TH X 1\n", "a.adoc": b":toc:\n",
+}  # fmt: skip
+BROKEN = {
+    "a.odt": odt("<text:p>"), "a.pptx": pptx("<a:p>"), "a.xlsx": archive(**{"xl/workbook.xml": "<not"}), "a.ipynb": b'{"cells": 3}',
+    "b.ipynb": b"[1", "a.odp": odt("x")[:-30], "b.xlsx": xlsx(("a", "b"))[:300], "a.docx": docx(word("x"))[:-40],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EMPTY)
+def test_an_empty_file_says_so(name: str) -> None:
+    with pytest.raises(ReadError, match=r"no text|empty"):
+        read_bytes(EMPTY[name], "x", name=name)
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_file_says_so(name: str) -> None:
+    with pytest.raises(ReadError, match=r"broken|no text|not a"):
+        read_bytes(BROKEN[name], "x", name=name)
+
+
+PROSE = "The keeper wrote down the wind and the cloud. "
+HUGE = {
+    "a.rst": (PROSE + "\n\n").encode() * 100_000,
+    "a.adoc": b"* " * 2_000_000,
+    "a.1": b".TP\n" * 1_000_000,
+    "a.md": b"> " * 50_000 + b"\n" + b"[" * 100_000,
+    "a.csv": b"a,b\n" * 600_000,
+    "a.ipynb": b'{"cells": ' + b"[" * 200_000,
+    "a.eml": b"Subject: x\n\n" + PROSE.encode() * 100_000,
+    "a.mbox": b"From x\nSubject: y\n\nz\n" * 50_000,
+    "a.rtf": rb"{\rtf1 " + b"{" * 500_000,
+    "a.odt": odt(f"<text:p>{PROSE}</text:p>" * 50_000),
+    "a.odp": odp("<text:p>" * 10_000),
+    "a.pptx": pptx(shape("x") * 50_000),
+    "a.xlsx": xlsx(*[("a", 1)] * 50_000),
+    "a.pdf": pdf(*[prose(700)] * 300),
+}
+
+
+@pytest.mark.parametrize("name", HUGE)
+def test_a_huge_file_has_a_clear_outcome(name: str) -> None:
+    """Within its time and memory: a part of it with a notice, all of it, or a reason; the next one is read as ever."""
+    allowed = Allowance(seconds=60, memory=512 * 1024 * 1024, characters=100_000)
+    pool = Workers(1)
+    try:
+        try:
+            read = sum(len(block.text) for block in pool.read(Document(HUGE[name], f"file:///{name}", name=name), allowed).blocks)
+        except ReadError as problem:
+            read = len(problem.reason)
+        assert 0 < read <= 100_000
+        assert pool.read(Document(b"Plain words.", "file:///b.txt", name="b.txt"), allowed).passages == ("Plain words.",)
+    finally:
+        pool.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("Café", "latin-1"),
+        ("Der Wärter schrieb jeden Abend Wind und Wolken auf: größer, schöner, über.", "latin-1"),
+        ("“Il a écrit chaque soir”, dit-elle – déjà vu à Noël…", "cp1252"),
+        ("El año que viene", "latin-1"),
+        ("Wörter", "utf-16-le"),
+        ("Wörter", "utf-16-be"),
+        ("Wörter und Wind", "utf-16"),
+        ("灯台守は毎晩、風と雲のことを書き留めた。それは十一年の間続いた。", "shift_jis"),
+        ("Смотритель маяка каждый вечер записывал ветер и облака перед сном.", "cp1251"),
+        ("灯台", "utf-8"),
+    ],
+)
+def test_charsets_of_short_files(text: str, encoding: str) -> None:
+    page = read_bytes(text.encode(encoding), "file:///a.txt", name="a.txt")
+    assert page.passages == (text,)
