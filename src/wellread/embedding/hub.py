@@ -38,6 +38,20 @@ def fetch(repo: str, file: str | None, environ: Mapping[str, str]) -> Path:
         raise EmbedderError(f"{repo} is not in the local cache and could not be downloaded: {reason}") from problem
 
 
+def at_hand(argument: str, foreign: Path, environ: Mapping[str, str]) -> bool:
+    """Whether an embedder that a file names is here already: nothing is downloaded, or loaded from the `foreign` folder,
+    because a file says so."""
+    path = Path(argument).expanduser()
+    if path.exists():
+        return not path.resolve().is_relative_to(foreign.resolve())
+    if argument.count("/") != 1 or argument.startswith(("/", ".", "~")):
+        return False
+    try:
+        return _cached(argument, ONNX_FILES, _cache(environ)) is not None
+    except ImportError:
+        return False
+
+
 def _cached(repo: str, wanted: Sequence[str], cache: Path | None) -> Path | None:
     """The folder in the cache that has one of the files and a tokenizer."""
     from huggingface_hub import try_to_load_from_cache

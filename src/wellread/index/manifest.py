@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from wellread.errors import DamagedFile, IndexFault
+from wellread.index import checks
 
 FORMAT = 3  # 3: passages may say their place, and may be there before their vectors
 _SKETCHES = 2  # the format from which large segments have sketches; small ones are the same as before
@@ -112,7 +113,7 @@ def load(folder: Path) -> Manifest:
     try:
         data = cast("dict[str, Any]", json.loads(raw))
         found = int(data["format"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise DamagedFile(f"{path} is damaged: it is not the manifest of an index") from None
     if found > FORMAT:
         raise IndexFault(f"{folder} has index format {found}, this wellread reads up to {FORMAT}: upgrade wellread")
@@ -120,7 +121,10 @@ def load(folder: Path) -> Manifest:
         raise DamagedFile(f"{path} is damaged: its checksum differs")
     try:
         content = _parse(data)
-    except (KeyError, TypeError, ValueError, AttributeError):
+        _check(content)
+    except checks.Wrong as problem:
+        raise DamagedFile(f"{path} is damaged: {problem}") from None
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
         raise DamagedFile(f"{path} is damaged: an entry is missing or wrong") from None
     if found < _SKETCHES and any(segment.lists for segment in content.segments):
         raise IndexFault(f"{folder} was built by an older wellread (index format {found}): build it again")
@@ -136,7 +140,7 @@ def save(folder: Path, manifest: Manifest) -> None:
 def replace_file(path: Path, data: bytes) -> None:
     """Write a file so that a crash leaves the old content or the new one."""
     fresh = path.with_name(path.name + ".new")
-    with fresh.open("wb") as out:
+    with checks.fresh_file(fresh) as out:
         out.write(data)
         out.flush()
         os.fsync(out.fileno())
@@ -186,6 +190,22 @@ def checksums(folder: Path, known: Mapping[str, FileSum]) -> dict[str, FileSum]:
     found = (path for path in sorted(folder.rglob("*")) if path.is_file() and path.suffix not in (".lock", ".tmp"))
     names = {path.relative_to(folder).as_posix(): path for path in found}
     return {name: known.get(name) or checksum(path) for name, path in names.items()}
+
+
+def _check(content: Manifest) -> None:
+    checks.scale(content.scale, content.dimensions)
+    checks.count("the generation", content.generation)
+    for segment in content.segments:
+        checks.name(segment.name)
+        checks.count("a segment's number of rows", segment.rows)
+        checks.count("a segment's number of lists", segment.lists)
+        for name in segment.files:
+            checks.inner_name(name)
+        checks.sums(segment.files.values())
+    if content.removed is not None:
+        checks.name(content.removed.name)
+        checks.count("the number of removed rows", content.removed.count, content.rows)
+        checks.sums([content.removed.sum])
 
 
 def _own_sum(data: dict[str, Any]) -> str:

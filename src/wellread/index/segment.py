@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from wellread.errors import DamagedFile
-from wellread.index import keys, lexical, manifest
+from wellread.index import checks, keys, lexical, manifest
 from wellread.index.coarse import CODES, Coarse, Mode
 from wellread.index.keys import Table
 from wellread.index.lexical import Words
@@ -28,6 +28,7 @@ class SegmentReader:
         self.folder = folder / "segments" / entry.name
         self.entry = entry
         self._dimensions = dimensions
+        whole = checks.small(entry.files)
         for name, known in entry.files.items():
             try:
                 size = (self.folder / name).stat().st_size
@@ -35,6 +36,8 @@ class SegmentReader:
                 raise DamagedFile(f"{self.folder} is damaged: {name} is missing") from None
             if size != known.bytes and not (entry.growing and name in VECTORS and size > known.bytes):
                 raise DamagedFile(f"{self.folder} is damaged: {name} has {size} bytes instead of {known.bytes}")
+            if whole and manifest.checksum(self.folder / name) != known:
+                raise DamagedFile(f"{self.folder} is damaged: the content of {name} has changed (run: wellread index verify)")
 
     @cached_property
     def texts(self) -> TextStore:

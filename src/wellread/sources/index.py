@@ -119,6 +119,10 @@ class IndexSource:
         usual = self._kit.embedder(self._options.embedder)
         if usual.name == wanted or self._options.embedder or not wanted.startswith("onnx:"):
             return usual
+        from wellread.embedding.hub import at_hand
+
+        if not at_hand(wanted.partition(":")[2].partition("?")[0], self.index.folder, self._kit.environ):
+            raise IndexFault(f"{self.index.folder} needs {wanted}, not on this machine: allow it with ?embedder={wanted}")
         return self._kit.embedder(wanted)
 
     def _search_options(self) -> SearchOptions:

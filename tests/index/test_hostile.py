@@ -1,0 +1,111 @@
+"""An index may come from anyone, and disks forget bits: what it says is checked before it is believed."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from collections.abc import Callable
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.sources.kit import TestKit
+
+from wellread.errors import DamagedFile, IndexFault, WellreadError
+from wellread.index import manifest
+from wellread.index.search import LocalIndex
+from wellread.plugins import parse_spec
+from wellread.sources.index import from_spec
+from wellread.types import Query
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    shutil.copytree(str(files("wellread") / "library" / "index"), tmp_path / "index")
+    return tmp_path / "index"
+
+
+def rewrite(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """A manifest that says something else and signs it: its checksum is no secret."""
+    path = folder / manifest.NAME
+    data = json.loads(path.read_text())
+    del data["sha256"]
+    change(data)
+    path.write_text(json.dumps({"sha256": manifest._own_sum(data), **data}))
+
+
+CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
+    "negative rows": lambda data: data["segments"][0].update(rows=-1),
+    "endless rows": lambda data: data["segments"][0].update(rows=10**30),
+    "negative lists": lambda data: data["segments"][0].update(lists=-1),
+    "a segment above": lambda data: data["segments"][0].update(name="../../elsewhere"),
+    "a segment of two dots": lambda data: data["segments"][0].update(name=".."),
+    "a segment at the root": lambda data: data["segments"][0].update(name="/etc"),
+    "a file above": lambda data: data["segments"][0]["files"].update({"../x": {"bytes": 1, "sha256": "0" * 64}}),
+    "a file at the root": lambda data: data["segments"][0]["files"].update({"/etc/passwd": {"bytes": 1, "sha256": "0" * 64}}),
+    "a removed file above": lambda data: data.update(
+        removed={"name": "../x.npy", "count": 1, "sum": {"bytes": 1, "sha256": "0" * 64}}
+    ),
+    "more removed than there are": lambda data: data.update(
+        removed={"name": "x.npy", "count": 10**9, "sum": {"bytes": 1, "sha256": "0" * 64}}
+    ),
+    "no dimensions": lambda data: data.update(dimensions=0, scale=[]),
+    "many dimensions": lambda data: data.update(dimensions=10**9),
+    "a scale that does not fit": lambda data: data.update(scale=data["scale"][:-1]),
+    "a scale without end": lambda data: data.update(scale=[float("inf")] * data["dimensions"]),
+    "a negative size": lambda data: data["segments"][0]["files"]["rows.i8"].update(bytes=-1),
+    "a checksum that is none": lambda data: data["segments"][0]["files"]["rows.i8"].update(sha256="x"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_manifest_is_not_believed(change: str, folder: Path) -> None:
+    rewrite(folder, CHANGES[change])
+    with pytest.raises(DamagedFile):
+        LocalIndex.open(folder)
+
+
+def test_saving_does_not_follow_a_link(folder: Path, tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.write_text("keep this")
+    (folder / "manifest.json.new").symlink_to(precious)
+    manifest.save(folder, manifest.load(folder))
+    assert precious.read_text() == "keep this"
+    assert not (folder / manifest.NAME).is_symlink()
+    manifest.load(folder)
+
+
+def test_every_flipped_bit_is_noticed(folder: Path) -> None:
+    chance = random.Random(19)
+    parts = [path for path in sorted((folder / "segments").rglob("*")) if path.is_file() and path.stat().st_size]
+    for _ in range(60):
+        path = chance.choice(parts)
+        whole = path.read_bytes()
+        damaged = bytearray(whole)
+        damaged[chance.randrange(len(damaged))] ^= 1 << chance.randrange(8)
+        path.write_bytes(damaged)
+        with pytest.raises(DamagedFile, match="damaged"):
+            LocalIndex.open(folder)
+        path.write_bytes(whole)
+    LocalIndex.open(folder)
+
+
+@pytest.mark.parametrize("name", ["onnx:someone/model", "onnx:../model", "onnx:/nowhere/model", "onnx:someone/model?file=x.onnx"])
+async def test_a_manifest_starts_no_download(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wellread.embedding.hub.fetch", lambda *_: pytest.fail("something was downloaded"))
+    rewrite(folder, lambda data: data.update(embedder=name))
+    source = from_spec(parse_spec(f"index:{folder}"), TestKit())
+    with pytest.raises(WellreadError, match="not on this machine"):
+        await source.search(Query("planets", 3))
+
+
+async def test_a_model_in_the_index_is_not_loaded(folder: Path) -> None:
+    (folder / "model").mkdir()
+    rewrite(folder, lambda data: data.update(embedder=f"onnx:{folder}/model"))
+    source = from_spec(parse_spec(f"index:{folder}"), TestKit())
+    with pytest.raises((IndexFault, WellreadError), match="not on this machine"):
+        await source.search(Query("planets", 3))
