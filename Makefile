@@ -5,13 +5,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 q ?= Which planet has the most moons, and who discovered its largest one?
 
-.PHONY: help ask test quick check serve bench clean setup setup-dev pins docs
+.PHONY: help ask test quick check torture serve bench clean setup setup-dev pins docs
 
 help:
 	@echo 'make ask q="…"   answer a question offline'
 	@echo 'make test        all checks and tests'
 	@echo 'make quick       the unit tests alone, under a minute'
 	@echo 'make check       lint, types, layers'
+	@echo 'make torture     the long tests: faults, hostile texts'
 	@echo 'make serve       the page and the API on http://127.0.0.1:8000'
 	@echo 'make bench       all benchmarks, quick form'
 	@echo 'make pins        renew the pinned requirements (needs uv)'
@@ -56,6 +57,10 @@ WORKERS ?= 2
 
 quick: setup-dev
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile -m "not service and not browser and not slow"
+
+torture: setup-dev
+	WELLREAD_FAULT_RUNS=10000 $(BIN)/python -m pytest -q tests/faults tests/replay/test_strangers.py tests/index/test_hostile.py
+	$(BIN)/python benchmarks/complexity.py
 
 serve: setup
 	$(BIN)/wellread serve

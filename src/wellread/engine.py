@@ -19,6 +19,7 @@ from wellread import settings as settings_module
 from wellread.budget import Budget, Limits
 from wellread.encodable import encodable
 from wellread.errors import UsageError, WellreadError
+from wellread.outbound import Outbound
 from wellread.parameters import fill
 from wellread.parts import NO_MODEL, Kit
 from wellread.protocols import Model, Source
@@ -169,7 +170,9 @@ class Engine:
             history=encodable(history),
             model_name=model,
             timeout=outside.timeout,
+            outbound=Outbound(question, open=self.settings.share_private),
         )
+        run.outbound.learn(said for turn in run.history for said in turn[:1])
         return chosen, run
 
     def _strategy(self, name: str, params: Mapping[str, object]) -> Strategy:

@@ -99,6 +99,14 @@ class Shelf(Protocol):
 
 
 @runtime_checkable
+class Public(Protocol):
+    """A service that anyone uses: what it is asked leaves the operator's hands, what it says everyone may know."""
+
+    @property
+    def public(self) -> bool: ...
+
+
+@runtime_checkable
 class Group(Protocol):
     """Several sources as one."""
 

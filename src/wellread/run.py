@@ -23,6 +23,7 @@ from wellread.budget import Budget
 from wellread.effort import ALLOWED
 from wellread.encodable import Pieces
 from wellread.errors import BrokenStream, BudgetExhausted, ReadError, SourceError
+from wellread.outbound import Outbound
 from wellread.protocols import Kit, Model, Priced, Source
 from wellread.text.citations import check
 from wellread.text.inert import inert
@@ -124,6 +125,7 @@ class Run:
     spent: BudgetExhausted | None = None  # the limit that ended the work, once one has
     passages: dict[int, Passage] = field(default_factory=dict[int, Passage])
     failures: list[str] = field(default_factory=list[str])  # of sources; part of the reason when nothing is found
+    outbound: Outbound = field(default_factory=lambda: Outbound("", open=True))
     _lent: int = 0  # pairs that searches under way may read
     _together: int = 0  # `gather`s under way
     _cut_off: list[tuple[ModelCall, Completion]] = field(default_factory=list[tuple[ModelCall, Completion]])  # not yet reported
@@ -152,12 +154,13 @@ class Run:
         lent = max(0, self.pairs_left - self._lent) if read else 0
         self._lent += lent  # searches at once must not spend the same pairs
         try:
-            query = Query(text, limit, since, until, pairs=lent)
+            query = self.outbound.query(where, Query(text, limit, since, until, pairs=lent))
             found = Hits.all_of(await self.timed(self._slotted(where.search(query))))
         except SourceError as problem:
             found = Hits(failures=(str(problem),))
         finally:
             self._lent -= lent
+        self.outbound.heard(where, found.hits)
         self.budget.pairs(found.pairs)
         self.failures.extend(found.failures)
         self.emit(events.Searched(text, found.hits, self.clock() - begun, found.failures))

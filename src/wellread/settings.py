@@ -51,6 +51,7 @@ class Settings:
     max_seconds: Annotated[float, Range(0, 1_000_000)] | None = param(300.0, "outer limit on time")
     max_cost: Annotated[float, Range(0, 1_000_000)] | None = param(None, "outer limit on dollars")
     allow_hosts: tuple[str, ...] = param((), "hosts of your own that pages may be read from although they are not public")
+    share_private: bool = param(False, "let queries to public services hold words that only private sources said")
     ignore_robots: bool = param(False, "read pages that robots.txt asks not to read (your own site)")
     params: Mapping[str, Mapping[str, object]] = field(default_factory=dict[str, Mapping[str, object]])
     server: Mapping[str, object] = field(default_factory=dict[str, object])

@@ -36,6 +36,7 @@ class Query(Encodable):
     until: str | None = None
     language: str | None = None
     pairs: int | None = None  # that the evaluator may read for it; None: as many as the effort allows
+    outside: str | None = None  # what public sources of a group are asked instead of the text
 
 
 @dataclass(frozen=True, slots=True)

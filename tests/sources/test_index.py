@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from tests.index.embedders import WordEmbedder
@@ -17,6 +18,7 @@ pytestmark = pytest.mark.anyio
 
 class Kit:
     effort = "normal"
+    environ: ClassVar[dict[str, str]] = {}
 
     def __init__(self) -> None:
         self.asked: list[str | None] = []
@@ -90,10 +92,12 @@ async def test_words_or_meaning_alone_and_rank_fusion(tmp_path: Path) -> None:
 async def test_a_local_embedder_is_remembered_and_another_refused(tmp_path: Path) -> None:
     from wellread.index.build import build
 
-    await build(tmp_path / "local", feed(PASSAGES, WordEmbedder(name="onnx:some/model")))
+    (tmp_path / "model").mkdir()
+    named = f"onnx:{tmp_path}/model"
+    await build(tmp_path / "local", feed(PASSAGES, WordEmbedder(name=named)))
     kit = Kit()
     await from_spec(Spec("index", str(tmp_path / "local")), kit).search(Query("moon"))  # type: ignore[arg-type]
-    assert kit.asked[-1] == "onnx:some/model"
+    assert kit.asked[-1] == named
     await build(tmp_path / "far", feed(PASSAGES, WordEmbedder(name="openai:m@http://far.example")))
     with pytest.raises(IndexFault, match=r"built with the embedder openai:m@http://far\.example"):
         await source(tmp_path / "far").search(Query("moon"))

@@ -29,7 +29,7 @@ ABILITIES = {
     "grader": ("grade",),
     "reader": ("read",),
 }
-FACTS = {"source": ("name", "hint", "examples"), "model": ("name",), "embedder": ("name", "dimensions")}
+FACTS = {"source": ("name", "hint", "examples", "public"), "model": ("name",), "embedder": ("name", "dimensions")}
 
 
 class Tape(Protocol):
@@ -57,6 +57,7 @@ class SourceOnTape:
         self.name: str = facts["name"]
         self.hint: str = facts["hint"]
         self._tape, self._label, self._facts, self._inner = tape, label, facts, inner
+        self.public: bool = facts.get("public", False)
         if "examples" in facts:
             self.examples: str = facts["examples"]
         abilities = facts.get("abilities", ())

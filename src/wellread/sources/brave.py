@@ -44,6 +44,7 @@ def from_spec(spec: Spec, kit: Kit) -> Brave:
 class Brave(WebSource[Options]):
     """Results of the general index, page by page."""
 
+    public = True
     hint = "A general web search engine. Key words as in any search box; quotes for exact phrases, site:example.org, -word."
 
     async def find(self, query: Query) -> Sequence[Hit]:

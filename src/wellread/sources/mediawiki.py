@@ -81,6 +81,7 @@ def from_spec(spec: Spec, kit: Kit) -> MediaWiki:
 class MediaWiki(WebSource[Options]):
     """A wiki as a source; without `base` it is Wikipedia."""
 
+    public = True
     hint = (
         "An encyclopaedia searched by words, all of which must occur. Ask for one thing at a time, with the name "
         "of the person, place, work or event as an article would have it in its title, plus one or two words of "

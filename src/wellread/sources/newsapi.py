@@ -57,6 +57,7 @@ def from_spec(spec: Spec, kit: Kit) -> NewsApi:
 class NewsApi(WebSource[Options]):
     """Search results are title, description and the beginning of the article."""
 
+    public = True
     hint = (
         "Recent news articles from many papers and stations. Use the names and events a headline would have; "
         "vary wording, general and specific; exact phrases go in quotes, a + before a word makes it necessary."

@@ -39,6 +39,7 @@ def from_spec(spec: Spec, kit: Kit) -> SearXNG:
 class SearXNG(WebSource[Options]):
     """Results of many engines; an engine that does not answer is reported."""
 
+    public = True
     hint = (
         "A meta search over several web search engines. Key words as in any search box, in the language of the pages "
         "you hope for; no operators that only one engine knows."

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from wellread.errors import SourceError, WellreadError
 from wellread.net.address import canonical
-from wellread.protocols import Source
+from wellread.protocols import Public, Source
 from wellread.ranking.fusion import reciprocal_ranks
 from wellread.types import Hit, Hits, Query
 
@@ -41,13 +41,20 @@ class Several:
 async def _attempt(source: Source, query: Query) -> tuple[Sequence[Hit] | None, Sequence[str]]:
     """A source's hits and complaints; a plugin's unexpected error must not take the others down either."""
     try:
-        found = await source.search(query)
+        found = await source.search(_for(source, query))
     except WellreadError as problem:
         message = str(problem)
         return None, (message if message.startswith(source.name) else f"{source.name}: {message}",)
     except Exception as problem:
         return None, (f"{source.name}: unexpected {type(problem).__name__}",)
     return found, found.failures if isinstance(found, Hits) else ()
+
+
+def _for(source: Source, query: Query) -> Query:
+    """What a member may hear: a public one not more than the run lets out."""
+    if query.outside is None or not (isinstance(source, Public) and source.public):
+        return query
+    return replace(query, text=query.outside, outside=None)
 
 
 def _fused(rankings: Sequence[Sequence[Hit]]) -> list[Hit]:

@@ -44,6 +44,7 @@ def from_spec(spec: Spec, kit: Kit) -> Tavily:
 class Tavily(WebSource[Options]):
     """Snippets are the passages that Tavily found in a page."""
 
+    public = True
     hint = "A web search that understands questions. One clear, specific question or phrase per search, under 400 characters."
 
     async def find(self, query: Query) -> Sequence[Hit]:

@@ -1,0 +1,71 @@
+"""What may be asked outside, where private and public sources are mixed in one run.
+
+A page can tell a model to put a private document into a query to a public service. Once a run has seen private passages,
+such queries are made of words from the question and from what public sources said, and of no others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from wellread.protocols import Group, Public, Source
+from wellread.types import Hit, Query
+
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(slots=True)
+class Outbound:
+    """The memory of one run: which words may leave."""
+
+    question: str
+    open: bool = False  # the operator lets private words out
+    private: bool = False  # whether anything private was seen
+    _known: set[str] = field(default_factory=set[str])
+
+    def __post_init__(self) -> None:
+        self.learn([self.question])
+
+    def learn(self, texts: Iterable[str]) -> None:
+        """Words that the user, or the public, has said."""
+        for text in texts:
+            self._known.update(word.casefold() for word in _WORD.findall(text))
+
+    def query(self, where: Source, query: Query) -> Query:
+        """The query as this source may hear it; a group hears both, and passes on to each what it may."""
+        if self.open:
+            return query
+        if isinstance(where, Group):
+            return replace(query, outside=self._allowed(query.text)) if _mixed(where.sources) else query
+        return replace(query, text=self._allowed(query.text)) if is_public(where) else query
+
+    def heard(self, where: Source, hits: Sequence[Hit]) -> None:
+        """Remember what was said, and by whom."""
+        members = list(where.sources) if isinstance(where, Group) else [where]
+        public = {_kind(source.name) for source in members if is_public(source)}
+        for hit in hits:
+            if _kind(hit.source) in public or (len(members) == 1 and public):
+                self.learn([hit.title, hit.words])
+            else:
+                self.private = True
+
+    def _allowed(self, text: str) -> str:
+        words = _WORD.findall(text)
+        if not self.private or all(word.casefold() in self._known for word in words):
+            return text
+        return " ".join(word for word in words if word.casefold() in self._known) or self.question
+
+
+def is_public(source: Source) -> bool:
+    """Whether what it is asked leaves the operator's hands."""
+    return isinstance(source, Public) and source.public
+
+
+def _mixed(sources: Sequence[Source]) -> bool:
+    return len({is_public(source) for source in sources}) > 1
+
+
+def _kind(name: str) -> str:
+    return re.split(r"[:?]", name, maxsplit=1)[0]
