@@ -63,6 +63,7 @@ def test_there_are_enough_questions() -> None:
     assert not any(q["gold"] or q["answers"] for q in of_type("unanswerable"))
 
 
+@pytest.mark.slow
 async def test_gold_passages_are_in_the_top_five() -> None:
     found: dict[str, list[bool]] = defaultdict(list)
     async with Engine(Settings(model="none")) as engine:

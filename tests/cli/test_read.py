@@ -14,6 +14,8 @@ from typer.testing import CliRunner, Result
 from wellread.cli.main import app
 from wellread.errors import Blocked, ReadError
 
+pytestmark = pytest.mark.slow
+
 PROSE = "The keeper wrote down the wind and the cloud each evening before he went to bed, for eleven winters."
 
 

@@ -18,6 +18,7 @@ from wellread.evals import metrics, statistics
 WORDS = ["a", "the", "An", "Paris", "paris,", "in", "1969", "U.S.", "moon", "", "the-end", "café", "New", "York"]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_rankings_agree_with_ranx(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")  # compiling takes minutes, these rankings milliseconds

@@ -79,6 +79,7 @@ async def test_a_folder_of_files(tmp_path: Path) -> None:
         await read(tmp_path)
 
 
+@pytest.mark.slow
 async def test_one_bad_document_does_not_end_a_build(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("Plain words.")
     (tmp_path / "b.pdf").write_bytes(bombs.containing_itself())

@@ -15,7 +15,7 @@ from wellread.embedding.onnx import OnnxEmbedder, Options
 from wellread.index.search import LocalIndex, SearchOptions
 from wellread.sources.index import library_path
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")

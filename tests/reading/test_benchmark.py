@@ -9,6 +9,8 @@ from benchmarks.extraction import Score, Segments, Set, load, page_scores, segme
 
 from wellread.reading.extract import extract
 
+pytestmark = pytest.mark.slow
+
 
 def _score(pages: Set) -> Score:
     return pages.score({page: extract(html).text for page, html in pages.pages.items()})

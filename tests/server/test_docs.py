@@ -12,6 +12,8 @@ from tests.server.stage import Live
 
 from wellread.server.options import ServerOptions
 
+pytestmark = pytest.mark.slow
+
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
-import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
-from schemathesis.checks import CHECKS
 from tests.server.stage import Live
+
+if TYPE_CHECKING:
+    import schemathesis
 
 
 @pytest.mark.slow
 def test_no_request_makes_the_server_fail(library: Live) -> None:
+    import schemathesis
+    from schemathesis.checks import CHECKS
+
     schema = schemathesis.openapi.from_url(f"{library.url}/openapi.json")
     wanted = CHECKS.get_by_names(["not_a_server_error", "content_type_conformance", "response_schema_conformance"])
     tried = 0

@@ -233,6 +233,7 @@ async def test_retrieval_alone_through_the_engine() -> None:
     assert len(found.hits) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recipe", RECIPES)
 async def test_leaving_a_run_closes_its_connections(recipe: Any) -> None:
     """Over a real client: a model that has begun to speak and goes on for ever."""

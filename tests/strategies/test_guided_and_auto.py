@@ -13,7 +13,7 @@ from wellread.models.scripted import ScriptedModel
 from wellread.settings import Settings
 from wellread.types import Answer, Capabilities, Prompt
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 TWO_STEPS = "In which town was the author of Hamlet born?"
 SURE = "Which planet has the shortest year?"

@@ -38,6 +38,7 @@ def collector() -> Iterator[tuple[str, list[bytes]]]:
     thread.join()
 
 
+@pytest.mark.slow
 def test_a_run_is_exported_as_spans(collector: tuple[str, list[bytes]], monkeypatch: pytest.MonkeyPatch) -> None:
     from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
@@ -57,6 +58,7 @@ def test_a_run_is_exported_as_spans(collector: tuple[str, list[bytes]], monkeypa
     assert (facts["wellread.strategy"], facts["wellread.outcome"]) == ("quote", "answered")
 
 
+@pytest.mark.slow
 def test_a_collector_that_is_down_costs_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "1")
