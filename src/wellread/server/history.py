@@ -273,8 +273,9 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _writer(path: Path) -> sqlite3.Connection:
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     path.touch(mode=0o600)  # questions are nobody else's business
+    path.chmod(0o600)  # also where an older umask had let others in; its journal gets the same
     connection = _connect(path)
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
