@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Literal
@@ -16,7 +16,7 @@ from wellread.encodable import Encodable
 from wellread.errors import DamagedFile
 from wellread.plain import Json, decode, encode
 from wellread.text.places import place
-from wellread.types import Answer, Hit, Passage
+from wellread.types import Answer, Hit, Passage, by_document
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,6 +282,21 @@ def hit_json(hit: Hit) -> dict[str, object]:
     """The public shape of a hit in `search --json`; its text is null before a page is read."""
     names = ("id", "title", "url", "text", "snippet", "published", "score", "source", "document", "heading", "page", "anchor")
     return {**{name: getattr(hit, name) for name in names}, "text": hit.text or None, "place": place(hit)}
+
+
+def documents_json(hits: Iterable[Hit]) -> list[dict[str, object]]:
+    """What was found, one entry a document: where it is and the ids of its passages, best first."""
+    return [
+        {
+            "title": group[0].title,
+            "url": group[0].url,
+            "source": group[0].source,
+            "document": group[0].document,
+            "score": group[0].score,
+            "hits": [hit.id for hit in group],
+        }
+        for group in by_document(hits)
+    ]
 
 
 def answer_json(answer: Answer) -> dict[str, object]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, overload
 
@@ -123,6 +123,14 @@ class Hits(Sequence[Hit]):
     def __getitem__(self, place: slice) -> tuple[Hit, ...]: ...
     def __getitem__(self, place: int | slice) -> Hit | tuple[Hit, ...]:
         return self.hits[place]
+
+
+def by_document(hits: Iterable[Hit]) -> list[tuple[Hit, ...]]:
+    """The hits of each document together, best first: a document stands where its best passage does."""
+    grouped: dict[str, list[Hit]] = {}
+    for hit in hits:
+        grouped.setdefault(f"{hit.source}\n{hit.document or hit.url or hit.id}", []).append(hit)
+    return [tuple(group) for group in grouped.values()]
 
 
 def _shared(passage: Passage) -> dict[str, Any]:

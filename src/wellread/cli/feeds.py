@@ -35,6 +35,11 @@ ColumnNames = Annotated[
         "--column", metavar="NAME=COLUMN", help="What a column is called: text=body, title=headline, id=key. May be repeated."
     ),
 ]
+FollowLinks = Annotated[
+    bool, typer.Option("--follow-links", metavar="", help="Also read what links in a folder lead to outside of it.")
+]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", metavar="", help="Name every file that was not read.")]
+Report = Annotated[Path | None, typer.Option("--report", metavar="FILE", help="Write what was not read to a file.")]
 Config = Annotated[str | None, typer.Option("--config", metavar="NAME", help="Part of a hub data set, as en.")]
 
 
@@ -88,6 +93,8 @@ def feed(
     names: list[str] | None = None,
     config: str | None = None,
     unreadable: list[str] | None = None,
+    follow_links: bool = False,
+    documents: set[str] | None = None,
 ) -> Feed:
     """An embedded data set as it is; anything else read, split and embedded."""
     from wellread.index.dataset import DatasetFeed, is_dataset
@@ -109,6 +116,7 @@ def feed(
         if not text.startswith(("http://", "https://", "hf:")) and not Path(text).expanduser().exists():
             raise UsageError(f"{text} does not exist")
     pages = kit.pages() if any(text.startswith(("http", "hf:")) or text.endswith(".urls") for text in inputs) else None
-    how = InputOptions(splitting, columns(names), pages, config, unreadable)
+    read = set[str]() if documents is None else documents
+    how = InputOptions(splitting, columns(names), pages, config, unreadable, follow_links, read)
     maker: Embedder = kit.embedder(embedder)
     return EmbeddingFeed(lambda: passages(inputs, how), maker, origin(inputs, how), Following(inputs, how))

@@ -40,6 +40,9 @@ def build(
     device: Annotated[
         Literal["cpu", "cuda"], typer.Option("--device", help="Where lists are trained; cuda needs torch.")
     ] = "cpu",
+    follow_links: feeds.FollowLinks = False,
+    verbose: feeds.Verbose = False,
+    report: feeds.Report = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Build an index: words first, so that it can be searched after seconds, then vectors.
@@ -55,17 +58,28 @@ def build(
 
     feeds.apart(inputs, output)
 
+    unreadable: list[str] = []
+    documents: set[str] = set()
+
     async def work() -> Manifest:
-        unreadable: list[str] = []
-        with ticking(as_json, unreadable, go_on=_go_on(output)) as ticker:
+        with ticking(as_json, unreadable, go_on=_go_on(output), verbose=verbose, report=report) as ticker:
             async with feeds.kit_of_settings() as kit:
                 source = feeds.feed(
-                    inputs, kit, embedder, tokens=tokens, overlap=overlap, names=column, config=config, unreadable=unreadable
+                    inputs,
+                    kit,
+                    embedder,
+                    tokens=tokens,
+                    overlap=overlap,
+                    names=column,
+                    config=config,
+                    unreadable=unreadable,
+                    follow_links=follow_links,
+                    documents=documents,
                 )
                 how = BuildOptions(words=words, resume=resume, device=device, vectors=not words_only)
                 return await make(output, source, how, ticker)
 
-    _done(asyncio.run(work()), output, as_json)
+    _done(asyncio.run(work()), output, as_json, len(documents), len(unreadable))
 
 
 @app.command()
@@ -77,6 +91,8 @@ def add(
     overlap: feeds.Overlap = 0,
     column: feeds.ColumnNames = None,
     words_only: WordsOnly = False,
+    verbose: feeds.Verbose = False,
+    report: feeds.Report = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Add documents; they can be found at once.
@@ -90,7 +106,7 @@ def add(
     async def work() -> Manifest:
         unreadable: list[str] = []
         known = manifest.load(folder).embedder
-        with ticking(as_json, unreadable, go_on=f"{folder} is as it was before") as ticker:
+        with ticking(as_json, unreadable, go_on=f"{folder} is as it was before", verbose=verbose, report=report) as ticker:
             async with feeds.kit_of_settings() as kit:
                 chosen = feeds.embedder_spec(known, embedder)
                 source = feeds.feed(inputs, kit, chosen, tokens=tokens, overlap=overlap, names=column, unreadable=unreadable)
@@ -281,9 +297,11 @@ def pull(
     say(f"{repository} is in {output}; next: wellread index import {output} --texts TABLE --output INDEX")
 
 
-def _done(made: Manifest, folder: Path, as_json: bool) -> None:
+def _done(made: Manifest, folder: Path, as_json: bool, documents: int = 0, unread: int = 0) -> None:
     facts = {"passages": made.passages, "embedder": made.embedder, "dimensions": made.dimensions, "output": str(folder)}
-    say_json(facts) if as_json else say(f"{_passages(made.passages)} in {folder}")
+    of = f" of {counted(documents, 'document', 'documents')}" if documents else ""
+    said = f"{_passages(made.passages)}{of} in {folder}" + (f"; {unread:,} not read" if unread else "")
+    say_json({**facts, "documents": documents, "unread": unread}) if as_json else say(said)
 
 
 def _go_on(folder: Path) -> str:

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
 
 from wellread.cli.terminal import note
 from wellread.index.progress import Gauge, Standing
@@ -17,8 +18,13 @@ _WIDE = 79
 
 
 @contextmanager
-def ticking(silent: bool, unreadable: Sequence[str] = (), *, go_on: str = "") -> Generator[Ticker, None, None]:
-    """Progress while something long is done; then what could not be read, also where the work came to nothing."""
+def ticking(
+    silent: bool, unreadable: Sequence[str] = (), *, go_on: str = "", verbose: bool = False, report: Path | None = None
+) -> Generator[Ticker, None, None]:
+    """Progress while something long is done; then what could not be read, also where the work came to nothing.
+
+    In short, by kind and reason, unless all of it is asked for or goes to a file.
+    """
     ticker = Ticker(silent)
     try:
         yield ticker
@@ -29,8 +35,23 @@ def ticking(silent: bool, unreadable: Sequence[str] = (), *, go_on: str = "") ->
         raise
     finally:
         ticker.end()
-        for line in unreadable:
+        for line in unreadable if verbose else by_reason(unreadable):
             note(f"not read: {line}")
+        if report is not None:
+            report.write_text("".join(f"{line}\n" for line in unreadable), encoding="utf-8")
+
+
+def by_reason(unreadable: Sequence[str]) -> list[str]:
+    """`209 .png files: no text we can read`, most first; what is alone in its reason is named."""
+    grouped: dict[tuple[str, str], list[str]] = {}
+    for line in unreadable:
+        name, _, reason = line.partition(": ")
+        grouped.setdefault((PurePosixPath(name).suffix.lower(), reason), []).append(line)
+    ordered = sorted(grouped.items(), key=lambda item: -len(item[1]))
+    return [
+        lines[0] if len(lines) == 1 else f"{len(lines):,} {suffix + ' ' if suffix else ''}files: {reason}"
+        for (suffix, reason), lines in ordered
+    ]
 
 
 class Ticker:

@@ -9,7 +9,7 @@ import typer
 
 from wellread.cli import options, show
 from wellread.cli.terminal import note, say_json
-from wellread.types import Hits
+from wellread.types import Hits, by_document
 
 
 def search(
@@ -32,12 +32,12 @@ def search(
     for failure in hits.failures:
         note(f"wellread: {failure}")
     if as_json:
-        from wellread.events import hit_json
+        from wellread.events import documents_json, hit_json
 
-        say_json({"query": query, "hits": [hit_json(hit) for hit in hits]})
+        say_json({"query": query, "hits": [hit_json(hit) for hit in hits], "documents": documents_json(hits)})
     else:
-        for number, hit in enumerate(hits, 1):
-            show.found(number, hit.title, hit.url or hit.source, hit.snippet or hit.text)
+        for number, group in enumerate(by_document(hits), 1):
+            show.found_document(number, group)
         if not hits:
             note("nothing found")
     raise typer.Exit(0 if hits else 3)

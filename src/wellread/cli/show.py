@@ -7,18 +7,20 @@ from __future__ import annotations
 
 import sys
 import textwrap
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from wellread import events
 from wellread.cli.terminal import clean, say, say_json
 from wellread.errors import UsageError
-from wellread.text.places import place
-from wellread.types import Answer, Citation
+from wellread.text.places import inside, is_file, place
+from wellread.types import Answer, Citation, Hit
 
 if TYPE_CHECKING:
     from rich.status import Status
 
 UNSUPPORTED = " ⚠"
+_PASSAGES_SHOWN = 3  # of one document in a list of results
 
 
 class Display(Protocol):
@@ -229,6 +231,19 @@ def found(number: int, title: str, where: str, text: str) -> None:
     say(f"{number}. {textwrap.shorten(title, 72, placeholder=' …')}  ({where})")
     words = textwrap.shorten(text, 220, placeholder=" …")
     say(textwrap.fill(words, 78, initial_indent="   ", subsequent_indent="   "))
+
+
+def found_document(number: int, group: Sequence[Hit]) -> None:
+    """A document with the best of its passages that were found, each at its place."""
+    first = group[0]
+    where = (first.document or first.url or "") if is_file(first.url) else first.url or first.source
+    found(number, first.title, ", ".join(filter(None, (where, inside(first.heading, first.page)))), first.snippet or first.text)
+    for hit in group[1:_PASSAGES_SHOWN]:
+        at = inside(hit.heading, hit.page)
+        words = textwrap.shorten(hit.snippet or hit.text, 140, placeholder=" …")
+        say(textwrap.fill(f"{at}: {words}" if at else words, 78, initial_indent="   · ", subsequent_indent="     "))
+    if len(group) > _PASSAGES_SHOWN:
+        say(f"   · {len(group) - _PASSAGES_SHOWN} more")
 
 
 def _outcome(answer: Answer) -> str:

@@ -60,7 +60,7 @@ class Following:
     async def read(self, known: Mapping[str, Entry], progress: Progress = silent) -> AsyncIterator[Read]:
         """What is not known or has changed, in the order of the inputs."""
         if not self._given:
-            self.found = await asyncio.to_thread(lambda: [item for name in self.names for item in _items(name)])
+            self.found = await asyncio.to_thread(self._look)
         before = await asyncio.to_thread(self._before, known)
         read = len(self.found) - len(before)
         progress("files", read, len(self.found))
@@ -71,6 +71,9 @@ class Following:
                     read += made.entry.whole
                     progress("files", read, len(self.found))
                     yield made
+
+    def _look(self) -> list[Item]:
+        return [item for name in self.names for item in _items(name, self._how.follow_links)]
 
     def gone(self, known: Mapping[str, Entry]) -> list[Entry]:
         """Documents that were read once and are no longer there."""
@@ -168,11 +171,11 @@ def _lasting(name: str) -> str:
     return name if inputs.is_page(name) or name.startswith("hf:") else str(Path(name).expanduser().absolute())
 
 
-def _items(name: str) -> Iterator[Item]:
+def _items(name: str, follow_links: bool) -> Iterator[Item]:
     if inputs.is_page(name) or name.startswith("hf:"):
         yield Item(name, "page" if inputs.is_page(name) else "table")
         return
-    root, found = inputs.found_under(name)
+    root, found = inputs.found_under(name, follow_links)
     for path in found:
         if path.name.lower().endswith(".urls"):
             yield from (Item(address, "page") for address in path.read_text().split())

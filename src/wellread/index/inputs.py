@@ -53,6 +53,8 @@ class InputOptions:
     pages: PageReader | None = None
     config: str | None = None  # of a hub data set: "en" in Cohere's
     unreadable: list[str] | None = None  # files and pages that could not be read are noted here instead of raising
+    follow_links: bool = False  # also to files outside of the folder that was named
+    documents: set[str] = field(default_factory=set[str])  # names of those that were read
 
 
 async def passages(inputs: Sequence[str], how: InputOptions) -> AsyncIterator[Passage]:
@@ -84,7 +86,7 @@ def is_page(text: str) -> bool:
 
 
 async def _path(text: str, how: InputOptions) -> AsyncIterator[Passage]:
-    path, found = found_under(text)
+    path, found = found_under(text, how.follow_links)
     for table, group in groupby(found, key=is_table):
         files = list(group)
         parts = _tables(files, how) if table else _documents(files, path, how)
@@ -124,16 +126,16 @@ async def _documents(files: Iterable[Path], root: Path, how: InputOptions) -> As
                 yield passage
 
 
-def found_under(text: str) -> tuple[Path, list[Path]]:
+def found_under(text: str, follow_links: bool = False) -> tuple[Path, list[Path]]:
     path = Path(text).expanduser()
     if not path.exists():
         raise UsageError(f"{path} does not exist")
-    return path, [path] if path.is_file() else files_under(path)
+    return path, [path] if path.is_file() else files_under(path, follow_links)
 
 
-def files_under(folder: Path) -> list[Path]:
-    """Files of a folder that a person would mean, sorted."""
-    found = files_inside(folder)
+def files_under(folder: Path, follow_links: bool = False) -> list[Path]:
+    """Files of a folder that a person would mean, sorted. A link out of it may lead to what nobody meant to index."""
+    found = files_inside(folder, follow_links)
     return sorted(path for path in found if not any(part in _SKIPPED_FOLDERS for part in path.parts))
 
 
@@ -165,6 +167,7 @@ def _note(problem: ReadError, how: InputOptions) -> None:
 def _of_page(page: Page, name: str, how: InputOptions) -> list[Passage]:
     if page.notice and how.unreadable is not None:
         how.unreadable.append(f"{page.url}: {page.notice}")
+    how.documents.add(name)
     return of_page(page, name, how.splitting)
 
 

@@ -8,8 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 
-def files_inside(folder: Path) -> Iterator[Path]:
-    """Folder by folder, each in the order of its names; hidden ones, pipes, devices and links that lead out are left out."""
+def files_inside(folder: Path, follow_links: bool = False) -> Iterator[Path]:
+    """Folder by folder, each in the order of its names; hidden ones, pipes, devices and links that lead out are left out.
+
+    With `follow_links` files that links lead to are taken from anywhere; folders still only from inside.
+    """
     root = os.path.realpath(folder)
     waiting = [str(folder)]
     while waiting:
@@ -19,7 +22,7 @@ def files_inside(folder: Path) -> Iterator[Path]:
                 entries = sorted((entry for entry in listed if not entry.name.startswith(".")), key=lambda entry: entry.name)
         except OSError:
             continue  # not ours to look into, or gone
-        yield from (Path(entry.path) for entry in entries if _is_inside(entry, root))
+        yield from (Path(entry.path) for entry in entries if _is_inside(entry, "/" if follow_links else root))
         waiting.extend(entry.path for entry in reversed(entries) if entry.is_dir(follow_symlinks=False))
 
 

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Header, Path, Query, Request
 from fastapi.responses import PlainTextResponse, StreamingResponse
 
 from wellread.errors import WellreadError
-from wellread.events import hit_json
+from wellread.events import documents_json, hit_json
 from wellread.server import follow_up, metrics, service, shapes
 from wellread.server.limits import Ticket
 from wellread.server.menu import ReadyRun
@@ -159,7 +159,8 @@ async def search(
         hits = await engine.search(q, limit=limit)
     finally:
         ticket.release()
-    return shapes.SearchResult.model_validate({"query": q, "hits": [hit_json(hit) for hit in hits]})
+    found = {"query": q, "hits": [hit_json(hit) for hit in hits], "documents": documents_json(hits)}
+    return shapes.SearchResult.model_validate(found)
 
 
 @router.get("/api/menu", tags=["search"])

@@ -110,9 +110,21 @@ class SearchHit(BaseModel):
     place: str = Field(description="where it stands, in words")
 
 
+class FoundDocument(BaseModel):
+    """A document with the passages of it that were found."""
+
+    title: str
+    url: str | None
+    source: str
+    document: str | None
+    score: float
+    hits: list[str] = Field(description="ids of its hits, best first")
+
+
 class SearchResult(BaseModel):
     query: str
     hits: list[SearchHit]
+    documents: list[FoundDocument] = Field(description="the same by document")
 
 
 class Choice(BaseModel):
