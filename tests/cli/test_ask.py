@@ -129,7 +129,8 @@ def test_search_lists_and_prints_json() -> None:
     found = json.loads(wellread("search", "largest moon of Saturn", "--json", "--limit", "3").stdout)
     assert found["query"] == "largest moon of Saturn"
     assert len(found["hits"]) == 3
-    assert set(found["hits"][0]) == {"id", "title", "url", "text", "snippet", "published", "score", "source"}
+    always = {"id", "title", "url", "text", "snippet", "published", "score", "source"}
+    assert set(found["hits"][0]) == always | {"document", "heading", "page", "anchor", "place"}
 
 
 def test_plugins_fit_the_terminal_and_show_parameters() -> None:

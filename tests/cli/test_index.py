@@ -36,7 +36,8 @@ def notes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def index(notes: Path) -> Path:
     folder = notes.parent / "index"
     made = json.loads(run("index", "build", notes, "--output", folder, "--json").stdout)
-    assert made == {"passages": 2, "embedder": "onnx:all-minilm-l6-v2", "dimensions": 384, "output": str(folder)}
+    counts = {"passages": 2, "documents": 2, "unread": 0}
+    assert made == {**counts, "embedder": "onnx:all-minilm-l6-v2", "dimensions": 384, "output": str(folder)}
     return folder
 
 

@@ -132,7 +132,8 @@ def test_search_menu_plugins_health_and_numbers(client: httpx2.Client) -> None:
     found = client.get("/api/search", params={"q": "Titan discovered", "limit": 1}).json()
     assert found["query"] == "Titan discovered"
     assert [hit["title"] for hit in found["hits"]] == ["Titan"]
-    assert set(found["hits"][0]) == {"id", "title", "url", "text", "snippet", "published", "score", "source"}
+    always = {"id", "title", "url", "text", "snippet", "published", "score", "source"}
+    assert set(found["hits"][0]) == always | {"document", "heading", "page", "anchor", "place"}
     menu = client.get("/api/menu").json()
     assert menu["models"][0]["name"] == "scripted"
     assert menu["strategies"][0]["name"] == "iterative"

@@ -14,6 +14,7 @@ _ORDINAL = re.compile(
     r"^(?:(?:chapter|appendix|part|section)\s+)?(?:[0-9]+|[A-Z]|[IVXLC]+)(?:\.[0-9]+)*[.:)]?\s+(?=\S)", re.IGNORECASE
 )
 _CAPTION = re.compile(r"^(?:figure|fig\.|table|listing|example|abbildung|tabelle|tableau)\s*[\dA-Z]", re.IGNORECASE)
+_WORD = re.compile(r"[^\W\d_]{3,}|[\u2e80-\uffdc]{2,}")
 _LARGER = 1.12  # times the size of the text
 _LONGEST = 150  # characters; more is no heading
 _LONGEST_BOLD = 90  # of one that is no larger than the text
@@ -121,7 +122,7 @@ def _larger(lines: Sequence[Line], body: float, taken: set[int], *, bold: bool) 
 
 def _looks(lines: Sequence[Line], place: int, body: float, *, bold: bool) -> bool:
     line = lines[place]
-    if sum(letter.isalpha() for letter in line.text) < 3 or _CAPTION.match(line.text) or line.cells or line.mono:
+    if not _WORD.search(line.text) or _CAPTION.match(line.text) or line.cells or line.mono:
         return False
     if line.size >= body * _LARGER:
         return True
