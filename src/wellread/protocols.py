@@ -78,10 +78,11 @@ class Embedder(Protocol):
 
 @runtime_checkable
 class Computed(Protocol):
-    """An embedder that can compute the same model in several ways, or a feed of its vectors: which way it was."""
+    """An embedder that can compute the same model in several ways, or a feed of its vectors."""
 
-    @property
-    def recipe(self) -> str: ...
+    def settle(self) -> str:
+        """Compute all passages from now on in one way, and name it."""
+        ...
 
 
 @runtime_checkable

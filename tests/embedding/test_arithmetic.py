@@ -19,6 +19,9 @@ from wellread.embedding.by_tensor import by_tensor
 from wellread.embedding.onnx import SHIPPED, OnnxEmbedder, Options
 from wellread.embedding.onnx_file import read_graph, write_graph
 from wellread.errors import DamagedFile, MissingExtra
+from wellread.index.build import build
+from wellread.index.change import add
+from wellread.index.feed import EmbeddingFeed, streamed
 from wellread.ranking.evaluator import Evaluator
 from wellread.types import Passage
 
@@ -128,10 +131,37 @@ def test_a_model_without_a_fit_runs_as_it_is(tmp_path: Path, monkeypatch: pytest
     assert settled("auto", tmp_path / "model.onnx") == "block"
 
 
-def test_queries_run_as_shipped(cache: Path) -> None:
+def test_queries_and_a_few_passages_run_as_shipped(cache: Path) -> None:
     auto, block = (OnnxEmbedder(options=Options(arithmetic=form)) for form in ("auto", "block"))
     np.testing.assert_array_equal(auto.embed_now(SENTENCES[:2], kind="query"), block.embed_now(SENTENCES[:2], kind="query"))
+    np.testing.assert_array_equal(auto.embed_now(SENTENCES[:2], kind="passage"), block.embed_now(SENTENCES[:2], kind="passage"))
     assert not cache.exists(), "a question makes nothing"
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_once_settled_passages_run_in_the_fastest_form(form: Arithmetic, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arithmetic, "best_here", lambda: form)
+    asked, many = OnnxEmbedder(), OnnxEmbedder()
+    expected = embedded(form, SENTENCES[:2])
+    assert asked.settle() == form
+    np.testing.assert_array_equal(asked.embed_now(SENTENCES[:2], kind="passage"), expected)
+    many.embed_now(["short"] * 256, kind="passage")
+    np.testing.assert_array_equal(many.embed_now(SENTENCES[:2], kind="passage"), expected)
+
+
+@pytest.mark.parametrize("form", FORMS)
+async def test_an_index_names_how_its_vectors_were_computed(form: Arithmetic, cache: Path, tmp_path: Path) -> None:
+    def feed(how: Arithmetic, *names: str) -> EmbeddingFeed:
+        passages = [Passage(name, f"The {name} is a word.") for name in names]
+        return EmbeddingFeed(lambda: streamed(passages), OnnxEmbedder(options=Options(arithmetic=how)), "words")
+
+    plain = await build(tmp_path / "plain", feed("block", "cat", "dog"))
+    assert "arithmetic" not in plain.origin, "as shipped"
+    made = await build(tmp_path / "index", feed(form, "cat", "dog"))
+    assert made.origin["arithmetic"] == form
+    joined = await add(tmp_path / "index", feed("block", "bird"))
+    assert joined.origin["arithmetic"].split(", ") == sorted(["block", form])
+    assert joined.passages == 3
 
 
 def test_a_graph_survives_reading_and_writing() -> None:

@@ -32,6 +32,7 @@ DEFAULT = "all-minilm-l6-v2"
 SHIPPED = Path(__file__).parent / "weights" / DEFAULT
 _REINSTALL = "install wellread again: pip install --force-reinstall wellread"
 _AUTO = "auto"
+_MANY = 256  # passages at once that are worth opening a faster form for
 _WINDOW = 1024  # texts that are tokenised and sorted together
 
 
@@ -104,6 +105,7 @@ class OnnxEmbedder:
         self._options = options or Options()
         self._model_name = name
         self._layout: Layout | None = None
+        self._settled = self._options.arithmetic != _AUTO
         self._runtimes: dict[Arithmetic, Runtime] = {}
         self._lock = threading.Lock()
 
@@ -135,16 +137,23 @@ class OnnxEmbedder:
         return self._embed(texts, kind, threading.Event())
 
     @cached_property
-    def recipe(self) -> Arithmetic:
-        """The arithmetic that passages are computed in. Queries always run as shipped, which opens soonest."""
+    def _best(self) -> Arithmetic:
         with self._lock:
             layout = self._read_layout()
         own = layout.checksum and self._options.device == "cpu"
         return settled(self._options.arithmetic, layout.model) if own else "block"
 
+    def settle(self) -> Arithmetic:
+        """From now on compute all passages in the chosen arithmetic, and name it.
+
+        Until then `auto` runs as shipped, like all queries: that opens soonest, and for a few texts nothing else counts.
+        """
+        self._settled = True
+        return self._best
+
     def load(self, kind: Kind = "query") -> Runtime:
         """Read tokenizer and model now rather than at the first text; safe to call from any thread."""
-        arithmetic = self.recipe if kind == "passage" else "block"
+        arithmetic = self._best if kind == "passage" and self._settled else "block"
         with self._lock:
             if arithmetic not in self._runtimes:
                 from wellread.embedding.runtime import Runtime
@@ -179,6 +188,8 @@ class OnnxEmbedder:
 
         if isinstance(texts, str):
             raise TypeError("embed takes a sequence of texts, not one text")
+        if kind == "passage" and len(texts) >= _MANY:
+            self.settle()
         runtime = self.load(kind)
         prompt = runtime.layout.query_prompt if kind == "query" else runtime.layout.passage_prompt
         vectors = np.zeros((len(texts), runtime.dimensions), np.float32)

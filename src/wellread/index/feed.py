@@ -103,9 +103,8 @@ class EmbeddingFeed:
     def embedder(self) -> str:
         return self._embedder.name
 
-    @property
-    def recipe(self) -> str:
-        return self._embedder.recipe if isinstance(self._embedder, Computed) else ""
+    def settle(self) -> str:
+        return self._embedder.settle() if isinstance(self._embedder, Computed) else ""
 
     @property
     def dimensions(self) -> int:
@@ -121,6 +120,7 @@ class EmbeddingFeed:
 
     async def batches(self, skip: int, scale: Floats | None) -> AsyncIterator[Batch]:
         self._scale = scale
+        self.settle()
         waiting: list[tuple[Sequence[Passage], Floats]] = []
         async for passages in _grouped(self._passages(), skip):
             vectors = await self._vectors(passages)

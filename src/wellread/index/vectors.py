@@ -73,7 +73,7 @@ async def embed(
 
 def computed(maker: object, before: Manifest | None = None) -> dict[str, str]:
     """How vectors were computed, where not as shipped; the ways of one model go together, and all that were used are named."""
-    now = maker.recipe if isinstance(maker, Computed) else ""
+    now = maker.settle() if isinstance(maker, Computed) else ""
     used = before.origin.get("arithmetic", AS_SHIPPED).split(", ") if before is not None and before.vectors else []
     ways = {now or AS_SHIPPED, *used}
     return {"arithmetic": ", ".join(sorted(ways))} if ways != {AS_SHIPPED} else {}

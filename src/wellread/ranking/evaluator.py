@@ -115,7 +115,7 @@ class Evaluator:
     @cached_property
     def _judge(self) -> Judge:
         model = self._folder / MODEL
-        checksum = str(_calibration(self._folder).get("sha256") or "")
+        checksum = str(_calibration(self._folder).get("sha256") or "") if available(self._folder) else ""
         form = Form(settled(self._arithmetic, model), checksum) if checksum else AS_SHIPPED
         return Judge(model, TOKENIZER, self._threads, ALLOWED[self._effort].windows, form)
 
