@@ -50,7 +50,40 @@ def data_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for file, rows in (("corpus", corpus_rows()), ("questions", question_rows(steps))):
             with gzip.open(folder / name / f"{file}.jsonl.gz", "wt", encoding="utf-8") as out:
                 out.writelines(json.dumps(row) + "\n" for row in rows)
+    (folder / "covid_faq").mkdir()
+    for file, made in (("corpus", faq_rows()), ("questions", faq_questions())):
+        with gzip.open(folder / "covid_faq" / f"{file}.jsonl.gz", "wt", encoding="utf-8") as out:
+            out.writelines(json.dumps(row) + "\n" for row in made)
     return folder
+
+
+def faq_rows() -> list[dict[str, object]]:
+    """Documents of three entries each, so that whole documents are held out."""
+    return [
+        {
+            "id": f"Doc{document}-{entry}#0",
+            "title": f"Guide {document}",
+            "heading": f"Crossing {entry}",
+            "text": f"Take the boat at pier {entry}. It leaves every {document + 5} minutes.",
+        }
+        for document in range(24)
+        for entry in range(3)
+    ]
+
+
+def faq_questions() -> list[dict[str, object]]:
+    rows: list[dict[str, object]] = []
+    for document in range(24):
+        gold = [f"Doc{document}-1#0"]
+        asked = f"How do I cross by guide {document}?"
+        rows.append(
+            {"id": f"h{document}", "question": asked, "answers": [], "gold": gold, "answer_is_passage": True, "kind": "how-to"}
+        )
+        asked = f"How often does the boat of guide {document} leave?"
+        rows.append({"id": f"n{document}", "question": asked, "answers": [f"every {document + 5} minutes"], "gold": gold})
+        asked = f"Who built the boat of guide {document}?"
+        rows.append({"id": f"i{document}", "question": asked, "answers": [], "gold": gold, "impossible": True})
+    return rows
 
 
 def tiny_state(hidden: int = 128, layers: int = 1, *, heads: bool = False) -> dict[str, np.ndarray]:
@@ -74,7 +107,7 @@ def tiny_state(hidden: int = 128, layers: int = 1, *, heads: bool = False) -> di
         dense |= {f"{name}.attention.output.dense": (hidden, hidden), f"{name}.intermediate.dense": (4 * hidden, hidden)}
         dense[f"{name}.output.dense"] = (hidden, 4 * hidden)
     if heads:
-        outputs = {"dense": hidden, "relevance": 1, "kinds": 4, "span": 2}
+        outputs = {"dense": hidden, "relevance": 1, "kinds": 5, "span": 3}
         dense |= {f"head.{name}": (count, hidden) for name, count in outputs.items()}
     for name, shape in dense.items():
         state |= {f"{name}.weight": normal(*shape), f"{name}.bias": normal(shape[0])}

@@ -118,8 +118,8 @@ def test_the_exported_model_says_the_same_in_int8() -> None:
     for weights in (Float32Weights(), Int8Weights()):
         model = build_model(state, weights).SerializeToString()
         session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
-        outputs.append(session.run(["relevance", "kinds", "starts", "ends"], fed))
-    assert [part.shape for part in outputs[0]] == [(2,), (2, 4), (2, 7), (2, 7)]
+        outputs.append(session.run(["relevance", "kinds", "starts", "ends", "evidence"], fed))
+    assert [part.shape for part in outputs[0]] == [(2,), (2, 5), (2, 7), (2, 7), (2, 7)]
     for exactly, small in zip(*outputs, strict=True):
         assert np.abs(exactly - small).max() < 0.05
         assert np.abs(exactly).max() > 0.05  # not all nothing

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,10 +29,21 @@ class Batch:
     judged: NDArray[np.float32]  # 0 for reading rows
     weights: NDArray[np.float32]
     spans: NDArray[np.int64]
+    evidence: NDArray[np.int8]  # for each token of all rows: whether it belongs to what carries the answer; -1 where nobody knows
 
     @property
     def tokens(self) -> int:
         return sum(len(row) for row in self.ids)
+
+
+class Drawn(NamedTuple):
+    """An item as a row, with its targets."""
+
+    item: Item
+    row: Row
+    spans: list[tuple[int, int]]
+    weight: float
+    evidence: NDArray[np.int8]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +67,7 @@ class Stream:
 
     def batch(self, counts: Mapping[str, int], step: int) -> Batch:
         rng = random.Random(f"{self.seed}:{step}")
-        items: list[tuple[Item, Row, list[tuple[int, int]], float]] = []
+        items: list[Drawn] = []
         lists = 0
         for name, count in counts.items():
             order = self._orders.setdefault(name, self._order(name))
@@ -73,20 +85,19 @@ class Stream:
             rng.shuffle(numbers)
             yield from numbers
 
-    def _rows(
-        self, source: Source, index: int, rng: random.Random, base: int
-    ) -> tuple[list[tuple[Item, Row, list[tuple[int, int]], float]], int]:
+    def _rows(self, source: Source, index: int, rng: random.Random, base: int) -> tuple[list[Drawn], int]:
         question = source.questions[index]
         sampler = Sampler(question, source.candidates[index], self.table.passages, rng)
         limits = draw_limits(rng)
-        rows: list[tuple[Item, Row, list[tuple[int, int]], float]] = []
+        rows: list[Drawn] = []
         used = 0
         for item in sampler.draw():
             row = build_row(source.ids[index], [self.table.tokens(number) for number in item.chain], limits)
             spans = answer_spans(question, item, row, self.table) if item.kind == SPAN else []
             kind = item.kind if spans or item.kind != SPAN else -1  # an answer outside the window teaches nothing
             used = max(used, item.list + 1)
-            rows.append((Item(item.chain, item.relevant, kind, base + item.list, item.reading), row, spans, source.weight))
+            told = Item(item.chain, item.relevant, kind, base + item.list, item.reading)
+            rows.append(Drawn(told, row, spans, source.weight, evidence_in(question, told, row, self.table)))
         return rows, used
 
 
@@ -110,18 +121,46 @@ def answer_spans(question: Question, item: Item, row: Row, table: PassageTable) 
     return found
 
 
-def collate(items: Sequence[tuple[Item, Row, list[tuple[int, int]], float]]) -> Batch:
+def evidence_in(question: Question, item: Item, row: Row, table: PassageTable) -> NDArray[np.int8]:
+    """For each token of a row: 1 in what carries the answer, 0 elsewhere in passages, -1 where nobody knows."""
+    found = np.full(len(row.ids), -1, np.int8)
+    for number, placed in zip(item.chain, row.passages, strict=True):
+        ranges: list[tuple[int, int]] | None = []
+        if number in question.gold and question.form != "none":
+            ranges = _carrying(question, number, table)
+        if ranges is None:
+            continue
+        found[placed.text_at : placed.text_at + placed.length] = 0
+        for first, after in ranges:
+            a, b = max(first - placed.window, 0), min(after - placed.window, placed.length)
+            if a < b:
+                found[placed.text_at + a : placed.text_at + b] = 1
+    return found
+
+
+def _carrying(question: Question, number: int, table: PassageTable) -> list[tuple[int, int]] | None:
+    """The tokens of a gold passage that carry the answer; None where nobody knows."""
+    if question.marks:
+        return [table.marked(number, start, end) for held, start, end in question.marks if held == number] or None
+    if not question.answers or question.answers[0].lower() in ("yes", "no"):
+        return None
+    _, texts = table.find(number, question.answers)
+    return [table.sentence(number, first, last) for first, last in texts[:3]] or None
+
+
+def collate(items: Sequence[Drawn]) -> Batch:
     """Items as arrays."""
-    spans = [(index, first, last) for index, (_, _, found, _) in enumerate(items) for first, last in found]
+    spans = [(index, first, last) for index, one in enumerate(items) for first, last in one.spans]
     return Batch(
-        tuple(row.ids for _, row, _, _ in items),
-        tuple(row.question_length for _, row, _, _ in items),
-        np.array([item.relevant for item, *_ in items], np.float32),
-        np.array([item.kind for item, *_ in items], np.int64),
-        np.array([item.list for item, *_ in items], np.int64),
-        np.array([not item.reading for item, *_ in items], np.float32),
-        np.array([weight for *_, weight in items], np.float32),
+        tuple(one.row.ids for one in items),
+        tuple(one.row.question_length for one in items),
+        np.array([one.item.relevant for one in items], np.float32),
+        np.array([one.item.kind for one in items], np.int64),
+        np.array([one.item.list for one in items], np.int64),
+        np.array([not one.item.reading for one in items], np.float32),
+        np.array([one.weight for one in items], np.float32),
         np.array(spans, np.int64).reshape(-1, 3),
+        np.concatenate([one.evidence for one in items]),
     )
 
 

@@ -19,9 +19,11 @@ from pathlib import Path
 
 import torch
 from training.evaluator.closed import ClosedSet, search_all
-from training.evaluator.data import Question, closed_corpus
+from training.evaluator.data import Part, Question, closed_corpus, documents_corpus
+from training.evaluator.documents import SETS, chance
 from training.evaluator.judging import Judging, by_shipped, by_weights
-from training.evaluator.model import State
+from training.evaluator.minilm import read_minilm
+from training.evaluator.model import State, widened
 from training.evaluator.records import Record, save_records
 from training.evaluator.sources import MINILM, Prepared, load_prepared, say
 from training.evaluator.tokens import TokenTable
@@ -37,7 +39,6 @@ WIDE = Plan(singles=50, firsts=5, seconds=28, thirds=3, third_width=14, reads=6)
 NARROW = Plan(singles=24, firsts=3, seconds=11, reads=4)
 ALONE = Plan(singles=60)
 TINY = Plan(singles=4, firsts=2, seconds=2, thirds=1, third_width=1, reads=2)  # to see that it runs
-FILES = {"hotpotqa": "hotpotqa", "2wiki": "2wiki"}
 PLANS: Mapping[str, Plan] = {
     "hotpotqa": WIDE,
     "2wiki": WIDE,
@@ -45,6 +46,7 @@ PLANS: Mapping[str, Plan] = {
     "squad": NARROW,
     "scifact": ALONE,
     "nq_open_oracle": NARROW,
+    "documents": paths.PLANS["normal"],
 }
 
 
@@ -89,14 +91,37 @@ def record_set(searching: Searching, prepared: Prepared, name: str) -> list[Reco
     return records
 
 
-def evaluate(searching: Searching, prepared: Prepared, output: Path, started: float) -> None:
-    """Record all sets, in three files."""
+def record_documents(searching: Searching, prepared: Prepared, part: Part, most: int) -> list[Record]:
+    """Questions on documents, asked of all held-out documents of a part; every other one again without what answers it."""
+    questions: list[Question] = []
+    for name in SETS:
+        own = sorted((q for q in prepared.collection.of(name, part) if q.gold), key=lambda q: chance("asked", q.id))
+        questions += own[: most * (2 if name == "manuals" else 1)]
+    if not questions:
+        return []
+    table = TokenTable(prepared.tokenizer, [question.text for question in questions])
+    ids = [table.ids(row) for row in range(len(questions))]
+    closed = ClosedSet(prepared, documents_corpus(prepared.collection, part))
+    judging, weights, plan = searching.judging, searching.weights, searching.plans["documents"]
+    records = search_all(judging, closed, questions, ids, plan, weights, variant="open")
+    chosen = [row for row, question in enumerate(questions) if row % 2 and question.form != "none"]
+    absent = [set(questions[row].gold) for row in chosen]
+    asked, asked_ids = [questions[row] for row in chosen], [ids[row] for row in chosen]
+    return records + search_all(judging, closed, asked, asked_ids, plan, weights, variant="without", without=absent)
+
+
+def evaluate(searching: Searching, prepared: Prepared, output: Path, started: float, sets: Sequence[str] = ()) -> None:
+    """Record all sets, or those named, in a file for each."""
     output.mkdir(parents=True, exist_ok=True)
-    for old in output.glob("records-*.jsonl.gz"):
-        old.unlink()
-    for name in searching.plans:
-        records = record_set(searching, prepared, name)
-        save_records(records, output / f"records-{FILES.get(name, 'rest')}.jsonl.gz")
+    for name in sets or searching.plans:
+        path = output / f"records-{name}.jsonl.gz"
+        path.unlink(missing_ok=True)
+        if name == "documents":
+            most = 60 if searching.limit is None else searching.limit // 4
+            records = [r for part in ("tune", "report") for r in record_documents(searching, prepared, part, most)]
+        else:
+            records = record_set(searching, prepared, name)
+        save_records(records, path)
         say(started, f"{name}: {len(records)} searches, {sum(len(record.verdicts) for record in records)} chains")
 
 
@@ -114,7 +139,7 @@ def as_shipped(folder: Path, effort: str, prepared: Prepared, minilm: Path, limi
     plan = ALLOWED[effort].plan
     two_steps = dict.fromkeys(("hotpotqa", "2wiki", "musique_train100"), plan)
     alone = {"scifact": Plan(singles=24 if effort == "normal" else 60)}
-    plans = two_steps | alone | ({"squad": plan, "nq_open_oracle": plan} if effort == "normal" else {})
+    plans = two_steps | alone | (dict.fromkeys(("squad", "nq_open_oracle", "documents"), plan) if effort == "normal" else {})
     return Searching(judging, plans, Weights(**content["weights"]), limit)
 
 
@@ -128,6 +153,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--effort", choices=("normal", "high"), default="normal", help="of the engine, with --shipped")
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--limit", type=int, help="questions of each set")
+    parser.add_argument("--sets", nargs="+", default=(), help="some sets alone")
+    parser.add_argument("--normal", action="store_true", help="with --weights: the plan and the windows of effort normal")
     options = parser.parse_args(arguments)
     gc.disable()  # as in training
     started = time.monotonic()
@@ -137,9 +164,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
         searching = as_shipped(options.shipped, options.effort, prepared, options.minilm, options.limit)
     else:
         kind = torch.bfloat16 if device.type == "cuda" else torch.float32
-        state = {name: torch.from_numpy(value).to(device, kind) for name, value in load_weights(options.weights).items()}
-        searching = in_training(state, prepared, options.limit)
-    evaluate(searching, prepared, options.output, started)
+        earlier = read_minilm(options.weights) if options.weights.is_file() else load_weights(options.weights)
+        state = widened({name: torch.from_numpy(value) for name, value in earlier.items()})
+        working = {name: value.to(device, kind) for name, value in state.items()}
+        searching = in_training(working, prepared, options.limit)
+        if options.normal:
+            plans = {name: paths.PLANS["normal"] for name in PLANS} | {"scifact": Plan(singles=24)}
+            limits = LIMITS["normal"]
+            searching = Searching(by_weights(working, prepared.table, device, limits), plans, Weights(), options.limit)
+    evaluate(searching, prepared, options.output, started, options.sets)
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 
     python -m training.evaluator.export --weights RUN --output src/wellread/ranking/weights
 
-Inputs `input_ids`, `token_type_ids`, `attention_mask`; outputs `relevance` (rows), `kinds` (rows, 4: none, span, yes, no),
-`starts` and `ends` (rows, tokens), all logits. `--float32 FILE` keeps the float32 model too, to compare with.
+Inputs `input_ids`, `token_type_ids`, `attention_mask`; outputs `relevance` (rows), `kinds` (rows, 5: none, span, yes, no,
+text), `starts`, `ends` and `evidence` (rows, tokens), all logits. `--float32 FILE` keeps the float32 model too, to compare with.
 """
 
 from __future__ import annotations
@@ -44,10 +44,11 @@ def build_model(state: State, weights: Weights) -> onnx.ModelProto:
     graph.op("Squeeze", [head(summary, "head.relevance"), last], name="relevance")
     graph.op("Identity", [head(summary, "head.kinds")], name="kinds")
     spans = head(hidden, "head.span")
-    for place, name in enumerate(("starts", "ends")):
+    for place, name in enumerate(("starts", "ends", "evidence")):
         graph.op("Gather", [spans, graph.constant(f"span_{name}", np.array(place))], name=name, axis=2)
     inputs = dict.fromkeys(("input_ids", "token_type_ids", "attention_mask"), TensorProto.INT64)
-    outputs = {"relevance": ["batch"], "kinds": ["batch", 4], "starts": ["batch", "tokens"], "ends": ["batch", "tokens"]}
+    outputs: dict[str, list[str | int]] = {"relevance": ["batch"], "kinds": ["batch", 5]}
+    outputs |= {name: ["batch", "tokens"] for name in ("starts", "ends", "evidence")}
     return graph.model(inputs, outputs)
 
 

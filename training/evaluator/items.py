@@ -18,7 +18,8 @@ from typing import Literal
 
 from training.evaluator.data import Passage, Question
 
-NONE, SPAN, YES, NO, UNKNOWN = 0, 1, 2, 3, -1
+NONE, SPAN, YES, NO, TEXT, UNKNOWN = 0, 1, 2, 3, 4, -1
+FORMS = {"none": NONE, "span": SPAN, "yes": YES, "no": NO, "text": TEXT}
 LONG_ANSWER = 3  # words: a passage that holds a longer answer by chance is no false negative
 
 
@@ -57,7 +58,10 @@ class Sampler:
 
     def draw(self) -> list[Item]:
         """All items for this time."""
-        if self._question.data in ("cloze", "claim"):
+        if self._question.form == "none":
+            self._alone(5)
+            self._reading(0.5)
+        elif self._question.data in ("cloze", "claim"):
             self._alone(3)
             self._reading(0.4)
         elif self._question.hops == 1:
@@ -75,6 +79,8 @@ class Sampler:
 
     def _kind(self, chain: tuple[int, ...]) -> int:
         question = self._question
+        if question.form:
+            return FORMS[question.form] if any(number in chain for number in question.gold) else NONE
         if question.data == "claim" or not question.answers:
             return UNKNOWN
         held = [number for number in question.gold if number in chain]
@@ -133,14 +139,18 @@ class Sampler:
     def _alone(self, count: int) -> None:
         negatives = self._negatives([*self._candidates.listed, self._candidates.around], count)
         stray = self._random()
-        self._add((), self._question.gold, [*negatives, *([stray] if self._allowed(stray) else [])])
+        negatives += [stray] if self._allowed(stray) else []
+        if self._question.form == "none":  # the passage it was written against does not answer it
+            self._add((), (), [*self._question.gold, *negatives])
+        else:
+            self._add((), self._question.gold[:3] if self._question.form else self._question.gold, negatives)
 
     def _after(self, count: int, chance: float) -> None:
         if self._rng.random() > chance:
             return
         first = self._rng.choice(self._question.gold)
         lists = [*self._candidates.after.get(first, ()), *self._candidates.listed]
-        others = [number for number in self._question.gold if number != first]
+        others = [number for number in self._question.gold if number != first][:3]
         self._add((first,), others, self._negatives(lists, count, [first]))
 
     def _astray(self, chance: float) -> None:
@@ -165,7 +175,7 @@ class Sampler:
         """A whole context to read, and the same without one of its gold passages."""
         if self._rng.random() > chance:
             return
-        gold = list(self._question.gold)
+        gold = list(self._question.gold) if not self._question.form else [self._rng.choice(self._question.gold)]
         size = max(len(gold), self._rng.choice((2, 2, 3, 4)))
         extra = self._negatives(self._candidates.listed, size - len(gold) + 1)
         context = [*gold, *extra[: size - len(gold)]]
@@ -178,5 +188,5 @@ class Sampler:
 
     def _read(self, context: Sequence[int]) -> None:
         chain = tuple(context)
-        last: Literal[True, False] = chain[-1] in self._question.gold
+        last: Literal[True, False] = chain[-1] in self._question.gold and self._question.form != "none"
         self.items.append(Item(chain, last, self._kind(chain), self._lists, reading=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -9,7 +10,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import TypeAlias
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from training.evaluator.data import Collection
 from training.evaluator.model import Packed, State, judge
@@ -18,9 +21,9 @@ from training.evaluator.tokens import PassageTable
 
 from wellread.effort import Windows
 from wellread.embedding.batches import by_length
-from wellread.ranking.inputs import Ids, Row, build_row
+from wellread.ranking.inputs import Ids, Row, build_row, sentence_scores
 from wellread.ranking.judge import Judge
-from wellread.ranking.paths import Verdict
+from wellread.ranking.paths import Marked, Verdict
 from wellread.types import Passage
 
 LONGEST_ANSWER = 24  # tokens
@@ -78,9 +81,12 @@ def _verdicts_on(
         judged = judge(state, Packed.of([row.ids for row in batch], [row.question_length for row in batch], device))
         first, last, worth = _best_spans(judged.starts, judged.ends)
         columns = (judged.relevance, judged.kinds, first, last, worth)
-        for index, relevance, kinds, a, b, span in zip(members, *(column.tolist() for column in columns), strict=True):
-            verdict = Verdict(relevance, tuple(kinds), span)
-            result[index] = _place_span(verdict, rows[index], chains[index], a, b, table)
+        evidence = np.split(judged.evidence.cpu().numpy(), np.cumsum([len(row.ids) for row in batch])[:-1])
+        told = zip(members, *(column.tolist() for column in columns), evidence, strict=True)
+        for index, relevance, kinds, a, b, span, logits in told:
+            verdict = Verdict(relevance, tuple(kinds[:4]), span, told=kinds[4] if len(kinds) > 4 else -math.inf)
+            verdict = _place_span(verdict, rows[index], chains[index], a, b, table)
+            result[index] = replace(verdict, evidence=_marked(logits, rows[index], chains[index][-1], table))
     return [verdict for verdict in result if verdict is not None]
 
 
@@ -94,6 +100,11 @@ def _best_spans(starts: Tensor, ends: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     best_end, offset = windows.max(2)
     worth, first = (starts + best_end).max(1)
     return first, first + offset.gather(1, first[:, None])[:, 0], worth
+
+
+def _marked(logits: NDArray[np.float32], row: Row, number: int, table: PassageTable) -> tuple[Marked, ...]:
+    scored = sentence_scores(logits, row.passages[-1], table.offsets(number), table.sentences(number))
+    return tuple(Marked(*one) for one in scored)
 
 
 def _place_span(verdict: Verdict, row: Row, chain: Chain, first: int, last: int, table: PassageTable) -> Verdict:

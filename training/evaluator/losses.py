@@ -3,6 +3,7 @@
 relevance   binary cross-entropy on every judged item
 order       each relevant item against the irrelevant ones of its list
 kind        no answer, span, yes, no
+evidence    for each token, whether it belongs to what carries the answer
 span        the likelihood of any occurrence of the answer, within the row and among all rows of its list
 """
 
@@ -16,7 +17,8 @@ from torch.nn import functional
 from training.evaluator.model import LOWEST
 
 SPAN = 1
-WEIGHTS = {"relevance": 1.0, "order": 1.0, "kind": 0.7, "span": 0.5, "shared": 0.3}
+WEIGHTS = {"relevance": 1.0, "order": 1.0, "kind": 0.7, "span": 0.5, "shared": 0.3, "evidence": 0.7}
+EMPTY = 0.3  # what a row without evidence counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,8 @@ class Outputs:
     correct: Tensor
     all_starts: Tensor
     all_ends: Tensor
+    evidence: Tensor  # by token, as the next
+    rows: Tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,7 @@ class Targets:
     lists: Tensor
     judged: Tensor
     weights: Tensor
+    evidence: Tensor
 
 
 def grouped_logsumexp(values: Tensor, groups: Tensor, count: int) -> Tensor:
@@ -64,7 +69,19 @@ def losses(outputs: Outputs, targets: Targets) -> dict[str, Tensor]:
         "kind": _mean(kind, known),
         "span": _mean(within, read),
         "shared": _mean(among[targets.lists] - outputs.correct, read),
+        "evidence": _evidence(outputs, targets),
     }
+
+
+def _evidence(outputs: Outputs, targets: Targets) -> Tensor:
+    """The mean of the rows' means."""
+    known = (targets.evidence >= 0).float()
+    wanted = targets.evidence.clamp(min=0).float()
+    entropy = functional.binary_cross_entropy_with_logits(outputs.evidence, wanted, reduction="none") * known
+    empty = torch.zeros_like(targets.weights)
+    summed, tokens, positive = (empty.index_add(0, outputs.rows, part) for part in (entropy, known, wanted))
+    weights = targets.weights * (tokens > 0) * torch.where(positive > 0, 1.0, EMPTY)
+    return _mean(summed / tokens.clamp(min=1.0), weights)
 
 
 def _order(outputs: Outputs, targets: Targets, lists: int) -> Tensor:

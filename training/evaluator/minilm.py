@@ -1,4 +1,4 @@
-"""MiniLM's weights, read back from the embedder the project ships: where training starts.
+"""MiniLM's weights, read back from the embedder the project ships, or the evaluator's own: where training starts.
 
 The file holds int8 codes with a scale for every 128 weights, which is more than exact enough to start from. The
 three projections of attention are one array there, with the dot product's scale in the query's part,
@@ -27,7 +27,7 @@ def read_minilm(path: Path) -> Arrays:
     state: Arrays = {
         "embeddings.word_embeddings.weight": words,
         "embeddings.position_embeddings.weight": stored["positions"],
-        "embeddings.token_type_embeddings.weight": np.zeros((2, words.shape[1]), np.float32),
+        "embeddings.token_type_embeddings.weight": stored.get("types", np.zeros((2, words.shape[1]), np.float32)),
     }
     for name, value in stored.items():
         layer, _, part = name.rpartition(".")
@@ -35,6 +35,13 @@ def read_minilm(path: Path) -> Arrays:
             codes = value.astype(np.float32) - ZERO
             state[f"{layer}.weight"] = (codes * stored[f"{layer}.scales"][..., None]).reshape(len(value), -1)
             state[f"{layer}.bias"] = stored[f"{layer}.bias"]
+        elif part == "codes" and layer.startswith("head."):
+            state[f"{layer}.weight"] = ((value.astype(np.float32) - ZERO) * stored[f"{layer}.scales"][..., None]).reshape(
+                len(value), -1
+            )
+            state[f"{layer}.bias"] = stored[f"{layer}.bias"]
+        elif name.startswith("head.") and part == "weight":
+            state[name], state[f"{layer}.bias"] = np.ascontiguousarray(value.T), stored[f"{layer}.bias"]
         elif "LayerNorm" in name:
             state[name] = value
     for layer in [name.removesuffix(".qkv.weight") for name in state if name.endswith(".qkv.weight")]:

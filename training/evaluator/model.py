@@ -18,7 +18,7 @@ from torch.nn import functional
 
 HEAD_SIZE, EPSILON = 32, 1e-12
 LOWEST = -1e4  # a logit that stands for "cannot be"
-HEADS = {"head.dense": None, "head.relevance": 1, "head.kinds": 4, "head.span": 2}  # outputs; None: as many as inputs
+HEADS = {"head.dense": None, "head.relevance": 1, "head.kinds": 5, "head.span": 3}  # outputs; None: as many as inputs
 
 State = dict[str, Tensor]
 
@@ -57,12 +57,16 @@ class Packed(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """What the model says about each row; spans have a start and an end logit for each place, very low off the passages."""
+    """What the model says about each row; spans have a start and an end logit for each place, very low off the passages.
+
+    `evidence` has a logit for each token: whether it belongs to what carries the answer.
+    """
 
     relevance: Tensor
     kinds: Tensor
     starts: Tensor
     ends: Tensor
+    evidence: Tensor
 
 
 def initial_state(minilm: Mapping[str, NDArray[np.float32]], seed: int, *, heads: bool = True) -> State:
@@ -78,6 +82,17 @@ def initial_state(minilm: Mapping[str, NDArray[np.float32]], seed: int, *, heads
         state[f"{name}.weight"] = torch.randn((outputs or hidden, hidden), generator=generator) * 0.02
         state[f"{name}.bias"] = torch.zeros(outputs or hidden)
     return state
+
+
+def widened(state: State) -> State:
+    """Weights of a model that had fewer outputs, with new ones that say nothing yet."""
+    wider = dict(state)
+    for name, outputs in HEADS.items():
+        weight, bias = state[f"{name}.weight"], state[f"{name}.bias"]
+        missing = (outputs or len(weight)) - len(weight)
+        wider[f"{name}.weight"] = torch.cat([weight, torch.zeros((missing, weight.shape[1]))])
+        wider[f"{name}.bias"] = torch.cat([bias, torch.full((missing,), -2.0)])
+    return wider
 
 
 class Evaluator(nn.Module):
@@ -181,10 +196,10 @@ def judge(state: State, packed: Packed, dropout: float = 0.0) -> Judged:
     hidden = encode(state, packed, types.int(), dropout)
     first = functional.dropout(hidden[packed.bounds[:-1]], dropout, training=dropout > 0)
     summary = functional.gelu(_dense(state, "head.dense", first))
-    spans = _dense(state, "head.span", hidden).float()
-    spans = packed.padded(spans.masked_fill(~(types & (places < lengths[rows] - 1))[:, None], LOWEST), LOWEST)
+    tokens = _dense(state, "head.span", hidden).float()
+    spans = packed.padded(tokens[:, :2].masked_fill(~(types & (places < lengths[rows] - 1))[:, None], LOWEST), LOWEST)
     relevance = _dense(state, "head.relevance", summary).float().squeeze(-1)
-    return Judged(relevance, _dense(state, "head.kinds", summary).float(), spans[..., 0], spans[..., 1])
+    return Judged(relevance, _dense(state, "head.kinds", summary).float(), spans[..., 0], spans[..., 1], tokens[:, 2])
 
 
 def embed(state: State, packed: Packed) -> Tensor:

@@ -1,8 +1,8 @@
-"""Step 1, on any machine: read the data, find lexical negatives and mentions, pack everything for the GPU machine.
+"""Step 1, on any machine: read the data and pack it for the GPU machine, where lexical negatives and mentions are found.
 
-    python -m training.evaluator.prepare --data ../shared/data --output training/prepared
+    python -m training.evaluator.prepare --data ../shared/data --manuals DATA/manuals --output training/prepared
 
-The folder holds `collection.jsonl.xz` and `lists.npz`, 26 MB together.
+The folder holds `collection.jsonl.xz`; the lists are found by as many processes as there are processors.
 """
 
 from __future__ import annotations
@@ -10,17 +10,23 @@ from __future__ import annotations
 import argparse
 import json
 import lzma
-from collections.abc import Sequence
+import multiprocessing
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from training.evaluator.data import TRAINED, Collection, Passage, Question, load_collection
+from training.evaluator.data import Collection, Passage, load_collection, question_from
+from training.evaluator.documents import SETS
 from training.evaluator.lexical import Bm25
 from training.evaluator.mentions import Mentions
 
-QUESTION_LIST, CHAIN_LIST, LINKS = 40, 24, 16
+QUESTION_LIST, LINKS = 40, 16
+GIVEN = ("hotpotqa", "2wiki")  # their distractors were found by words already
+
+STRETCH = 6000  # passages that one process looks for mentions in
 
 Numbers = NDArray[np.int32]
 
@@ -29,22 +35,11 @@ Numbers = NDArray[np.int32]
 class Lists:
     """Candidates by number, -1 where a list is short.
 
-    `questions` has a row for each question, `chains` for each (question, place in its gold passages), `links`
-    for each passage: those whose title it mentions.
+    `questions` has a row for each question, `links` for each passage: those whose title it mentions.
     """
 
     questions: Numbers
-    chains: Numbers
-    chain_keys: Numbers
     links: Numbers
-
-    def save(self, path: Path) -> None:
-        np.savez_compressed(path, **asdict(self))
-
-    @classmethod
-    def load(cls, path: Path) -> Lists:
-        with np.load(path) as arrays:
-            return cls(**{name: arrays[name] for name in ("questions", "chains", "chain_keys", "links")})
 
 
 def padded(rows: Sequence[Sequence[int]], width: int) -> Numbers:
@@ -55,38 +50,42 @@ def padded(rows: Sequence[Sequence[int]], width: int) -> Numbers:
     return array
 
 
-def chain_keys_of(questions: Sequence[Question]) -> Numbers:
-    """(question, place) of every gold passage that another may follow."""
-    keys = [(index, place) for index, q in enumerate(questions) if q.hops > 1 and q.part == "train" for place in range(q.hops)]
-    return np.array(keys, np.int32).reshape(-1, 2)
-
-
 def find_lists(collection: Collection) -> Lists:
-    """Lexical candidates for training questions and chains, links for all passages."""
-    questions = collection.questions
-    by_question: list[list[int]] = [[] for _ in questions]
-    keys = chain_keys_of(questions)
-    by_chain: list[list[int]] = [[] for _ in keys]
-    links: list[list[int]] = [[] for _ in collection.passages]
-    for name, numbers in collection.ranges.items():
-        members = [collection.passages[number] for number in numbers]
-        mentions = Mentions(members)
-        for passage in members:
-            links[passage.number] = [n for n in mentions.find(passage.text, LINKS + 1) if n != passage.number]
-        if name not in TRAINED:
-            continue
-        index = Bm25(f"{passage.title} {passage.text}" for passage in members)
-        for row, question in enumerate(questions):
-            if question.data == name and question.part == "train":
-                by_question[row] = [numbers[hit] for hit in index.search(question.text, QUESTION_LIST)]
-        for row, (asked, place) in enumerate(keys):
-            question = questions[asked]
-            if question.data == name:
-                first = collection.passages[question.gold[place]]
-                query = f"{question.text} {first.title} {first.text}"
-                by_chain[row] = [numbers[hit] for hit in index.search(query, CHAIN_LIST)]
-        print(f"{name}: {len(members)} passages indexed", flush=True)
-    return Lists(padded(by_question, QUESTION_LIST), padded(by_chain, CHAIN_LIST), keys, padded(links, LINKS))
+    """Lexical candidates for training questions, links for all passages; a process for each set."""
+    by_question: list[Sequence[int]] = [()] * len(collection.questions)
+    links: list[Sequence[int]] = [()] * len(collection.passages)
+    by_set: dict[str, list[int]] = {}
+    for row, question in enumerate(collection.questions):
+        if question.part == "train":
+            by_set.setdefault(question.data, []).append(row)
+    parts = [
+        (name, start) for name, numbers in collection.ranges.items() for start in range(numbers.start, numbers.stop, STRETCH)
+    ]
+    if len(collection.passages) < STRETCH:
+        found = [*(_linked(collection, part) for part in parts), *(_listed(collection, name, by_set) for name in by_set)]
+    else:
+        with multiprocessing.get_context("fork").Pool() as pool:
+            lists = pool.map_async(partial(_listed, collection, by_set=by_set), [n for n in by_set if n not in GIVEN], 1)
+            found = [*pool.map(partial(_linked, collection), parts, 1), *lists.get()]
+    for kind, rows in found:
+        for row, numbers in rows.items():
+            (links if kind == "links" else by_question)[row] = numbers
+    return Lists(padded(by_question, QUESTION_LIST), padded(links, LINKS))
+
+
+def _linked(collection: Collection, part: tuple[str, int]) -> tuple[str, dict[int, list[int]]]:
+    name, start = part
+    numbers = collection.ranges[name]
+    mentions = Mentions([collection.passages[number] for number in numbers])
+    chosen = collection.passages[start : min(start + STRETCH, numbers.stop)]
+    return "links", {p.number: [n for n in mentions.find(p.text, LINKS + 1) if n != p.number] for p in chosen}
+
+
+def _listed(collection: Collection, name: str, by_set: Mapping[str, Sequence[int]]) -> tuple[str, dict[int, list[int]]]:
+    numbers = collection.ranges[name]
+    index = Bm25(f"{collection.passages[number].title} {collection.passages[number].text}" for number in numbers)
+    texts = {row: collection.questions[row].text for row in by_set[name]}
+    return "questions", {row: [numbers[hit] for hit in index.search(text, QUESTION_LIST)] for row, text in texts.items()}
 
 
 def save_collection(collection: Collection, path: Path) -> None:
@@ -105,24 +104,21 @@ def read_collection(path: Path) -> Collection:
     with lzma.open(path, "rt", encoding="utf-8") as lines:
         head = json.loads(next(lines))
         passages = tuple(Passage(number, *json.loads(next(lines))) for number in range(head["passages"]))
-        questions = tuple(_question(json.loads(line)) for line in lines)
+        questions = tuple(question_from(json.loads(line)) for line in lines)
     return Collection(passages, {name: range(*ends) for name, ends in head["ranges"].items()}, questions)
-
-
-def _question(row: dict[str, object]) -> Question:
-    lists = ("answers", "gold", "context")
-    return Question(**{name: tuple(value) if name in lists else value for name, value in row.items()})  # type: ignore[arg-type]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--manuals", type=Path, help="what step 0 wrote")
     parser.add_argument("--output", type=Path, required=True)
     options = parser.parse_args(arguments)
     options.output.mkdir(parents=True, exist_ok=True)
-    collection = load_collection(options.data)
-    save_collection(collection, options.output / "collection.jsonl.xz")
-    find_lists(collection).save(options.output / "lists.npz")
+    folders = {name: options.data / name for name in SETS if (options.data / name).is_dir()}
+    if options.manuals:
+        folders["manuals"] = options.manuals
+    save_collection(load_collection(options.data, documents=folders), options.output / "collection.jsonl.xz")
 
 
 if __name__ == "__main__":

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from training.evaluator.data import Passage, Question
+from training.evaluator.data import Passage, Question, question_from
 
 from wellread.effort import Plan
 from wellread.ranking.answers import AnswerWeights, Best, best_answers
 from wellread.ranking.doubts import Doubt, doubts
-from wellread.ranking.paths import Collect, Found, Score, Verdict, Weights, search_paths
+from wellread.ranking.paths import Collect, Found, Marked, Score, Verdict, Weights, search_paths
 from wellread.types import Passage as Told
 
 Chain = tuple[int, ...]
 
+NEVER = -99.0  # a logit that stands for a kind the model does not know
+KEPT = 4  # sentences of a verdict, the best
 UNSEEN = Verdict(-12.0, (12.0, 0.0, 0.0, 0.0))  # stands for chains nobody judged
 
 
@@ -100,6 +103,11 @@ def _plain(record: Record) -> dict[str, object]:
                 v.start,
                 v.end,
                 v.text,
+                round(max(v.told, NEVER), 2),
+                [
+                    [mark.start, mark.end, round(mark.score, 2)]
+                    for mark in sorted(v.evidence, key=lambda mark: -mark.score)[:KEPT]
+                ],
             ]
             for chain, v in record.verdicts.items()
         ],
@@ -113,14 +121,15 @@ def load_records(path: Path) -> Iterator[Record]:
 
 
 def _record(row: dict[str, object]) -> Record:
-    lists = ("answers", "gold", "context")
     fields = row["question"]
     assert isinstance(fields, dict)
-    question = Question(**{name: tuple(value) if name in lists else value for name, value in fields.items()})
+    question = question_from(fields)
     record = Record(question, str(row["variant"]), list(row["ranked"]))  # type: ignore[call-overload]
     record.collected = {tuple(chain): found for chain, found in row["collected"]}  # type: ignore[attr-defined]
     for entry in row["verdicts"]:  # type: ignore[attr-defined]
-        relevance, none, span, yes, no, worth, passage, start, end, text = entry[-10:]
-        verdict = Verdict(relevance, (none, span, yes, no), worth, passage, start, end, text)
-        record.verdicts[tuple(entry[:-10])] = verdict
+        relevance, none, span, yes, no, worth, passage, start, end, text, told, marks = entry[-12:]
+        evidence = tuple(Marked(*mark) for mark in marks)
+        told = told if told > NEVER else -math.inf
+        verdict = Verdict(relevance, (none, span, yes, no), worth, passage, start, end, text, told, evidence)
+        record.verdicts[tuple(entry[:-12])] = verdict
     return record

@@ -19,6 +19,7 @@ from training.evaluator.cloze import make_questions
 from training.evaluator.compose import compose
 from training.evaluator.data import TRAINED, Collection, Question
 from training.evaluator.dense import nearest, passage_ids, query_ids, vectors
+from training.evaluator.documents import SETS
 from training.evaluator.items import Candidates
 from training.evaluator.minilm import read_minilm
 from training.evaluator.model import State, initial_state
@@ -26,6 +27,7 @@ from training.evaluator.prepare import Lists, read_collection
 from training.evaluator.tokens import PassageTable, TokenTable, load_tokenizer
 
 DENSE_QUESTION, DENSE_CHAIN, NEIGHBOURS = 40, 24, 12
+BESIDE = (1, -1, 2, -2, 3, -3)  # passages of the same document
 COMPOSED = 5000
 MINILM = Path("src/wellread/embedding/weights/all-minilm-l6-v2")  # model.onnx and tokenizer.json
 
@@ -37,7 +39,6 @@ class Prepared:
     """The prepared folder, loaded, with MiniLM's vectors of all passages."""
 
     collection: Collection
-    lists: Lists
     tokenizer: Tokenizer
     table: PassageTable
     minilm: State
@@ -61,7 +62,7 @@ def load_prepared(folder: Path, minilm_folder: Path, device: torch.device, start
     rows = [passage_ids(table.tokens(number)) for number in range(len(collection.passages))]
     embedded = vectors(minilm, rows, device)
     say(started, "passages embedded")
-    return Prepared(collection, Lists.load(folder / "lists.npz"), tokenizer, table, minilm, embedded, device)
+    return Prepared(collection, tokenizer, table, minilm, embedded, device)
 
 
 def neighbours(prepared: Prepared) -> Numbers:
@@ -74,29 +75,25 @@ def neighbours(prepared: Prepared) -> Numbers:
     return found
 
 
-def real_sources(prepared: Prepared, near: Numbers) -> dict[str, Source]:
+def real_sources(prepared: Prepared, lists: Lists, near: Numbers) -> dict[str, Source]:
     """The sets with their lexical and dense negatives."""
     questions = prepared.collection.questions
     ids = TokenTable(prepared.tokenizer, [question.text for question in questions])
-    chain_row = {(int(q), int(place)): row for row, (q, place) in enumerate(prepared.lists.chain_keys)}
+    by_set: dict[str, list[int]] = {}
+    for row, question in enumerate(questions):
+        if question.part == "train" and question.gold:
+            by_set.setdefault(question.data, []).append(row)
     sources: dict[str, Source] = {}
-    for name in TRAINED:
-        rows = [row for row, q in enumerate(questions) if q.data == name and q.part == "train"]
+    for name, rows in by_set.items():
         dense, dense_after = _dense_lists(prepared, rows, ids)
-        everything = range(len(prepared.collection.passages) - len(prepared.collection.ranges.get("scifact", ())))
+        everything = prepared.collection.ranges[name]
         found: list[Candidates] = []
         for place, row in enumerate(rows):
             question = questions[row]
-            after = {
-                gold: (
-                    prepared.lists.links[gold],
-                    prepared.lists.chains[chain_row[row, step]],
-                    dense_after[row, step],
-                )
-                for step, gold in enumerate(question.gold)
-                if (row, step) in chain_row
-            }
-            listed = (question.context, prepared.lists.questions[row], dense[place])
+            steps = enumerate(question.gold if question.hops > 1 else ())
+            after = {gold: (lists.links[gold], dense_after[row, step]) for step, gold in steps}
+            beside = [gold + step for step in BESIDE for gold in question.gold if question.form and gold + step in everything]
+            listed = (question.context, lists.questions[row], dense[place], beside)
             found.append(Candidates(listed, after, neighbours_of(question, near), everything))
         sources[name] = Source([questions[row] for row in rows], [ids.ids(row) for row in rows], found)
     return sources
@@ -110,41 +107,45 @@ def _dense_lists(prepared: Prepared, rows: Sequence[int], ids: TokenTable) -> tu
     asked = vectors(prepared.minilm, [query_ids(ids.ids(row)) for row in rows], prepared.device)
     dense = nearest(asked, pool, DENSE_QUESTION) + numbers.start
     keys = [(row, step) for row in rows if questions[row].hops > 1 for step in range(questions[row].hops)]
+    if not keys:
+        return dense, {}
     queries = [query_ids(ids.ids(row), [prepared.table.tokens(questions[row].gold[step])]) for row, step in keys]
     after = nearest(vectors(prepared.minilm, queries, prepared.device), pool, DENSE_CHAIN) + numbers.start
     return dense, dict(zip(keys, after, strict=True))
 
 
-def synthetic_sources(prepared: Prepared, near: Numbers, passages: int, seed: int) -> dict[str, Source]:
+def synthetic_sources(prepared: Prepared, lists: Lists, near: Numbers, passages: int, seed: int) -> dict[str, Source]:
     """Clozes, claims and bridges from plain passages; chains of real single-hop questions."""
     collection = prepared.collection
     singles = [q for q in collection.questions if q.part == "train" and q.data in ("squad", "nq_open_oracle")]
-    made = _from_passages(prepared, passages, seed) + compose(singles, seed, COMPOSED)
+    made = _from_passages(prepared, lists, passages, seed) + compose(singles, seed, COMPOSED)
     ids = TokenTable(prepared.tokenizer, [question.text for question in made])
     sources: dict[str, Source] = {}
     for name in ("cloze", "claim", "bridge", "composed"):
         rows = [row for row, question in enumerate(made) if question.data == name]
         if not rows:
             continue
-        found = [_synthetic_candidates(prepared, made[row], near) for row in rows]
+        found = [_synthetic_candidates(prepared, lists, made[row], near) for row in rows]
         sources[name] = Source([made[row] for row in rows], [ids.ids(row) for row in rows], found, weight=0.5)
     return sources
 
 
-def _synthetic_candidates(prepared: Prepared, question: Question, near: Numbers) -> Candidates:
+def _synthetic_candidates(prepared: Prepared, lists: Lists, question: Question, near: Numbers) -> Candidates:
     around = neighbours_of(question, near)
-    links = prepared.lists.links
-    after = {gold: (links[gold], near[gold]) for gold in question.gold}
-    everything = range(len(prepared.collection.passages) - len(prepared.collection.ranges.get("scifact", ())))
+    after = {gold: (lists.links[gold], near[gold]) for gold in question.gold}
+    everything = next(numbers for numbers in prepared.collection.ranges.values() if question.gold[0] in numbers)
     return Candidates((around,), after, around, everything)
 
 
-def _from_passages(prepared: Prepared, count: int, seed: int) -> list[Question]:
+def _from_passages(prepared: Prepared, lists: Lists, count: int, seed: int) -> list[Question]:
+    """From encyclopaedias and from documents, as many of the one as of the other."""
     collection = prepared.collection
     untouched = {number for q in collection.questions if q.part != "train" for number in q.gold}
-    numbers = [n for name in TRAINED for n in collection.ranges[name] if n not in untouched]
-    chosen = random.Random(seed).sample(numbers, min(count, len(numbers)))
-    links = {n: [int(t) for t in prepared.lists.links[n] if t >= 0 and int(t) not in untouched] for n in chosen}
+    chosen: list[int] = []
+    for names in (TRAINED, SETS):
+        numbers = [n for name in names for n in collection.ranges.get(name, ()) if n not in untouched]
+        chosen += random.Random(seed).sample(numbers, min(count // 2, len(numbers)))
+    links = {n: [int(t) for t in lists.links[n] if t >= 0 and int(t) not in untouched] for n in chosen}
     parts = [[collection.passages[n] for n in chosen[start::16]] for start in range(16)]
     make = partial(make_questions, links=links, by_number=collection.passages, seed=seed)
     if count < 2000:

@@ -10,9 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 from training.evaluator.data import Passage
+from wellread.sentences import sentences
 
 from wellread.ranking.inputs import Ids, Tokens
 
+SENTENCE = 400  # characters that one may have on each side of an answer
+_BREAK = re.compile(r"(?<=[.!?])[\s\"”')]+|\n+")
 MAX_TOKENS = 1024  # of a passage's text; the windows of a row are much shorter
 
 
@@ -60,6 +63,7 @@ class PassageTable:
         self.passages = passages
         self._titles = TokenTable(tokenizer, [passage.title for passage in passages])
         self._texts = TokenTable(tokenizer, [passage.text for passage in passages])
+        self._sentences: dict[int, list[tuple[int, int]]] = {}
 
     def tokens(self, number: int) -> Tokens:
         return Tokens(self._titles.ids(number), self._texts.ids(number))
@@ -69,6 +73,31 @@ class PassageTable:
         passage = self.passages[number]
         titles = _occurrences(passage.title, answers, self._titles.offsets(number))
         return titles, _occurrences(passage.text, answers, self._texts.offsets(number))
+
+    def marked(self, number: int, start: int, end: int) -> tuple[int, int]:
+        """First token of the text from a character on, and the one after the last before another."""
+        offsets = self._texts.offsets(number)
+        return int(np.searchsorted(offsets[:, 1], start, side="right")), int(np.searchsorted(offsets[:, 0], end, side="left"))
+
+    def sentence(self, number: int, first: int, last: int) -> tuple[int, int]:
+        """The sentence or line around some tokens of the text: its first token, and the one after its last."""
+        text = self.passages[number].text
+        start, end = self.text_of(number, first, last)
+        before = max(
+            (match.end() for match in _BREAK.finditer(text, max(0, start - SENTENCE), start)), default=max(0, start - SENTENCE)
+        )
+        after = _BREAK.search(text, end, end + SENTENCE)
+        return self.marked(number, before, after.start() if after else min(len(text), end + SENTENCE))
+
+    def sentences(self, number: int) -> list[tuple[int, int]]:
+        """Where the sentences of a text stand."""
+        if number not in self._sentences:
+            self._sentences[number] = sentences(self.passages[number].text)
+        return self._sentences[number]
+
+    def offsets(self, number: int) -> NDArray[np.int32]:
+        """The characters of each token of a text."""
+        return self._texts.offsets(number)
 
     def text_of(self, number: int, first: int, last: int) -> tuple[int, int]:
         """The characters of the text from token `first` to token `last`."""

@@ -26,14 +26,18 @@ from training.evaluator.batches import Batch, Stream
 from training.evaluator.evaluate import evaluate, in_training
 from training.evaluator.losses import Outputs, Targets, grouped_logsumexp, losses, total
 from training.evaluator.minilm import read_minilm
-from training.evaluator.model import Evaluator, Packed, State, initial_state, judge
+from training.evaluator.model import Evaluator, Packed, State, initial_state, judge, widened
+from training.evaluator.prepare import find_lists
 from training.evaluator.sources import MINILM, Prepared, load_prepared, neighbours, real_sources, say, synthetic_sources
 from training.evaluator.weights import load_weights, save_weights
 
 # Questions in a batch: first mostly synthetic ones, then mostly real ones.
 MIXES: tuple[Mapping[str, int], ...] = (
     {"cloze": 72, "claim": 12, "bridge": 16, "composed": 6, "hotpotqa": 6, "2wiki": 4, "squad": 8, "nq_open_oracle": 3},
-    {"cloze": 3, "claim": 2, "bridge": 2, "composed": 4, "hotpotqa": 18, "2wiki": 16, "squad": 16, "nq_open_oracle": 5},
+    {"cloze": 8, "claim": 3, "bridge": 2, "composed": 3, "hotpotqa": 13, "2wiki": 10, "squad": 13, "nq_open_oracle": 4}
+    | {"gnome_help": 1, "libreoffice_help": 3, "kde_handbooks": 2, "gimp_help": 1, "docs_faq": 5, "manuals": 20}
+    | {"medquad": 4, "covid_faq": 2, "contracts": 1, "mtrag": 1, "tatqa": 5, "doqa": 9, "clapnq": 2, "squad2_en_part": 5}
+    | {"qasper_evidence": 5, "covidqa": 5, "pubmedqa": 4},
 )
 
 
@@ -73,12 +77,14 @@ class Batches(IterableDataset[Batch]):
 
 def forward(state: State, batch: Batch, device: torch.device, dropout: float) -> tuple[Outputs, Targets]:
     """Judge a batch; outputs and targets by item."""
-    judged = judge(state, Packed.of(batch.ids, batch.question_lengths, device), dropout)
-    fields = (batch.relevant, batch.kinds, batch.lists, batch.judged, batch.weights, batch.spans)
+    packed = Packed.of(batch.ids, batch.question_lengths, device)
+    judged = judge(state, packed, dropout)
+    fields = (batch.relevant, batch.kinds, batch.lists, batch.judged, batch.weights, batch.evidence, batch.spans)
     *targets, spans = (torch.from_numpy(field).to(device, non_blocking=True) for field in fields)
     at = judged.starts[spans[:, 0], spans[:, 1]] + judged.ends[spans[:, 0], spans[:, 2]]
     correct = grouped_logsumexp(at, spans[:, 0], len(batch.kinds))
-    outputs = Outputs(judged.relevance, judged.kinds, correct, judged.starts.logsumexp(1), judged.ends.logsumexp(1))
+    everything = judged.starts.logsumexp(1), judged.ends.logsumexp(1)
+    outputs = Outputs(judged.relevance, judged.kinds, correct, *everything, judged.evidence, packed.rows)
     return outputs, Targets(*targets)
 
 
@@ -145,10 +151,12 @@ def train(model: Evaluator, stream: Stream, recipe: Recipe, device: torch.device
 
 def stream_from(prepared: Prepared, recipe: Recipe, started: float) -> Stream:
     """All sources with their negatives."""
+    lists = find_lists(prepared.collection)
+    say(started, "lexical negatives and mentions found")
     near = neighbours(prepared)
-    sources = real_sources(prepared, near)
+    sources = real_sources(prepared, lists, near)
     say(started, "negatives found")
-    sources |= synthetic_sources(prepared, near, recipe.synthetic_passages, recipe.seed)
+    sources |= synthetic_sources(prepared, lists, near, recipe.synthetic_passages, recipe.seed)
     say(started, f"questions: { {name: len(source.questions) for name, source in sources.items()} }")
     return Stream(sources, prepared.table, recipe.seed)
 
@@ -161,29 +169,36 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seconds", type=float, default=400.0, help="length of the training itself")
     parser.add_argument("--steps", type=int, help="count steps instead of seconds")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--start", type=Path, help="weights of an earlier run to go on from: no synthetic phase, a lower rate")
-    parser.add_argument("--questions", type=int, help="of each set in the evaluation; all by default")
+    parser.add_argument(
+        "--start", type=Path, help="weights of an earlier run, or an ONNX file, to go on from: no synthetic phase"
+    )
+    parser.add_argument("--rate", type=float, default=1.2e-4, help="the highest, with --start")
+    parser.add_argument("--workers", type=int, default=5)
+    parser.add_argument("--questions", type=int, help="of each set in the evaluation; all by default, none with 0")
     parser.add_argument("--quick", action="store_true", help="few synthetic questions, no workers, a short evaluation")
     options = parser.parse_args(arguments)
     # Millions of small objects live to the end; looking for garbage among them costs minutes, in every worker again.
     gc.disable()
     started = time.monotonic()
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    recipe = Recipe(seconds=options.seconds, steps=options.steps, seed=options.seed)
+    recipe = Recipe(seconds=options.seconds, steps=options.steps, seed=options.seed, workers=options.workers)
     if options.start:
-        recipe = replace(recipe, synthetic=0.0, rate=1.2e-4, synthetic_passages=6000)
+        recipe = replace(recipe, synthetic=0.0, rate=options.rate, synthetic_passages=12_000)
     if options.quick:
         recipe = replace(recipe, synthetic_passages=200, workers=0, shrink=24)
     prepared = load_prepared(options.prepared, options.minilm, device, started)
     stream = stream_from(prepared, recipe, started)
     if options.start:
-        initial = {name: torch.from_numpy(value) for name, value in load_weights(options.start).items()}
+        earlier = read_minilm(options.start) if options.start.is_file() else load_weights(options.start)
+        initial = widened({name: torch.from_numpy(value) for name, value in earlier.items()})
     else:
         initial = initial_state(read_minilm(options.minilm / "model.onnx"), recipe.seed)
     model = Evaluator(initial).to(device)
     state = train(model, stream, recipe, device, started)
     save_weights({name: value.float().cpu().numpy() for name, value in state.items()}, options.output)
     say(started, f"trained and saved: {json.dumps(asdict(recipe))}")
+    if options.questions == 0:
+        return
     kind = torch.bfloat16 if device.type == "cuda" else torch.float32
     working = {name: value.to(kind) for name, value in state.items()}
     evaluate(in_training(working, prepared, options.questions, quick=options.quick), prepared, options.output, started)

@@ -97,6 +97,23 @@ def best_window(question: Ids, text: Ids, room: int) -> int:
     return int(starts[np.argmax(worth)])
 
 
+def sentence_scores(
+    logits: NDArray[np.float32], placed: Placed, offsets: NDArray[np.int32], spans: Sequence[tuple[int, int]]
+) -> list[tuple[int, int, float]]:
+    """Sentences of a passage with the mean of their tokens' logits, those alone whose tokens are in the window for the most part.
+
+    `offsets` are the characters of every token of the text, `spans` those of its sentences.
+    """
+    scored: list[tuple[int, int, float]] = []
+    firsts = np.searchsorted(offsets[:, 1], [start for start, _ in spans], side="right") - placed.window
+    afters = np.searchsorted(offsets[:, 0], [end for _, end in spans], side="left") - placed.window
+    for (start, end), first, after in zip(spans, firsts, afters, strict=True):
+        a, b = max(int(first), 0), min(int(after), placed.length)
+        if b > a and 2 * (b - a) >= after - first:
+            scored.append((start, end, float(logits[placed.text_at + a : placed.text_at + b].mean())))
+    return scored
+
+
 def pad_rows(rows: Sequence[Row], width: int | None = None) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """`input_ids`, `token_type_ids` and `attention_mask` of rows, padded to the longest or to `width`."""
     size = width or max(len(row.ids) for row in rows)

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Generator, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeAlias, TypeVar
+from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from wellread.effort import Plan
 from wellread.ranking.fusion import reciprocal_ranks
@@ -38,6 +38,14 @@ class Weights:
     first_list: float = 0.3  # what first place in the first list is worth to a passage on its own, in log-probability
 
 
+class Marked(NamedTuple):
+    """A sentence of a passage, and the logit that it belongs to what carries the answer."""
+
+    start: int
+    end: int
+    score: float
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """What the model says about one chain: logits, and the best span with its log-likelihood in the row."""
@@ -49,6 +57,8 @@ class Verdict:
     start: int = 0  # in characters of the passage's text
     end: int = 0
     text: str = ""
+    told: float = -math.inf  # beside `kinds`: that the answer is told in sentences rather than named in a few words
+    evidence: tuple[Marked, ...] = ()  # the sentences of the last passage that were read
 
 
 @dataclass(frozen=True, slots=True)
