@@ -238,7 +238,7 @@ class Grade:
 class ShortAnswer:
     """A short answer found in a passage: its place there, or yes/no, or nothing at all."""
 
-    kind: Literal["span", "yes", "no", "none"]
+    kind: Literal["span", "yes", "no", "text", "none"]
     text: str = ""
     passage: int = 0  # which of the passages that were read
     start: int = 0

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wellread.ranking.answers import AnswerWeights, Best, best_answers
-from wellread.ranking.paths import Verdict, Weights
+from wellread.ranking.paths import Marked, Verdict, Weights
 
 WEIGHTS, SCORING = Weights(), AnswerWeights()
 SPAN, YES, NO, NONE = (-4.0, 4.0, -4.0, -4.0), (-4.0, -4.0, 4.0, -4.0), (-4.0, -4.0, -4.0, 4.0), (9.0, -4.0, -4.0, -4.0)
@@ -117,3 +117,18 @@ def test_answers_differ_come_best_first_and_have_a_probability(judged: Verdicts)
     assert all(0.0 <= answer.confidence <= 1.0 and math.isfinite(answer.margin) for answer in answers)
     assert all(answer.chain in judged for answer in answers)
     assert len(answers) >= 2 * bool(judged), "yes and no are always possible"
+
+
+def test_an_answer_that_sentences_tell_is_all_of_them_around_the_best() -> None:
+    marks = (Marked(0, 20, -3.0), Marked(21, 60, 0.4), Marked(61, 90, 2.0), Marked(91, 120, 1.0), Marked(121, 150, -1.0))
+    told = Verdict(4.0, NONE, -3.0, 0, 2, 5, "xyz", told=9.0, evidence=marks)
+    answers = best({("a",): told})
+    assert (answers[0].kind, answers[0].verdict.start, answers[0].verdict.end) == ("text", 21, 120)
+
+
+def test_sentences_are_expected_where_an_instruction_or_a_reason_is_asked_for() -> None:
+    scoring = AnswerWeights(told=3.0)
+    expected = ["How do I reset it?", "Why is it slow?", "Tell me how to pair the remote", "What happens after an hour?"]
+    assert all(scoring.asked(question).told == 3.0 for question in expected)
+    named = ["How many moons has Mars?", "Who found Titan?", "How long is the Arve?", "What is the capital of Peru?"]
+    assert all(scoring.asked(question).told == 0.0 for question in named)

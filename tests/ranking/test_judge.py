@@ -90,7 +90,7 @@ def test_an_answer_may_be_a_title(judge: Judge) -> None:
             "Žofie Dvořáková",
         ),
         (
-            "東京タワーはいつ完成したか？",
+            "When was 東京タワー completed?",
             Passage("2", "東京タワーは1958年に完成した。高さは333メートルである。", "東京タワー"),
             "1958年",
         ),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from wellread.text.citations import markers, sentences, strip_markers
 from wellread.text.markers import links
-from wellread.text.sentences import paragraphs
+from wellread.text.sentences import paragraphs, statements
 
 
 def split(text: str) -> list[str]:
@@ -289,3 +289,9 @@ def test_stripping_markers_leaves_none_that_were_there(text: str) -> None:
 def test_links_show_text_and_address() -> None:
     found = links('See [Io](https://a.org/Io_(moon)) and ![image](x.png) and [2](https://b.org) and [E](<c> "t").')
     assert [(link.text, link.url) for link in found] == [("Io", "https://a.org/Io_(moon)"), ("E", "c")]
+
+
+def test_headings_and_lines_of_contents_tell_nothing() -> None:
+    text = "## How to pair\n\nHold the button. The light blinks.\n\nPairing the remote ........ 12\n\n- Press OK."
+    told = [text[start:end].strip() for start, end in statements(text)]
+    assert told == ["Hold the button.", "The light blinks.", "- Press OK."]

@@ -1,7 +1,8 @@
 """Passages and questions as training sees them, and which of them it never sees.
 
 Every passage of every set has one number. Questions are held out by a hash of their id, SQuAD
-by whole articles, sets of documents by whole documents (`documents`), so that the same rows are held out whoever runs it. A held-out part is `tune` (thresholds,
+by whole articles, sets of documents by whole documents (`documents`), so that the same rows are held out whoever runs it. A
+held-out part is `tune` (thresholds,
 calibration, search weights) or `report` (the figures in the model card).
 """
 

@@ -1,6 +1,7 @@
 """Sets of documents: manuals, FAQs, papers, contracts, conversations.
 
-They are held out by whole documents (packages where a set has few), and the passages of a held-out document are in a range of their own,
+They are held out by whole documents (packages where a set has few), and the passages of a held-out document are in a range
+of their own,
 so that nothing in training meets them. Sections of manuals are joined to chunks for half of the pages, as the engine
 cuts documents, and their headings shown for some: a chunk then holds more than the answer, and what carries it is marked.
 """
@@ -14,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from training.evaluator.data import Form, Mark, Part, Passage, Question, read_rows
-from wellread.index.split import count_tokens
+
+from wellread.text.split import count_tokens
 
 CHUNK = 230  # tokens of sections joined
 LONGEST_SPAN = 12  # words; a longer answer is read as sentences

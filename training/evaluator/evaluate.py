@@ -46,7 +46,7 @@ PLANS: Mapping[str, Plan] = {
     "squad": NARROW,
     "scifact": ALONE,
     "nq_open_oracle": NARROW,
-    "documents": paths.PLANS["normal"],
+    "documents": ALLOWED["normal"].plan,
 }
 
 
@@ -169,8 +169,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         working = {name: value.to(device, kind) for name, value in state.items()}
         searching = in_training(working, prepared, options.limit)
         if options.normal:
-            plans = {name: paths.PLANS["normal"] for name in PLANS} | {"scifact": Plan(singles=24)}
-            limits = LIMITS["normal"]
+            plans = {name: ALLOWED["normal"].plan for name in PLANS} | {"scifact": Plan(singles=24)}
+            limits = ALLOWED["normal"].windows
             searching = Searching(by_weights(working, prepared.table, device, limits), plans, Weights(), options.limit)
     evaluate(searching, prepared, options.output, started, options.sets)
 

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from training.evaluator.calibrate import RIGHT
+from training.evaluator.calibrate import RIGHT, merit
+from training.evaluator.documents import SETS
 from training.evaluator.metrics import area_under_curve, calibration_error, exact, f1, ndcg, recall
 from training.evaluator.prepare import read_collection
 from training.evaluator.records import Answering, Record, load_records, search_again
@@ -90,6 +91,40 @@ def selective_figures(
     }
 
 
+def document_figures(
+    records: Sequence[Record], answering: Answering, weights: Weights, scoring: AnswerWeights
+) -> dict[str, dict[str, float]]:
+    """By kind of question, for questions that the documents answer; `refused` is of those that they do not."""
+    rows: dict[str, list[tuple[bool, float, bool, bool]]] = {}  # answerable, confidence, right, found in the first five
+    for record in records:
+        found, _ = search_again(record, ALLOWED["normal"].plan, weights)
+        best = answering.best(record, found, weights, scoring)
+        answerable = record.variant == "open" and record.question.form != "none"
+        near = bool({key for key, _ in found.ranking[:5]} & set(record.question.gold))
+        row = answerable, best.confidence if best else 0.0, merit(best, record, answering.passages) >= RIGHT, near
+        packages = record.question.data == "manuals"
+        for group in ("all", f"kind {record.question.kind}", *(["packages"] if packages else ())):
+            rows.setdefault(group, []).append(row)
+    return {group: _answered(own) for group, own in rows.items() if sum(answerable for answerable, *_ in own) >= 10}
+
+
+def _answered(rows: Sequence[tuple[bool, float, bool, bool]]) -> dict[str, float]:
+    can = [row for row in rows if row[0]]
+    cannot = [row for row in rows if not row[0]]
+    given = [row for row in can if row[1] >= DEFAULT_CONFIDENCE]
+    shares = {
+        "near": [near for *_, near in can],
+        "best right": [right for _, _, right, _ in can],
+        "right": [right and sure >= DEFAULT_CONFIDENCE for _, sure, right, _ in can],
+        "wrong": [not right and sure >= DEFAULT_CONFIDENCE for _, sure, right, _ in can],
+        "refused": [sure < DEFAULT_CONFIDENCE for _, sure, _, _ in cannot],
+    }
+    figures = {name: round(100 * float(np.mean(held)), 1) for name, held in shares.items() if held}
+    sure, right = [row[1] for row in rows], [row[2] for row in rows]
+    figures |= {"auc": round(area_under_curve(sure, right), 3), "ece": round(calibration_error(sure, right), 3)}
+    return figures | {"answerable": len(can), "not": len(cannot), "given": len(given)}
+
+
 def gold_reading(records: Sequence[Record]) -> dict[str, float]:
     """Reading the gold paragraph itself."""
     texts = [(record.verdicts[record.question.gold[0],].text, record.question.answers) for record in records]
@@ -106,7 +141,9 @@ def all_figures(
 ) -> dict[str, object]:
     """Everything, by set; one-step questions are searched at the first effort alone."""
     figures: dict[str, object] = {}
-    for name in sorted({record.question.data for record in records}):
+    if told := [record for record in records if record.question.data in SETS]:
+        figures["documents"] = document_figures(told, answering, weights, scoring)
+    for name in sorted({record.question.data for record in records} - set(SETS)):
         own = [record for record in records if record.question.data == name]
         asked = [record for record in own if record.variant == "open"]
         entry: dict[str, object] = {"relevance_ece": relevance_error(asked, weights, 24)}

@@ -5,7 +5,8 @@
 
 Pages are read and cut as the engine does. What is asked: headings that are questions, headings that a template turns into one
 ("Installing X" → "How do I install X?"), terms with their definitions, options with what they do, and defaults. Half of the
-headings that were asked are taken out of the text, so that the answer has to be known by what it says; the other half stay, and with
+headings that were asked are taken out of the text, so that the answer has to be known by what it says; the other half stay,
+and with
 them the contents lists and the chunks that end in a heading: what looks like the answer and is not.
 """
 
@@ -23,10 +24,10 @@ from itertools import pairwise
 from pathlib import Path
 
 from training.evaluator.wording import Verbs, default_in, from_heading, from_option, plain_heading
-from wellread.index.split import Splitting, split
 
 from wellread.errors import ReadError
 from wellread.reading.documents import read_file
+from wellread.text.split import Splitting, split
 from wellread.types import Page
 
 CHUNKS, QUESTIONS = 600, 400  # of one package at most

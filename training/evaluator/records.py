@@ -55,12 +55,12 @@ class Answering:
     """The best answer of a search, chosen as the engine chooses it; doubts are weighed once for each chain."""
 
     def __init__(self, passages: Sequence[Passage]) -> None:
-        self._passages = passages
+        self.passages = passages
         self._known: dict[tuple[str, Chain], Doubt] = {}
 
     def best(self, record: Record, found: Found[int], weights: Weights, scoring: AnswerWeights) -> Best[int] | None:
         order = [key for key, _ in found.ranking]
-        answers = best_answers(order, found.verdicts, weights, scoring, self._doubt(record.question))
+        answers = best_answers(order, found.verdicts, weights, scoring.asked(record.question.text), self._doubt(record.question))
         return answers[0] if answers else None
 
     def _doubt(self, question: Question) -> Callable[[Chain], Doubt]:
@@ -75,7 +75,7 @@ class Answering:
         return doubt
 
     def _told(self, number: int) -> Told:
-        passage = self._passages[number]
+        passage = self.passages[number]
         return Told(str(number), passage.text, passage.title)
 
 

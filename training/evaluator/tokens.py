@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 from training.evaluator.data import Passage
-from wellread.sentences import sentences
 
 from wellread.ranking.inputs import Ids, Tokens
+from wellread.text.sentences import sentences
 
 SENTENCE = 400  # characters that one may have on each side of an answer
 _BREAK = re.compile(r"(?<=[.!?])[\s\"”')]+|\n+")

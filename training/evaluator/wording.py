@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from wellread.lexicon import STOPWORDS
+from wellread.text.lexicon import STOPWORDS
 
 _NUMBER = re.compile(
     r"^(?:(?:chapter|appendix|section|part|step)\s+)?(?:[A-Z]?\d+(?:\.\d+)*|[A-Z]\.\d+(?:\.\d+)*|[ivx]+)[.:)]?\s+", re.IGNORECASE
@@ -24,14 +24,16 @@ _NAME = re.compile(
 )
 _DEFAULT_TERM = re.compile(r"\(default:?\s*(?P<value>[^()]{1,60}?)\s*\)", re.IGNORECASE)
 _DEFAULT_TEXT = re.compile(
-    r"\b(?:the default(?: value| setting)?(?: for this (?:option|setting))? is|defaults? to|default(?: value)?:)\s+(?:to\s+)?(?P<value>[\"“‘'`]?[\w$/.%-]+(?: (?:seconds?|minutes?|hours?|days?|bytes|KB|MB|kB|characters|ms))?)",
+    r"\b(?:the default(?: value| setting)?(?: for this (?:option|setting))? is|defaults? to|default(?: value)?:)\s+(?:to\s+)?"
+    r"(?P<value>[\"“‘'`]?[\w$/.%-]+(?: (?:seconds?|minutes?|hours?|days?|bytes|KB|MB|kB|characters|ms))?)",
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"^(.{15,140}?)(?:[.;:]\s|[.;:]?$)", re.DOTALL)
 _IS = r"\s+(?:\([^)]{1,40}\)\s+)?(?:is|are|means|refers to|stands for)\s"
 _DULL = re.compile(
-    r"^(?:introduction|overview|description|name|synopsis|see also|author|copyright|options?|examples?|notes?|summary|index|contents|"
-    r"table of contents|references|general|miscellaneous|other|background|preface|bugs|files|history|todo|details|usage|license|changes)\b",
+    r"^(?:introduction|overview|description|name|synopsis|see also|author|copyright|options?|examples?|notes?|summary|index|"
+    r"contents|table of contents|references|general|miscellaneous|other|background|preface|bugs|files|history|todo|details|"
+    r"usage|license|changes)\b",
     re.IGNORECASE,
 )
 

@@ -1,26 +1,35 @@
 """Which answer the verdicts speak for, and how sure that is.
 
 Every chain that was judged proposes answers. What speaks for one: how likely the chain is the right one, that it
-answers at all, that the answer is these words, and how far up its passages stand in the ranking; against it, that the chain
+answers at all, that the answer is these words or told in these sentences, and how far up its passages stand in the ranking;
+against it, that the chain
 looks doubtful (`doubts`). How often such an answer is right was measured on questions set aside for it; that is the confidence.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, Literal, TypeVar
 
 from wellread.ranking.doubts import NONE, Doubt
-from wellread.ranking.paths import Verdict, Weights, log_probability
+from wellread.ranking.paths import Marked, Verdict, Weights, log_probability
 from wellread.text.words import fold
 from wellread.types import ShortAnswer
 
 K = TypeVar("K", bound=Hashable)
-Kind = Literal["span", "yes", "no"]
+Kind = Literal["span", "yes", "no", "text"]
 
 WIDEST_MARGIN = 6.0
+CARRIES = 0.0  # the logit from which a sentence beside the best one belongs to what is told
+MOST_TOLD = 900  # characters
+# Questions that ask for an instruction, a reason or an explanation rather than for a name or a number.
+_MEASURES = "many|much|long|far|old|tall|high|big|large|deep|wide|fast|heavy|hot|often"
+_TELL = re.compile(
+    rf"\b(?:how(?! (?:{_MEASURES})\b)|why|what (?:should|happens|can i|do i|is the (?:way|difference|purpose)))\b", re.I
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +42,7 @@ class AnswerWeights:
     place: float = 0.5
     astray: float = 0.0
     missing: float = 0.0
+    told: float = 0.0  # added to the logit that the answer is sentences, where the question asks for that
     sure_score: float = 1.0
     sure_margin: float = 0.1
     sure_path: float = 0.0
@@ -40,7 +50,12 @@ class AnswerWeights:
     sure_span: float = 0.0
     sure_astray: float = 0.0
     sure_missing: float = 0.0
+    sure_told: float = 0.0
     sure_bias: float = 0.6
+
+    def asked(self, question: str) -> AnswerWeights:
+        """What holds for a question: sentences are expected where it asks for an instruction or a reason."""
+        return self if _TELL.search(question) else replace(self, told=0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +76,14 @@ class Best(Generic[K]):
 
     @property
     def span(self) -> float:
-        """The log-likelihood of the words; yes and no have none."""
+        """The log-likelihood of the words, or of the sentence that carries most; yes and no have none."""
+        if self.kind == "text":
+            return -math.log1p(math.exp(-max(mark.score for mark in self.verdict.evidence)))
         return self.verdict.span if self.kind == "span" else 0.0
 
     def short_answer(self, passage: int) -> ShortAnswer:
         """As a `ShortAnswer` in the passage with this number."""
-        start, end = (self.verdict.start, self.verdict.end) if self.kind == "span" else (0, 0)
+        start, end = (self.verdict.start, self.verdict.end) if self.kind in ("span", "text") else (0, 0)
         return ShortAnswer(self.kind, self.text, passage, start, end, self.confidence)
 
 
@@ -79,14 +96,15 @@ def best_answers(
 ) -> list[Best[K]]:
     """Different answers, best first; `order` is the ranking of the passages, `doubt` says what speaks against a chain."""
     places = {key: place for place, key in enumerate(order)}
-    found: dict[str, Best[K]] = {}
+    found: dict[object, Best[K]] = {}
     for chain, verdict in verdicts.items():
         path = _path(chain, verdicts, weights)
         place = max(places.get(key, len(places)) for key in chain)
         doubtful = doubt(chain)
-        for kind, text, likelihood in _proposals(verdict):
-            new = Best(text, kind, chain, verdict, path, likelihood, place, doubtful)
-            key = " ".join(fold(word) for word in text.split())
+        for kind, proposed, likelihood in _proposals(verdict, len(chain), scoring.told):
+            new = Best(proposed.text, kind, chain, proposed, path, likelihood, place, doubtful)
+            same = " ".join(fold(word) for word in new.text.split())
+            key: object = (chain[-1], proposed.start) if kind == "text" else same
             found[key] = _better(found.get(key), new, scoring)
     scored = [replace(best, score=_score(best, scoring)) for best in found.values()]
     return _sure(sorted(scored, key=lambda best: -best.score), scoring)
@@ -125,19 +143,41 @@ def _sure(ranked: Sequence[Best[K]], scoring: AnswerWeights) -> list[Best[K]]:
                 (scoring.sure_span, best.span),
                 (scoring.sure_astray, best.doubt.astray),
                 (scoring.sure_missing, best.doubt.missing),
+                (scoring.sure_told, float(best.kind == "text")),
             )
         )
         sure.append(replace(best, margin=margin, confidence=1 / (1 + math.exp(min(30.0, max(-30.0, -logit))))))
     return sure
 
 
-def _proposals(verdict: Verdict) -> list[tuple[Kind, str, float]]:
-    """The span, yes and no, each with the log-probability of its kind."""
-    most = max(verdict.kinds)
-    total = most + math.log(sum(math.exp(logit - most) for logit in verdict.kinds))
-    _, span, yes, no = (logit - total for logit in verdict.kinds)
-    words: list[tuple[Kind, str, float]] = [("span", verdict.text, span)] if verdict.text.strip() else []
-    return [*words, ("yes", "yes", yes), ("no", "no", no)]
+def _proposals(verdict: Verdict, length: int, told: float) -> list[tuple[Kind, Verdict, float]]:
+    """The span, yes and no, and what is told, each with the log-probability of its kind.
+
+    What is told stands in the last of `length` passages; its words are put in where the passages are known.
+    """
+    logits = (*verdict.kinds, verdict.told + told)
+    most = max(logits)
+    total = most + math.log(sum(math.exp(logit - most) for logit in logits))
+    _, span, yes, no, text = (logit - total for logit in logits)
+    found: list[tuple[Kind, Verdict, float]] = [("span", verdict, span)] if verdict.text.strip() else []
+    found.append(("yes", replace(verdict, text="yes"), yes))
+    found.append(("no", replace(verdict, text="no"), no))
+    if verdict.evidence and math.isfinite(text):
+        start, end = told_in(verdict.evidence)
+        found.append(("text", replace(verdict, passage=length - 1, start=start, end=end, text=""), text))
+    return found
+
+
+def told_in(evidence: Sequence[Marked]) -> tuple[int, int]:
+    """The characters from the first to the last of the sentences around the best one that carry the answer with it."""
+    marks = sorted(evidence)
+    best = max(range(len(marks)), key=lambda place: marks[place].score)
+    first = last = best
+    while first and marks[first - 1].score > CARRIES and marks[last].end - marks[first - 1].start <= MOST_TOLD:
+        first -= 1
+    while last + 1 < len(marks) and marks[last + 1].score > CARRIES and marks[last + 1].end - marks[first].start <= MOST_TOLD:
+        last += 1
+    return marks[first].start, marks[last].end
 
 
 def _path(chain: tuple[K, ...], verdicts: Mapping[tuple[K, ...], Verdict], weights: Weights) -> float:

@@ -13,7 +13,7 @@ import json
 import math
 import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Protocol, TypeVar, cast, runtime_checkable
@@ -101,6 +101,12 @@ def _fitted(folder: Path, part: str, kind: Callable[..., T]) -> T:
         raise DamagedFile(f"{folder / 'calibration.json'} has no {part} that fit this version") from problem
 
 
+def _worded(best: Best[Passage]) -> Best[Passage]:
+    if best.kind != "text":
+        return best
+    return replace(best, text=best.chain[-1].text[best.verdict.start : best.verdict.end])
+
+
 class Evaluator:
     """A `Reranker`, `Grader` and `AnswerReader`."""
 
@@ -151,7 +157,7 @@ class Evaluator:
         chains += [(passages[0], other) for other in passages[1:4]]
         verdicts = dict(zip(chains, await self.judge(question, chains), strict=True))
         numbers = {passage.id: number for number, passage in enumerate(passages)}
-        answers = best_answers(passages, verdicts, self.weights, self.scoring, doubts(question))
+        answers = self._answers(question, passages, verdicts)
         return [best.short_answer(numbers[best.chain[best.verdict.passage].id]) for best in answers]
 
     async def trail(self, question: str, ranked: Sequence[Passage], candidates: Candidates, plan: Plan | None = None) -> Trail:
@@ -171,9 +177,16 @@ class Evaluator:
         except StopIteration as end:
             found = end.value
             order = [passage for passage, _ in found.ranking]
-            answers = best_answers(order, found.verdicts, self.weights, self.scoring, doubts(question))
-            return Trail(found.ranking, tuple(answers), pairs)
+            return Trail(found.ranking, tuple(self._answers(question, order, found.verdicts)), pairs)
         return Trail(tuple((passage, -float(rank)) for rank, passage in enumerate(ranked)), (), 0)
+
+    def _answers(self, question: str, order: Sequence[Passage], verdicts: Mapping[Chain, Verdict]) -> list[Best[Passage]]:
+        """The answers in words, also those that sentences tell; each words once."""
+        answers = best_answers(order, verdicts, self.weights, self.scoring.asked(question), doubts(question))
+        worded: dict[str, Best[Passage]] = {}
+        for best in map(_worded, answers):
+            worded.setdefault(best.text.casefold(), best)
+        return list(worded.values())
 
     async def judge(self, question: str, chains: Sequence[Chain]) -> list[Verdict]:
         """The model's verdict on each chain; cancelling stops it between batches."""

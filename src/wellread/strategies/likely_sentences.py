@@ -17,7 +17,7 @@ from typing import Literal
 
 from wellread.protocols import Linked
 from wellread.run import Run
-from wellread.text.sentences import sentences
+from wellread.text.sentences import sentences, statements
 from wellread.text.titles import bare_title
 from wellread.text.words import Words
 from wellread.text.words import read as read_words
@@ -85,8 +85,8 @@ def read(text: str) -> Words:
 
 @lru_cache(_KEPT)
 def _taken_apart(text: str) -> tuple[tuple[int, int, Words], ...]:
-    """Sentences with their words. A question fits a question best and answers nothing: it counts if nothing else is there."""
-    spans = list(sentences(text))
+    """Sentences with their words. Questions and headings fit best and answer nothing: they count if nothing else is there."""
+    spans = statements(text) or sentences(text)
     told = [(start, end) for start, end in spans if not text[start:end].rstrip().endswith(("?", "？", "؟"))]
     return tuple((start, end, read_words(text[start:end])) for start, end in told or spans)
 

@@ -41,7 +41,7 @@ _BACK = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """What was found for one question: a short answer (or none worth telling), the sentences, and how sure that is."""
+    """What was found for one question: a short answer (or none: the sentences tell it), the sentences, and how sure that is."""
 
     text: str
     chain: Chain
@@ -79,7 +79,15 @@ async def reach(
     sure = joint(best.confidence if best else 0.0, worded[0].confidence)
     if best is None or best.confidence < _TOLD:
         return Reached("", (fitting.passage,), (fitting,), sure, trail)
+    if best.kind == "text":
+        return Reached("", best.chain, (_told(best),), sure, trail)
     return Reached(best.text, best.chain, tuple(_joined(carrying(asked, best), best, fitting)), sure, trail)
+
+
+def _told(best: Best[Passage]) -> Candidate:
+    """An instruction or explanation, whole, as what is quoted."""
+    passage, start, end = best.chain[-1], best.verdict.start, best.verdict.end
+    return Candidate(passage, start, end, likely_sentences.read(passage.text[start:end]), 0)
 
 
 def _joined(carried: list[Candidate], best: Best[Passage], fitting: Candidate) -> list[Candidate]:
@@ -97,6 +105,8 @@ def _agreeing(answers: Sequence[Best[Passage]], fitting: Candidate, slack: float
     """The best answer, or one little behind it that stands in the sentence that fits best."""
     if not answers:
         return None
+    if answers[0].kind == "text":
+        return answers[0]
     said = f"{fitting.passage.title} {fitting.text}".casefold()
     near = [one for one in answers if one.kind == "span" and one.score >= answers[0].score - slack]
     return next((one for one in near if one.text.casefold() in said), answers[0])
@@ -153,14 +163,14 @@ async def follow(run: Run, tracker: Tracker, question: str, found: Sequence[Pass
 
 
 def carrying(question: likely_sentences.Asked, best: Best[Passage]) -> list[Candidate]:
-    """The sentences that carry an answer: the one it stands in, and one of each passage that led there."""
+    """The sentences that carry an answer: the one it stands in first, then one of each passage that led there."""
     chosen: list[Candidate] = []
     for place, passage in enumerate(best.chain):
         every = likely_sentences.candidates([passage])
         if not every:
             continue
         if place == best.verdict.passage and best.kind == "span" and best.verdict.end > best.verdict.start:
-            chosen.append(_holding(passage, best.verdict.start, every))
+            chosen.insert(0, _holding(passage, best.verdict.start, every))
         else:
             others = {title.casefold() for one in best.chain if one != passage for title in [bare_title(one.title)]}
             chosen.append(max(every, key=lambda one: _leading(question, one, others)))
