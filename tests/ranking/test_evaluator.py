@@ -158,6 +158,7 @@ async def test_a_damaged_calibration_is_said(tmp_path: Path, text: str) -> None:
 async def test_missing_files_are_said(tmp_path: Path) -> None:
     with pytest.raises(DamagedFile, match=r"calibration\.json"):
         _ = Evaluator(tmp_path).weights
+    shutil.copy(SHIPPED / "calibration.json", tmp_path)
     with pytest.raises(DamagedFile, match=r"evaluator\.onnx"):
         await Evaluator(tmp_path).grade(QUESTION, PASSAGES)
     assert not available(tmp_path)

@@ -91,7 +91,7 @@ def fit_relevance(records: Sequence[Record]) -> tuple[float, float]:
         ]
         logits += [logit for logit, _ in judged]
         right += [hit for _, hit in judged]
-        shares += [1 / len(judged)] * len(judged)
+        shares += [1 / max(1, len(judged))] * len(judged)
     slope, bias = logistic_fit(np.array(logits)[:, None], np.array(right, float), np.array(shares) * len(logits), 0.0)
     return 1 / float(slope), float(bias)
 
