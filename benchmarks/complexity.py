@@ -24,18 +24,19 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.shapes import SHAPES
-from wellread.replay.secret import Covers
 
 from wellread.engine import clean_question
 from wellread.errors import WellreadError
 from wellread.models import structured, thinking, tokens
 from wellread.models.stops import Stops
-from wellread.net import canonical, robots
-from wellread.reading import charset, chunk, dates, extract, pdf, plain
-from wellread.server import access, dialect, rendering
+from wellread.net import robots
+from wellread.net.address import canonical
+from wellread.reading import charset, extract, markdown, plain
+from wellread.replay.secrets import Covers
+from wellread.server import access, openai_format, rendering
 from wellread.sources import keywords, markup, mediawiki, newsapi, slack
 from wellread.strategies import attribution, context, relevance, tags, turns
-from wellread.text import citations, markers, sentences, split, titles, words
+from wellread.text import citations, dates, markers, sentences, split, titles, words
 from wellread.tools import calculate
 from wellread.types import Passage
 
@@ -96,10 +97,8 @@ PARSERS: dict[str, Parser] = {
     "web page's head": lambda text: extract.extract(f"<head><title>{text}</title><meta name=author content='{text}'></head><p>a"),
     "JSON-LD": lambda text: extract.extract(f'<script type="application/ld+json">{text}</script><p>a'),
     "plain text": lambda text: plain.read_text(text, "a"),
-    "Markdown": lambda text: plain.read_markdown(text, "a"),
-    "front matter": lambda text: plain.read_markdown(f"---\n{text[:4000]}\n---\n", "a"),
-    "PDF text": lambda text: list(pdf._paragraphs(pdf._lines(text))),
-    "chunks": chunk.chunk,
+    "Markdown": lambda text: markdown.read_markdown(text, "a"),
+    "front matter": lambda text: markdown.read_markdown(f"---\n{text[:4000]}\n---\n", "a"),
     "charset": lambda text: charset.decode(text.encode("utf-8", "replace")),
     "date": lambda text: dates.iso_date(text),
     "words of a hit": markup.lines,
@@ -110,12 +109,12 @@ PARSERS: dict[str, Parser] = {
     "slack": slack._words,
     "keywords": keywords.keywords,
     "robots.txt": lambda text: robots.parse(text).allows("/a" * 50),
-    "address": lambda text: canonical.canonical(f"http://a.b/{text[:20_000]}"),
+    "address": lambda text: canonical(f"http://a.b/{text[:20_000]}"),
     "cookies": access._cookie,
     "secrets": lambda text: Covers({"A_KEY": "abcdefgh"}).text(text),
     "answer as HTML": lambda text: rendering.answer_html(_answer(text)),
     "answer as Markdown": lambda text: rendering.markdown(_answer(text)),
-    "numbers": lambda text: dialect.cited(text, _answer(text)),  # type: ignore[arg-type]
+    "numbers": lambda text: openai_format.cited(text, _answer(text)),  # type: ignore[arg-type]
     "calculation": lambda text: calculate.as_python(text),
 }
 

@@ -82,7 +82,21 @@ def test_an_answer_has_the_public_shape() -> None:
     }
     assert shape["sentences"] == [{"text": "Titan. [1]", "supported": True, "citations": [1]}] * 2
     assert shape["citations"] == [
-        {"number": 1, "title": "Titan", "url": None, "source": "library", "quote": "Titan", "start": 0, "end": 5, "support": 1.0}
+        {
+            "number": 1,
+            "title": "Titan",
+            "url": None,
+            "source": "library",
+            "quote": "Titan",
+            "start": 0,
+            "end": 5,
+            "support": 1.0,
+            "document": None,
+            "heading": "",
+            "page": None,
+            "anchor": "",
+            "place": "Titan (library)",
+        }
     ]
     wire = events.to_json(events.Answered(answer, at=1.0))
     assert isinstance(wire, dict)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.sources.kit import TestKit
 
-from wellread.index.inputs import Reading, passages
+from wellread.index.inputs import InputOptions, passages
 from wellread.plugins import parse_spec
 from wellread.reading.folders import files_inside
 from wellread.sources.files import from_spec
@@ -61,6 +61,6 @@ async def test_files_do_not_lead_out(folder: Path) -> None:
 
 
 async def test_an_index_is_not_built_from_elsewhere(folder: Path) -> None:
-    texts = [passage.text async for passage in passages([str(folder)], Reading())]
+    texts = [passage.text async for passage in passages([str(folder)], InputOptions())]
     assert any("1874" in text for text in texts)
     assert not any("swordfish" in text for text in texts)

@@ -56,7 +56,7 @@ def sums(known: Iterable[Sum]) -> None:
 
 
 def scale(numbers: tuple[float, ...], dimensions: int) -> None:
-    count("the number of dimensions", dimensions, _MOST_DIMENSIONS, 1)
+    count("the number of dimensions", dimensions, _MOST_DIMENSIONS)  # none: by words alone
     if len(numbers) not in (0, dimensions) or not all(map(math.isfinite, numbers)):
         raise Wrong("the scale does not fit the dimensions")
 
