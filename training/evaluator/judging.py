@@ -54,7 +54,7 @@ def by_weights(state: State, table: PassageTable, device: torch.device, limits: 
 
 def by_shipped(model: Path, tokenizer: Path, collection: Collection, limits: Windows, threads: int) -> Judging:
     """The int8 file, through the engine's own code; one question on each thread."""
-    shipped = Judge(model, tokenizer, threads=1, limits=limits)
+    shipped = Judge(model, tokenizer, threads=1, windows=limits)
 
     def passage(number: int) -> Passage:
         found = collection.passages[number]
