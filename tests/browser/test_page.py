@@ -212,6 +212,7 @@ def test_accessible_and_nothing_sticks_out(library: Live, visit: Visit, scheme: 
         for path in (None, "/", "/history", "/docs"):
             if path is not None:
                 page.goto(library.url + path)
+            page.wait_for_timeout(600)  # steps fade in: their colours are whole then
             found = Axe().run(page)
             assert found.violations_count == 0, found.generate_report()
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

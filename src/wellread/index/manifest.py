@@ -194,6 +194,8 @@ def checksums(folder: Path, known: Mapping[str, FileSum]) -> dict[str, FileSum]:
 
 def _check(content: Manifest) -> None:
     checks.scale(content.scale, content.dimensions)
+    if content.vectors and not content.dimensions:
+        raise checks.Wrong("there are vectors without dimensions")
     checks.count("the generation", content.generation)
     for segment in content.segments:
         checks.name(segment.name)
