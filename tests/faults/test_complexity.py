@@ -12,7 +12,7 @@ def test_there_are_enough_shapes() -> None:
     assert len(PARSERS) >= 40
 
 
-# Known to grow faster than it should, and to be mended (docs/reliability.md).
+# Seen to grow faster than it should under load, not yet looked at (docs/reliability.md).
 _TO_MEND = ("split", "cut to a window")
 _PARSERS = [pytest.param(name, marks=pytest.mark.xfail(strict=False)) if name in _TO_MEND else name for name in PARSERS]
 
