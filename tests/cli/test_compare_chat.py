@@ -109,7 +109,8 @@ def test_compare_names_parameters_that_nobody_has() -> None:
 def test_chat_rewrites_follow_ups_and_reuses_sources(server: WireServer, tmp_path: Path) -> None:
     file = tmp_path / "talk.jsonl"
     lines = f"{QUESTION}\nAnd when?\n/sources\n/what\n\n/quit\nnever asked\n"
-    done = invoke("chat", "--model", spec(server), "-p", "protocol=text", "--history", str(file), stdin=lines)
+    how = ("chat", "--strategy", "iterative", "--model", spec(server), "-p", "protocol=text", "--history", str(file))
+    done = invoke(*how, stdin=lines)
     assert done.exit_code == 0, done.output
     assert done.stdout.count("Christiaan Huygens on 25 March 1655") >= 2
     asked = [str(request.json["messages"]) for request in server.requests if request.method == "POST"]
@@ -121,7 +122,7 @@ def test_chat_rewrites_follow_ups_and_reuses_sources(server: WireServer, tmp_pat
     assert "[1] Titan" in done.stdout
     assert [json.loads(line)["question"] for line in file.read_text().splitlines()] == [QUESTION, "And when?"]
 
-    done = invoke("chat", "--model", spec(server), "--history", str(file), "-p", "protocol=text", stdin="And where?\n/clear\n")
+    done = invoke(*how, stdin="And where?\n/clear\n")
     asked = [str(request.json["messages"]) for request in server.requests if request.method == "POST"]
     assert "Question: And when?" in next(text for text in asked if "Follow-up: And where?" in text)
     assert not file.exists()

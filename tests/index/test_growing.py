@@ -36,17 +36,24 @@ pytestmark = pytest.mark.anyio
 BUILDER = """
 import asyncio, os, sys, time
 from pathlib import Path
-from tests.index.test_change import feed, numbered
+from tests.index.embedders import WordEmbedder
+from tests.index.test_change import numbered
 from wellread.index import build, feed as feeding, vectors
 feeding.SAMPLE, vectors._NAMED_EVERY = 512, 0.0
 import tantivy
 how = build.BuildOptions(checkpoint_seconds=0.05)
 print("ready", flush=True)
+async def paced(passages, pause):
+    for number, passage in enumerate(passages):
+        if pause and number % 300 == 0:
+            await asyncio.sleep(pause)
+        yield passage
 for line in sys.stdin:
-    seconds, folder = line.strip().split(" ", 1)
+    seconds, pause, folder = line.strip().split(" ", 2)
     child = os.fork()
     if child == 0:
-        asyncio.run(build.build(Path(folder), feed(numbered(3000)), how))
+        rows = feeding.EmbeddingFeed(lambda: paced(numbered(3000), float(pause)), WordEmbedder(), "numbers")
+        asyncio.run(build.build(Path(folder), rows, how))
         os._exit(0)
     if float(seconds):
         time.sleep(float(seconds))
@@ -62,9 +69,10 @@ class Builder:
         self._process = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": os.getcwd()}, text=True, **pipes)
         assert self._line() == "ready"
 
-    def start(self, folder: Path, killed_after: float = 0.0) -> None:
+    def start(self, folder: Path, killed_after: float = 0.0, pause: float = 0.0) -> None:
+        """`pause` seconds before every 300 passages: reading that takes long enough to be watched."""
         assert self._process.stdin is not None
-        self._process.stdin.write(f"{killed_after} {folder}\n")
+        self._process.stdin.write(f"{killed_after} {pause} {folder}\n")
         self._process.stdin.flush()
 
     def ended(self) -> int:
@@ -140,7 +148,7 @@ async def test_another_process_finds_more_and_more(tmp_path: Path, builder: Buil
             return WordEmbedder()
 
     source = IndexSource("index", tmp_path / "i", Options(), Kit())
-    builder.start(tmp_path / "i")
+    builder.start(tmp_path / "i", pause=0.1)
     counts: list[tuple[int, int]] = []
     while not counts or not manifest.load(tmp_path / "i").finished:
         if not (tmp_path / "i" / "manifest.json").exists():

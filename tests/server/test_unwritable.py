@@ -124,7 +124,7 @@ async def test_a_full_disk_fails_what_does_not_fit_and_nothing_else(tmp_path: Pa
     with pytest.raises(DamagedFile, match="missing"):
         await history.finish("BBBBBBBBBBBB", "done", {"answer": "a"}, (1, "ended"))
     await history.finish("BBBBBBBBBBBB", "failed", None, (1, "ended"))
-    await history.finish("AAAAAAAAAAAA", "done", {"answer": "a"}, (1, "ended"))
+    await history.finish("AAAAAAAAAAAA", "done", {"answer": "a", "outcome": "answered"}, (1, "ended"))
     kept = [await history.get(name) for name in ("AAAAAAAAAAAA", "BBBBBBBBBBBB")]
     assert [one.state for one in kept if one] == ["done", "failed"]
     assert await history.events("AAAAAAAAAAAA") == [(0, "small"), (1, "ended")]
