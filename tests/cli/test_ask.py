@@ -57,6 +57,20 @@ def test_on_a_pipe_it_is_plain_text_with_sources() -> None:
     assert "“" in done.stdout
 
 
+def test_a_question_needs_no_quotes() -> None:
+    quoted, bare = wellread("ask", "Who wrote Hamlet", "--json"), wellread("ask", "Who", "wrote", "Hamlet", "--json")
+    assert json.loads(bare.stdout)["question"] == json.loads(quoted.stdout)["question"] == "Who wrote Hamlet"
+    assert json.loads(bare.stdout)["short"] == "William Shakespeare"
+    assert json.loads(wellread("search", "moons", "of", "Jupiter", "--json").stdout)["query"] == "moons of Jupiter"
+
+
+@pytest.mark.parametrize("command", [(), ("ask",), ("index", "search"), ("index",), ("read",), ("completion",)])
+def test_help_shows_what_is_typed_and_no_types(command: tuple[str, ...]) -> None:
+    shown = invoke(*command, "--help").output
+    assert "--help" in shown
+    assert not [sign for sign in ("<bool>", "<str>", "<path>", "{") if sign in shown]
+
+
 def test_no_answer_is_said_and_is_exit_status_3() -> None:
     done = wellread("ask", "What is the capital of Mongolia?")
     assert done.returncode == 3

@@ -11,9 +11,10 @@ from typing import Annotated
 import typer
 
 from wellread.cli import options
+from wellread.cli.commands import Commands
 from wellread.cli.terminal import say, say_json
 
-app = typer.Typer(help="Show and clear the indexes of folders that were asked.", no_args_is_help=True)
+app = Commands("Show and clear the indexes of folders that were asked.")
 
 
 @app.command("list")

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from wellread.cli import options, show
+from wellread.cli import completion, options, show
 from wellread.cli.ask import status
 from wellread.cli.terminal import clean, note, say_json
 from wellread.errors import UsageError
@@ -23,6 +23,7 @@ Strategies = Annotated[
         metavar="NAME",
         help="A strategy to compare; may be repeated. All that can run unless given.",
         show_default=False,
+        autocompletion=completion.strategies,
     ),
 ]
 FIGURES = ("cited", "supported", "searches", "tokens", "seconds")

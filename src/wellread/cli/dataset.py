@@ -9,11 +9,12 @@ from typing import Annotated
 import typer
 
 from wellread.cli import feeds, options
+from wellread.cli.commands import Commands
 from wellread.cli.progress import ticking
 from wellread.cli.terminal import say, say_json
 from wellread.events import counted
 
-app = typer.Typer(help="Make embedded data sets: parquet files that indexes are built from.", no_args_is_help=True)
+app = Commands("Make embedded data sets: parquet files that indexes are built from.")
 
 
 @app.callback()

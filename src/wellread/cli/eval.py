@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wellread.cli import options
+from wellread.cli import completion, options
 from wellread.cli.terminal import note, say, say_json
 from wellread.errors import UsageError
 
@@ -42,7 +42,10 @@ def evaluate(
         typer.Argument(metavar="DATA", help="Folder with corpus and questions, or a HotpotQA or SQuAD file; else the library's."),
     ] = None,
     strategy: Annotated[
-        list[str] | None, typer.Option("--strategy", "-s", metavar="NAME", help="A strategy. May be repeated.")
+        list[str] | None,
+        typer.Option(
+            "--strategy", "-s", metavar="NAME", help="A strategy. May be repeated.", autocompletion=completion.strategies
+        ),
     ] = None,
     param: Annotated[
         list[str] | None,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from wellread.cli import feeds, options, show
+from wellread.cli.commands import Commands
 from wellread.cli.progress import ticking
 from wellread.cli.terminal import note, say, say_json
 from wellread.errors import UsageError
@@ -17,7 +18,7 @@ from wellread.events import counted
 if TYPE_CHECKING:
     from wellread.index.manifest import Manifest
 
-app = typer.Typer(help="Build, change, search and check local indexes.", no_args_is_help=True)
+app = Commands("Build, change, search and check local indexes.")
 Folder = Annotated[Path, typer.Argument(help="Folder of the index.", metavar="INDEX")]
 WordsOnly = Annotated[
     bool, typer.Option("--words-only", metavar="", help="No vectors now; make them later with: wellread index embed.")
@@ -168,7 +169,7 @@ def remove(
 @app.command()
 def search(
     folder: Folder,
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="What to look for.")],
+    words: options.Words,
     limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, max=1000, help="How many passages.")] = 10,
     mode: Annotated[
         Literal["default", "exact", "thorough"], typer.Option("--mode", help="How candidates are found.")
@@ -182,6 +183,7 @@ def search(
     """
     from wellread.types import Query, Spec
 
+    query = " ".join(words)
     if not query.strip():
         raise UsageError("the query is empty")
 

@@ -12,18 +12,33 @@ from typing import Annotated
 
 import typer
 
-from wellread.cli import ask, cache, chat, compare, dataset, doctor, eval, index, mcp, plugins, read, replay, search, serve, trace
+from wellread.cli import (
+    ask,
+    cache,
+    chat,
+    compare,
+    completion,
+    dataset,
+    doctor,
+    eval,
+    index,
+    mcp,
+    plugins,
+    read,
+    replay,
+    search,
+    serve,
+    trace,
+)
+from wellread.cli.commands import Commands
 from wellread.cli.terminal import note, say
 from wellread.errors import UsageError, WellreadError
 from wellread.version import __version__
 
-app = typer.Typer(
+app = Commands(
+    "An answer engine you run yourself: it searches, reads, judges and answers with checked citations.",
     name="wellread",
-    help="An answer engine you run yourself: it searches, reads, judges and answers with checked citations.",
-    epilog='Start with: wellread ask "Who invented the telescope?"',
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
+    epilog="Start with: wellread ask Who invented the telescope",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("ask")(ask.ask)
@@ -38,6 +53,7 @@ app.command("replay")(replay.replay)
 app.command("trace")(trace.trace)
 app.command("plugins")(plugins.plugins)
 app.command("doctor")(doctor.doctor)
+app.command("completion")(completion.completion)
 app.add_typer(dataset.app, name="dataset")
 app.add_typer(index.app, name="index")
 app.add_typer(cache.app, name="cache")
@@ -61,6 +77,7 @@ def top(
 def main() -> None:
     """Run the command line; what goes wrong is one line on stderr, never a traceback."""
     _mend_streams()
+    completion.be_ready()
     sys.exit(_written(_status()))
 
 

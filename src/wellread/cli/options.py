@@ -12,6 +12,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from wellread import settings
+from wellread.cli import completion
 from wellread.errors import UsageError
 from wellread.settings import Settings
 
@@ -21,8 +22,9 @@ Strategy = Annotated[
         "--strategy",
         "-s",
         metavar="NAME",
-        help="How to answer: quote, iterative, fanout, react, corrective, digest.",
+        help="How to answer: auto, quote, guided, iterative, fanout, react, corrective, digest.",
         show_default=False,
+        autocompletion=completion.strategies,
     ),
 ]
 Sources = Annotated[
@@ -32,10 +34,17 @@ Sources = Annotated[
         metavar="SPEC",
         help="What to search: library, wikipedia, FOLDER, FILE, index:FOLDER … (wellread plugins sources). May be repeated.",
         show_default=False,
+        autocompletion=completion.sources,
     ),
 ]
 Fallback = Annotated[
-    str | None, typer.Option("--fallback", metavar="SPEC", help="Where corrective looks when the index does not know.")
+    str | None,
+    typer.Option(
+        "--fallback",
+        metavar="SPEC",
+        help="Where corrective looks when the index does not know.",
+        autocompletion=completion.sources,
+    ),
 ]
 Model = Annotated[
     str | None,
@@ -44,10 +53,17 @@ Model = Annotated[
         "-m",
         metavar="SPEC",
         help="Language model: anthropic:NAME, openai:NAME, openai:NAME@URL, ollama:NAME, local, none.",
+        autocompletion=completion.models,
     ),
 ]
 Effort = Annotated[
-    str | None, typer.Option("--effort", metavar="LEVEL", help="How much the evaluator reads: low (nothing), normal, high.")
+    str | None,
+    typer.Option(
+        "--effort",
+        metavar="LEVEL",
+        help="How much the evaluator reads: low (nothing), normal, high.",
+        autocompletion=completion.efforts,
+    ),
 ]
 Hops = Annotated[
     int | None,
@@ -55,7 +71,13 @@ Hops = Annotated[
 ]
 Params = Annotated[
     list[str] | None,
-    typer.Option("--param", "-p", metavar="NAME=VALUE", help="A parameter of the strategy, name=value. May be repeated."),
+    typer.Option(
+        "--param",
+        "-p",
+        metavar="NAME=VALUE",
+        help="A parameter of the strategy, name=value. May be repeated.",
+        autocompletion=completion.parameters,
+    ),
 ]
 NoCache = Annotated[bool, typer.Option("--no-cache", metavar="", help="Take nothing from the HTTP cache.")]
 MaxSearches = Annotated[
@@ -74,7 +96,11 @@ MaxSeconds = Annotated[
 MaxCost = Annotated[
     float | None, typer.Option("--max-cost", metavar="USD", min=0, rich_help_panel="Limits", help="Outer limit on dollars.")
 ]
-Question = Annotated[str, typer.Argument(metavar="QUESTION", help="What you want to know; - reads it from standard input.")]
+Question = Annotated[
+    list[str],
+    typer.Argument(metavar="QUESTION", help="What you want to know, in one or more words; - reads it from standard input."),
+]
+Words = Annotated[list[str], typer.Argument(metavar="QUERY", help="What to look for, in one or more words.")]
 AsEvents = Annotated[bool, typer.Option("--events", metavar="", help="Print every event as one JSON object a line.")]
 AsJson = Annotated[bool, typer.Option("--json", metavar="", help="Print one JSON object on stdout and nothing else there.")]
 
@@ -135,9 +161,9 @@ def _chosen(*, source: list[str] | None, no_cache: bool | None, param: list[str]
     return Chosen(made, parameters(param), flags.get("strategy"))
 
 
-def asked(question: str) -> str:
-    """The question; `-` stands for standard input."""
-    return sys.stdin.read() if question == "-" else question
+def asked(words: Sequence[str]) -> str:
+    """The question, with or without quotes around it; `-` stands for standard input."""
+    return sys.stdin.read() if list(words) == ["-"] else " ".join(words)
 
 
 def parameters(pairs: list[str] | None, flag: str = "--param") -> dict[str, object]:

@@ -8,13 +8,16 @@ from typing import Annotated
 
 import typer
 
-from wellread.cli import options
+from wellread.cli import completion, options
 from wellread.cli.terminal import note, say, say_json
 from wellread.plugins import KINDS, Plugin, everything
 
 
 def plugins(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Show only plugins of this name or kind.")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="NAME", help="Show only plugins of this name or kind.", autocompletion=completion.kinds),
+    ] = None,
     as_json: options.AsJson = False,
 ) -> None:
     """List strategies, sources, models, embedders, re-rankers and graders with their parameters."""

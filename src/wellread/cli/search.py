@@ -13,7 +13,7 @@ from wellread.types import Hits, by_document
 
 
 def search(
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="What to look for.")],
+    words: options.Words,
     source: options.Sources = None,
     limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, max=1000, help="How many results.")] = 10,
     effort: options.Effort = None,
@@ -27,6 +27,7 @@ def search(
     wellread search "central bank" --source wikipedia --limit 3 --json
     wellread search "Who discovered the largest moon of Saturn?" --hops 2
     """
+    query = " ".join(words)
     settings = options.load(sources=source, no_cache=no_cache, effort=effort, hops=hops)
     hits = asyncio.run(_search(query, settings, limit))
     for failure in hits.failures:
