@@ -17,7 +17,7 @@ ALL = [
     *(("[server]", "settings", parameter) for parameter in describe(ServerOptions)),
 ]
 # Texts of strategies that no plugin is made from. Whatever else is a text there names a part and has its type.
-PLAIN = {("iterative", "examples"), ("fanout", "since"), ("fanout", "until")}
+PLAIN = {("iterative", "examples"), ("iterative", "stop"), ("fanout", "since"), ("fanout", "until")}
 PART_LIKE = ("model", "models", "source", "sources", "fallback", "embedder", "reranker", "grader", "wikipedia", "blog")
 
 

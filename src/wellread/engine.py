@@ -8,8 +8,9 @@ answer = await engine.ask("Who invented the telescope?")
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
-from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -126,13 +127,18 @@ class Engine:
             engine._source = Several([*(base.sources if isinstance(base, Several) else (base,)), *also])
         return engine
 
-    async def retrieve(self, question: str, *, params: Mapping[str, object] | None = None) -> Retrieval:
-        """The retrieval half of `iterative` by itself: raw results, notes and transcript, no answer."""
+    async def retrieve(
+        self, question: str, *, params: Mapping[str, object] | None = None, watch: Callable[[str], object] | None = None
+    ) -> Retrieval:
+        """The retrieval half of `iterative` by itself: raw results, notes and transcript, no answer.
+
+        `watch` hears the transcript while it is written.
+        """
         from wellread.strategies.iterative import Iterative
 
         reports = _Reports(self.outside, self.settings.limits)
         chosen, run = self._prepare(clean_question(question), Iterative.name, params or {}, (), reports)
-        return await cast("Iterative", chosen).retrieve(run)
+        return await cast("Iterative", chosen).retrieve(run, watch)
 
     async def search(self, query: str, *, limit: int = 10) -> Hits:
         """Search the configured sources, nothing more. `failures` names those that could not be asked."""
@@ -241,12 +247,12 @@ def ask(question: str, *, strategy: str | None = None, params: Mapping[str, obje
     return run_sync(go())
 
 
-def retrieve(question: str, *, params: Mapping[str, object] | None = None, **flags: object) -> Retrieval:
-    """What `iterative` finds, without the answer; from a script, a notebook or a thread."""
+def retrieve(question: str, *, params: Mapping[str, object] | None = None, verbose: bool = False, **flags: object) -> Retrieval:
+    """What `iterative` finds, without the answer; from a script, a notebook or a thread. `verbose`: the transcript, to stderr."""
 
     async def go() -> Retrieval:
         async with Engine(settings_module.load(flags)) as engine:
-            return await engine.retrieve(question, params=params)
+            return await engine.retrieve(question, params=params, watch=sys.stderr.write if verbose else None)
 
     return run_sync(go())
 

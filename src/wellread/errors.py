@@ -7,7 +7,8 @@
     ├── DamagedFile           weights, index or recording that fail their check
     ├── BudgetExhausted       a limit was reached; strategies answer from what they have
     ├── SourceError           a search service failed, with its own words
-    │   └── SourceBusy        … and asks to come back later (rate limit, overload)
+    │   ├── SourceBusy        … and asks to come back later (rate limit, overload)
+    │   └── Unreachable       … because nobody answers there; a run does not ask again
     ├── ReadError             a page or file could not be read
     │   ├── Blocked           … because the guard or robots.txt forbids it
     │   └── TooCostly         … in the time and memory that a document may take
@@ -81,6 +82,10 @@ class SourceBusy(SourceError):
     def __init__(self, source: str, message: str, retry_after: float | None = None) -> None:
         super().__init__(source, message)
         self.retry_after = retry_after
+
+
+class Unreachable(SourceError):
+    """Nobody answers where a search service should be."""
 
 
 class ReadError(WellreadError):

@@ -22,7 +22,7 @@ from wellread import events
 from wellread.budget import Budget
 from wellread.effort import ALLOWED
 from wellread.encodable import Pieces
-from wellread.errors import BrokenStream, BudgetExhausted, ReadError, SourceError
+from wellread.errors import BrokenStream, BudgetExhausted, ReadError, SourceError, Unreachable
 from wellread.outbound import Outbound
 from wellread.protocols import Kit, Model, Priced, Source
 from wellread.text.citations import check
@@ -125,6 +125,7 @@ class Run:
     spent: BudgetExhausted | None = None  # the limit that ended the work, once one has
     passages: dict[int, Passage] = field(default_factory=dict[int, Passage])
     failures: list[str] = field(default_factory=list[str])  # of sources; part of the reason when nothing is found
+    withdrawn: dict[str, str] = field(default_factory=dict[str, str])  # sources that cannot be reached, and why
     outbound: Outbound = field(default_factory=lambda: Outbound("", open=True))
     _lent: int = 0  # pairs that searches under way may read
     _together: int = 0  # `gather`s under way
@@ -144,9 +145,12 @@ class Run:
     ) -> tuple[Hit, ...]:
         """Hits for one query. A failing source is reported and gives no hits; a budget raises.
 
-        `read`: whether the source may use the evaluator (`hops=2`), with the pairs that are left.
+        `read`: whether the source may follow what it finds (`hops=2`), with the pairs that are left. One that could not
+        be reached is not asked again: see `withdrawn`.
         """
         where = source or self.source
+        if where.name in self.withdrawn:
+            return ()
         self.budget.search()
         self.emit(events.Searching(text, (where.name,)))
         begun = self.clock()
@@ -154,8 +158,12 @@ class Run:
         lent = max(0, self.pairs_left - self._lent) if read else 0
         self._lent += lent  # searches at once must not spend the same pairs
         try:
-            query = self.outbound.query(where, Query(text, limit, since, until, pairs=lent))
-            found = Hits.all_of(await self.timed(self._slotted(where.search(query))))
+            asked = Query(text, limit, since, until, pairs=lent, without=tuple(self.withdrawn), follow=read)
+            found = Hits.all_of(await self.timed(self._slotted(where.search(self.outbound.query(where, asked)))))
+            self._withdraw(found.unreachable)
+        except Unreachable as problem:
+            self._withdraw({where.name: problem.message})
+            found = Hits(failures=(str(problem),))
         except SourceError as problem:
             found = Hits(failures=(str(problem),))
         finally:
@@ -286,6 +294,13 @@ class Run:
             usage=self.budget.usage,
             seconds=self.budget.seconds,
         )
+
+    def _withdraw(self, unreachable: Mapping[str, str]) -> None:
+        """Searches at the same time may fail together: the first to say so is reported."""
+        for name, why in unreachable.items():
+            if name not in self.withdrawn:
+                self.withdrawn[name] = why
+                self.emit(events.Notice(f"{name} cannot be reached and is not asked again: {why}"))
 
     async def _slotted(self, job: Awaitable[T]) -> T:
         async with self._slots:

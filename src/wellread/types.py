@@ -37,6 +37,8 @@ class Query(Encodable):
     language: str | None = None
     pairs: int | None = None  # that the evaluator may read for it; None: as many as the effort allows
     outside: str | None = None  # what public sources of a group are asked instead of the text
+    without: tuple[str, ...] = ()  # sources of a group that could not be reached before
+    follow: bool = True  # False: whoever asks follows what is found by itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +108,7 @@ class Hits(Sequence[Hit]):
     hits: tuple[Hit, ...] = ()
     failures: tuple[str, ...] = ()  # "source: message" each
     pairs: int = 0  # question-passage pairs that the evaluator read for it
+    unreachable: Mapping[str, str] = field(default_factory=dict[str, str])  # sources of a group, and what they failed with
 
     @classmethod
     def all_of(cls, found: Sequence[Hit]) -> Hits:

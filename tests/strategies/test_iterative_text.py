@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from tests.strategies.bench import FILMS, MOVIES, Bench, Pages, Shelf, entry, supported
 
 from wellread import events
 from wellread.budget import Limits
-from wellread.errors import ContextTooLong
+from wellread.errors import ContextTooLong, Unreachable
+from wellread.parameters import fill
+from wellread.sources.several import Several
 from wellread.strategies.iterative import Iterative
-from wellread.types import Capabilities, Completion
+from wellread.types import Capabilities, Completion, Hit, Query
 
 pytestmark = pytest.mark.anyio
 
@@ -370,3 +374,76 @@ async def test_a_window_that_turns_out_smaller_than_known_loses_the_oldest_resul
     bench = films(ContextTooLong("scripted", "too long"), model_options={"capabilities": Capabilities(tools=tools)})
     with pytest.raises(ContextTooLong):
         await bench.ask(Iterative, MOVIES)
+
+
+TOWNS = [entry(f"Town {n}", f"Town {n} lies on the river Ister and has {n} bridges.") for n in range(8)]
+
+
+async def test_what_was_shown_is_not_shown_again_and_takes_no_slot() -> None:
+    bench = Bench(
+        ["<search_query>Ister</search_query>", "<search_query>river Ister</search_query>", "<information></information>"],
+        source=Shelf(TOWNS),
+    )
+    await bench.ask(Iterative, "Which town on the Ister has most bridges?", **TEXT, results_per_search=2)
+    shown = bench.prompt(2)
+    assert [shown.count(f"<page_title>Town {n}</page_title>") for n in range(8)] == [1, 1, 1, 1, 0, 0, 0, 0]
+
+
+async def test_nothing_new_says_where_it_was_shown_and_the_searches_left_are_said() -> None:
+    bench = Bench(
+        ["<search_query>Ister</search_query>", "<search_query>bridges</search_query>", "<information></information>"],
+        source=Shelf(TOWNS[:2]),
+    )
+    await bench.ask(Iterative, "Which town on the Ister has most bridges?", **TEXT, max_searches=3)
+    assert "Searches left: 2." in bench.prompt(1)
+    assert "Nothing new was found: [1][2] are shown above." in bench.prompt(2)
+    assert "Searches left: 1." in bench.prompt(2)
+
+
+class Dead(Shelf):
+    async def search(self, query: Query) -> Sequence[Hit]:
+        self.asked.append(query)
+        raise Unreachable(self.name, "connection refused")
+
+
+async def test_a_source_that_cannot_be_reached_is_called_that_and_not_asked_again() -> None:
+    dead = Dead(name="far")
+    bench = Bench(["<search_query>Ister</search_query>", "<information></information>"], source=dead)
+    answer = await bench.ask(Iterative, "Where is the Ister?", **TEXT)
+    assert "The source cannot be reached" in bench.prompt(1)
+    assert "Nothing was found" not in bench.prompt(1)
+    assert len(dead.asked) == 1
+    assert "far cannot be reached: connection refused" in (answer.reason or "")
+
+
+async def test_one_dead_source_of_a_group_is_left_out_from_then_on() -> None:
+    dead, alive = Dead(name="far"), Shelf(TOWNS, name="near")
+    bench = Bench(
+        ["<search_query>Ister</search_query>", "<search_query>bridges</search_query>", "<information></information>"],
+        source=Several([dead, alive]),
+    )
+    await bench.ask(Iterative, "Where is the Ister?", **TEXT)
+    assert (len(dead.asked), len(alive.asked)) == (1, 2)
+
+
+async def test_empty_search_tags_give_the_right_reason() -> None:
+    bench = films(*["<search_query></search_query>"] * 3)
+    answer = await bench.ask(Iterative, MOVIES, **TEXT)
+    assert answer.outcome == "unsure"
+    assert (answer.reason or "").startswith("the model asked for no search that has a query")
+
+
+async def test_the_callers_own_stop_sequence_ends_the_research() -> None:
+    bench = films("<search_query>Oppenheimer film</search_query>", "Enough now. DONE <search_query>more</search_query>")
+    run = bench.run(MOVIES, "iterative")
+    found = await Iterative(fill(Iterative.Params, {**TEXT, "stop": "DONE"}, "iterative")).retrieve(run)
+    assert bench.scripted.prompts[0].stop == ("</search_query>", "DONE")
+    assert found.queries == ("Oppenheimer film",)
+
+
+async def test_a_verbose_retrieval_is_heard_while_it_is_written() -> None:
+    heard: list[str] = []
+    bench = films("<search_query>Oppenheimer film</search_query>", INFORMATION)
+    found = await Iterative(fill(Iterative.Params, TEXT, "iterative")).retrieve(bench.run(MOVIES, "iterative"), heard.append)
+    assert "".join(heard) == found.transcript
+    assert len(heard) == 3, "what it said, what it was shown, what it said then"

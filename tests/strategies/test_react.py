@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from tests.strategies.bench import Bench, Pages, Shelf, entry, supported
 
 from wellread import events
 from wellread.budget import Limits
+from wellread.errors import Unreachable
 from wellread.models.scripted import ScriptedModel
 from wellread.sources.several import Several
 from wellread.strategies.react import React
 from wellread.strategies.turns import Turn, read_turn
-from wellread.types import Capabilities, Completion
+from wellread.types import Capabilities, Completion, Hit, Query
 
 pytestmark = pytest.mark.anyio
 
@@ -161,7 +164,7 @@ async def test_a_page_that_fails_and_a_search_that_fails_are_observations() -> N
     bench.sources = failing
     answer = await bench.ask(React, "What is at https://gone.example/ ?")
     seen = [text for kind, text in thoughts(bench) if kind == "observation"]
-    assert seen[0] == "Nothing was found. Try another term. (wikipedia: the service is down)"
+    assert seen[0] == "The search failed (wikipedia: the service is down). Try again, or another action."
     assert seen[1] == "That page cannot be read."
     assert answer.outcome == "unsure"
 
@@ -288,3 +291,51 @@ async def test_sources_of_one_kind_are_told_apart_and_missing_ones_left_out() ->
     assert "- wikipedia: " not in system
     assert "no wikipedia action" in bench.of(events.Notice)[0].message
     assert bench.source.sources[1].asked[0].text == "England"
+
+
+TOWNS = [entry(f"Town {n}", f"Town {n} lies on the river Ister and has {n} bridges.") for n in range(8)]
+
+
+async def test_a_search_shows_three_passages_and_none_of_them_again() -> None:
+    bench = Bench(
+        ["Action: shelf: Ister\nPAUSE", "Action: shelf: river Ister\nPAUSE", "Answer: NO ANSWER: all of it"], source=Shelf(TOWNS)
+    )
+    await bench.ask(React, "Which town on the Ister has most bridges?", wikipedia="none")
+    first, second = (text for kind, text in thoughts(bench) if kind == "observation")
+    assert [first.count(f"Town {n}:") for n in range(8)] == [1, 1, 1, 0, 0, 0, 0, 0]
+    assert [second.count(f"Town {n}:") for n in range(8)] == [0, 0, 0, 1, 1, 1, 0, 0]
+
+
+async def test_a_search_that_finds_nothing_new_says_where_it_was_shown() -> None:
+    bench = Bench(
+        ["Action: shelf: Ister\nPAUSE", "Action: shelf: bridges\nPAUSE", "Answer: NO ANSWER: it"], source=Shelf(TOWNS[:2])
+    )
+    await bench.ask(React, "Which town on the Ister has most bridges?", wikipedia="none")
+    seen = [text for kind, text in thoughts(bench) if kind == "observation"]
+    assert seen[1] == "Nothing new was found: [1] [2] are shown above. Try another term."
+
+
+async def test_the_turns_left_are_said() -> None:
+    bench = wiki(*["Action: wikipedia: England\nPAUSE"] * 3, "England is a country. [1]")
+    await bench.ask(React, "What is England?", max_turns=3)
+    assert "(2 turns left.)" in bench.prompt(1)
+    assert "(One turn left: answer now.)" in bench.prompt(2)
+
+
+async def test_a_source_that_cannot_be_reached_is_withdrawn_and_called_that() -> None:
+    class Dead(Shelf):
+        async def search(self, query: Query) -> Sequence[Hit]:
+            self.asked.append(query)
+            raise Unreachable("wikipedia", "connection refused")
+
+    dead = Dead(name="wikipedia")
+    bench = wiki("Action: wikipedia: England\nPAUSE", "Action: wikipedia: Wales\nPAUSE", "Answer: NO ANSWER: all of it")
+    bench.sources = {"wikipedia": dead}
+    await bench.ask(React, "What is England?")
+    seen = [text for kind, text in thoughts(bench) if kind == "observation"]
+    assert seen[0] == "wikipedia cannot be reached. The actions left are: shelf, read, calculate."
+    assert seen[1].startswith("There is no action 'wikipedia'.")
+    assert len(dead.asked) == 1
+    assert "wikipedia cannot be reached and is not asked again: connection refused" in [
+        one.message for one in bench.of(events.Notice)
+    ]

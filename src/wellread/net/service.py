@@ -16,7 +16,7 @@ from typing import TypeVar
 import httpx2
 import stamina
 
-from wellread.errors import SourceBusy, SourceError, UsageError
+from wellread.errors import SourceBusy, SourceError, Unreachable, UsageError
 from wellread.net import transport
 from wellread.net.address import user_agent
 from wellread.net.pace import Pace, retry_after
@@ -137,7 +137,7 @@ class Http:
                         self._pace(host).hold(min(problem.retry_after or 0.0, m.patience))
                         raise
         except _Flaky as problem:
-            raise self.error(str(problem)) from None
+            raise Unreachable(self.owner, self._clean(str(problem))) from None
         raise AssertionError("the last attempt returns or raises")
 
     def _try_again(self, problem: Exception) -> bool | float:

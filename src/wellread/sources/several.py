@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
-from wellread.errors import SourceError, WellreadError
+from wellread.errors import SourceError, Unreachable, WellreadError
 from wellread.net.address import canonical
 from wellread.protocols import Public, Source
 from wellread.ranking.fusion import reciprocal_ranks
@@ -29,25 +29,29 @@ class Several:
 
     async def search(self, query: Query) -> Sequence[Hit]:
         """`Hits` with the failures of some; `SourceError` only when all have failed."""
-        results = await asyncio.gather(*(_attempt(source, query) for source in self.sources))
-        failures = [message for _, problems in results for message in problems]
-        answered = [hits for hits, _ in results if hits is not None]
-        pairs = sum(hits.pairs for hits in answered if isinstance(hits, Hits))
+        asked = [source for source in self.sources if source.name not in query.without] or self.sources
+        results = await asyncio.gather(*(_attempt(source, query) for source in asked))
+        failures = [message for _, found in results for message in found.failures]
+        answered = [found for answers, found in results if answers]
+        unreachable = {name: why for _, found in results for name, why in found.unreachable.items()}
         if not answered:
-            raise SourceError("all sources failed", "; ".join(failures) or "there are none")
-        return Hits(tuple(_fused(answered)[: query.limit]), tuple(failures), pairs)
+            kind = Unreachable if len(unreachable) == len(asked) > 0 else SourceError
+            raise kind("all sources failed", "; ".join(failures) or "there are none")
+        pairs = sum(found.pairs for found in answered)
+        return Hits(tuple(_fused(answered)[: query.limit]), tuple(failures), pairs, unreachable)
 
 
-async def _attempt(source: Source, query: Query) -> tuple[Sequence[Hit] | None, Sequence[str]]:
-    """A source's hits and complaints; a plugin's unexpected error must not take the others down either."""
+async def _attempt(source: Source, query: Query) -> tuple[bool, Hits]:
+    """Whether a source answers, with its hits and complaints; a plugin's unexpected error must not take the others down."""
     try:
-        found = await source.search(_for(source, query))
+        return True, Hits.all_of(await source.search(_for(source, query)))
     except WellreadError as problem:
         message = str(problem)
-        return None, (message if message.startswith(source.name) else f"{source.name}: {message}",)
+        unreachable = {source.name: problem.message} if isinstance(problem, Unreachable) else {}
+        said = message if message.startswith(source.name) else f"{source.name}: {message}"
+        return False, Hits(failures=(said,), unreachable=unreachable)
     except Exception as problem:
-        return None, (f"{source.name}: unexpected {type(problem).__name__}",)
-    return found, found.failures if isinstance(found, Hits) else ()
+        return False, Hits(failures=(f"{source.name}: unexpected {type(problem).__name__}",))
 
 
 def _for(source: Source, query: Query) -> Query:

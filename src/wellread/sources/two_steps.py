@@ -62,6 +62,8 @@ class TwoSteps:
         """The passages of the likeliest paths, best first."""
         from wellread.ranking.evaluator import Tracker
 
+        if not query.follow:
+            return await self._inner.search(query)
         tracker = self._kit.answer_reader()
         search = _Search(self._inner, query)
         enough = query.pairs is None or (isinstance(tracker, Tracker) and query.pairs >= tracker.plan.pairs)
@@ -78,12 +80,13 @@ class _Search:
         self._met: dict[str, Hit] = {}
         self._failures: dict[str, None] = {}
         self._pairs = 0  # that the source itself had read
+        self._unreachable: dict[str, str] = {}
 
     async def along_paths(self, tracker: Tracker) -> Hits:
         first = self._remember(await self._ask(self._query.text, max(self._query.limit, tracker.plan.singles)))
         trail = await tracker.trail(self._query.text, first, self._candidates)
         ranked = [replace(self._met[passage.id], score=score) for passage, score in trail.passages]
-        return Hits(tuple(ranked[: self._query.limit]), tuple(self._failures), trail.pairs + self._pairs)
+        return Hits(tuple(ranked[: self._query.limit]), tuple(self._failures), trail.pairs + self._pairs, self._unreachable)
 
     async def by_scores(self) -> Hits:
         depth = max(self._query.limit, _DEPTH)
@@ -100,7 +103,7 @@ class _Search:
             total[lead] = max(total.values())  # the best of the first step stays
         best = sorted(total, key=lambda key: (-total[key], key not in leads[:1]))[: self._query.limit]
         hits = tuple(replace(self._met[key], score=total[key]) for key in best)
-        return Hits(hits, tuple(self._failures), self._pairs)
+        return Hits(hits, tuple(self._failures), self._pairs, self._unreachable)
 
     async def _after_lead(self, lead: str, depth: int) -> tuple[dict[str, float], set[str]]:
         passage = self._met[lead].passage()
@@ -132,6 +135,7 @@ class _Search:
         found = Hits.all_of(await self._source.search(replace(self._query, text=text, limit=limit)))
         self._failures |= dict.fromkeys(found.failures)
         self._pairs += found.pairs
+        self._unreachable |= found.unreachable
         return found
 
     def _remember(self, hits: Sequence[Hit]) -> list[Passage]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from wellread.errors import CalculationError, WellreadError
@@ -35,6 +35,7 @@ class Action:
     help: str
     example: str
     act: Callable[[str], Awaitable[Observation]]
+    source: Source | None = None  # that it searches
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +57,8 @@ class Actions:
     known: dict[str, Action] = field(default_factory=dict[str, Action])
     addresses: set[str] = field(default_factory=set[str])
 
-    def add(self, name: str, help: str, example: str, act: Callable[[str], Awaitable[Observation]]) -> None:
-        self.known.setdefault(name, Action(name, help, example, act))
+    def add(self, action: Action) -> None:
+        self.known.setdefault(action.name, action)
 
     def describe(self) -> str:
         """One line for each, with an example."""
@@ -73,12 +74,18 @@ class Actions:
         return await action.act(given)
 
     async def search(self, source: Source, term: str, *, snippets: bool) -> Observation:
-        """The best hits: their snippets, or how their texts begin."""
-        hits = lookup.unique(await self.run.search(term, limit=self.limits.hits, source=source))[: self.limits.hits]
-        found = [(hit, text) for hit in hits if (text := self._excerpt(hit, snippets))]
+        """The best hits that were not shown before: their snippets, or how their texts begin."""
+        failed = len(self.run.failures)
+        shown = {passage.id: number for number, passage in self.run.passages.items()}
+        hits = lookup.unique(await self.run.search(term, limit=self.limits.hits + len(shown), source=source))
+        found = [lookup.excerpt(hit, text) for hit in hits if (text := self._excerpt(hit, snippets))]
         if not found:
-            return told("Nothing was found. Try another term." + self._failure())
-        observations = [self._observe(lookup.excerpt(hit, text)) for hit, text in found]
+            return told(self._nothing(source, self.run.failures[failed:]))
+        new = [passage for passage in found if passage.id not in shown][: self.limits.hits]
+        if not new:
+            above = " ".join(f"[{shown[passage.id]}]" for passage in found)
+            return told(f"Nothing new was found: {above} are shown above. Try another term.")
+        observations = [self._observe(passage) for passage in new]
         return Observation("\n".join(o.text for o in observations), "\n".join(o.shown for o in observations))
 
     async def read(self, url: str) -> Observation:
@@ -122,8 +129,16 @@ class Actions:
             return chosen
         return chosen[: self.limits.characters].rpartition(" ")[0]
 
-    def _failure(self) -> str:
-        return f" ({self.run.failures[-1]})" if self.run.failures else ""
+    def _nothing(self, source: Source, failures: Sequence[str]) -> str:
+        """Why there is nothing to show. A source that cannot be reached is no action any more."""
+        if source.name in self.run.withdrawn:
+            gone = [name for name, action in self.known.items() if action.source is source]
+            for name in gone:
+                del self.known[name]
+            return f"{' and '.join(gone) or source.name} cannot be reached. The actions left are: {', '.join(self.known)}."
+        if failures:
+            return f"The search failed ({failures[-1]}). Try again, or another action."
+        return "Nothing was found. Try another term."
 
 
 def told(text: str) -> Observation:
@@ -144,8 +159,8 @@ def available(run: Run, model: Model, limits: Limits, wikipedia: str | None, blo
         _add_source(actions, "wikipedia", wiki, "Looks a term up in Wikipedia and returns a snippet.", "Danube", snippets=True)
     if posts is not None:
         _add_source(actions, "blog_search", posts, "Searches the blog and returns how the best entry begins.", "museum")
-    actions.add("read", "Reads the page at an address from an observation.", "https://example.org/page", actions.read)
-    actions.add("calculate", "Calculates an expression in Python's notation.", "4 * 7 / 3", actions.calculate)
+    actions.add(Action("read", "Reads the page at an address from an observation.", "https://example.org/page", actions.read))
+    actions.add(Action("calculate", "Calculates an expression in Python's notation.", "4 * 7 / 3", actions.calculate))
     return actions
 
 
@@ -153,7 +168,7 @@ def _add_source(actions: Actions, name: str, source: Source, help: str, example:
     async def act(term: str) -> Observation:
         return await actions.search(source, term, snippets=snippets)
 
-    actions.add(name, " ".join(help.split()), example, act)
+    actions.add(Action(name, " ".join(help.split()), example, act, source))
 
 
 def _configured(members: list[Source], *kinds: str) -> Source | None:

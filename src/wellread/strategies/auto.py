@@ -63,7 +63,7 @@ class Auto:
         if why := _lacking(answer):
             run.emit(Decided("go on searching", why))
             roles = {name: shared[name] for name in ("temperature", "rewrite_model", "answer_model", "answer_tokens")}
-            return await React(ReactParams(**roles, hits=3, wikipedia=None)).go_on(run, question)
+            return await React(ReactParams(**roles, wikipedia=None)).go_on(run, question)
         held.release()
         return answer
 

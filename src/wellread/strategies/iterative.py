@@ -18,7 +18,7 @@ that fails the answer is written from the passages. Models with tool calls of th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
@@ -55,6 +55,7 @@ class IterativeParams(Roles):
     answer_tokens: Length = param(1000, "tokens for the answer")
     detail: Literal["brief", "full"] = param("brief", "how much the answer says")
     examples: str = param("", "plans that worked well, shown to the model")
+    stop: tuple[str, ...] = param((), "further sequences at which the model's research ends")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,16 +84,17 @@ class Iterative:
         research = await self._research(run)
         return await compose(run, self._brief(run, research))
 
-    async def retrieve(self, run: Run) -> Retrieval:
-        """The retrieval half by itself."""
-        done = await self._research(run)
+    async def retrieve(self, run: Run, watch: Callable[[str], object] | None = None) -> Retrieval:
+        """The retrieval half by itself; `watch` hears the transcript while it is written."""
+        done = await self._research(run, watch)
         return Retrieval(tuple(done.hits), dict(run.passages), tuple(done.queries), done.information or "", done.transcript)
 
-    async def _research(self, run: Run) -> Research:
+    async def _research(self, run: Run, watch: Callable[[str], object] | None = None) -> Research:
         """Look things up until the model has its information. A budget that runs out ends it with what there is."""
         params = self.params
         reread = params.rerank == "evaluator"
         research = Research(run.question, params.max_searches, params.results_per_search, params.max_page_tokens, reread)
+        research.watch = watch
         with run.until_spent():
             research.question = await stand_alone(run, params)
             model = params.writer(run)
@@ -110,6 +112,10 @@ class Iterative:
             missing = "the model declined to research it"
         elif run.passages:
             missing = "the search results say nothing about it"
+        elif not research.queries:
+            missing = "the model asked for no search that has a query"
+        elif why := run.withdrawn.get(run.source.name):
+            missing = f"{run.source.name} cannot be reached: {why}"
         else:
             missing = "the searches found nothing"
         return Brief(
@@ -127,39 +133,39 @@ class Iterative:
         talk = Transcript(self._opening(run, research, "iterative"), model.capabilities.continues)
         left, reminders, opened = self.params.max_tokens, _REMINDERS, ""
         while left > 0 and make_room(run, model, talk, left):
-            completion = await self._step(run, model, talk, Prompt((), (_STOP,), left))
+            completion = await self._step(run, model, talk, Prompt((), (_STOP, *self.params.stop), left))
             left -= generated(model, completion)
             said = tags.until_closed(completion.text + (_STOP if completion.stopped_at == _STOP else ""), _TAG)
             talk.say(said)
             research.note(run, opened + said)
-            research.transcript = talk.text
+            research.write_down(talk.text)
             research.refused = completion.finish == "refusal"
             query = tags.query(said, _TAG)
-            if research.refused or (query is None and research.done):
+            if research.refused or (query is None and research.done) or completion.stopped_at in self.params.stop:
                 return
             if query is None:
                 query = self._own_query(run, research)
-            if query and not research.used_up:
+            if query and not research.used_up(run):
                 shown = await self._look_up(run, research, model, talk, [query], left)
             elif reminders:
                 reminders -= 1
-                shown = _EMPTY if query == "" else research.reminder()
+                shown = _EMPTY if query == "" else research.reminder(run)
             else:
                 return
             talk.show(shown)
-            opened = self._open_notes(research, talk)
-            research.transcript = talk.text
+            opened = self._open_notes(run, research, talk)
+            research.write_down(talk.text)
 
-    def _open_notes(self, research: Research, talk: Transcript) -> str:
+    def _open_notes(self, run: Run, research: Research, talk: Transcript) -> str:
         """A model that continues its own words finds the tag for its notes already written when it must write them."""
-        if not talk.continues or not research.used_up:
+        if not talk.continues or not research.used_up(run):
             return ""
         talk.say(_NOTES)
         return _NOTES
 
     def _own_query(self, run: Run, research: Research) -> str | None:
         """The question itself, for a model that ends without having searched."""
-        if research.queries or research.used_up:
+        if research.queries or research.used_up(run):
             return None
         run.emit(Decided("search for the question itself", "the model had not searched"))
         return research.question
@@ -168,14 +174,14 @@ class Iterative:
         talk = Conversation(self._opening(run, research, "iterative-tools"), research.question, run.source.hint)
         left, reminders = self.params.max_tokens, _REMINDERS
         while left > 0 and make_room(run, model, talk, left):
-            completion = await self._step(run, model, talk, Prompt((), max_tokens=left, tools=talk.tools))
+            completion = await self._step(run, model, talk, Prompt((), self.params.stop, left, tools=talk.tools))
             left -= generated(model, completion)
             talk.say(completion)
             research.note(run, completion.text)
-            research.transcript = talk.text
+            research.write_down(talk.text)
             research.refused = completion.finish == "refusal"
             calls = completion.tool_calls
-            if research.refused or (not calls and research.done):
+            if research.refused or (not calls and research.done) or completion.stopped_at in self.params.stop:
                 return
             # A model that was taught the text protocol may use that instead.
             query = None if calls else tags.query(completion.text, _TAG) or self._own_query(run, research)
@@ -183,11 +189,11 @@ class Iterative:
             if calls:
                 space = context.room(model, talk.messages(), context.reserve(model, left))
                 talk.show(calls, await research.look_up(run, model, [talk.query(call) for call in calls], space))
-            elif query and not research.used_up:
+            elif query and not research.used_up(run):
                 talk.add(await self._look_up(run, research, model, talk, [query], left))
             elif reminders:
-                talk.add(research.reminder())
-            research.transcript = talk.text
+                talk.add(research.reminder(run))
+            research.write_down(talk.text)
             if len(research.queries) == before:  # a step without a search: only so many of these
                 reminders -= 1
                 if reminders < 0:
@@ -207,7 +213,7 @@ class Iterative:
     async def _look_up(self, run: Run, research: Research, model: Model, talk: Talk, asked: Sequence[str], left: int) -> str:
         space = context.room(model, talk.messages(), context.reserve(model, left))
         shown = await research.look_up(run, model, asked, space)
-        return "\n".join([*shown, research.reminder()] if research.used_up else shown)
+        return "\n".join([*shown, research.reminder(run)] if research.used_up(run) else shown)
 
     def _opening(self, run: Run, research: Research, name: str) -> tuple[Message, ...]:
         own = run.source.examples if isinstance(run.source, Exemplary) else ""

@@ -36,7 +36,7 @@ _PAUSE = "PAUSE"
 @dataclass(frozen=True, slots=True)
 class ReactParams(Roles):
     max_turns: CountOrZero = param(5, "turns of thought, action and observation")
-    hits: Count = param(1, "hits that a search shows")
+    hits: Count = param(3, "hits that a search shows; what was shown before takes no place")
     wikipedia: SourceSpec | None = param("wikipedia", "source behind the wikipedia action; none leaves it out")
     blog: SourceSpec | None = param(None, "source behind the blog_search action, such as datasette:URL")
     observation_characters: Length = param(1000, "characters shown of each hit")
@@ -79,14 +79,14 @@ class React:
         loop = _Loop(question, Transcript(()), self._actions(run), Draft(run))
         with run.until_spent():
             loop.transcript.opening = self._opening(run, loop)
-            for _ in range(self.params.max_turns):
+            for left in reversed(range(self.params.max_turns)):
                 turn = await self._turn(run, loop)
                 _report(run, turn)
                 if turn.answer is not None or loop.last.finish == "refusal":
                     break
                 observation = await self._observe(loop, turn)
                 run.emit(Thought("observation", observation.shown))
-                loop.transcript.show(f"Observation: {observation.text}")
+                loop.transcript.show(f"Observation: {observation.text}\n{_turns_left(left)}")
             else:
                 run.emit(Decided("answer from the observations", "no turns are left"))
                 await self._at_least_one_search(run, loop)
@@ -169,6 +169,11 @@ class React:
             missing="the actions found nothing" if loop.inputs else "the model used no action and gave no answer",
             tried=loop.inputs,
         )
+
+
+def _turns_left(count: int) -> str:
+    """What a model is told of its turns, after each observation."""
+    return f"({count} turns left.)" if count > 1 else "(One turn left: answer now.)" if count else "(No turns left.)"
 
 
 def _report(run: Run, turn: Turn) -> None:

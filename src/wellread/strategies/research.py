@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from wellread.events import Decided, Ranked, Thought
@@ -17,7 +17,6 @@ from wellread.types import Hit, Passage
 _SPARE = 2  # hits beyond those shown, in case pages fail to load
 _READ = 12  # results that the evaluator chooses among
 _AROUND = 40  # tokens of tags and title around a page
-_NOTHING = "<search_results>\nNothing was found. Try other or fewer words.\n</search_results>"
 _AGAIN = "<search_results>\nYou have searched for exactly that before; its results are above. Use other words.\n</search_results>"
 _NO_QUERY = "There is only one tool, search, and it needs a query."
 
@@ -36,11 +35,22 @@ class Research:
     hits: list[Hit] = field(default_factory=list[Hit])
     queries: list[str] = field(default_factory=list[str])
     transcript: str = ""
+    watch: Callable[[str], object] | None = None  # hears the transcript while it is written
 
     @property
-    def used_up(self) -> bool:
-        """Whether no searches are left."""
-        return len(self.queries) >= self.max_searches
+    def left(self) -> int:
+        """Searches that are left."""
+        return max(0, self.max_searches - len(self.queries))
+
+    def used_up(self, run: Run) -> bool:
+        """Whether nothing more can be searched: no searches are left, or the source cannot be reached."""
+        return not self.left or run.source.name in run.withdrawn
+
+    def write_down(self, transcript: str) -> None:
+        """Keep the transcript as it is now."""
+        if self.watch is not None and (new := transcript.removeprefix(self.transcript)):
+            self.watch(new)
+        self.transcript = transcript
 
     @property
     def done(self) -> bool:
@@ -56,13 +66,15 @@ class Research:
             self.information = information
             run.emit(Thought("information", information))
 
-    def reminder(self) -> str:
+    def reminder(self, run: Run) -> str:
         """What a model is told that has stopped without its notes, or that may not search any more."""
-        return render("iterative-information", why="No searches are left." if self.used_up else "You have stopped.")
+        if why := run.withdrawn.get(run.source.name):
+            return render("iterative-information", why=f"The source cannot be reached ({why}), so no searches are left.")
+        return render("iterative-information", why="You have stopped." if self.left else "No searches are left.")
 
     async def look_up(self, run: Run, model: Model, asked: Sequence[str | None], space: int | None) -> list[str]:
         """What is shown for each query: results, or why there are none. Searches run at the same time."""
-        allowed = [query for query in asked if query][: max(0, self.max_searches - len(self.queries))]
+        allowed = [query for query in asked if query][: self.left]
         loaded = await self._search_all(run, allowed)
         shown: list[str] = []
         for query in asked:
@@ -71,7 +83,7 @@ class Research:
             elif loaded:
                 shown.append(self._shown(run, model, loaded.pop(0), space and space // len(allowed)))
             else:
-                shown.append(self.reminder())
+                shown.append(self.reminder(run))
         return shown
 
     async def _search_all(self, run: Run, queries: Sequence[str]) -> list[list[Passage] | None]:
@@ -84,27 +96,45 @@ class Research:
         return await run.gather(jobs) if len(jobs) > 1 else [await job for job in jobs]
 
     async def _search(self, run: Run, query: str) -> list[Passage]:
-        found = await run.search(query, limit=max(self.results + _SPARE, _READ if self.reread else 0))
+        """The best results that were not shown before; when all were, those."""
+        limit = max(self.results + _SPARE, _READ if self.reread else 0) + len(run.passages)
+        found = await run.search(query, limit=limit)
         if self.reread and found:
             found = await _reread(run, query, found)
-        self.hits.extend(found[: self.results])
-        return await lookup.passages(run, found, self.results)
+        shown = {passage.id for passage in run.passages.values()}
+        new = [hit for hit in found if hit.id not in shown]
+        self.hits.extend(new[: self.results])
+        return await lookup.passages(run, new, self.results) or [hit.passage() for hit in found[: self.results]]
 
     def _shown(self, run: Run, model: Model, loaded: list[Passage] | None, space: int | None) -> str:
         """Numbered items with title and content, each page cut to what it may take."""
         if not loaded:
-            return _AGAIN if loaded is None else _NOTHING
+            return _AGAIN if loaded is None else self._nothing(run)
         share = None if space is None else max(0, space // len(loaded) - _AROUND)
         tokens = min((limit for limit in (self.page_tokens, share) if limit is not None), default=None)
         items: list[str] = []
+        before = {passage.id: number for number, passage in run.passages.items()}
         for passage in loaded:
-            known = any(passage.id == earlier.id for earlier in run.passages.values())
-            short = passage if known else context.shortened(run, model, passage, tokens)
-            content = "(shown above)" if known else short.text
-            inner = f"<page_title>{passage.title}</page_title>\n<page_content>\n{content}\n</page_content>"
+            if passage.id in before:
+                continue
+            short = context.shortened(run, model, passage, tokens)
+            inner = f"<page_title>{passage.title}</page_title>\n<page_content>\n{short.text}\n</page_content>"
             if short.text:
                 items.append(f'<item index="{run.number(short)}">\n{context.fence(run, inner)}\n</item>')
-        return "<search_results>\n" + "\n".join(items) + "\n</search_results>" if items else _NOTHING
+        above = "".join(f"[{before[passage.id]}]" for passage in loaded if passage.id in before)
+        if not items and above:
+            items.append(f"Nothing new was found: {above} are shown above. Use other words.")
+        return self._results("\n".join(items)) if items else self._nothing(run)
+
+    def _nothing(self, run: Run) -> str:
+        if (why := run.withdrawn.get(run.source.name)) is not None:
+            return f"<search_results>\nThe source cannot be reached: {why}\n</search_results>"
+        return self._results("Nothing was found. Try other or fewer words.")
+
+    def _results(self, shown: str) -> str:
+        """Results with what may still be searched; a model that cannot count its searches plans badly."""
+        left = f"Searches left: {self.left}.\n" if self.left else ""
+        return f"<search_results>\n{shown}\n{left}</search_results>"
 
     def material(self, run: Run) -> list[str]:
         """What the answer is written from: the information, or the passages where that cannot be cited."""
