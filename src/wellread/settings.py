@@ -32,7 +32,7 @@ from wellread.parameters import EmbedderSpec, GraderSpec, Hops, ModelSpec, Range
 class Settings:
     """Everything a user can set once and for all. Keys of providers are not settings."""
 
-    strategy: str | None = param(None, "how to answer; iterative with a model, else quote")
+    strategy: str | None = param(None, "how to answer; auto with a model, else quote")
     sources: tuple[SourceSpec, ...] = param((), "what to search; the library in the wheel if empty")
     fallback: SourceSpec | None = param(None, "where corrective looks when the index does not know")
     model: ModelSpec | None = param(None, "language model; the first provider with a key, a running Ollama, or none")

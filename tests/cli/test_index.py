@@ -46,7 +46,7 @@ def test_search_info_and_verify(index: Path) -> None:
     assert [hit["id"] for hit in found["hits"]] == ["mars.txt#0"]
     assert "1. Moons" in run("index", "search", index, "moon of Saturn", "-n", "1", "--mode", "thorough").stdout
     facts = json.loads(run("index", "info", index, "--json").stdout)
-    assert (facts["passages"], facts["removed"], facts["dimensions"]) == (2, 0, 384)
+    assert (facts["documents"], facts["passages"], facts["removed"], facts["dimensions"]) == (2, 2, 0, 384)
     assert "embedder" in run("index", "info", index).stdout
     assert "is intact" in run("index", "verify", index).stdout
 
@@ -56,7 +56,9 @@ def test_add_and_remove(index: Path, notes: Path) -> None:
     assert "3 passages" in run("index", "add", index, notes.parent / "pluto.txt").stdout
     found = json.loads(run("index", "search", index, "Pluto", "-n", "1", "--json").stdout)
     assert found["hits"][0]["id"] == "pluto.txt#0"
+    assert json.loads(run("index", "info", index, "--json").stdout)["documents"] == 3
     assert "1 passage removed" in run("index", "remove", index, "pluto.txt").stdout
+    assert json.loads(run("index", "info", index, "--json").stdout)["documents"] == 2
     again = json.loads(run("index", "search", index, "Pluto", "--json").stdout)
     assert "pluto.txt#0" not in {hit["id"] for hit in again["hits"]}
 

@@ -77,8 +77,9 @@ def test_the_conversation_is_heard(folder: Path) -> None:
 
 
 def test_wrong_requests_are_errors_in_the_right_shape(client: openai.OpenAI) -> None:
-    with pytest.raises(openai.BadRequestError, match="unknown strategy"):
+    with pytest.raises(openai.BadRequestError, match="there are: wellread, wellread/auto") as refused:
         client.chat.completions.create(model="wellread/nonsense", messages=QUESTION)  # type: ignore[arg-type]
+    assert (refused.value.param, refused.value.code) == ("model", "model_not_found")
     with pytest.raises(openai.BadRequestError, match="last message"):
         client.chat.completions.create(model="wellread", messages=[{"role": "assistant", "content": "x"}])
     with pytest.raises(openai.BadRequestError, match="n must be 1"):
@@ -87,6 +88,16 @@ def test_wrong_requests_are_errors_in_the_right_shape(client: openai.OpenAI) -> 
         client.chat.completions.create(model="wellread", messages=[])
     with pytest.raises(openai.NotFoundError):
         client.embeddings.create(model="wellread", input="x")
+
+
+def test_a_program_that_insists_on_a_name_gets_the_default_where_the_operator_says_so(folder: Path) -> None:
+    with (
+        running(engine(), folder, unknown_models="default") as live,
+        openai.OpenAI(base_url=f"{live.url}/v1", api_key="x", max_retries=0) as client,
+    ):
+        reply = client.chat.completions.create(model="gpt-4o", messages=QUESTION)  # type: ignore[arg-type]
+        assert "146 moons" in (reply.choices[0].message.content or "")
+        assert "146 moons" in client.responses.create(model="gpt-4o", input="How many moons has Saturn?").output_text
 
 
 def test_a_failing_model_is_an_error(folder: Path) -> None:

@@ -218,7 +218,7 @@ def test_wrong_requests_are_errors_in_the_right_shape(client: openai.OpenAI, liv
         ({"input": [{"role": "assistant", "content": "x"}]}, None),
         ({"input": [{"role": "user", "content": [{"type": "input_image", "image_url": "data:x"}]}]}, None),
         ({"input": "  "}, None),
-        ({"input": "x", "model": "gpt-5"}, None),
+        ({"input": "x", "model": "gpt-5"}, "model"),
     ]
     for body, param in wrong:
         for stream in (False, True):

@@ -215,11 +215,13 @@ def search(
 @app.command()
 def info(folder: Folder, as_json: options.AsJson = False) -> None:
     """What an index holds and what it was made with."""
-    from wellread.index import manifest
+    from wellread.index.search import LocalIndex
 
-    content = manifest.load(folder)
+    opened = LocalIndex.open(folder)
+    content = opened.manifest
     size = sum(entry.bytes for segment in content.segments for entry in segment.files.values())
     facts = {
+        "documents": opened.count_documents(),
         "passages": content.passages,
         "vectors": content.vectors,
         "complete": content.complete,

@@ -22,6 +22,7 @@ from wellread.cli import (
     doctor,
     eval,
     index,
+    init,
     mcp,
     plugins,
     read,
@@ -53,6 +54,7 @@ app.command("replay")(replay.replay)
 app.command("trace")(trace.trace)
 app.command("plugins")(plugins.plugins)
 app.command("doctor")(doctor.doctor)
+app.command("init")(init.init)
 app.command("completion")(completion.completion)
 app.add_typer(dataset.app, name="dataset")
 app.add_typer(index.app, name="index")

@@ -55,6 +55,12 @@ class Table:
         entries = ((int(e["first"]), int(e["count"])) for e in self._entries[start:end])
         return [range(first, first + count) for first, count in entries]
 
+    def left(self, gone: NDArray[np.int64]) -> Hashes:
+        """The hashes that have a passage which is not among these, sorted numbers of passages."""
+        first, count = self._entries["first"].astype(np.int64), self._entries["count"].astype(np.int64)
+        lost = np.searchsorted(gone, first + count) - np.searchsorted(gone, first)
+        return self._entries["hash"][lost < count]
+
     def among(self, hashes: Hashes) -> list[int]:
         """Which of these hashes are in the table, by their positions."""
         if not len(self._entries):

@@ -196,6 +196,12 @@ class LocalIndex:
         """The numbers of a document's passages, in order."""
         return self._rows("documents", document, "document")
 
+    def count_documents(self) -> int:
+        """How many documents have a passage that was not forgotten."""
+        gone = np.sort(np.fromiter(self.removed, np.int64, len(self.removed)))
+        found = [part.documents.left(gone - base) for base, part in zip(self._bases, self.segments, strict=False)]
+        return len(np.unique(np.concatenate(found))) if found else 0
+
     def find_title(self, title: str) -> list[Hit]:
         """All passages of the documents with this title; case and accents do not matter."""
         return [self.hit(row) for row in self.find_title_rows(title)]

@@ -17,7 +17,7 @@ from wellread.errors import UsageError, WellreadError
 from wellread.server import openai_format, service, shapes
 from wellread.server.api import client
 from wellread.server.limits import Ticket
-from wellread.server.menu import ClientRequest, ReadyRun
+from wellread.server.menu import ClientRequest, Menu, ReadyRun
 from wellread.server.openai_format import PREFIX, AnswerJson, Message
 from wellread.server.service import Service
 from wellread.server.sse import EventStream, Whole
@@ -47,19 +47,18 @@ class ChatRequest(BaseModel):
     stream_options: StreamOptions | None = None
     n: int | None = None
 
-    def wish(self) -> ClientRequest:
+    def wish(self, menu: Menu) -> ClientRequest:
         """The last user message, and what was said before it."""
         if self.n not in (None, 1):
             raise UsageError("n must be 1: there is one answer")
         question, turns = openai_format.conversation(self.messages)
-        return ClientRequest(question, openai_format.strategy(self.model), history=turns)
+        return ClientRequest(question, openai_format.strategy(self.model, menu), history=turns)
 
 
 @router.get("/models")
 async def models(request: Request) -> dict[str, Any]:
     """The recipes that can be used here, as models."""
-    usable = [name for name, _, fine in service.of(request).menu.strategies() if fine]
-    names = [PREFIX, *(f"{PREFIX}/{name}" for name in usable)]
+    names = openai_format.models(service.of(request).menu)
     return {"object": "list", "data": [{"id": n, "object": "model", "created": 0, "owned_by": PREFIX} for n in names]}
 
 
@@ -67,7 +66,7 @@ async def models(request: Request) -> dict[str, Any]:
 async def complete(request: Request, body: ChatRequest) -> Response:
     """Answer the last message; whole, or as chunks when `stream` is set. Leaving stops the work."""
     here = service.of(request)
-    asked = here.menu.order(body.wish())
+    asked = here.menu.order(body.wish(here.menu))
     reply = Reply(body.model)
     ticket = here.runs.admit(client(request))
     if body.stream:

@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from wellread.errors import UsageError
 from wellread.server.follow_up import TURNS
+from wellread.server.menu import Menu
 from wellread.server.rendering import source_lines
 from wellread.text.places import name_of
 
@@ -67,9 +68,19 @@ def conversation(messages: Sequence[Message]) -> tuple[str, Turns]:
     return said[-1].words, tuple(turns[-TURNS:])
 
 
-def strategy(model: str) -> str | None:
-    """The recipe that a model's name stands for; None: the default one."""
-    return model.removeprefix(PREFIX).removeprefix("/") or None
+def strategy(model: str, menu: Menu) -> str | None:
+    """The recipe that a model's name stands for; None: the default one, which other names mean too where the operator says so."""
+    name = model.removeprefix(PREFIX).removeprefix("/")
+    if not name or name in (known for known, _, _ in menu.strategies()):
+        return name or None
+    if menu.options.unknown_models == "default":
+        return None
+    raise Refused(f"there is no model {model!r} here; there are: {', '.join(models(menu))}", "model", "model_not_found")
+
+
+def models(menu: Menu) -> list[str]:
+    """What can be asked here, under the names that clients know."""
+    return [PREFIX, *(f"{PREFIX}/{name}" for name, _, usable in menu.strategies() if usable)]
 
 
 def spoken(answer: AnswerJson) -> str:

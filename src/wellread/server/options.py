@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from wellread.errors import SettingsError, UsageError
 from wellread.net.address import is_loopback
@@ -28,6 +28,9 @@ class ServerOptions:
     allowed_hosts: tuple[str, ...] = param((), "names by which browsers may reach the server (answers.example.org)")
     sources: tuple[SourceSpec, ...] = param((), "sources clients may choose from, besides the default one")
     models: tuple[ModelSpec, ...] = param((), "models clients may choose from, besides the default one")
+    unknown_models: Literal["refuse", "default"] = param(
+        "refuse", "model names that /v1 does not know: refuse and list those there are, or answer with the default strategy"
+    )
     max_body: Annotated[int, Range(1, 1_000_000_000)] = param(256_000, "bytes of a request's body at most")
     max_question: Length = param(4_000, "characters of a question at most")
     max_running: Annotated[int, Range(1, 10_000)] = param(32, "runs at once")

@@ -54,7 +54,7 @@ async def respond(request: Request, body: ResponseRequest) -> Response:
     question, turns = body.asked()
     before = await _previous(here, body.previous_response_id)
     earlier, passages = await follow_up.context(here.history, before)
-    wish = ClientRequest(question, openai_format.strategy(body.model), history=(*earlier, *turns)[-TURNS:])
+    wish = ClientRequest(question, openai_format.strategy(body.model, here.menu), history=(*earlier, *turns)[-TURNS:])
     asked = here.menu.order(wish, also=passages)
     store = body.store is not False
     if store:

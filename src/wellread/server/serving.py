@@ -24,6 +24,14 @@ class Server(uvicorn.Server):
         self._app = app
         self._options = options
 
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Say where it listens once it answers: who follows the address before would wait."""
+        await super().startup(sockets)
+        for listening in (sockets or ()) if self.started else ():
+            host, port = listening.getsockname()[:2]
+            shown = f"[{host}]" if ":" in host else host
+            print(f"wellread listens on http://{shown}:{port}/  (stop with Ctrl-C)", file=sys.stderr, flush=True)  # noqa: T201
+
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         service = getattr(self._app.state, "service", None)
         if service is not None:
@@ -37,9 +45,6 @@ def serve(settings: Settings, options: ServerOptions) -> None:
     logs.configure()
     app = create_app(settings, options=options)
     listening = listen(options)
-    host, port = listening.getsockname()[:2]
-    shown = f"[{host}]" if ":" in host else host
-    print(f"wellread listens on http://{shown}:{port}/  (stop with Ctrl-C)", file=sys.stderr)  # noqa: T201
     try:
         server(app, options).run(sockets=[listening])
     except SystemExit:  # uvicorn's way to say that the start failed

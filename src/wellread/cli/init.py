@@ -1,0 +1,97 @@
+"""`wellread init`: a settings file in which everything stands as it is by default, ready to be changed."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from textwrap import wrap
+from typing import Annotated
+
+import typer
+
+from wellread.cli.terminal import say
+from wellread.errors import UsageError
+from wellread.parameters import Parameter, describe
+from wellread.settings import Settings, config_path
+
+_OPENING = """\
+# Settings of wellread. Every line below is a comment that shows the default (or, where there is none, an example):
+# take the # away and change the value. Flags and WELLREAD_* variables go before this file.
+# Keys of providers do not belong here: they come from ANTHROPIC_API_KEY, OPENAI_API_KEY and the like.
+"""
+_EXAMPLES: dict[str, object] = {
+    "strategy": "auto",
+    "sources": ["library", "wikipedia"],
+    "fallback": "wikipedia",
+    "model": "ollama:qwen3",
+    "embedder": "onnx:all-minilm-l6-v2",
+    "reranker": "evaluator",
+    "grader": "evaluator",
+    "max_searches": 20,
+    "max_tokens": 100_000,
+    "max_cost": 0.5,
+    "allow_hosts": ["wiki.example.org"],
+    "data": "/var/lib/wellread/history.sqlite",
+    "allowed_hosts": ["answers.example.org"],
+    "models": ["ollama:qwen3"],
+}
+_SECRET = "token"  # belongs into WELLREAD_TOKEN: a file is read by more eyes
+
+
+def init(
+    path: Annotated[
+        Path | None, typer.Argument(metavar="FILE", help="Where to write it; where wellread looks for it unless given.")
+    ] = None,
+    stdout: Annotated[bool, typer.Option("--print", metavar="", help="Print it, write nothing.")] = False,
+    force: Annotated[bool, typer.Option("--force", metavar="", help="Write over a file that is there.")] = False,
+) -> None:
+    """Write a settings file that names every setting with its meaning and default.
+
+    wellread init
+    wellread init --print | less
+    """
+    text = written()
+    if stdout:
+        say(text.rstrip("\n"))
+        return
+    place = path or config_path()
+    place.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with open(os.open(place, os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if force else os.O_EXCL), 0o600), "w") as out:
+            out.write(text)
+    except FileExistsError:
+        raise UsageError(f"{place} is there already; --force writes over it, --print shows what would be written") from None
+    say(f"{place} is written; wellread doctor says what is in force")
+
+
+def written() -> str:
+    """The file."""
+    from wellread.server.options import ServerOptions
+
+    own = [one for one in describe(Settings) if one.name not in ("params", "server")]
+    served = [one for one in describe(ServerOptions) if one.name != _SECRET]
+    return "\n".join(
+        [
+            *_OPENING.splitlines(),
+            *_lines(own),
+            "\n# Parameters of a strategy; `wellread plugins strategies` lists them.\n# [params.iterative]\n# max_searches = 8",
+            "\n# What `wellread serve` goes by.\n# [server]",
+            *_lines(served),
+            "",
+        ]
+    )
+
+
+def _lines(parameters: Iterable[Parameter]) -> Iterator[str]:
+    for one in parameters:
+        yield ""
+        yield from (f"# {line}" for line in wrap(one.help, 96))
+        empty = one.default is None or one.default == ()
+        yield f"# {one.name} = {_toml(_EXAMPLES.get(one.name, []) if empty else one.default)}"
+
+
+def _toml(value: object) -> str:
+    """Texts, numbers, truths and lists are written alike in TOML and JSON."""
+    return json.dumps(value, ensure_ascii=False)
