@@ -145,6 +145,13 @@ class Grader(Protocol):
 
 
 @runtime_checkable
+class ChainGrader(Protocol):
+    """A grader that can judge a passage with those that lead to it: the last of each chain is what is graded."""
+
+    async def grade_chains(self, question: str, chains: Sequence[Sequence[Passage]]) -> Sequence[Grade]: ...
+
+
+@runtime_checkable
 class AnswerReader(Protocol):
     """Reads a short answer out of passages, best first; `pairs` are read together."""
 

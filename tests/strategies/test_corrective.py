@@ -11,7 +11,9 @@ from tests.strategies.bench import Bench, Shelf, entry, supported
 
 from wellread import events
 from wellread.budget import Limits
+from wellread.effort import Plan
 from wellread.errors import DamagedFile, ModelBusy
+from wellread.ranking.evaluator import Evaluator, Trail
 from wellread.strategies.corrective import Corrective
 from wellread.strategies.refine import strips
 from wellread.types import Completion, Grade, Passage, Prompt
@@ -132,7 +134,7 @@ async def test_any_irrelevant_passage_triggers_the_web_with_yes_and_no() -> None
     await world.ask(Corrective, MEMORY, grader="llm")
     assert decisions(world)[0] == "ambiguous"
     assert len(world.fallback.asked) == 1
-    assert [graded.relevant for graded in world.of(events.Graded)] == [True, False, False]
+    assert [graded.relevant for graded in world.of(events.Graded)[:3]] == [True, False, False]
     assert world.of(events.Numbered)[0].passage.title == "Agents"
 
 
@@ -278,3 +280,107 @@ def test_strips_are_one_or_two_sentences_within_a_paragraph() -> None:
 def test_thresholds_in_the_wrong_order_are_refused() -> None:
     with pytest.raises(ValueError, match="lower must not be above upper"):
         Corrective.Params(upper=0.2, lower=0.5)
+
+
+async def test_results_of_the_fallback_are_graded_too() -> None:
+    web = (*WEB, entry("Cooking", "AlphaCodium is no dish. An approach to soup is slow.", url="https://web.example/soup"))
+    world = bench(grade=lambda text: '{"relevant": "%s"}' % ("yes" if "iterative flow" in text else "no"), answer=WEB_ANSWER)
+    world.fallback = Shelf(web, name="web")
+    await world.ask(Corrective, CODIUM, grader="llm")
+    graded = {one.title: one.relevant for one in world.of(events.Graded)}
+    assert (graded["AlphaCodium"], graded["Cooking"]) == (True, False)
+    assert "soup" not in world.prompt(-1)
+
+
+async def test_a_fallback_result_of_one_strip_is_graded_by_the_model() -> None:
+    web = (entry("AlphaCodium", "AlphaCodium is a word in an approach.", url="https://web.example/word"),)
+    world = bench(grade="no", answer="never said")
+    world.fallback = Shelf(web, name="web")
+    answer = await world.ask(Corrective, CODIUM, grader="llm")
+    assert answer.outcome == "unsure"
+    assert "none of them is relevant" in (answer.reason or "")
+
+
+class Pathfinder:
+    """Finds the second step through the first, as the evaluator does."""
+
+    plan = Plan(singles=4, firsts=1, seconds=2)
+
+    async def trail(self, question: str, ranked: Sequence[Passage], candidates: object, plan: object = None) -> Trail:
+        first, second = (next(one for one in ranked if one.title == title) for title in ("Hamlet", "Shakespeare"))
+        return Trail(((first, -0.1), (second, -0.2)), (), 5, {second.id: (first,)})
+
+
+STEPS = (
+    entry("Hamlet", "Hamlet is a play by William Shakespeare. It is long.", document="hamlet"),
+    entry("Shakespeare", "William Shakespeare was born in Stratford in a house. He also wrote plays.", document="shakespeare"),
+)
+TOWN = "In which town was the author of Hamlet born?"
+
+
+def two_steps(world: Bench) -> Bench:
+    world.source = Shelf(STEPS, everything=True)
+    world.answer_reader = lambda: Pathfinder()  # pyright: ignore[reportAttributeAccessIssue]
+    return world
+
+
+async def test_a_passage_is_graded_and_refined_with_those_that_lead_to_it() -> None:
+    class Chains(Scores):
+        async def grade_chains(self, question: str, chains: Sequence[Sequence[Passage]]) -> Sequence[Grade]:
+            led = ["Hamlet" in [one.title for one in chain[:-1]] or chain[-1].title == "Hamlet" for chain in chains]
+            return [Grade(good, 0.9 if good else 0.01) for good in led]
+
+    world = two_steps(bench(lambda text: 0.01, answer="So. [2]"))
+    world.grades = Chains(lambda text: 0.01)
+    await world.ask(Corrective, TOWN)
+    assert [(one.title, one.score) for one in world.of(events.Graded)] == [("Hamlet", 0.9), ("Shakespeare", 0.9)]
+    assert "born in Stratford" in world.prompt(-1)
+
+
+async def test_the_model_grades_a_second_step_with_the_first_before_it() -> None:
+    world = two_steps(bench(grade="yes", answer="So. [2]"))
+    await world.ask(Corrective, TOWN, grader="llm")
+    asked = ["\n".join(m.text for m in prompt.messages) for prompt in world.scripted.prompts]
+    (second,) = [text for text in asked if "You judge" in text and "\nShakespeare\n" in text]
+    assert "Hamlet is a play by William Shakespeare." in second
+    (strips_of_it,) = [text for text in asked if "numbered strips" in text and "1. William Shakespeare was born" in text]
+    assert "Hamlet is a play by William Shakespeare." in strips_of_it
+
+
+def test_an_explanation_is_judged_by_the_passages_together() -> None:
+    recipe = Corrective(Corrective.Params())
+    grades = [Grade(False, 0.4), Grade(False, 0.3), Grade(False, 0.2)]
+    assert recipe.decide(grades, together=True)[0] == "correct"
+    assert recipe.decide(grades)[0] == "ambiguous"
+
+
+AGENTS = (
+    entry(
+        "Agents built on language models",
+        "An agent has several types of memory, much as people do. Sensory memory corresponds to embeddings of raw inputs such "
+        "as text or images. Short-term memory is what stands in the context window: it serves for learning from examples in the "
+        "prompt and is lost when the window is full. Long-term memory is an outside store of vectors that the agent can search.",
+        document="agents",
+    ),
+    entry(
+        "Agents built on language models, 2",
+        "Long-term memory works by retrieval. What happened is written down as short texts, each is turned into a vector, the "
+        "vectors are kept in an index. The agent asks the index with its situation and puts what it gets back into its context.",
+        document="agents",
+    ),
+    entry("Writing prompts", "Few-shot prompts add a handful of examples to the task. Their order counts.", document="p"),
+    entry("Attacks on models", "Jailbreak prompts ask a model to play a role in which the rules do not hold.", document="a"),
+)
+
+
+@pytest.mark.slow
+async def test_the_recipes_example_goes_straight_to_generate_with_the_shipped_evaluator() -> None:
+    world = bench(answer="Long-term memory works by retrieval. [1]")
+    world.source, world.grades = Shelf(AGENTS, everything=True), Evaluator()
+    await world.ask(Corrective, MEMORY)
+    assert decisions(world) == ["correct", "refine", "generate"]
+    assert not world.fallback.asked
+    elsewhere = bench(answer=WEB_ANSWER)
+    elsewhere.source, elsewhere.grades = Shelf(AGENTS, everything=True), Evaluator()
+    await elsewhere.ask(Corrective, CODIUM)
+    assert decisions(elsewhere)[:2] == ["incorrect", "replace"]

@@ -192,7 +192,7 @@ async def test_refining_reads_no_more_strips_than_the_run_has_left(spent: int, r
     run = Bench(grades=fond).run("Which films?")
     run.budget.pairs(spent)
     long = replace(LIST[0], text=STRIPS)
-    (refined,) = await refine(run, CountedGrader(run, fond), "Which films?", [long], 0.5, sure=[True])
+    (refined,) = await refine(run, CountedGrader(run, fond), "Which films?", [long], 0.5, [()])
     assert fond.pairs == read
     assert run.budget.usage.pairs == spent + read
     if read:
@@ -204,8 +204,8 @@ async def test_refining_reads_no_more_strips_than_the_run_has_left(spent: int, r
 async def test_refining_at_low_effort_reads_nothing() -> None:
     fond = Fond("number 3 ")
     run = Bench(grades=fond, effort="low").run("Which films?")
-    unsure = await refine(run, CountedGrader(run, fond), "?", [replace(LIST[0], text=STRIPS)], 0.5, sure=[False])
-    assert unsure == []
+    (whole,) = await refine(run, CountedGrader(run, fond), "?", [replace(LIST[0], text=STRIPS)], 0.5, [()])
+    assert whole.text == STRIPS
     assert fond.read == []
 
 

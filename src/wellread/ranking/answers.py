@@ -55,7 +55,12 @@ class AnswerWeights:
 
     def asked(self, question: str) -> AnswerWeights:
         """What holds for a question: sentences are expected where it asks for an instruction or a reason."""
-        return self if _TELL.search(question) else replace(self, told=0.0)
+        return self if to_be_told(question) else replace(self, told=0.0)
+
+
+def to_be_told(question: str) -> bool:
+    """Whether a question asks for an instruction, a reason or an explanation: sentences, which several passages may share."""
+    return _TELL.search(question) is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ import json
 import math
 import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Protocol, TypeVar, cast, runtime_checkable
@@ -25,7 +25,7 @@ from wellread.protocols import Kit
 from wellread.ranking.answers import AnswerWeights, Best, best_answers
 from wellread.ranking.doubts import doubts
 from wellread.ranking.judge import AS_SHIPPED, Chain, Form, Judge
-from wellread.ranking.paths import Collect, Score, Verdict, Weights, log_probability, place_worth, search_paths
+from wellread.ranking.paths import Collect, Score, Verdict, Weights, leading, log_probability, place_worth, search_paths
 from wellread.types import Grade, Passage, ShortAnswer, Spec
 
 T = TypeVar("T")
@@ -46,6 +46,7 @@ class Trail:
     passages: tuple[tuple[Passage, float], ...]  # best first
     answers: tuple[Best[Passage], ...]  # best first
     pairs: int  # how many were judged
+    leads: Mapping[str, Chain] = field(default_factory=dict[str, Chain])  # by id: what leads to a passage on its best path
 
 
 @runtime_checkable
@@ -147,7 +148,11 @@ class Evaluator:
 
     async def grade(self, question: str, passages: Sequence[Passage]) -> Sequence[Grade]:
         """Calibrated probabilities of relevance."""
-        verdicts = await self.judge(question, [(passage,) for passage in passages])
+        return await self.grade_chains(question, [(passage,) for passage in passages])
+
+    async def grade_chains(self, question: str, chains: Sequence[Sequence[Passage]]) -> Sequence[Grade]:
+        """The same for the last passage of each chain, after those that lead to it."""
+        verdicts = await self.judge(question, [tuple(chain) for chain in chains])
         probabilities = [math.exp(log_probability(verdict.relevance, self.weights)) for verdict in verdicts]
         return [Grade(probability >= 0.5, probability) for probability in probabilities]
 
@@ -177,7 +182,8 @@ class Evaluator:
         except StopIteration as end:
             found = end.value
             order = [passage for passage, _ in found.ranking]
-            return Trail(found.ranking, tuple(self._answers(question, order, found.verdicts)), pairs)
+            leads = {passage.id: chain for passage, chain in leading(found.verdicts, self.weights).items()}
+            return Trail(found.ranking, tuple(self._answers(question, order, found.verdicts)), pairs, leads)
         return Trail(tuple((passage, -float(rank)) for rank, passage in enumerate(ranked)), (), 0)
 
     def _answers(self, question: str, order: Sequence[Passage], verdicts: Mapping[Chain, Verdict]) -> list[Best[Passage]]:

@@ -175,6 +175,17 @@ def rank_passages(ranked: Sequence[K], verdicts: Mapping[tuple[K, ...], Verdict]
     return [*sorted(best.items(), key=lambda item: -item[1]), *rest]
 
 
+def leading(verdicts: Mapping[tuple[K, ...], Verdict], weights: Weights) -> dict[K, tuple[K, ...]]:
+    """What leads to a passage, for those that a path makes likelier than they are alone."""
+    chosen: dict[K, tuple[K, ...]] = {}
+    for path, score in rank_paths(verdicts, weights):
+        for place, key in enumerate(path):
+            alone = verdicts.get((key,))
+            if key not in chosen and (alone is None or score > 2 * log_probability(alone.relevance, weights)):
+                chosen[key] = path[:place]
+    return {key: lead for key, lead in chosen.items() if lead}
+
+
 def place_worth(rank: int) -> float:
     """1 for the first place of a list, a half for the eleventh."""
     return RANK_OFFSET / (RANK_OFFSET + rank)

@@ -2,8 +2,8 @@
 
 Recipe: the graph of the document, with the scores, three outcomes and refinement of the paper it names.
 
-    retrieve the best passages from the index
-    grade each of them, all at once
+    retrieve the best passages from the index, in two steps where the evaluator may read
+    grade each of them, all at once, together with the passages that lead to it
     decide: correct (one is surely relevant), incorrect (none can be), ambiguous (between)
     if not correct: rewrite the question as a query, search the fallback;
         its results join (ambiguous) or replace (incorrect) the passages
@@ -12,13 +12,14 @@ Recipe: the graph of the document, with the scores, three outcomes and refinemen
 
 Departures from the original. The graph is these lines; each node reports what it did. Scores decide where
 the grader has them (`when=scores`), else one irrelevant passage is enough (`when=any`, the document's rule). Results of the
-fallback are not graded as a whole, their strips are. Nothing left means no answer, never an invention.
+fallback are graded too. Nothing left means no answer, never an invention.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from typing import Annotated, ClassVar, Literal
 
 from wellread.errors import BudgetExhausted, ModelError, WellreadError
@@ -26,11 +27,12 @@ from wellread.events import Decided, Graded, Notice, Rewritten
 from wellread.parameters import Count, CountOrZero, Length, Range, param
 from wellread.prompts.render import render
 from wellread.protocols import Source
+from wellread.ranking.answers import to_be_told
 from wellread.run import Run
-from wellread.strategies import calls, context, lookup
+from wellread.strategies import calls, context, lookup, trail
 from wellread.strategies.compose import Brief, compose
 from wellread.strategies.followup import one_line, stand_alone
-from wellread.strategies.grading import CountedGrader, ModelGrader, grader
+from wellread.strategies.grading import Chain, CountedGrader, ModelGrader, grader
 from wellread.strategies.refine import Refined, refine
 from wellread.strategies.roles import JudgingRoles
 from wellread.types import Answer, Grade, Passage
@@ -66,10 +68,12 @@ class _State:
     question: str
     query: str = ""
     retrieved: list[Passage] = field(default_factory=list[Passage])
+    leads: Mapping[str, Chain] = field(default_factory=dict[str, Chain])
     grades: Sequence[Grade] = ()
     verdict: Verdict = "ambiguous"
     kept: list[Passage] = field(default_factory=list[Passage])
     added: list[Passage] = field(default_factory=list[Passage])
+    found: int = 0  # results of the fallback
     material: list[Refined] = field(default_factory=list[Refined])
     tried: list[str] = field(default_factory=list[str])
     graded: bool = False
@@ -101,7 +105,7 @@ class Corrective:
             await self._grade(run, state, judge)
             if state.verdict != "correct":
                 await self._rewrite(run, state)
-                await self._search_elsewhere(run, state)
+                await self._search_elsewhere(run, state, judge)
             if self.params.refine:
                 await self._refine(run, state, judge)
         brief = self._brief(run, state)
@@ -110,26 +114,35 @@ class Corrective:
 
     async def _retrieve(self, run: Run, state: _State) -> None:
         state.tried.append(state.question)
-        hits = await run.search(state.question, limit=self.params.top_k)
-        state.retrieved = [p for hit in lookup.unique(hits)[: self.params.top_k] if (p := hit.passage()).text.strip()]
+        found = await trail.search(run, state.question, self.params.top_k, lighter=True)
+        state.retrieved = [passage for passage, _ in found.passages[: self.params.top_k]]
+        state.leads = found.leads
 
     async def _grade(self, run: Run, state: _State, judge: ModelGrader | CountedGrader) -> None:
-        state.grades = await judge.grade(state.question, state.retrieved) if state.retrieved else ()
-        for passage, grade in zip(state.retrieved, state.grades, strict=True):
-            run.emit(Graded(passage.id, passage.title, self._helps(grade), grade.score))
+        state.grades = await self._graded(run, state, judge, state.retrieved)
         state.graded = True
-        state.verdict, why = self.decide(state.grades)
+        state.verdict, why = self.decide(state.grades, together=to_be_told(state.question))
         if state.verdict != "incorrect":
             state.kept = [p for p, grade in zip(state.retrieved, state.grades, strict=True) if self._helps(grade)]
         run.emit(Decided(state.verdict, why))
 
-    def decide(self, grades: Sequence[Grade]) -> tuple[Verdict, str]:
-        """The fork of the graph, and why this way."""
+    async def _graded(
+        self, run: Run, state: _State, judge: ModelGrader | CountedGrader, passages: Sequence[Passage]
+    ) -> Sequence[Grade]:
+        """A grade for each passage, together with what leads to it; reported."""
+        leads = [state.leads.get(passage.id, ()) for passage in passages]
+        grades = await judge.grade(state.question, passages, leads) if passages else ()
+        for passage, grade in zip(passages, grades, strict=True):
+            run.emit(Graded(passage.id, passage.title, self._helps(grade), grade.score))
+        return grades
+
+    def decide(self, grades: Sequence[Grade], *, together: bool = False) -> tuple[Verdict, str]:
+        """The fork of the graph, and why this way. An explanation is spread over passages: they count `together`."""
         if not grades:
             return "incorrect", "the index has nothing on it"
         scores = [grade.score for grade in grades if grade.score is not None]
         if self.params.when == "scores" and len(scores) == len(grades):
-            return self._by_scores(max(scores))
+            return self._by_scores(max(scores), 1 - prod(1 - score for score in scores) if together else 0.0)
         relevant = sum(grade.relevant for grade in grades)
         if relevant == len(grades):
             return "correct", f"all {len(grades)} passages are relevant"
@@ -137,9 +150,11 @@ class Corrective:
             return "incorrect", f"none of {len(grades)} passages is relevant"
         return "ambiguous", f"{len(grades) - relevant} of {len(grades)} passages are not relevant"
 
-    def _by_scores(self, best: float) -> tuple[Verdict, str]:
+    def _by_scores(self, best: float, all_of_them: float) -> tuple[Verdict, str]:
         if best >= self.params.upper:
             return "correct", f"the best passage scores {best:.2f}, at or above {self.params.upper:g}"
+        if all_of_them >= self.params.upper:
+            return "correct", f"the passages together score {all_of_them:.2f}, at or above {self.params.upper:g}"
         if best < self.params.lower:
             return "incorrect", f"the best passage scores {best:.2f}, below {self.params.lower:g}"
         return "ambiguous", f"the best passage scores {best:.2f}, between {self.params.lower:g} and {self.params.upper:g}"
@@ -164,7 +179,7 @@ class Corrective:
             run.emit(Notice(f"searching with the question as it is: {problem}"))
         run.emit(Rewritten(state.question, state.query))
 
-    async def _search_elsewhere(self, run: Run, state: _State) -> None:
+    async def _search_elsewhere(self, run: Run, state: _State, judge: ModelGrader | CountedGrader) -> None:
         source = self._fallback(run)
         if source is None:
             return
@@ -172,8 +187,16 @@ class Corrective:
         hits = await run.search(state.query, limit=self.params.fallback_results, source=source)
         known = {passage.id for passage in state.kept}
         found = [hit.passage() for hit in lookup.unique(hits) if hit.id not in known]
-        state.added = [passage for passage in found if passage.text.strip()][: self.params.fallback_results]
-        run.emit(Decided("replace" if state.verdict == "incorrect" else "add", f"{len(state.added)} results of {source.name}"))
+        results = [passage for passage in found if passage.text.strip()][: self.params.fallback_results]
+        state.found = len(results)
+        grades = await self._graded(run, state, judge, results)
+        state.added = [passage for passage, grade in zip(results, grades, strict=True) if self._helps(grade)]
+        run.emit(
+            Decided(
+                "replace" if state.verdict == "incorrect" else "add",
+                f"{len(state.added)} of {state.found} results of {source.name}",
+            )
+        )
 
     def _fallback(self, run: Run) -> Source | None:
         if run.fallback is not None:
@@ -186,8 +209,8 @@ class Corrective:
 
     async def _refine(self, run: Run, state: _State, judge: ModelGrader | CountedGrader) -> None:
         passages = state.left
-        sure = [True] * len(state.kept) + [False] * len(state.added)
-        state.material = await refine(run, judge, state.question, passages, self.params.lower, sure=sure)
+        leads = [state.leads.get(passage.id, ()) for passage in passages]
+        state.material = await refine(run, judge, state.question, passages, self.params.lower, leads)
         state.refined = True
         total, kept = sum(item.strips for item in state.material), sum(item.kept for item in state.material)
         run.emit(Decided("refine", f"kept {kept} of {total} strips in {len(state.material)} of {len(passages)} passages"))
@@ -206,6 +229,6 @@ class Corrective:
         )
 
     def _missing(self, state: _State) -> str:
-        if not state.retrieved and not state.added:
+        if not state.retrieved and not state.found:
             return "nothing was found"
-        return f"{len(state.retrieved) + len(state.added)} passages were found and none of them is relevant"
+        return f"{len(state.retrieved) + state.found} passages were found and none of them is relevant"

@@ -10,7 +10,7 @@ from wellread.errors import BadOutput, BudgetExhausted, WellreadError
 from wellread.events import Notice
 from wellread.models.structured import Form, choice, numbers
 from wellread.prompts.render import render
-from wellread.protocols import Grader, Model
+from wellread.protocols import ChainGrader, Grader, Model
 from wellread.run import Run
 from wellread.strategies import calls, context
 from wellread.types import Grade, Passage
@@ -18,6 +18,8 @@ from wellread.types import Grade, Passage
 T = TypeVar("T")
 _RELEVANT = choice("relevant", "yes", "no")
 _KEEP = numbers("keep")
+_LEAD = 600  # characters shown of a passage that leads to the one that is graded
+Chain = tuple[Passage, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,31 +30,38 @@ class ModelGrader:
     model: Model
     temperature: float = 0.0
 
-    async def grade(self, question: str, passages: Sequence[Passage]) -> Sequence[Grade]:
-        return await self.run.gather([self._one(question, passage) for passage in passages])
+    async def grade(self, question: str, passages: Sequence[Passage], leads: Sequence[Chain] = ()) -> Sequence[Grade]:
+        pairs = zip(passages, leads or [()] * len(passages), strict=True)
+        return await self.run.gather([self._one(question, passage, lead) for passage, lead in pairs])
 
-    async def strips(self, question: str, strips: Sequence[str]) -> set[int]:
+    async def strips(self, question: str, strips: Sequence[str], lead: Chain = ()) -> set[int]:
         """Which of a passage's strips help, by index. A reply that cannot be read keeps them all."""
         shown = context.fence(self.run, "\n".join(f"{number}. {strip}" for number, strip in enumerate(strips, 1)))
-        text = self._prompt("strips", question, strips=shown)
+        text = self._prompt("strips", question, lead, strips=shown)
         try:
             kept = await self._ask(text, _KEEP, 20 + 8 * len(strips))
         except BadOutput:
             return set(range(len(strips)))
         return {number - 1 for number in kept if 0 < number <= len(strips)}
 
-    async def _one(self, question: str, passage: Passage) -> Grade:
+    async def _one(self, question: str, passage: Passage, lead: Chain) -> Grade:
         """A grader that cannot be understood lets the passage through: losing evidence is worse."""
         shown = context.fence(self.run, f"{passage.title}\n{passage.text}")
         try:
-            reply = await self._ask(self._prompt("grade", question, passage=shown), _RELEVANT, 40)
+            reply = await self._ask(self._prompt("grade", question, lead, passage=shown), _RELEVANT, 40)
         except BadOutput as problem:
             self.run.emit(Notice(f"the grade of “{passage.title}” could not be read; it is kept: {problem}"))
             return Grade(True)
         return Grade(reply == "yes")
 
-    def _prompt(self, name: str, question: str, **shown: str) -> str:
-        frame = {"today": self.run.today, "foreign": context.foreign(self.run), "question": question}
+    def _prompt(self, name: str, question: str, lead: Chain, **shown: str) -> str:
+        before = "\n\n".join(f"{one.title}\n{one.text[:_LEAD]}" for one in lead)
+        frame = {
+            "today": self.run.today,
+            "foreign": context.foreign(self.run),
+            "question": question,
+            "before": render("grade-before", passages=context.fence(self.run, before)) if before else "",
+        }
         (variable, text), *_ = shown.items()
         bare = context.room(self.model, [], 300)
         limit = None if bare is None else max(0, bare - self.model.count_tokens(render(name, **frame, **{variable: ""})))
@@ -71,10 +80,14 @@ class CountedGrader:
     run: Run
     inner: Grader
 
-    async def grade(self, question: str, passages: Sequence[Passage]) -> Sequence[Grade]:
+    async def grade(self, question: str, passages: Sequence[Passage], leads: Sequence[Chain] = ()) -> Sequence[Grade]:
         read = passages[: self.run.pairs_left]
         self.run.budget.pairs(len(read))
-        grades = await self.run.timed(self.inner.grade(question, read))
+        if any(leads) and isinstance(self.inner, ChainGrader):
+            chains = [(*lead, passage) for passage, lead in zip(read, leads, strict=False)]
+            grades = await self.run.timed(self.inner.grade_chains(question, chains))
+        else:
+            grades = await self.run.timed(self.inner.grade(question, read))
         return [*grades, *(Grade(False, 0.0) for _ in passages[len(read) :])]
 
 

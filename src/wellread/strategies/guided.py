@@ -17,13 +17,13 @@ from typing import Annotated, ClassVar, Literal
 
 from wellread.events import Decided
 from wellread.parameters import Length, Range, param
-from wellread.ranking.evaluator import Tracker, Trail
+from wellread.ranking.evaluator import Trail
 from wellread.run import Run
-from wellread.strategies import context, lookup, trail
+from wellread.strategies import context, trail
 from wellread.strategies.compose import Brief, compose
 from wellread.strategies.followup import stand_alone
 from wellread.strategies.roles import Roles
-from wellread.types import Answer, Hit, Passage
+from wellread.types import Answer, Passage
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +65,10 @@ class Guided:
         return await compose(run, brief)
 
     async def _find(self, run: Run, question: str) -> list[Passage]:
-        tracker = run.kit.answer_reader()
-        if not isinstance(tracker, Tracker) or not tracker.plan.singles:
-            return _readable(await run.search(question, limit=self.params.passages))
-        first = _readable(await run.search(question, limit=tracker.plan.singles, read=False))
-        if not first:
-            return []
-        followed = await trail.follow(run, tracker, question, first, tracker.plan)
-        run.emit(trail.ranking(followed, self.params.passages))
+        followed = await trail.search(run, question, self.params.passages)
         found = chained(followed, self.params.passages)
-        run.emit(Decided("read", " → ".join(dict.fromkeys(passage.title for passage in found))))
+        if followed.pairs:
+            run.emit(Decided("read", " → ".join(dict.fromkeys(passage.title for passage in found))))
         return found
 
 
@@ -85,7 +79,3 @@ def chained(followed: Trail, most: int) -> list[Passage]:
     chains = [one.chain for one in followed.answers if len(one.chain) > 1 and all(passage.id in kept for passage in one.chain)]
     ordered = {passage.id: passage for chain in chains for passage in chain}
     return list((ordered | {passage.id: passage for passage in best if passage.id not in ordered}).values())
-
-
-def _readable(hits: Sequence[Hit]) -> list[Passage]:
-    return [passage for hit in lookup.unique(hits) if (passage := hit.passage()).text.strip()]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from wellread.effort import ALLOWED
 from wellread.run import Run
-from wellread.strategies.grading import CountedGrader, ModelGrader
+from wellread.strategies.grading import Chain, CountedGrader, ModelGrader
 from wellread.strategies.relevance import by_words
 from wellread.text.sentences import paragraphs
 from wellread.types import Passage
@@ -47,22 +47,19 @@ async def refine(
     question: str,
     passages: Sequence[Passage],
     lower: float,
-    *,
-    sure: Sequence[bool],
+    leads: Sequence[Chain],
 ) -> list[Refined]:
-    """Each passage with the strips that help. One that was graded relevant is never left without any."""
+    """Each passage with the strips that help, judged with what leads to it. All were graded relevant: none loses every strip."""
     cut = [strips(passage.text) for passage in passages]
     if isinstance(grader, ModelGrader):
-        kept = await run.gather([_chosen(grader, question, parts) for parts in cut])
+        kept = await run.gather([_chosen(grader, question, *row) for row in zip(cut, leads, strict=True)])
     else:
-        kept = await _scored(grader, question, passages, cut, lower, sure)
+        kept = await _scored(grader, question, _Cut(passages, cut, leads), lower)
     refined: list[Refined] = []
-    for passage, parts, chosen, certain in zip(passages, cut, kept, sure, strict=True):
-        if not chosen and certain:
-            chosen = set(range(len(parts)))
-        if chosen:
-            text = " … ".join(_runs(parts, chosen)) if len(chosen) < len(parts) else passage.text
-            refined.append(Refined(passage, text, len(chosen), len(parts)))
+    for passage, parts, helping in zip(passages, cut, kept, strict=True):
+        chosen = helping or set(range(len(parts)))
+        text = " … ".join(_runs(parts, chosen)) if len(chosen) < len(parts) else passage.text
+        refined.append(Refined(passage, text, len(chosen), len(parts)))
     return refined
 
 
@@ -74,24 +71,31 @@ def _likeliest(question: str, parts: Sequence[str], most: int) -> list[int]:
     return sorted(sorted(range(len(parts)), key=lambda index: -scores[index])[:most])
 
 
-async def _chosen(grader: ModelGrader, question: str, parts: list[str]) -> set[int]:
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """Passages, their strips, and what leads to each passage."""
+
+    passages: Sequence[Passage]
+    strips: Sequence[Sequence[str]]
+    leads: Sequence[Chain]
+
+
+async def _chosen(grader: ModelGrader, question: str, parts: list[str], lead: Chain) -> set[int]:
     shown = _likeliest(question, parts, _MOST)
-    if len(shown) < 2:
+    if len(shown) < 2:  # the passage was graded: its only strip is all of it
         return set(shown)
-    kept = await grader.strips(question, [parts[index] for index in shown])
+    kept = await grader.strips(question, [parts[index] for index in shown], lead)
     return {shown[index] for index in kept}
 
 
-async def _scored(
-    grader: CountedGrader, question: str, passages: Sequence[Passage], cut: list[list[str]], lower: float, sure: Sequence[bool]
-) -> list[set[int]]:
-    """All strips of all passages in one batch; the best strip of a relevant passage stays in any case."""
-    places = [(row, index) for row, parts in enumerate(cut) for index in range(len(parts))]
+async def _scored(grader: CountedGrader, question: str, cut: _Cut, lower: float) -> list[set[int]]:
+    """All strips of all passages in one batch; the best strip of a passage stays in any case."""
+    places = [(row, index) for row, parts in enumerate(cut.strips) for index in range(len(parts))]
     most = min(ALLOWED[grader.run.kit.effort].strips, grader.run.pairs_left)
-    read = [places[i] for i in _likeliest(question, [cut[row][index] for row, index in places], most)]
-    pieces = [replace(passages[row], text=cut[row][index]) for row, index in read]
-    grades = await grader.grade(question, pieces) if pieces else ()
-    kept: list[set[int]] = [set() for _ in cut]
+    read = [places[i] for i in _likeliest(question, [cut.strips[row][index] for row, index in places], most)]
+    pieces = [replace(cut.passages[row], text=cut.strips[row][index]) for row, index in read]
+    grades = await grader.grade(question, pieces, [cut.leads[row] for row, _ in read]) if pieces else ()
+    kept: list[set[int]] = [set() for _ in cut.strips]
     best: dict[int, tuple[float, int]] = {}
     for (row, index), grade in zip(read, grades, strict=True):
         score = float(grade.relevant) if grade.score is None else grade.score
@@ -99,7 +103,7 @@ async def _scored(
         if grade.relevant if grade.score is None else score >= lower:
             kept[row].add(index)
     for row, (_, index) in best.items():
-        if sure[row] and not kept[row]:
+        if not kept[row]:
             kept[row].add(index)
     return kept
 

@@ -19,11 +19,11 @@ from wellread.ranking.evaluator import Tracker, Trail
 from wellread.ranking.judge import Chain
 from wellread.run import Run
 from wellread.sources.two_steps import AFTER, mentioned, second_query
-from wellread.strategies import likely_sentences, wording
+from wellread.strategies import likely_sentences, lookup, wording
 from wellread.strategies.likely_sentences import Candidate
 from wellread.text.sentences import sentences
 from wellread.text.titles import bare_title
-from wellread.types import Passage
+from wellread.types import Hit, Passage
 
 # How sure the whole is, from the log-odds of the two readers; fitted on questions set aside. The last is lower than the fit: a
 # wrong answer is worse than none (docs/log/evaluator.md).
@@ -143,6 +143,31 @@ def resolved(part: str, answer: str) -> str:
         return f"{part} ({answer})"
     put = f"{answer}'s" if found["own"] else f"in {answer}" if found["place"] else answer
     return part[: found.start()] + put + part[found.end() :]
+
+
+def lean(plan: Plan) -> Plan:
+    """A plan for whoever judges what was found once more, passage by passage: about half of the pairs."""
+    return replace(shared(plan), reads=0)
+
+
+async def search(run: Run, question: str, count: int, *, lighter: bool = False) -> Trail:
+    """A search in two steps; a plain one where the evaluator is not there or may not read that much."""
+    tracker = run.kit.answer_reader()
+    plan = (lean(tracker.plan) if lighter else tracker.plan) if isinstance(tracker, Tracker) else Plan(singles=0)
+    if not isinstance(tracker, Tracker) or not plan.singles or run.pairs_left < plan.pairs:
+        found = readable(await run.search(question, limit=count))
+        return Trail(tuple((passage, -float(rank)) for rank, passage in enumerate(found)), (), 0)
+    first = readable(await run.search(question, limit=max(count, plan.singles), read=False))
+    if not first:
+        return Trail((), (), 0)
+    followed = await follow(run, tracker, question, first, plan)
+    run.emit(ranking(followed, count))
+    return followed
+
+
+def readable(hits: Sequence[Hit]) -> list[Passage]:
+    """Hits as passages, each once, those without words left out."""
+    return [passage for hit in lookup.unique(hits) if (passage := hit.passage()).text.strip()]
 
 
 async def follow(run: Run, tracker: Tracker, question: str, found: Sequence[Passage], plan: Plan) -> Trail:
