@@ -40,7 +40,9 @@ class GrowingFeed:
         for segment in self._index.segments[self._first :]:
             for start in range(0, segment.entry.rows, _STORED):
                 rows = [r for r in range(start, min(start + _STORED, segment.entry.rows)) if base + r not in self._index.removed]
-                yield Batch(segment.texts.passages(rows), np.array(segment.rows.matrix[rows]), segment.coarse.stored(rows))
+                yield Batch(
+                    segment.texts.passages(rows), segment.rows.stored(np.array(rows, np.int64)), segment.coarse.stored(rows)
+                )
             base += segment.entry.rows
         async for batch in self._feed.batches(0, self.scale):
             for passage in batch.passages:

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wellread.errors import DamagedFile
+from wellread.index.blocks import Blocks, Seals, unsealed
 from wellread.index.quantize import Codes, Floats, code_bytes, to_codes
 from wellread.index.rows import Numbers
 from wellread.index.sketch import THREADS, Sketches, hamming
@@ -38,8 +39,9 @@ _BITS: Floats = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).a
 class Coarse:
     """The codes of one segment, in the order of its rows."""
 
-    def __init__(self, folder: Path, rows: int, lists: int, dimensions: int) -> None:
+    def __init__(self, folder: Path, rows: int, lists: int, dimensions: int, seals: Seals = unsealed) -> None:
         self._folder = folder
+        self._seals = seals
         self._lists = lists
         self._dimensions = dimensions
         self.width = code_bytes(dimensions)
@@ -49,10 +51,11 @@ class Coarse:
         shape = (rows, self.width)
         # A plain array over the map: slices of np.memmap cost microseconds each.
         self.codes: Codes = np.asarray(np.memmap(path, np.uint8, "r", shape=shape)) if rows else np.zeros(shape, np.uint8)
+        self._blocks = Blocks(path, seals(CODES), self.codes.reshape(-1))
 
     @cached_property
     def sketches(self) -> Sketches | None:
-        return Sketches(self._folder, len(self.codes)) if self._lists else None
+        return Sketches(self._folder, len(self.codes), self._seals) if self._lists else None
 
     def candidates(self, query: Floats, count: int, mode: Mode, pool: ThreadPoolExecutor) -> Numbers:
         """Rows worth a closer look, in no particular order."""
@@ -70,6 +73,7 @@ class Coarse:
 
     def stored(self, rows: Sequence[int]) -> Codes:
         """The codes of some rows, for copying them."""
+        self._blocks.check_rows(np.array(rows, np.int64), self.width)
         return np.array(self.codes[list(rows)])
 
     def bit_scores(self, query: Floats, places: Numbers) -> Floats:
@@ -77,6 +81,7 @@ class Coarse:
         padded = np.zeros(self.width * 8, np.float32)
         padded[: self._dimensions] = query
         table = (padded.reshape(self.width, 8) @ _BITS.T).ravel()
+        self._blocks.check_rows(places, self.width)
         cells = self.codes[places].astype(np.intp)
         cells += np.arange(0, self.width * 256, 256)
         return table.take(cells).sum(axis=1)
@@ -89,6 +94,7 @@ class Coarse:
         """Places with the smallest Hamming distances, in no order: good for many of a few."""
 
         def part(borders: tuple[int, int]) -> NDArray[np.int32]:
+            self._blocks.check(borders[0] * self.width, borders[1] * self.width)
             return hamming(code, self.codes[borders[0] : borders[1]])[0]
 
         return smallest(np.concatenate(list(pool.map(part, self._parts()))), count)
@@ -99,6 +105,7 @@ class Coarse:
 
         def part(borders: tuple[int, int]) -> tuple[Numbers, Numbers]:
             start, end = borders
+            self._blocks.check(start * self.width, end * self.width)
             faiss.omp_set_num_threads(1)  # faiss cannot split one query; our threads do
             found = cast(
                 "tuple[Numbers, Numbers]",

@@ -28,6 +28,7 @@ from wellread.index.ledger import Entry, Read
 from wellread.index.manifest import Manifest, Segment
 from wellread.index.progress import Progress, silent
 from wellread.index.rows import FLOATS, ROWS, Numbers
+from wellread.index.seal import sealed
 from wellread.index.search import LocalIndex
 from wellread.index.write import SegmentWriter
 from wellread.types import Passage
@@ -135,7 +136,7 @@ class Growing:
         segments = self.content.segments[:first]
         if writer.rows:
             vectors = self._copy_vectors(work, counted)
-            made = replace(self._finished(writer), vectors=vectors)
+            made = sealed(work, replace(self._finished(writer), vectors=vectors))
             segments = (*segments, place(self.folder, work, made, generation))
         writer.close()
         self._name(segments, rest, generation, self.content.complete)
@@ -150,7 +151,7 @@ class Growing:
             have = kept[kept < segment.entry.vectors]
             for start in range(0, len(have), _STORED):
                 rows = have[start : start + _STORED]
-                outs[names[0]].write(np.ascontiguousarray(segment.rows.matrix[rows]).tobytes())
+                outs[names[0]].write(segment.rows.stored(rows).tobytes())
                 if CODES in outs:
                     outs[CODES].write(segment.coarse.stored(rows.tolist()).tobytes())
             count += len(have)

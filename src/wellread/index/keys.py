@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
+from bisect import bisect_left
 from functools import lru_cache
 from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from wellread.index.blocks import Blocks, Seals, unsealed
 
 Hashes: TypeAlias = NDArray[np.uint64]
 
@@ -44,16 +47,24 @@ def plain(title: str) -> str:
 class Table:
     """hash → runs of passages."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, seals: Seals = unsealed) -> None:
         self._entries = np.memmap(path, ENTRY, "r") if path.stat().st_size else np.zeros(0, ENTRY)
+        self._blocks = Blocks(path, seals(path.name), np.asarray(self._entries).view(np.uint8))
 
     def runs(self, name: str) -> list[range]:
         """The runs of passages under this name (or under one with the same hash)."""
-        key = np.uint64(hashed(name))
-        column = self._entries["hash"]
-        start, end = int(np.searchsorted(column, key, "left")), int(np.searchsorted(column, key, "right"))
-        entries = ((int(e["first"]), int(e["count"])) for e in self._entries[start:end])
-        return [range(first, first + count) for first, count in entries]
+        key = hashed(name)
+        place = bisect_left(range(len(self._entries)), key, key=self._hash)
+        runs: list[range] = []
+        while place < len(self._entries) and self._hash(place) == key:
+            entry = self._entries[place]
+            runs.append(range(int(entry["first"]), int(entry["first"]) + int(entry["count"])))
+            place += 1
+        return runs
+
+    def _hash(self, place: int) -> int:
+        self._blocks.check(place * ENTRY.itemsize, (place + 1) * ENTRY.itemsize)
+        return int(self._entries[place]["hash"])
 
     def left(self, gone: NDArray[np.int64]) -> Hashes:
         """The hashes that have a passage which is not among these, sorted numbers of passages."""
@@ -65,6 +76,7 @@ class Table:
         """Which of these hashes are in the table, by their positions."""
         if not len(self._entries):
             return []
+        self._blocks.check(0, self._entries.nbytes)
         column = self._entries["hash"]
         places = np.minimum(np.searchsorted(column, hashes), len(column) - 1)
         return np.flatnonzero(column[places] == hashes).tolist()

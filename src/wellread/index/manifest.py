@@ -26,6 +26,7 @@ from wellread.index import checks
 FORMAT = 3  # 3: passages may say their place, and may be there before their vectors
 _SKETCHES = 2  # the format from which large segments have sketches; small ones are the same as before
 NAME = "manifest.json"
+SUMS = "sums/"  # under which a large segment keeps the sums of its blocks: see `seal`
 _BLOCK = 1 << 20
 
 
@@ -189,6 +190,7 @@ def checksums(folder: Path, known: Mapping[str, FileSum]) -> dict[str, FileSum]:
     """Of every file under a folder that belongs to the index, not of locks and a writer's notes; the known are not read."""
     found = (path for path in sorted(folder.rglob("*")) if path.is_file() and path.suffix not in (".lock", ".tmp"))
     names = {path.relative_to(folder).as_posix(): path for path in found}
+    names = {name: path for name, path in names.items() if name in known or not name.startswith(SUMS)}
     return {name: known.get(name) or checksum(path) for name, path in names.items()}
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wellread.errors import DamagedFile
+from wellread.index.blocks import Blocks, Seals, unsealed
 from wellread.index.quantize import Bytes, Floats
 
 Numbers: TypeAlias = NDArray[np.int64]
@@ -30,15 +31,23 @@ _PARALLEL_FROM = 64  # fewer candidates are read faster by one thread
 class Rows:
     """The int8 rows of one segment (or its first floats), from a memory map that all processes share."""
 
-    def __init__(self, path: Path, rows: int, dimensions: int) -> None:
+    def __init__(self, path: Path, rows: int, dimensions: int, seals: Seals = unsealed) -> None:
         kind = np.dtype(np.float32 if path.name == FLOATS else np.int8)
         if path.stat().st_size < rows * dimensions * kind.itemsize:
             raise DamagedFile(f"{path} is damaged: its size does not fit {rows} rows (run: wellread index verify)")
         shape = (rows, dimensions)
         self.matrix: Bytes = _mapped(path, shape, kind) if rows else np.zeros(shape, np.int8)
+        self._width = dimensions * kind.itemsize
+        self._blocks = Blocks(path, seals(path.name), self.matrix.reshape(-1).view(np.uint8))
+
+    def stored(self, rows: Numbers) -> Bytes:
+        """Some rows, for copying them."""
+        self._blocks.check_rows(rows, self._width)
+        return np.array(self.matrix[rows])
 
     def scores(self, query: Floats, candidates: Numbers, readers: ThreadPoolExecutor | None = None) -> Floats:
         """Scores of chosen rows; `query` is already multiplied by the scale."""
+        self._blocks.check_rows(candidates, self._width)
         if readers is None or len(candidates) < _PARALLEL_FROM:
             return self.matrix[candidates].astype(np.float32) @ query
         # Each thread walks forward through its own stretch of the file.
@@ -55,6 +64,7 @@ class Rows:
 
     def all_scores(self, query: Floats) -> Floats:
         """Scores of every row: right for small indexes, and the yardstick for the others."""
+        self._blocks.check(0, self.matrix.nbytes)
         blocks = [self.matrix[start : start + _BLOCK].astype(np.float32) @ query for start in range(0, len(self.matrix), _BLOCK)]
         return np.concatenate(blocks) if blocks else np.zeros(0, np.float32)
 

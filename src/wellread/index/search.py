@@ -78,8 +78,10 @@ class LocalIndex:
         if entry is None:
             return frozenset()
         try:
+            if manifest.checksum(self.folder / entry.name) != entry.sum:
+                raise DamagedFile(f"{self.folder / entry.name} is damaged: its content has changed")
             return frozenset(int(row) for row in np.load(self.folder / entry.name))
-        except (ValueError, EOFError, FileNotFoundError) as problem:
+        except (ValueError, EOFError, OSError) as problem:
             raise DamagedFile(f"{self.folder / entry.name} is damaged: {problem}") from problem
 
     @cached_property
@@ -163,7 +165,7 @@ class LocalIndex:
         found: list[tuple[int, float]] = []
         for base, segment in zip(self._bases, self.segments, strict=False):
             wanted = limit + min(extra, segment.entry.rows)
-            found.extend((base + row, score) for row, score in segment.words.search(text, wanted))
+            found.extend((base + row, score) for row, score in segment.by_words(text, wanted))
         return self._kept(found, limit)
 
     def by_meaning(self, vector: Floats, limit: int, options: SearchOptions | None = None) -> list[tuple[int, float]]:
@@ -216,6 +218,8 @@ class LocalIndex:
 
     def close(self) -> None:
         """End the threads; maps go with the object."""
+        for segment in self.segments:
+            segment.close()
         if "pool" in self.__dict__:
             self.pool.shutdown(wait=False)
 

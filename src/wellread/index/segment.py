@@ -9,16 +9,16 @@ from pathlib import Path
 import numpy as np
 
 from wellread.errors import DamagedFile
-from wellread.index import checks, keys, lexical, manifest
-from wellread.index.coarse import CODES, Coarse, Mode
+from wellread.index import checks, keys, lexical, manifest, seal
+from wellread.index.coarse import Coarse, Mode
 from wellread.index.keys import Table
 from wellread.index.lexical import Words
 from wellread.index.quantize import Floats
 from wellread.index.rows import FLOATS, ROWS, Numbers, Rows, best
+from wellread.index.seal import VECTORS
 from wellread.index.texts import TextStore
 
 SMALL = 16 << 20  # bytes of int8 rows below which all of them are scored: no candidates, no faiss
-VECTORS = (ROWS, CODES, FLOATS)
 
 
 class SegmentReader:
@@ -42,31 +42,48 @@ class SegmentReader:
 
     @cached_property
     def texts(self) -> TextStore:
-        return TextStore(self.folder, self.entry.rows)
+        return TextStore(self.folder, self.entry.rows, self._seals)
 
     @cached_property
     def rows(self) -> Rows:
-        return Rows(self.folder / (FLOATS if FLOATS in self.entry.files else ROWS), self.entry.vectors, self._dimensions)
+        name = FLOATS if FLOATS in self.entry.files else ROWS
+        return Rows(self.folder / name, self.entry.vectors, self._dimensions, self._seals)
 
     @cached_property
     def words(self) -> Words:
         return Words(self.folder / lexical.FOLDER)
 
     @cached_property
+    def _watch(self) -> seal.Watch:
+        return seal.Watch(self.folder, self.entry.files, f"{lexical.FOLDER}/")
+
+    def by_words(self, text: str, limit: int) -> list[tuple[int, float]]:
+        """(row, BM25 score), best first."""
+        self._watch.check()
+        return self.words.search(text, limit)
+
+    def close(self) -> None:
+        """End what runs in the background."""
+        self._watch.close()
+
+    def _seals(self, name: str) -> Path | None:
+        return seal.sums(self.folder, self.entry.files, name)
+
+    @cached_property
     def coarse(self) -> Coarse:
-        return Coarse(self.folder, self.entry.vectors, self.entry.lists, self._dimensions)
+        return Coarse(self.folder, self.entry.vectors, self.entry.lists, self._dimensions, self._seals)
 
     @cached_property
     def ids(self) -> Table:
-        return Table(self.folder / keys.IDS)
+        return Table(self.folder / keys.IDS, self._seals)
 
     @cached_property
     def documents(self) -> Table:
-        return Table(self.folder / keys.DOCUMENTS)
+        return Table(self.folder / keys.DOCUMENTS, self._seals)
 
     @cached_property
     def titles(self) -> Table:
-        return Table(self.folder / keys.TITLES)
+        return Table(self.folder / keys.TITLES, self._seals)
 
     def nearest(
         self, query: Floats, scaled: Floats, limit: int, candidates: int, mode: Mode, readers: ThreadPoolExecutor

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from wellread.embedding.processors import available_processors
 from wellread.errors import DamagedFile
+from wellread.index.blocks import Blocks, Seals, unsealed
 from wellread.index.lists import LISTS, ORDER, SKETCH
 from wellread.index.quantize import Codes, Floats
 from wellread.index.rows import Numbers
@@ -49,7 +50,8 @@ class Aim:
 class Sketches:
     """The sketches of one segment, from memory maps."""
 
-    def __init__(self, folder: Path, rows: int) -> None:
+    def __init__(self, folder: Path, rows: int, seals: Seals = unsealed) -> None:
+        Blocks(folder / LISTS, seals(LISTS)).check_all()
         with np.load(folder / LISTS) as parts:
             self._projection: Floats = parts["projection"]
             self._centres: Floats = parts["centres"]
@@ -69,6 +71,8 @@ class Sketches:
             raise DamagedFile(f"{path} is damaged: its size does not fit {rows} rows (run: wellread index verify)")
         self.planes = _mapped(path, (2, rows, self._width))
         self._order = np.memmap(folder / ORDER, np.uint32, "r", shape=(rows,))
+        self._plane_blocks = Blocks(path, seals(SKETCH), self.planes.reshape(-1))
+        self._order_blocks = Blocks(folder / ORDER, seals(ORDER), np.asarray(self._order).view(np.uint8))
 
     def candidates(self, query: Floats, count: int, everything: bool, pool: ThreadPoolExecutor) -> Numbers:
         """The rows whose sketches are most like the query. `everything`: every list is read and more is kept."""
@@ -86,6 +90,7 @@ class Sketches:
         scores = np.concatenate([part[1] for part in parts])
         if len(chosen) > count:
             chosen = chosen[np.argpartition(-scores, count - 1)[:count]]
+        self._order_blocks.check_rows(chosen, self._order.itemsize)
         return self._order[chosen].astype(np.int64)
 
     def _aim(self, query: Floats) -> Aim:
@@ -133,6 +138,8 @@ class Sketches:
         match = cast("Callable[..., int]", names.match_hamming_thres)
         as_bytes, as_pairs = names.cast_integer_to_uint8_ptr, names.cast_integer_to_idx_t_ptr
         sizes = self._sizes[lists]
+        for start, size in zip(self._starts[lists].tolist(), sizes.tolist(), strict=True):
+            self._plane_blocks.check(start * self._width, (start + size) * self._width)
         room = kept + int(sizes.max(initial=0))
         pairs, distances = np.empty((room, 2), np.int64), np.empty(room, np.int32)
         width, out, ignored = self._width, pairs.ctypes.data, names.swig_ptr(distances)
@@ -154,7 +161,8 @@ class Sketches:
     def _best(self, aim: Aim, places: Numbers, near: Floats, count: int) -> tuple[Numbers, Floats]:
         """The places whose both bits are most like the query, with their likeness (up to a constant)."""
         scores = near.copy()
-        for plane, weight in zip(self.planes, (2, 1), strict=True):
+        for number, (plane, weight) in enumerate(zip(self.planes, (2, 1), strict=True)):
+            self._plane_blocks.check_rows(places, self._width, number * self._rows * self._width)
             rows = plane.take(places, axis=0, mode="clip")
             scores += np.einsum("i,ij->j", weight * aim.shares, hamming(aim.cuts, rows).astype(np.float32))
         if len(places) > count:

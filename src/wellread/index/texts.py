@@ -16,6 +16,7 @@ from typing import Any, cast
 import numpy as np
 
 from wellread.errors import DamagedFile
+from wellread.index.blocks import Blocks, Seals, unsealed
 from wellread.types import Passage
 
 TEXTS, OFFSETS = "texts.jsonl", "offsets.u64"
@@ -44,19 +45,24 @@ def decode(line: bytes) -> Passage:
 class TextStore:
     """Passages by number, from a memory map."""
 
-    def __init__(self, folder: Path, rows: int) -> None:
+    def __init__(self, folder: Path, rows: int, seals: Seals = unsealed) -> None:
         self.path = folder / TEXTS
         self.rows = rows
         self._map = map_file(self.path)
         self._ends = np.memmap(folder / OFFSETS, np.uint64, "r") if rows else np.zeros(0, np.uint64)
+        self._lines = Blocks(self.path, seals(TEXTS), np.frombuffer(self._map, np.uint8))
+        self._places = Blocks(folder / OFFSETS, seals(OFFSETS), np.asarray(self._ends).view(np.uint8))
+        self._places.check(max(0, rows - 1) * 8, rows * 8)
         if len(self._ends) != rows or (rows and int(self._ends[-1]) != len(self._map)):
             raise DamagedFile(f"{folder} is damaged: its texts do not match their offsets (run: wellread index verify)")
 
     def passage(self, row: int) -> Passage:
         """One passage."""
-        start = int(self._ends[row - 1]) if row else 0
+        self._places.check(max(0, row - 1) * 8, row * 8 + 8)
+        start, stop = int(self._ends[row - 1]) if row else 0, int(self._ends[row])
+        self._lines.check(start, stop)
         try:
-            return decode(self._map[start : int(self._ends[row])])
+            return decode(self._map[start:stop])
         except (ValueError, TypeError):
             raise DamagedFile(f"{self.path} is damaged at passage {row} (run: wellread index verify)") from None
 

@@ -24,6 +24,7 @@ from wellread.index.manifest import AS_SHIPPED, FileSum, Manifest, RunningSum, S
 from wellread.index.progress import Progress, silent
 from wellread.index.quantize import Floats, calibrate, check, to_bytes, to_codes
 from wellread.index.rows import FLOATS, ROWS
+from wellread.index.seal import sealed
 from wellread.index.search import LocalIndex
 from wellread.index.write import Device, is_large, write_lists
 from wellread.protocols import Computed, Embedder
@@ -167,15 +168,16 @@ class VectorLog:
         return np.fromfile(path, np.float32, segment.vectors * dimensions).reshape(-1, dimensions)
 
     def _sorted(self, content: Manifest, progress: Progress) -> Manifest:
-        """Large segments whose last vector has come get their lists."""
+        """Segments whose last vector has come get the sums of their blocks, and large ones their lists before."""
         for number, segment in enumerate(content.segments):
-            if segment.growing or segment.lists or not content.scale or not is_large(segment.rows, content.dimensions):
+            if segment.growing or not content.scale:
                 continue
             place = self._folder / SEGMENTS / segment.name
-            (place / FLOATS).unlink(missing_ok=True)
-            count, _ = write_lists(place, segment.rows, np.asarray(content.scale, np.float32), self._device, progress)
-            files = checksums(place, segment.files)
-            content = _with(content, number, replace(segment, lists=count, files=files))
+            if not segment.lists and is_large(segment.rows, content.dimensions):
+                (place / FLOATS).unlink(missing_ok=True)
+                count, _ = write_lists(place, segment.rows, np.asarray(content.scale, np.float32), self._device, progress)
+                segment = replace(segment, lists=count, files=checksums(place, segment.files))
+            content = _with(content, number, sealed(place, segment))
         return content
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from wellread.index import manifest
 from wellread.index.manifest import FileSum
-from wellread.index.segment import VECTORS
+from wellread.index.seal import VECTORS
 
 
 def problems(folder: Path, progress: Callable[[str], None] = lambda _: None) -> Iterator[str]:

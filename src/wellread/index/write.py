@@ -31,6 +31,7 @@ from wellread.index.manifest import FileSum, Segment, checksums, replace_file
 from wellread.index.progress import Progress, silent
 from wellread.index.quantize import Bytes, Codes, Floats, code_bytes
 from wellread.index.rows import ROWS, RowFile
+from wellread.index.seal import sealed
 from wellread.index.texts import TextStore
 from wellread.types import Passage
 
@@ -105,7 +106,7 @@ class SegmentWriter:
         count, known = write_lists(self.folder, self.rows, scale, device, progress) if large else (0, {})
         progress("checksums", self.rows, self.rows)
         vectors = self.rows if self._vectors else 0
-        return Segment(self.folder.name, self.rows, count, checksums(self.folder, known), vectors)
+        return sealed(self.folder, Segment(self.folder.name, self.rows, count, checksums(self.folder, known), vectors))
 
     def _write_words(self, threads: int, progress: Progress) -> None:
         writer = WordsWriter(self.folder / lexical.FOLDER, threads)
