@@ -16,6 +16,7 @@ The file is `config.toml` in the user's configuration folder (`WELLREAD_CONFIG` 
 from __future__ import annotations
 
 import os
+import stat
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -26,6 +27,7 @@ from wellread.budget import Limits
 from wellread.effort import ALLOWED, Effort
 from wellread.errors import SettingsError, UsageError
 from wellread.parameters import EmbedderSpec, GraderSpec, Hops, ModelSpec, Range, RerankerSpec, SourceSpec, fill, param
+from wellread.private import OTHERS, may_others
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,7 @@ def load(flags: Mapping[str, object] | None = None, environ: Mapping[str, str] =
     path = config_path(environ)
     from_file = _from_file(path, named=bool(environ.get("WELLREAD_CONFIG")))
     tables = {name: _table(from_file.pop(name, {}), path, name) for name in _TABLES}
+    _check_permissions(path, holds_token="token" in tables["server"])
     for name, table in tables["params"].items():
         _table(table, path, f"params.{name}")
     plain = {f.name: f for f in fields(Settings) if f.name not in _TABLES}
@@ -103,6 +106,14 @@ def _from_file(path: Path, *, named: bool) -> dict[str, object]:
         return {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
         raise SettingsError(f"{path}: the settings file cannot be read: {problem}") from None
+
+
+def _check_permissions(path: Path, *, holds_token: bool) -> None:
+    """Who can write the file chooses what is read and sent; who can read a token has it."""
+    if may_others(path, stat.S_IWOTH):
+        raise SettingsError(f"{path}: everybody may write the settings file; run: chmod go-w {path}")
+    if holds_token and may_others(path, OTHERS):
+        raise SettingsError(f"{path}: others may read the token in the settings file; run: chmod 600 {path}")
 
 
 def _from_environ(environ: Mapping[str, str]) -> dict[str, object]:

@@ -207,7 +207,7 @@ async def test_keys_are_not_in_the_cache_and_do_not_share_it(server: Loopback, t
         assert (await http.get(server.url)).text("who") == secret[-1]
         await http.aclose()
     assert len(server.asked) == 2
-    database = sqlite3.connect(tmp_path / "http.db")
+    database = sqlite3.connect(tmp_path / "http" / "http.db")
     stored = b"".join(bytes(row[0]) for row in database.execute("select data from entries"))
     database.close()
     assert stored
@@ -312,7 +312,7 @@ async def test_proxies_are_used_but_not_for_loopback(server: Loopback, monkeypat
 
 
 def test_the_cache_lies_where_the_environment_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert cache_folder({"WELLREAD_CACHE_DIR": "/a"}) == Path("/a")
+    assert cache_folder({"WELLREAD_CACHE_DIR": "/a"}) == Path("/a/http")
     assert cache_folder({"XDG_CACHE_HOME": "/b"}) == Path("/b/wellread/http")
     assert cache_folder({}).parts[-2:] == ("wellread", "http")
 

@@ -7,6 +7,8 @@ import os
 import tempfile
 from pathlib import Path
 
+from wellread.private import private_folder
+
 _DIGEST = hashlib.sha256().digest_size
 
 
@@ -34,7 +36,7 @@ def load(path: Path) -> bytes | None:
 def keep(path: Path, body: bytes) -> None:
     """Write the file whole or not at all; where that cannot be done it is not kept, and nothing is said."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private_folder(path.parent)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
     except OSError:
         return

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wellread.index.folder import BeingWritten, existing, writing
+from wellread.private import private_folder
 
 MOST = 2_000_000_000  # bytes of all of them together
 _USED = ".used"
@@ -40,10 +41,9 @@ def root(environ: Mapping[str, str]) -> Path:
 
 def place_for(key: str, environ: Mapping[str, str]) -> Path:
     """The folder of one index, made if need be; nobody else may look into it."""
-    base = root(environ)
-    base.mkdir(parents=True, exist_ok=True, mode=0o700)
+    base = private_folder(root(environ))
     place = base / hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:24]
-    place.mkdir(exist_ok=True, mode=0o700)
+    private_folder(place)
     (place / _USED).touch(mode=0o600)
     return place
 

@@ -27,6 +27,7 @@ import httpx2
 from wellread.errors import Blocked
 from wellread.net.address import is_loopback
 from wellread.net.guard import Guard, port_of
+from wellread.private import private_folder
 
 CACHE_BYTES = 256 * 1024 * 1024
 _KEYS = "wellread.keys"
@@ -177,7 +178,7 @@ def cached(transport: httpx2.AsyncBaseTransport, file: Path | None) -> httpx2.As
 def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
     """Where answers and pages are kept: `WELLREAD_CACHE_DIR`, else in the user's cache folder."""
     if named := environ.get("WELLREAD_CACHE_DIR"):
-        return Path(named)
+        return Path(named) / "http"
     from platformdirs import user_cache_path
 
     base = environ.get("XDG_CACHE_HOME")
@@ -187,7 +188,7 @@ def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
 def _is_usable(folder: Path) -> bool:
     """No place for a cache is no reason to fail: it works without."""
     try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private_folder(folder)
         probe = folder / ".writable"
         probe.touch()
         probe.unlink(missing_ok=True)

@@ -18,6 +18,7 @@ from typing import Any, Literal, TypeVar, cast, get_args
 
 from wellread.encodable import Encodable
 from wellread.errors import DamagedFile
+from wellread.private import private_file
 from wellread.server.history_tables import migrate
 
 State = Literal["running", "done", "failed", "stopped", "interrupted"]
@@ -274,8 +275,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 def _writer(path: Path) -> sqlite3.Connection:
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    path.touch(mode=0o600)  # questions are nobody else's business
-    path.chmod(0o600)  # also where an older umask had let others in; its journal gets the same
+    private_file(path)  # questions are nobody else's business; its journal gets the same permissions
     connection = _connect(path)
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
