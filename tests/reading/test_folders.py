@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,7 +20,7 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path: Path) -> Iterator[Path]:
     inside, outside = tmp_path / "inside", tmp_path / "outside"
     (inside / "sub").mkdir(parents=True)
     outside.mkdir()
@@ -33,7 +35,9 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "inside-too").mkdir()
     (tmp_path / "inside-too" / "neighbour.txt").write_text("swordfish")
     (inside / "neighbour.txt").symlink_to(tmp_path / "inside-too" / "neighbour.txt")
-    return inside
+    yield inside
+    # Deeper than Python's own ways of removing a folder can go: pytest would stumble over it three sessions later.
+    subprocess.run(["rm", "-rf", str(inside)], check=True)
 
 
 def deep(folder: Path, levels: int) -> None:
