@@ -12,12 +12,7 @@ def test_there_are_enough_shapes() -> None:
     assert len(PARSERS) >= 40
 
 
-# Seen to grow faster than it should under load, not yet looked at (docs/reliability.md).
-_TO_MEND = ("split", "cut to a window")
-_PARSERS = [pytest.param(name, marks=pytest.mark.xfail(strict=False)) if name in _TO_MEND else name for name in PARSERS]
-
-
-@pytest.mark.parametrize("parser", _PARSERS)
+@pytest.mark.parametrize("parser", PARSERS)
 def test_ten_times_the_text_takes_about_ten_times_as_long(parser: str) -> None:
     assert [slow for shape in SHAPES if (slow := measured(parser, shape, [600, 6_000], 20, SMALL_GROWTH))] == []
 
