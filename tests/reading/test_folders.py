@@ -36,7 +36,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
     (tmp_path / "inside-too" / "neighbour.txt").write_text("swordfish")
     (inside / "neighbour.txt").symlink_to(tmp_path / "inside-too" / "neighbour.txt")
     yield inside
-    # Deeper than Python's own ways of removing a folder can go: pytest would stumble over it three sessions later.
+    # Deeper than Python's own ways of removing a folder can go: pytest would stumble over it in a later run.
     subprocess.run(["rm", "-rf", str(inside)], check=True)
 
 
