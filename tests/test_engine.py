@@ -78,10 +78,10 @@ async def quoting(run: Run, params: Params) -> Answer:
     for _ in range(params.times):
         hits = await run.search(run.question)
     if not hits:
-        return run.answer("", outcome="unsure", reason="nothing found")
+        return await run.answer("", outcome="unsure", reason="nothing found")
     number = run.number(Hit.passage(hits[0]))
     run.emit(events.AnswerDelta("Titan"))
-    return run.answer(f"Titan was discovered by Christiaan Huygens in 1655. [{number}]")
+    return await run.answer(f"Titan was discovered by Christiaan Huygens in 1655. [{number}]")
 
 
 async def collect(engine: Engine, question: str = "Who found Titan?", **kwargs: Any) -> list[events.Event]:
@@ -154,7 +154,7 @@ async def test_errors_and_bugs_end_as_failed(strategy: Callable[[Body], None]) -
 async def test_closing_the_stream_stops_the_work(strategy: Callable[[Body], None]) -> None:
     async def wide(run: Run, params: Params) -> Answer:
         await run.gather([run.search(str(n)) for n in range(8)])
-        return run.answer("never")
+        return await run.answer("never")
 
     strategy(wide)
     shelf = Shelf([TITAN], seconds=30)
@@ -173,7 +173,7 @@ async def test_one_number_per_passage(strategy: Callable[[Body], None]) -> None:
     async def counting(run: Run, params: Params) -> Answer:
         numbers = [run.number(Passage(name, "x")) for name in ("a", "b", "a", "c", "b")]
         assert numbers == [1, 2, 1, 3, 2]
-        return run.answer("")
+        return await run.answer("")
 
     strategy(counting)
     seen = await collect(Engine(Settings(), source=Shelf()))

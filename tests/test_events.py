@@ -65,7 +65,7 @@ def test_events_become_json_with_their_name() -> None:
 def test_an_answer_has_the_public_shape() -> None:
     passage = Passage("p#0", "Titan is a moon of Saturn.", title="Titan", source="library")
     citation = Citation(1, passage, 0, 5, 1.0)
-    sentence = Sentence("Titan. [1]", 0, 10, True, (citation,))
+    sentence = Sentence("Titan. [1]", 0, 10, "carried", (citation,))
     answer = Answer("q", "Titan. [1]", "answered", "quote", sentences=(sentence, sentence), usage=Usage(searches=1))
     shape = events.answer_json(answer)
     assert set(shape) >= {
@@ -80,7 +80,8 @@ def test_an_answer_has_the_public_shape() -> None:
         "usage",
         "seconds",
     }
-    assert shape["sentences"] == [{"text": "Titan. [1]", "supported": True, "citations": [1]}] * 2
+    judged = {"verdict": "carried", "supported": True, "inferred": False}
+    assert shape["sentences"] == [{"text": "Titan. [1]", **judged, "citations": [1]}] * 2
     assert shape["citations"] == [
         {
             "number": 1,

@@ -218,12 +218,13 @@ async def _work(strategy: Strategy, run: Run) -> None:
     try:
         with run.until_spent():
             answer = await strategy.answer(run)
-        answer = answer or cut_short(run)
+        answer = answer or await cut_short(run)
     except WellreadError as problem:
-        answer = run.answer("", outcome="failed", reason=str(problem))
+        answer = await run.answer("", outcome="failed", reason=str(problem))
     except Exception as problem:
         kind = type(problem).__name__
-        answer = replace(run.answer("", outcome="failed", reason=f"unexpected {kind}: {problem}"), unforeseen=kind)
+        answer = await run.answer("", outcome="failed", reason=f"unexpected {kind}: {problem}")
+        answer = replace(answer, unforeseen=kind)
     run.emit(events.Answered(answer))
 
 

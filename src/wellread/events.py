@@ -16,7 +16,7 @@ from wellread.encodable import Encodable
 from wellread.errors import DamagedFile
 from wellread.plain import Json, decode, encode
 from wellread.text.places import place
-from wellread.types import Answer, Hit, Passage, by_document
+from wellread.types import Answer, Hit, Passage, Sentence, by_document
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,16 +308,10 @@ def answer_json(answer: Answer) -> dict[str, object]:
         "confidence": answer.confidence,
         "outcome": answer.outcome,
         "reason": answer.reason,
+        "missing": list(answer.missing),
         "strategy": answer.strategy,
         "model": answer.model,
-        "sentences": [
-            {
-                "text": sentence.text,
-                "supported": sentence.supported,
-                "citations": list(dict.fromkeys(c.number for c in sentence.citations)),
-            }
-            for sentence in answer.sentences
-        ],
+        "sentences": [_sentence_json(sentence) for sentence in answer.sentences],
         "citations": [
             {
                 "number": citation.number,
@@ -338,6 +332,16 @@ def answer_json(answer: Answer) -> dict[str, object]:
         ],
         "usage": to_json(answer.usage),
         "seconds": answer.seconds,
+    }
+
+
+def _sentence_json(sentence: Sentence) -> dict[str, object]:
+    return {
+        "text": sentence.text,
+        "verdict": sentence.verdict,
+        "supported": sentence.supported,
+        "inferred": sentence.inferred,
+        "citations": list(dict.fromkeys(citation.number for citation in sentence.citations)),
     }
 
 

@@ -25,6 +25,7 @@ from wellread.encodable import Pieces
 from wellread.errors import BrokenStream, BudgetExhausted, ReadError, SourceError, Unreachable
 from wellread.outbound import Outbound
 from wellread.protocols import Kit, Model, Priced, Source
+from wellread.text import verdicts
 from wellread.text.citations import check
 from wellread.text.inert import inert
 from wellread.types import Answer, Completion, Hit, Hits, Outcome, Page, Passage, Prompt, Query
@@ -269,7 +270,7 @@ class Run:
         self.emit(events.Numbered(number, passage))
         return number
 
-    def answer(
+    async def answer(
         self,
         text: str,
         *,
@@ -277,19 +278,25 @@ class Run:
         reason: str | None = None,
         short: str | None = None,
         confidence: float | None = None,
+        missing: Sequence[str] = (),
     ) -> Answer:
-        """The finished answer, its sentences checked against the numbered passages."""
+        """The finished answer, its sentences checked against the numbered passages. The check decides whether it is a whole
+        one, answers a part, or only says what is missing."""
         text = inert(text, self.passages)
+        # Long answers on long passages take many milliseconds to check, and others share the loop.
+        sentences = await asyncio.to_thread(check, text, dict(self.passages), self.question) if text else []
+        missing = verdicts.missing(sentences, missing)
         return Answer(
             question=self.question,
             text=text,
-            outcome=outcome,
+            outcome=verdicts.outcome(sentences, missing) if outcome == "answered" else outcome,
             strategy=self.strategy,
             reason=reason,
             model=self.model_name,
             short=short,
             confidence=confidence,
-            sentences=tuple(check(text, self.passages)),
+            missing=missing,
+            sentences=tuple(sentences),
             passages=dict(self.passages),
             usage=self.budget.usage,
             seconds=self.budget.seconds,

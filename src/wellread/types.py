@@ -8,7 +8,8 @@ from typing import Any, Literal, overload
 
 from wellread.encodable import Encodable
 
-Outcome = Literal["answered", "unsure", "exhausted", "failed"]
+Outcome = Literal["answered", "partial", "unsure", "exhausted", "failed"]
+Verdict = Literal["carried", "not carried", "says what is missing"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,8 +185,13 @@ class Sentence:
     text: str
     start: int
     end: int
-    supported: bool
+    verdict: Verdict
     citations: tuple[Citation, ...] = ()
+    inferred: bool = False  # it says of itself that it draws a conclusion; what it concludes from is cited
+
+    @property
+    def supported(self) -> bool:
+        return self.verdict != "not carried"
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +209,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Answer(Encodable):
-    """What a run ends with. An `unsure` or `failed` one says why in `reason`."""
+    """What a run ends with. An `unsure` or `failed` one says why in `reason`, a `partial` one what is `missing`."""
 
     question: str
     text: str
@@ -213,6 +219,7 @@ class Answer(Encodable):
     model: str | None = None
     short: str | None = None  # a few words, where the strategy can tell them
     confidence: float | None = None
+    missing: tuple[str, ...] = ()  # parts of the question that the sources do not answer
     sentences: tuple[Sentence, ...] = ()
     passages: Mapping[int, Passage] = field(default_factory=dict[int, Passage])
     usage: Usage = field(default_factory=Usage)

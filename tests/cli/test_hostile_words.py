@@ -51,7 +51,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (here / "docs").mkdir()
     (here / "docs" / f"moon{HOSTILE}.md").write_text(f"# Titan {HOSTILE}\n\nTitan is a {HOSTILE} moon of Saturn.\n", "utf-8")
     passage = Passage("1", f"Titan {HOSTILE} is a moon.", HOSTILE, HOSTILE, HOSTILE)
-    sentence = Sentence(HOSTILE, 0, len(HOSTILE), True, (Citation(1, passage, 0, 20, 1.0),))
+    sentence = Sentence(HOSTILE, 0, len(HOSTILE), "carried", (Citation(1, passage, 0, 20, 1.0),))
     told: list[Event] = [
         Started(HOSTILE, "quote", HOSTILE, ()),
         Thought(HOSTILE, HOSTILE),

@@ -11,16 +11,16 @@ from wellread.types import Answer, Query
 pytestmark = pytest.mark.anyio
 
 
-def answer(*texts: str, start: int = 1, cite: int = 0) -> Answer:
+async def answer(*texts: str, start: int = 1, cite: int = 0) -> Answer:
     run = Bench().run("x")
     for number, text in enumerate(texts, start):
         run.number(passage(number, text, f"Title {number}"))
-    return run.answer(f"{texts[cite]} [{cite + 1}]")
+    return await run.answer(f"{texts[cite]} [{cite + 1}]")
 
 
 async def test_passages_are_found_by_their_words_and_nothing_else_is() -> None:
     earlier = Earlier()
-    earlier.remember(answer("Huygens discovered Titan.", "Saturn has rings."))
+    earlier.remember(await answer("Huygens discovered Titan.", "Saturn has rings."))
     (hit,) = await earlier.search(Query("Huygens Titan"))
     assert (hit.title, hit.text) == ("Title 1", "Huygens discovered Titan.")
     assert await earlier.search(Query("pottery")) == []
@@ -29,9 +29,9 @@ async def test_passages_are_found_by_their_words_and_nothing_else_is() -> None:
 
 async def test_the_oldest_are_forgotten_and_cited_ones_stay_longest() -> None:
     earlier = Earlier()
-    earlier.remember(answer("Huygens discovered Titan.", "Huygens lived long."))
+    earlier.remember(await answer("Huygens discovered Titan.", "Huygens lived long."))
     assert list(earlier.passages) == ["2", "1"]
     for start in range(10, 210, 10):
-        earlier.remember(answer(*[f"Fact {start} {n}" for n in range(10)], start=start))
+        earlier.remember(await answer(*[f"Fact {start} {n}" for n in range(10)], start=start))
     assert len(earlier.passages) == 200
     assert "1" not in earlier.passages

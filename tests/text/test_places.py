@@ -35,7 +35,7 @@ def test_a_place_in_words(passage: Passage, words: str) -> None:
 
 def test_citations_and_hits_say_it_in_json_and_markdown() -> None:
     citation = Citation(1, FILE, 0, 9, 1.0)
-    answer = Answer("q", "It. [1]", "answered", "quote", sentences=(Sentence("It.", 0, 3, True, (citation,)),))
+    answer = Answer("q", "It. [1]", "answered", "quote", sentences=(Sentence("It.", 0, 3, "carried", (citation,)),))
     body = answer_json(answer)
     (said,) = body["citations"]  # type: ignore[misc]
     assert (said["document"], said["heading"], said["page"]) == ("R-FAQ.pdf", FILE.heading, 14)

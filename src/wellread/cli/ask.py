@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from wellread import events
     from wellread.engine import Engine
 
-EXIT: dict[Outcome, int] = {"answered": 0, "exhausted": 0, "unsure": 3, "failed": 1}
+EXIT: dict[Outcome, int] = {"answered": 0, "partial": 0, "exhausted": 0, "unsure": 3, "failed": 1}
 WIDER = (
     "Only the small encyclopaedia in the package was searched. Search more with --source wikipedia,\n"
     "--source files:FOLDER or --source index:FOLDER; all kinds: wellread plugins sources"

@@ -126,7 +126,7 @@ def _words(answer: Answer) -> str:
 
     words = "\n".join(filter(None, (answer.short, show.marked(answer))))
     if answer.outcome != "answered":
-        words = "\n".join(filter(None, (words, f"{answer.outcome}: {answer.reason}")))
+        words = "\n".join(filter(None, (words, f"{answer.outcome}: {answer.reason or 'missing: ' + '; '.join(answer.missing)}")))
     return escape(words)
 
 

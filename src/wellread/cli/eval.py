@@ -28,6 +28,7 @@ _COLUMNS = (
     ("f1", "f1"),
     ("answer_in_text", "in text"),
     ("unsure", "unsure"),
+    ("partial", "partial"),
     ("sentences_supported", "supported"),
     ("citation_precision", "cit. prec."),
     ("judged", "judged*"),

@@ -248,12 +248,14 @@ def found_document(number: int, group: Sequence[Hit]) -> None:
 
 def _outcome(answer: Answer) -> str:
     opening = {
+        "partial": "Missing",
         "unsure": "No answer found",
         "exhausted": "Cut short",
         "failed": "Failed",
         "answered": "",
     }[answer.outcome]
-    return f"{opening}: {answer.reason}" if answer.reason else f"{opening}."
+    why = "; ".join(row.rstrip(".") for row in answer.missing) if answer.outcome == "partial" else answer.reason
+    return f"{opening}: {why}" if why else f"{opening}."
 
 
 def _where(citation: Citation) -> str:

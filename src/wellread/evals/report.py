@@ -30,6 +30,7 @@ SCORES = (
     ("answer_in_text", "answer in text"),
     ("right_when_answered", "right when it answers"),
     ("unsure", "unsure"),
+    ("partial", "partial"),
     ("calibration_error", "calibration error"),
     ("sentences_supported", "sentences supported"),
     ("citation_precision", "citation precision"),

@@ -14,7 +14,7 @@ from wellread.types import Answer, Passage
 
 DEPTHS = (1, 2, 5, 20)
 RANKING = (*(f"recall@{k}" for k in DEPTHS), "mrr", "ndcg@10")
-ANSWERS = ("em", "f1", "answer_in_text", "unsure")
+ANSWERS = ("em", "f1", "answer_in_text", "unsure", "partial")
 CITATIONS = ("sentences_supported", "citation_precision", "citation_recall", "quotes_verified")
 COST = ("tokens", "cost", "searches", "seconds")
 
@@ -89,6 +89,7 @@ def answered(question: Question, answer: Answer) -> dict[str, float]:
         "f1": 0.0 if failed else metrics.f1(given, question.answers),
         "answer_in_text": 0.0 if failed else held,
         "unsure": float(answer.outcome == "unsure"),
+        "partial": float(answer.outcome == "partial"),
         "failed": float(failed),
     }
 

@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from wellread.errors import UsageError
 from wellread.server.follow_up import TURNS
 from wellread.server.menu import Menu
-from wellread.server.rendering import source_lines
+from wellread.server.rendering import missing_line, source_lines
 from wellread.text.places import name_of
 
 PREFIX = "wellread"
@@ -89,9 +89,10 @@ def spoken(answer: AnswerJson) -> str:
 
 
 def sources(answer: AnswerJson) -> str:
-    """The list at the end of the text."""
+    """What stands behind the text: what is missing, and the list of sources."""
     lines = source_lines(answer) if answer["answer"] else []
-    return "\n\n**Sources**\n\n" + "\n".join(lines) if lines else ""
+    lacking = missing_line(answer)
+    return (f"\n\n{lacking}" if lacking else "") + ("\n\n**Sources**\n\n" + "\n".join(lines) if lines else "")
 
 
 def remaining(answer: AnswerJson, said: str) -> str:

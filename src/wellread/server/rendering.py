@@ -42,9 +42,17 @@ def answer_html(answer: dict[str, object] | None) -> str:
 def markdown(answer: dict[str, object]) -> str:
     """An answer as Markdown to copy: text, then its sources."""
     lines = [str(answer.get("answer") or "").strip()]
+    if lacking := missing_line(answer):
+        lines += ["", lacking]
     if found := source_lines(answer):
         lines += ["", "Sources:", "", *found]
     return "\n".join(lines)
+
+
+def missing_line(answer: dict[str, object]) -> str:
+    """What a partial answer does not answer, as a paragraph of Markdown; "" for others."""
+    rows = cast("list[str]", answer.get("missing") or []) if answer.get("outcome") == "partial" else []
+    return f"**Missing:** {_plain('; '.join(row.rstrip('.') for row in rows))}" if rows else ""
 
 
 def source_lines(answer: dict[str, object]) -> list[str]:

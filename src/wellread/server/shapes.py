@@ -79,7 +79,7 @@ class Summary(BaseModel):
     state: str = Field(description="running, done, failed, stopped or interrupted")
     created: float = Field(description="seconds since 1970")
     finished: float | None
-    outcome: str | None = Field(description="answered, unsure, exhausted or failed")
+    outcome: str | None = Field(description="answered, partial, unsure, exhausted or failed")
     preview: str = Field(description="the answer's first words")
 
 

@@ -21,7 +21,8 @@ LIBRARY_HINT = (
     "a small encyclopaedia; ask in a full sentence or with the names involved, one fact at a time, "
     "and name the thing itself rather than 'it'"
 )
-HINT = "a local collection of passages; ask in a full sentence or with the names involved, one fact at a time"
+HINT = "a local collection of passages"
+ASKING = "ask in a full sentence or with the names involved, one fact at a time"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,7 @@ class Options:
     fusion: Literal["scores", "ranks"] = param("scores", "words and meaning are put together by scores or by ranks (RRF)")
     hops: Hops = param(1, "2: also follow what the first passages lead to")
     embedder: EmbedderSpec | None = param(None, "the embedder the index was built with, when it is not the default one")
+    about: str = param("", "what is in it, as language models are told: the handbooks of a printing works")
 
     def __post_init__(self) -> None:
         if not (self.words or self.meaning):
@@ -45,12 +47,12 @@ class Options:
 class IndexSource:
     """Searches one index. The index is opened and the embedder asked for at the first search."""
 
-    def __init__(self, name: str, path: Path, options: Options, kit: Kit, hint: str = HINT) -> None:
+    def __init__(self, name: str, path: Path, options: Options, kit: Kit, hint: str = "") -> None:
         self._name = name
         self._path = path
         self._options = options
         self._kit = kit
-        self._hint = hint
+        self._hint = hint or f"{options.about or HINT}; {ASKING}"
         self._index: LocalIndex | None = None
         self._opened: tuple[int, int] | None = None
 

@@ -25,7 +25,7 @@ class Several:
 
     @property
     def hint(self) -> str:
-        return "\n".join(f"{source.name}: {source.hint}" for source in self.sources)
+        return "\n".join(f"- {source.hint}" for source in self.sources)
 
     async def search(self, query: Query) -> Sequence[Hit]:
         """`Hits` with the failures of some; `SourceError` only when all have failed."""

@@ -16,6 +16,7 @@ from wellread.tools.calculate import calculate
 from wellread.types import Hit, Passage
 
 _ADDRESS = re.compile(r"https?://[^\s<>\"')\]]+")
+_WANTS_SENTENCES = re.compile(r"in a full sentence|(?:whole|clear|specific) question|understands questions")  # of hints
 _OPERATORS = (("**", " to the power of "), ("*", " times "), ("/", " divided by "), ("+", " plus "), ("-", " minus "))
 
 
@@ -154,7 +155,7 @@ def available(run: Run, model: Model, limits: Limits, wikipedia: str | None, blo
     posts = _named(run, blog) if blog is not None else _configured(members, "datasette")
     for member in members:
         if member not in (wiki, posts):
-            _add_source(actions, _action_name(member.name, actions), member, f"Searches {member.name}. {member.hint}", "Danube")
+            _add_source(actions, _action_name(member.name, actions), member, f"Searches: {member.hint}", _example(member))
     if wiki is not None:
         _add_source(actions, "wikipedia", wiki, "Looks a term up in Wikipedia and returns a snippet.", "Danube", snippets=True)
     if posts is not None:
@@ -169,6 +170,11 @@ def _add_source(actions: Actions, name: str, source: Source, help: str, example:
         return await actions.search(source, term, snippets=snippets)
 
     actions.add(Action(name, " ".join(help.split()), example, act, source))
+
+
+def _example(source: Source) -> str:
+    """An input as the source's hint wants it: a whole sentence, or the words alone."""
+    return "Which sea does the Danube flow into?" if _WANTS_SENTENCES.search(source.hint) else "Danube"
 
 
 def _configured(members: list[Source], *kinds: str) -> Source | None:

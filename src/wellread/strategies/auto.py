@@ -10,7 +10,7 @@ It follows no published recipe. Each step says why it was taken. `sure` steers h
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import ClassVar
 
 from wellread.events import AnswerDelta, Decided, Event
@@ -52,7 +52,7 @@ class Auto:
                 sure = reached.whole and reached.confidence >= self.params.sure < 1
                 run.emit(Decided("quote" if sure else "ask the model", f"the small model is {reached.confidence:.0%} sure"))
                 if sure:
-                    return quote.conclude(run, reached)
+                    return await quote.conclude(run, reached)
         return await self._with_model(run, question, found)
 
     async def _with_model(self, run: Run, question: str, found: list[Passage]) -> Answer:
@@ -63,7 +63,11 @@ class Auto:
         if why := _lacking(answer):
             run.emit(Decided("go on searching", why))
             roles = {name: shared[name] for name in ("temperature", "rewrite_model", "answer_model", "answer_tokens")}
-            return await React(ReactParams(**roles, wikipedia=None)).go_on(run, question)
+            further = await React(ReactParams(**roles, wikipedia=None)).go_on(run, question)
+            if answer.outcome != "partial" or further.outcome != "unsure" or further.text:
+                return further
+            run.emit(Decided("answer a part", "searching on has found no more"))
+            answer = replace(answer, usage=further.usage, seconds=further.seconds, passages=further.passages)
         held.release()
         return answer
 
@@ -96,6 +100,8 @@ def _lacking(answer: Answer) -> str:
     """What an answer lacks for which it is worth going on; "" for one that can be given, or that a budget has ended."""
     if answer.outcome == "unsure":
         return answer.reason or "the passages do not answer it"
+    if answer.outcome == "partial":
+        return f"it answers only a part: {'; '.join(answer.missing)}"
     loose = sum(not sentence.supported for sentence in answer.sentences)
     if answer.outcome == "answered" and loose:
         return f"{loose} of {len(answer.sentences)} sentences are not carried by what was found"

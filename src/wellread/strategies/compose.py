@@ -6,6 +6,7 @@ answer comes out: cut short, or put together from verbatim sentences.
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -20,12 +21,16 @@ from wellread.strategies import context
 from wellread.strategies.attribution import Attribution
 from wellread.strategies.extract import extractive
 from wellread.text.citations import strip_markers
+from wellread.text.evidence import read_ahead
 from wellread.text.inert import Inert, leads_to
 from wellread.types import Answer, Completion, Message, Prompt
 
 Detail = Literal["brief", "full"]
 _DECLINED = re.compile(r"[*_#>\s]*no answer\b[*_\s]*(?:[:.–—-]+|\n|\Z)[*_\s]*", re.IGNORECASE)
 _LABEL = re.compile(r"\A[*_#\s]*(?:final )?answer[*_]*:[*_\s]*", re.IGNORECASE)
+_MISSING = re.compile(r"(?:(?:\A|\n)[-*_#>\s]*missing|(?<!\S)[*_]*MISSING)[*_]*:[*_]*", re.IGNORECASE)
+_LABEL_BEGUN = re.compile(r"[-*_#>\s]*(?<!\w)(?:m|mi|mis|miss|missi|missin|missing)?[*_]*\Z", re.IGNORECASE)
+_STEP = 500  # characters that are looked at before others have their turn
 _DECIDED_AT = 16  # characters after which it is clear whether a reply opens with NO ANSWER
 _LEAST_REPLY = 48  # tokens; with fewer left a model cannot say anything useful
 _TRIES = 3
@@ -44,6 +49,7 @@ class Brief:
     links: bool = False
     missing: str = "nothing was found"  # the reason when there is no material
     tried: Sequence[str] = ()
+    notes: bool = False  # the material is notes with numbers inside them
 
 
 class Draft:
@@ -55,10 +61,26 @@ class Draft:
         self._inert = Inert(leads_to(run.passages))
         self._held = ""
         self._decided = False
+        self._lacking: str | None = None  # behind MISSING:
         self.declined: str | None = None  # what the model says is missing, when it says NO ANSWER
         self.text = ""
 
-    def feed(self, piece: str) -> None:
+    @property
+    def missing(self) -> list[str]:
+        """What a partial answer says is missing, a row for each."""
+        return [_MISSING.sub("", row).strip(" *_-\t") for row in (self._lacking or "").splitlines()]
+
+    async def feed(self, piece: str) -> None:
+        """Take in what has come. Numbering its sentences takes a while; a long piece is taken in steps."""
+        for at in range(0, len(piece), _STEP):
+            if at:
+                await asyncio.sleep(0)
+            self._feed(piece[at : at + _STEP])
+
+    def _feed(self, piece: str) -> None:
+        if self._lacking is not None:
+            self._lacking += piece
+            return
         self._held += piece
         if not self._decided:
             self._held = _LABEL.sub("", self._held.lstrip(), count=1)
@@ -74,7 +96,7 @@ class Draft:
         if self.declined is not None:
             self.declined = _DECLINED.sub("", self._held, count=1).strip(" *_\n")
         else:
-            self._pass_on()
+            self._pass_on(final=True)
             self.add((self._inert.feed(self._attribution.close()) + self._inert.close()).rstrip())
 
     def add(self, text: str) -> None:
@@ -88,8 +110,13 @@ class Draft:
         if _DECLINED.match(self._held):
             self.declined = ""
 
-    def _pass_on(self) -> None:
-        ready = self._held.rstrip()
+    def _pass_on(self, *, final: bool = False) -> None:
+        """Show what is sure to be the answer: not the blanks at its end, nor what may become the label of what is missing."""
+        label = _MISSING.search(self._held)
+        if label and self._lacking is None:
+            self._held, self._lacking = self._held[: label.start()], self._held[label.end() :]
+        begun = None if final or label else _LABEL_BEGUN.search(self._held)
+        ready = self._held[: begun.start()] if begun else self._held.rstrip()
         self._held = self._held[len(ready) :]
         self.add(self._inert.feed(self._attribution.feed(ready)))
 
@@ -98,33 +125,37 @@ async def compose(run: Run, brief: Brief) -> Answer:
     """The answer. Where a budget ends, before or while it is written, it is cut short."""
     draft, completion = Draft(run), Completion("")
     if not any(block.strip() for block in brief.material):
-        return cut_short(run) if run.spent else unsure(run, brief.missing, brief.tried)
+        return await (cut_short(run) if run.spent else unsure(run, brief.missing, brief.tried))
     with run.until_spent():
+        await warm(run)
         completion = await _write(run, brief, draft)
-    return finished(run, draft, completion, brief.tried)
+    return await finished(run, draft, completion, brief.tried)
 
 
-def finished(run: Run, draft: Draft, completion: Completion, tried: Sequence[str] = ()) -> Answer:
+async def finished(run: Run, draft: Draft, completion: Completion, tried: Sequence[str] = ()) -> Answer:
     """The answer that a model's last words amount to."""
     draft.close()
     if completion.finish == "refusal":
-        return run.answer(draft.text, outcome="unsure", reason=_reason("the model declined to answer", tried))
+        return await run.answer(draft.text, outcome="unsure", reason=_reason("the model declined to answer", tried))
     if run.spent is not None:
-        return cut_short(run, draft)
+        return await cut_short(run, draft)
     if draft.declined is not None:
         missing = draft.declined.rstrip(".") or "it says nothing on the question"
-        return unsure(run, f"what was found does not answer it: {missing}", tried)
+        return await unsure(run, f"what was found does not answer it: {missing}", tried)
     if not draft.text:
-        return unsure(run, "the model gave no usable answer", tried)
+        return await unsure(run, "the model gave no usable answer", tried)
     if not re.search(r"\w", strip_markers(draft.text)):  # numbers alone say nothing
-        return run.answer(draft.text, outcome="unsure", reason=_reason("the model gave no usable answer", tried))
-    return run.answer(draft.text)
+        return await run.answer(draft.text, outcome="unsure", reason=_reason("the model gave no usable answer", tried))
+    answer = await run.answer(draft.text, missing=draft.missing)
+    if answer.outcome == "unsure":  # all it says is what is missing
+        return replace(answer, reason=_reason("what was found does not answer it", tried))
+    return answer
 
 
-def unsure(run: Run, why: str, tried: Sequence[str] = ()) -> Answer:
+async def unsure(run: Run, why: str, tried: Sequence[str] = ()) -> Answer:
     """No answer, with the reason, what was tried and what failed on the way."""
     failures = list(dict.fromkeys(run.failures))[:3]
-    return run.answer("", outcome="unsure", reason="; ".join([_reason(why, tried), *failures]))
+    return await run.answer("", outcome="unsure", reason="; ".join([_reason(why, tried), *failures]))
 
 
 def _reason(why: str, tried: Sequence[str]) -> str:
@@ -136,19 +167,24 @@ def _reason(why: str, tried: Sequence[str]) -> str:
     return f"{why}; searched for {shown}{more}"
 
 
-def cut_short(run: Run, draft: Draft | None = None) -> Answer:
+async def cut_short(run: Run, draft: Draft | None = None) -> Answer:
     """What there is when a budget ends: the words that came, and quotations when those carry nothing."""
     draft, problem = draft or Draft(run), run.spent
     assert problem is not None
     draft.close()
     if draft.text and draft.text[-1] not in ".!?…]。！？":
         draft.add(" …")
-    answer = run.answer(draft.text, outcome="exhausted", reason=str(problem))
+    answer = await run.answer(draft.text, outcome="exhausted", reason=str(problem))
     if not any(sentence.supported for sentence in answer.sentences):
-        quoted = extractive(run)
+        quoted = await asyncio.to_thread(extractive, run)
         draft.add(f"\n\n{quoted}" if draft.text and quoted else quoted)
     reason = str(problem) if draft.text else f"{problem} before anything was found"
-    return run.answer(draft.text, outcome="exhausted", reason=reason)
+    return await run.answer(draft.text, outcome="exhausted", reason=reason, missing=draft.missing)
+
+
+async def warm(run: Run) -> None:
+    """Read the passages for the checker before an answer streams: sentence by sentence it then takes no time."""
+    await asyncio.to_thread(read_ahead, list(run.passages.values()))
 
 
 async def _write(run: Run, brief: Brief, draft: Draft) -> Completion:
@@ -176,12 +212,12 @@ async def _stream(run: Run, brief: Brief, draft: Draft) -> Completion:
     async for last in run.generate(prompt, role="answer", model=brief.model):
         if isinstance(last, str):
             streamed = True
-            draft.feed(last)
+            await draft.feed(last)
     assert isinstance(last, Completion)
     if not streamed:  # a model that cannot stream says everything at the end
-        draft.feed(last.text)
+        await draft.feed(last.text)
     if last.finish == "length" and draft.text and draft.text[-1] not in ".!?…]。！？":
-        draft.feed(" …")
+        await draft.feed(" …")
     return last
 
 
@@ -192,7 +228,8 @@ def _prompt(run: Run, brief: Brief) -> Prompt:
             "answer",
             today=run.today,
             detail=render(f"detail-{brief.detail}"),
-            citing=render("cite-links" if brief.links else "cite-numbers"),
+            citing=render("cite-links" if brief.links else "cite-notes" if brief.notes else "cite-numbers"),
+            inferring=render("inferring"),
             foreign=context.foreign(run),
         ),
     )

@@ -121,7 +121,12 @@ class Digest:
         """What a document says on the question; "" when it says nothing."""
         document = reading.documents[place]
         model = self.params.judge(run)
-        frame = {"today": run.today, "foreign": context.foreign(run), "title": document.title, "question": reading.question}
+        frame = {
+            "today": run.today,
+            "foreign": context.foreign(run),
+            "title": context.fence(run, document.title),
+            "question": reading.question,
+        }
         blocks = [context.numbered(run, run.number(passage), passage) for passage in document.passages]
         reply = context.reserve(model, self.params.summary_tokens)
         bare = context.room(model, [], reply)
@@ -164,6 +169,7 @@ class Digest:
             detail=self.params.detail,
             missing=self._missing(reading),
             tried=(reading.question,),
+            notes=any(reading.summaries.values()),
         )
 
     def _missing(self, reading: _Reading) -> str:

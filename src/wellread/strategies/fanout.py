@@ -102,7 +102,6 @@ class Fanout:
         text = render(
             "fanout-queries",
             today=run.today,
-            source=run.source.name,
             hint=run.source.hint,
             most=str(most),
             question=question,
@@ -132,7 +131,7 @@ class Fanout:
         """What an answer could look like; the question itself if the model fails at it."""
         results.hypothesis = results.question
         try:
-            text = render("fanout-hypothesis", question=results.question)
+            text = render("fanout-hypothesis", today=run.today, question=results.question)
             with run.until_spent():
                 reply = await calls.words(run, text, role="hypothesis", max_tokens=200, **self._manner(run))
                 results.hypothesis = reply or results.question
@@ -173,7 +172,7 @@ class Fanout:
             temperature=params.temperature,
             max_tokens=params.answer_tokens,
             detail=params.detail,
-            links=True,
+            links=any(hit.url for hit in results.best),
             missing=f"{len(results.hits)} results were found and none is close enough" if results.hits else "nothing was found",
             tried=results.queries,
         )

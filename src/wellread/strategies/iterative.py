@@ -118,15 +118,17 @@ class Iterative:
             missing = f"{run.source.name} cannot be reached: {why}"
         else:
             missing = "the searches found nothing"
+        material = research.material(run)
         return Brief(
             research.question,
-            research.material(run),
+            material,
             params.answerer(run),
             temperature=params.temperature,
             max_tokens=params.answer_tokens,
             detail=params.detail,
             missing=missing,
             tried=research.queries,
+            notes=research.has_notes,
         )
 
     async def _with_text(self, run: Run, research: Research, model: Model) -> None:
@@ -221,7 +223,6 @@ class Iterative:
         system = render(
             name,
             today=run.today,
-            source=run.source.name,
             hint=run.source.hint,
             searches=str(self.params.max_searches),
             foreign=context.foreign(run),

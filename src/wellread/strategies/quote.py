@@ -87,7 +87,7 @@ class Quote:
         return await self._by_words(run)
 
     async def _by_reading(self, run: Run, tracker: Tracker) -> Answer:
-        return self.conclude(run, await self.reach(run, tracker, run.question))
+        return await self.conclude(run, await self.reach(run, tracker, run.question))
 
     async def reach(self, run: Run, tracker: Tracker, asked: str) -> Reading:
         """Search, follow paths, read the answer; of a two-part question first the one, then the other."""
@@ -108,34 +108,34 @@ class Quote:
                 break
         return Reading(tuple(reached), whole=len(reached) == len(parts))
 
-    def conclude(self, run: Run, reading: Reading) -> Answer:
+    async def conclude(self, run: Run, reading: Reading) -> Answer:
         """The answer from what was read: its parts, quoted, or why there is none."""
         reached, sure = reading.parts, reading.confidence
         if not reached:
-            return run.answer("", outcome="unsure", reason=_nothing(run))
+            return await run.answer("", outcome="unsure", reason=_nothing(run))
         if sure < self.params.min_confidence or not reading.whole:
             why = f"nothing found answers the question (best match: {reached[-1].nearest}, {sure:.0%} sure)"
-            return run.answer("", outcome="unsure", reason=why, confidence=sure)
+            return await run.answer("", outcome="unsure", reason=why, confidence=sure)
         sentences = [one for part in reached for one in part.sentences[: self.params.max_sentences]]
         text = _quoted(run, list({(one.passage.id, one.start): one for one in sentences}.values()))
         run.emit(Decided(f"answer: {'; '.join(one.text or 'see the quotes' for one in reached)}", _way(reached)))
         run.emit(AnswerDelta(text))
         short = "; ".join(one.text for one in reached) if all(one.text for one in reached) else None
-        return run.answer(text, short=short, confidence=sure)
+        return await run.answer(text, short=short, confidence=sure)
 
     async def _by_words(self, run: Run) -> Answer:
         """Search, choose, follow a cross-reference, quote."""
         parts = _PARTS.split(run.question, maxsplit=1)
         found = await self._search(run, parts[0])
         if not found:
-            return run.answer("", outcome="unsure", reason=_nothing(run))
+            return await run.answer("", outcome="unsure", reason=_nothing(run))
         question = likely_sentences.asked(parts[0], found)
         ranked = await wording.rank(run, question, likely_sentences.candidates(found))
         run.emit(_ranking(ranked))
         best = ranked[0]
         if best.confidence < self.params.min_confidence:
             why = f"nothing found fits the question (best match: {best.candidate.passage.title}, {best.confidence:.0%} sure)"
-            return run.answer("", outcome="unsure", reason=why, confidence=best.confidence)
+            return await run.answer("", outcome="unsure", reason=why, confidence=best.confidence)
         chosen = [best.candidate]
         if self.params.follow and self.params.max_sentences > 1:
             chosen += await self._follow(run, best.candidate, found, parts)
@@ -144,7 +144,7 @@ class Quote:
             chosen += _close_second(ranked)
         text = _quoted(run, chosen[: self.params.max_sentences])
         run.emit(AnswerDelta(text))
-        return run.answer(text, confidence=best.confidence)
+        return await run.answer(text, confidence=best.confidence)
 
     async def _search(self, run: Run, text: str, limit: int = 0) -> list[Passage]:
         hits = await run.search(text, limit=max(limit, self.params.results), read=not limit)  # it follows by itself

@@ -23,7 +23,7 @@ from wellread.prompts.render import render
 from wellread.run import Run
 from wellread.strategies import context
 from wellread.strategies.actions import Actions, Limits, Observation, available
-from wellread.strategies.compose import Brief, Draft, compose, cut_short, finished
+from wellread.strategies.compose import Brief, Draft, compose, cut_short, finished, warm
 from wellread.strategies.followup import stand_alone
 from wellread.strategies.roles import Roles
 from wellread.strategies.transcript import Transcript, make_room
@@ -98,11 +98,14 @@ class React:
         return available(run, run.kit.model(), limits, p.wikipedia, p.blog)
 
     def _opening(self, run: Run, loop: _Loop) -> tuple[Message, ...]:
+        first = next(iter(loop.actions.known.values()))
         system = render(
             "react",
             today=run.today,
             actions=loop.actions.describe(),
-            example=next(iter(loop.actions.known)),
+            example=first.name,
+            input=first.example,
+            inferring=render("inferring"),
             foreign=context.foreign(run),
         )
         found = [context.numbered(run, number, passage) for number, passage in run.passages.items()]
@@ -115,6 +118,7 @@ class React:
         model = run.kit.model()
         make_room(run, model, loop.transcript, self.params.turn_tokens)
         reply = context.reserve(model, self.params.turn_tokens)
+        await warm(run)
         prompt = Prompt(loop.transcript.messages(), (_PAUSE,), reply, self.params.temperature)
         text, shown = "", 0
         async for item in run.generate(prompt, role="turn", model=model):
@@ -122,17 +126,17 @@ class React:
                 loop.last = item
                 break
             text += item
-            shown = self._show(loop, read_turn(text, finished=False), shown)
+            shown = await self._show(loop, read_turn(text, finished=False), shown)
         turn = read_turn(loop.last.text)
-        self._show(loop, turn, shown)
+        await self._show(loop, turn, shown)
         loop.transcript.say(turn.said)
         return turn
 
-    def _show(self, loop: _Loop, turn: Turn, shown: int) -> int:
+    async def _show(self, loop: _Loop, turn: Turn, shown: int) -> int:
         """Pass on what is new of the answer. With an answer model of its own, this one is not shown."""
         if turn.answer is None or self.params.answer_model is not None:
             return shown
-        loop.draft.feed(turn.answer[shown:])
+        await loop.draft.feed(turn.answer[shown:])
         return max(shown, len(turn.answer))
 
     async def _observe(self, loop: _Loop, turn: Turn) -> Observation:
@@ -151,12 +155,12 @@ class React:
 
     async def _conclude(self, run: Run, loop: _Loop) -> Answer:
         if loop.draft.text and run.spent:
-            return cut_short(run, loop.draft)
+            return await cut_short(run, loop.draft)
         answered = loop.last.finish == "refusal" or read_turn(loop.last.text).answer is not None
         if answered and not run.spent and self.params.answer_model is None:
             if not run.passages:
                 run.emit(Notice("the model answered without looking anything up"))
-            return finished(run, loop.draft, loop.last, loop.inputs)
+            return await finished(run, loop.draft, loop.last, loop.inputs)
         return await compose(run, self._brief(run, loop))
 
     def _brief(self, run: Run, loop: _Loop) -> Brief:

@@ -36,6 +36,7 @@ class Research:
     queries: list[str] = field(default_factory=list[str])
     transcript: str = ""
     watch: Callable[[str], object] | None = None  # hears the transcript while it is written
+    has_notes: bool = False  # the material is the model's notes, with numbers inside them
 
     @property
     def left(self) -> int:
@@ -142,6 +143,7 @@ class Research:
             if not self.information.strip() or not run.passages:
                 return [self.information]
             if cited := _with_numbers(run, self.information):
+                self.has_notes = True
                 return [cited]
             run.emit(Decided("answer from the passages", "the notes on them name none"))
         return [context.numbered(run, number, passage) for number, passage in run.passages.items()]

@@ -1,7 +1,8 @@
 """Sentences of an answer, the passages they cite, and the exact words there that carry them.
 
-A sentence is supported when it cites passages that hold its names, its numbers and enough of its other
-words, and do not say the opposite. What this can and cannot see: docs/explanation/citations.md.
+A sentence is carried when it cites passages that hold its names, its numbers and enough of its other
+words, and do not say the opposite. One that only says what the passages do not say needs no carrying.
+What this can and cannot see: docs/explanation/citations.md.
 """
 
 from __future__ import annotations
@@ -9,15 +10,17 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from wellread.text import lexicon
-from wellread.text.evidence import Evidence, Window, union
+from wellread.text.evidence import Asked, Evidence, Window, union
+from wellread.text.inference import is_marked, unmarked
 from wellread.text.markers import Link, Marker, addresses, links, markers, same_address, strip_markers
+from wellread.text.missing import told
 from wellread.text.sentences import paragraphs, prefix_end, sentences
 from wellread.text.words import Words, fold, read
-from wellread.types import Citation, Passage, Sentence
+from wellread.types import Citation, Passage, Sentence, Verdict
 
 __all__ = ["check", "markers", "sentences", "strip_markers"]
 
@@ -30,7 +33,7 @@ T = TypeVar("T", Marker, Link)
 
 _STOPS = (".", "!", "?", "…", "。", "！", "？", "؟", "।")
 _LONGEST_CLAIM = 500  # distinct words; what goes on for longer is no sentence, and nothing carries it but its own words
-_REMARK_LENGTH = 300  # the pattern looks back and forth; remarks are short
+_CONCLUDES_FROM = 0.3  # share of a marked inference that its passages must hold: the conclusion is in its own words
 _ASKS = ("?", "？", "؟")
 
 
@@ -47,12 +50,16 @@ class _Claim:
     cited: tuple[int, ...]  # only numbers that passages have
     linked: tuple[tuple[int, ...], ...]  # the passages behind each link: pieces of one page
     marked: bool
+    inferred: bool  # says of itself that it concludes
 
 
-def check(text: str, passages: Mapping[int, Passage]) -> list[Sentence]:
-    """Every sentence of `text` with the words in `passages` that carry it."""
+def check(text: str, passages: Mapping[int, Passage], question: str = "") -> list[Sentence]:
+    """Every sentence of `text` with the words in `passages` that carry it.
+
+    What the `question` names may be said to be missing.
+    """
     blocks = _claims(text, passages)
-    evidence = Evidence(passages, (number for block in blocks for claim in block for number in claim.cited))
+    evidence = Evidence(passages, (number for block in blocks for claim in block for number in claim.cited), question)
     judged: list[Sentence] = []
     for index, (block, lent) in enumerate(zip(blocks, _lent(blocks), strict=True)):
         after = blocks[index + 1][0].raw if index + 1 < len(blocks) else ""
@@ -68,11 +75,29 @@ def _is_table_rule(row: str) -> bool:
 
 
 def _judge(claim: _Claim, lent: tuple[int, ...], header: bool, evidence: Evidence) -> Sentence:
-    citations, supported = _weigh(claim, claim.cited if claim.marked else lent, evidence)
+    cited = claim.cited if claim.marked else lent
+    citations, supported = _weigh(claim, cited, evidence)
+    verdict: Verdict = "carried" if supported else "not carried"
     if not supported:
         citations = citations if claim.cited else ()  # borrowed ones are only shown when they carry the sentence
-        supported = _states_nothing(claim, header, evidence)
-    return Sentence(claim.raw, claim.start, claim.end, supported, citations)
+        verdict, citations = _otherwise(claim, cited, citations, header, evidence)
+    return Sentence(claim.raw, claim.start, claim.end, verdict, citations, claim.inferred)
+
+
+def _otherwise(
+    claim: _Claim, cited: tuple[int, ...], citations: tuple[Citation, ...], header: bool, evidence: Evidence
+) -> tuple[Verdict, tuple[Citation, ...]]:
+    """What a sentence is that its passages do not carry: it states nothing, says what is missing, or is not carried."""
+    if _states_nothing(claim, header, evidence):
+        return "carried", citations
+    said = told(claim.body)
+    if not said.missing or evidence.smuggles(said.missing):
+        return "not carried", citations
+    if not said.claim:
+        return "says what is missing", citations
+    rest = replace(claim, body=said.claim, bare=said.claim, words=read(said.claim))
+    found, supported = _weigh(rest, cited, evidence)
+    return ("carried", found) if supported else ("not carried", citations)
 
 
 def _weigh(claim: _Claim, cited: tuple[int, ...], evidence: Evidence) -> tuple[tuple[Citation, ...], bool]:
@@ -94,6 +119,8 @@ def _weigh(claim: _Claim, cited: tuple[int, ...], evidence: Evidence) -> tuple[t
     citations = _best_of_each(citations, claim.linked)
     if verbatim:
         return tuple(citations), all(verbatim)
+    if claim.inferred and readable:
+        return tuple(citations), _concludes(claim, asked, windows, evidence)
     carried = (
         readable
         and asked.share(union(window.bits for window in windows.values())) >= THRESHOLD
@@ -102,6 +129,17 @@ def _weigh(claim: _Claim, cited: tuple[int, ...], evidence: Evidence) -> tuple[t
         and not evidence.misplaces(asked, held)
     )
     return tuple(citations), carried
+
+
+def _concludes(claim: _Claim, asked: Asked, windows: Mapping[int, Window], evidence: Evidence) -> bool:
+    """Whether what a marked inference concludes from is there: all its names and numbers, at least two, and something of it
+    in each passage that it cites. How it concludes is for the reader to judge, who sees the mark."""
+    return (
+        len(claim.words.names) + len(claim.words.numbers) >= 2
+        and all(window.bits for window in windows.values())
+        and asked.share(union(window.bits for window in windows.values())) >= _CONCLUDES_FROM
+        and not evidence.lacks(claim.words, windows)
+    )
 
 
 def _best_of_each(citations: list[Citation], groups: tuple[tuple[int, ...], ...]) -> list[Citation]:
@@ -128,8 +166,11 @@ def _claims(text: str, passages: Mapping[int, Passage]) -> list[list[_Claim]]:
             cited = tuple(dict.fromkeys(number for group in (numbers, *linked) for number in group if number in passages))
             body = _body(text, start, end, shown)
             bare = _unmarked_end(text, prefix_end(text, start, end), end, inside)
+            inferred = is_marked(body)
+            body, bare = (unmarked(body), unmarked(bare)) if inferred else (body, bare)
             linked = tuple(dict.fromkeys(group for group in linked if not known_numbers.intersection(group)))
-            claims.append(_Claim(start, end, text[start:end], body, bare, read(body), cited, linked, bool(inside or cited)))
+            marked = bool(inside or cited)
+            claims.append(_Claim(start, end, text[start:end], body, bare, read(body), cited, linked, marked, inferred))
         blocks.append(claims)
     return blocks
 
@@ -202,7 +243,7 @@ def _introduces(claim: _Claim) -> bool:
 
 
 def _states_nothing(claim: _Claim, header: bool, evidence: Evidence) -> bool:
-    """Headings, questions, lead-ins, lists of sources and remarks on the search itself."""
+    """Headings, questions, lead-ins and lists of sources."""
     if not any(character.isalnum() for character in claim.body):
         return True
     if claim.cited and _is_reference(claim, evidence):
@@ -214,7 +255,7 @@ def _states_nothing(claim: _Claim, header: bool, evidence: Evidence) -> bool:
     if _introduces(claim) and not claim.words.numbers:
         opens = re.findall(r"\w+", claim.body.casefold())
         return opens[0] in lexicon.LEAD_INS or (len(opens) <= 6 and not claim.words.names)
-    return not claim.marked and lexicon.REMARK.match(claim.body[:_REMARK_LENGTH]) is not None
+    return False
 
 
 def _is_reference(claim: _Claim, evidence: Evidence) -> bool:

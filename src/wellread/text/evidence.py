@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from wellread.text import lexicon
+from wellread.text.missing import about, presumed
 from wellread.text.sentences import prefix_end, sentences
 from wellread.text.words import Words, read
 from wellread.types import Passage
@@ -136,10 +137,17 @@ def source(passage: Passage) -> Source:
     return Source(passage)
 
 
+def read_ahead(passages: Iterable[Passage]) -> None:
+    """Read passages that will be cited."""
+    for passage in passages:
+        source(passage)
+
+
 class Evidence:
     """All passages that an answer cites."""
 
-    def __init__(self, passages: Mapping[int, Passage], cited: Iterable[int]) -> None:
+    def __init__(self, passages: Mapping[int, Passage], cited: Iterable[int], question: str = "") -> None:
+        self._passages, self._question = passages, question
         self.sources = {number: source(passages[number]) for number in sorted(set(cited))}
         self._seen: Counter[str] = Counter()
         for known in self.sources.values():
@@ -167,6 +175,21 @@ class Evidence:
             name not in spelled and not any(name in source.acronyms or _has_name(source.forms, name) for source in sources)
             for name in words.names
         )
+
+    def smuggles(self, missing: str) -> bool:
+        """Whether a sentence that says what is missing brings in what neither the question nor any passage has: a name, a
+        number, or an event that it takes for granted."""
+        asked, words = read(self._question), read(about(missing))
+        taken = read(presumed(missing)).content
+        everything = [source(passage) for passage in self._passages.values()]
+        known = [asked.forms, *(one.forms for one in everything)]
+        counts = asked.counts.union(*(one.counts for one in everything))
+        if any(not _has_number(counts, key) for key in words.numbers):
+            return True
+        if any(not any(_has_name(forms, name) for forms in known) for name in words.names):
+            return True
+        heard = sum(key in asked.content or any(key in one.places or key in one.around for one in everything) for key in taken)
+        return len(taken) > 2 and 2 * heard < len(taken)
 
     def negates(self, asked: Asked, windows: Mapping[int, Window], held: Mapping[int, Mapping[int, int]]) -> bool:
         """Whether the passages deny what the sentence asserts, or assert what it denies. For each word, the

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 
 def _set(words: str) -> frozenset[str]:
     return frozenset(words.split())
@@ -101,17 +99,6 @@ FILLERS = _set("""
 """)
 
 LEAD_INS = _set("here below following these this sources references source see summary in short key note notes answer")
-# Remarks on the search, not on the world.
-_FOUND = r"(?:passages?|sources?|results?|documents?|context|information|articles?)\b"
-_TELLING = r"(?:say|mention|contain|provide|state|answer|cover|include|describe|specify|give|tell|find|found|name|know|sure)\w*"
-REMARK = re.compile(
-    r"(?:I|We)(?: am| was| were|['’]m)? (?:can|could|did|do|have|found|cannot|not|unable|(?:ca|could|did|do|have)n['’]t)\b"
-    rf".*\b{_TELLING}\b"
-    rf"|(?:The|These|My)\s(?:\w+\s){{0,2}}{_FOUND}.*(?:\bnot?\b|n['’]t\b|\bnothing\b).*\b{_TELLING}\b"
-    rf"|(?:No|None of the|Neither of the)\s(?:\w+\s){{0,2}}(?:{_FOUND}|answer\b).*\b{_TELLING}\b",
-    re.IGNORECASE | re.DOTALL,
-)
-
 # --- abbreviations ---
 
 # A name, a number or more text always follows these.

@@ -23,6 +23,7 @@ _STATES = {
     "failed": "This run failed.",
 }
 _OUTCOMES = {
+    "partial": "This answers a part of the question. Missing in the sources:",
     "unsure": "No answer could be found in the sources.",
     "exhausted": "A limit was reached: this answer is built from what was found until then.",
     "failed": "This run failed.",
@@ -88,7 +89,7 @@ def _notes(record: Record, answer: Body | None) -> Safe:
     outcome = str((answer or {}).get("outcome") or "failed")
     if outcome == "answered":
         return Safe("")
-    reason = (answer or {}).get("reason")
+    reason = (answer or {}).get("reason") or "; ".join((answer or {}).get("missing") or ())
     return el("p", icon("warning"), _OUTCOMES[outcome], el("small", reason) if reason else None, class_="note")
 
 

@@ -33,7 +33,7 @@ def _item(record: Record) -> Safe:
     day = time.strftime("%-d %b %Y", time.localtime(record.created))
     words = " ".join(record.text.split())
     preview = words if len(words) <= 180 else words[:179] + "…"
-    state = _STATES.get(record.state)
+    state = _STATES.get(record.state) or ("in part" if record.outcome == "partial" else None)
     badge = el("span", state, class_="badge") if state else None
     remove = el("button", icon("delete"), class_="button quiet", aria_label=f"Delete: {record.question}", title="Delete")
     form = el("form", remove, method="post", action=f"/r/{record.id}/delete", data_confirm="Delete this question and its answer?")

@@ -1,0 +1,127 @@
+"""Sentences that say what the material does not say, and the claims that hide behind them.
+
+"The material does not say who produced it" claims nothing of the world. "It was made in Rome, but the material does not
+say when" claims something, and that part has to be carried; so does "…, who was his brother" behind the rest.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+_LONGEST = 400  # the patterns look back and forth; such sentences are short
+
+_THINGS = (
+    r"(?:materials?|passages?|sources?|results?|documents?|context|information|articles?|texts?|excerpts?|notes?|observations?"
+    r"|posts?|snippets?|search(?:es)?|pages?|entries|entry)\b(?! of\b)"
+)
+_OTHER_THINGS = (
+    r"(?:quelle\w*|passage\w*|dokument\w*|unterlagen|texte?n?|material|fuentes?|textos?|documentos?|fonti|testi|testo|documenti"
+    r"|extraits?|textes?|documents?|sources?|matériel|matériaux?|pasajes?|passaggi)\b"
+)
+_ITS = r"(?:the|these|this|those|my|any|any of the)"
+_OTHERS = r"(?:die|das|den|dem|der|les|le|los|las|el|i|il|gli|im|in den|dans les|en las?|nei|nelle)"
+_TOLD = (
+    r"(?:said|sa(?:y|ys)|stat\w*|nam(?:e|es|ed)|mention\w*|giv(?:e|es|en)|specif\w*|identif\w*|provid\w*|includ\w*|cover\w*|found|find"
+    r"|know\w*|clear|describ\w*|list\w*|determin\w*|establish\w*|told|tell\w*|answer\w*|disclos\w*|record\w*|address\w*|indicat\w*"
+    r"|contain\w*|confirm\w*|reveal\w*|explain\w*|discuss\w*|report\w*|infer\w*|sure|show\w*|detail\w*|have|has|enough|clarify|supply"
+    r"|conclud\w*|verif\w*|settle\w*"
+    r"|nenn\w*|genannt|sag\w*|gesagt|erwähn\w*|angegeben|enth\w*|hervor|dit\w*|mentionn\w*|indiqu\w*|précis\w*|dice\w*"
+    r"|menciona\w*|indica\w*|especifica\w*|dicono|menzion\w*|specific\w*)"
+)
+_NOT = (
+    r"(?:not|no|none|never|nothing|neither|nowhere|cannot|unknown|unclear|\w+n['’]t"
+    r"|nicht|nichts|kein\w*|ne|pas|rien|non|nulla|aucun\w*|ningun\w*|silent)\b"
+)
+_ASKING = r"(?:who|whom|whose|what|when|where|whether|which|how|why|if)\b"
+_OPENING = r"(?:(?:unfortunately|however|but|yet|so|also|still|in addition|beyond that|beyond this|for the rest),?\s+)?"
+_AUXILIARY = r"(?:is|are|was|were|be|been|remains?|can|could|cannot|does|do|did)\b"
+
+_FORMS = tuple(
+    re.compile(form, re.IGNORECASE | re.DOTALL)
+    for form in (
+        rf"{_OPENING}(?:{_ITS}\s)?(?:[\w-]+\s){{0,3}}{_THINGS}[^,;:]*?\b(?:do|does|did|can|could)(?:\s?not|n['’]t)\b.*?\b{_TOLD}\b",
+        rf"{_OPENING}(?:{_ITS}\s)?(?:[\w-]+\s){{0,3}}{_THINGS}\s(?:is|are)\ssilent\b",
+        rf"(?:{_OTHERS}\s)?{_OTHER_THINGS}[^;:]*?\b(?:nicht|nichts|kein\w*|ne|n['’]|no|non)\b.*?\b(?:{_TOLD}|wer|wann|wo|qui|quand)\b",
+        rf"{_OPENING}{_ITS}\s(?:[\w-]+\s){{0,3}}{_THINGS}[^,;:]*?\b{_TOLD}\s(?:\w+\s)?{_NOT}",
+        rf"{_OPENING}(?:no|none|neither|nothing|not one|kein\w*|aucun\w*|ningun\w*|nessun\w*)\s(?:of\s)?(?:[\w-]+\s){{0,4}}"
+        rf"(?:{_THINGS}|answer\b).*?\b(?:{_TOLD}|on|about)\b",
+        rf"{_OPENING}nothing\s(?:\w+\s){{0,2}}(?:says?|tells?|found)\b",
+        rf"{_OPENING}(?:I|We)\b(?: am| was| were|['’]m)? "
+        r"(?:can|could|did|do|have|found|cannot|not|unable|(?:ca|could|did|do|have)n['’]t)\b"
+        rf".*?(?:\b{_NOT}.*?\b{_TOLD}\b|\bunable\b.*?\b{_TOLD}\b|\bfound (?:no|nothing)\b)",
+        rf"{_OPENING}there (?:is|are|was|were) (?:no|nothing)\b.*?"
+        r"(?:\b(?:information|mention|indication|answer|statement|detail)s?\b"
+        rf"|\b(?:in|from|among|by)\s{_ITS}\s(?:\w+\s){{0,3}}{_THINGS})",
+        rf"{_OPENING}it (?:is|was|remains|cannot be|could not be|isn['’]t) (?:not |un)?(?:\w+ )?{_TOLD}\b[^,;]*?\b{_ASKING}",
+        rf"{_OPENING}{_ASKING}[^;:]*?\b(?:is|are|was|were|remains?|cannot be|could not be)\s"
+        rf"(?:{_NOT}|un(?=known|clear|stated)).*?\b{_TOLD}?",
+        rf"[^;:]*?\b{_AUXILIARY}\s?(?:{_NOT}\s)?(?:\w+\s)?(?:{_NOT}\s)?(?:be\s)?{_TOLD}\b.{{0,40}}?"
+        rf"\b(?:in|from|by|among|on the basis of|with)\s{_ITS}\s(?:[\w-]+\s){{0,3}}{_THINGS}",
+        rf"[^;:]*?\b(?:is|are|was|were|remains?)\sun(?:known|clear|stated|named|specified)\s(?:in|from|by)\s{_ITS}\s(?:[\w-]+\s){{0,3}}{_THINGS}",
+        rf"(?:it |they |{_THINGS}\s)?(?:do|does|did)(?: not|n['’]t)\s{_TOLD}\b",  # "[1] does not say …", its marker taken out
+        r"(?:what (?:is|remains) (?:missing|unanswered|open)|missing"
+        r"|not (?:stated|found|given|covered|answered|mentioned))\b\s*:?",
+    )
+)
+_DENIED = re.compile(
+    rf"\b{_NOT}|\bun(?:known|clear|stated|specified|named|answered)\b|\bmissing\b|\bunable\b|n['’]t\b", re.IGNORECASE
+)
+# What follows one of these may be a claim of its own.
+_JOINTS = re.compile(
+    r"[;—–:]\s*|,?\s+(?:but|although|though|whereas|while|however|yet|because|except that|aber|mais|pero|ma)\s+"
+    r"|,\s+(?=(?:who|which|whose|where|whom)\b)|,\s+(?:and|so|since|as)\s+(?=\w+)|\s\(",
+    re.IGNORECASE,
+)
+_ASKS_ON = re.compile(rf"(?:(?:or|and|not|{_ASKING}),?\s*)+\W*", re.IGNORECASE)  # "…, where or why"
+_ANSWERS_IT = re.compile(
+    r"\s*(?:it|this|that|these|those|they|he|she)\s(?:is|was|are|were)\b", re.IGNORECASE
+)  # "…, but it was her"
+_SPOKEN_OF = re.compile(rf"\b(?:{_THINGS}|{_OTHER_THINGS})", re.IGNORECASE)
+_FACTIVE = re.compile(r"\b(?:why|how|when|where|after|that)\b(.*)", re.IGNORECASE | re.DOTALL)
+
+
+class Told(NamedTuple):
+    """A sentence taken apart: what it claims, and what it says is missing. Either may be empty."""
+
+    claim: str
+    missing: str
+
+
+def told(sentence: str) -> Told:
+    """The parts of a sentence without markers. Where nothing says what is missing, all of it is a claim."""
+    if len(sentence) > _LONGEST or not _DENIED.search(sentence):
+        return Told(sentence, "")
+    claims: list[str] = []
+    lacks: list[str] = []
+    for part in _parts(sentence):
+        (lacks if says_missing(part) or (lacks and _ASKS_ON.fullmatch(part)) else claims).append(part)
+    if not lacks or any(map(_ANSWERS_IT.match, claims)):
+        return Told(sentence, "")
+    return Told(" ".join(part for part in claims if re.search(r"\w", part)), " ".join(lacks))
+
+
+def says_missing(part: str) -> bool:
+    """Whether a clause says that the material does not tell something."""
+    part = part.strip(" \t\n*_\"'“”").lstrip("(")
+    return _DENIED.search(part) is not None and any(form.match(part) for form in _FORMS)
+
+
+def about(missing: str) -> str:
+    """What is missing, without the words for the material: in German these look like names."""
+    return _SPOKEN_OF.sub(" ", missing)
+
+
+def presumed(missing: str) -> str:
+    """What a clause takes for granted: "does not say why the king fled" takes it that he did."""
+    match = _FACTIVE.search(missing)
+    return match[1] if match else ""
+
+
+def _parts(sentence: str) -> list[str]:
+    parts: list[str] = []
+    at = 0
+    for joint in _JOINTS.finditer(sentence):
+        parts.append(sentence[at : joint.start()])
+        at = joint.end()
+    return [*parts, sentence[at:]]

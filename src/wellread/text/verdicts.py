@@ -1,0 +1,29 @@
+"""What the verdicts on its sentences make of an answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from wellread.text.markers import strip_markers
+from wellread.text.missing import told
+from wellread.types import Outcome, Sentence
+
+
+def missing(sentences: Sequence[Sentence], said: Iterable[str]) -> tuple[str, ...]:
+    """What an answer says is missing: in the form it was asked for, and in sentences, each once."""
+    rows = [" ".join(row.split()) for row in said]
+    for sentence in sentences:
+        if sentence.verdict == "says what is missing":
+            rows.append(strip_markers(sentence.text))
+        elif sentence.verdict == "carried" and (said := told(strip_markers(sentence.text))).claim:
+            rows.append(said.missing)  # "…, but the material does not say when"
+    return tuple(dict.fromkeys(row.strip() for row in rows if re.search(r"\w", row)))
+
+
+def outcome(sentences: Sequence[Sentence], lacking: Sequence[str]) -> Outcome:
+    """`answered`; `partial` where something is missing; `unsure` where nothing else is said."""
+    if not lacking:
+        return "answered"
+    says = any(sentence.verdict != "says what is missing" for sentence in sentences)
+    return "partial" if says else "unsure"
