@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 from wellread.effort import Effort
-from wellread.types import Capabilities, Completion, Grade, Hit, Page, Passage, Prompt, Query, ShortAnswer
+from wellread.types import Capabilities, Completion, Grade, Hit, Original, Page, Passage, Prompt, Query, ShortAnswer
 
 if TYPE_CHECKING:
     import numpy as np
@@ -97,6 +97,13 @@ class Shelf(Protocol):
     """A source that holds whole documents and can give all passages of one, in order."""
 
     async def passages(self, document: str) -> Sequence[Hit]: ...
+
+
+@runtime_checkable
+class Archive(Shelf, Protocol):
+    """A shelf that knows which files its documents were read from."""
+
+    async def original(self, document: str) -> Original: ...
 
 
 @runtime_checkable

@@ -129,6 +129,18 @@ class Hits(Sequence[Hit]):
         return self.hits[place]
 
 
+OriginalState = Literal["same", "changed", "gone", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """The file that a document was read from, and what has become of it; `none`: it was no file."""
+
+    state: OriginalState
+    path: str | None = None
+    sha256: str = ""  # of what was read
+
+
 def by_document(hits: Iterable[Hit]) -> list[tuple[Hit, ...]]:
     """The hits of each document together, best first: a document stands where its best passage does."""
     grouped: dict[str, list[Hit]] = {}

@@ -35,7 +35,7 @@ _LONGEST_TITLE = 150
 
 def read_pdf(body: bytes, url: str, allowance: Allowance = OWN_FILE) -> Page:
     """Blocking; raises `ReadError` for what is locked, broken, or only pictures."""
-    with _PDFIUM, _opened(body, url) as document:
+    with alone(body, url) as document:
         facts = document.get_metadata_dict(skip_empty=True)
         count = len(document)
         read = list(_pages(document, allowance))
@@ -62,18 +62,20 @@ def read_pdf(body: bytes, url: str, allowance: Allowance = OWN_FILE) -> Page:
 
 
 @contextmanager
-def _opened(body: bytes, url: str) -> Generator[pypdfium2.PdfDocument]:
+def alone(body: bytes, url: str) -> Generator[pypdfium2.PdfDocument]:
+    """An open document; no other thread has one at that time."""
     import pypdfium2
 
-    try:
-        document = pypdfium2.PdfDocument(body)
-    except pypdfium2.PdfiumError as error:
-        locked = "password" in str(error).lower()
-        raise ReadError(url, "the PDF is locked with a password" if locked else "the PDF is broken") from error
-    try:
-        yield document
-    finally:
-        document.close()
+    with _PDFIUM:
+        try:
+            document = pypdfium2.PdfDocument(body)
+        except pypdfium2.PdfiumError as error:
+            locked = "password" in str(error).lower()
+            raise ReadError(url, "the PDF is locked with a password" if locked else "the PDF is broken") from error
+        try:
+            yield document
+        finally:
+            document.close()
 
 
 def _pages(document: pypdfium2.PdfDocument, allowance: Allowance) -> Iterator[list[Line]]:

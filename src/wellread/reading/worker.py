@@ -1,4 +1,4 @@
-"""The child process that reads documents: `bytes in, page out`, until its parent has no more.
+"""The child process that reads documents: `bytes in, page out` (or a picture of one), until its parent has no more.
 
 It is started by `workers`. Before the first document it loads what it needs and gives up the rest: it can
 open no file and no connection, start no process, write nothing, and each document has its own limits on
@@ -24,6 +24,7 @@ from wellread.errors import ReadError
 from wellread.reading import frames
 from wellread.reading.allowance import Allowance
 from wellread.reading.documents import Document, read_bytes
+from wellread.reading.pdfpicture import Box, Drawing, Picture, draw
 from wellread.text.blocks import passages
 from wellread.types import Block, BlockKind, Page
 
@@ -53,28 +54,37 @@ _LOADED = (
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A page, or why there is none. `last`: the process ends after it."""
+    """A page or a picture, or why there is none. `last`: the process ends after it."""
 
     page: Page | None = None
+    picture: Picture | None = None
     reason: str = ""
     costly: bool = False
     last: bool = False
 
 
-def request(document: Document, allowance: Allowance) -> bytes:
+def request(document: Document, allowance: Allowance, wanted: Drawing | None = None) -> bytes:
     numbers = f"{allowance.seconds} {allowance.memory} {allowance.characters}"
     texts = (numbers, document.url, document.content_type, document.charset or "", document.name)
-    return frames.pack([*(text.encode("utf-8", "replace") for text in texts), document.body])
+    drawing = (f"{wanted.page} {int(wanted.painted)}", wanted.words, wanted.before) if wanted else ("", "", "")
+    return frames.pack([*(text.encode("utf-8", "replace") for text in (*texts, *drawing)), document.body])
 
 
-def _requested(fields: Sequence[bytes]) -> tuple[Document, Allowance]:
-    numbers, url, content_type, charset, name = (field.decode() for field in fields[:5])
+def _requested(fields: Sequence[bytes]) -> tuple[Document, Allowance, Drawing | None]:
+    numbers, url, content_type, charset, name, drawing, words, before = (field.decode() for field in fields[:8])
     seconds, memory, characters = numbers.split()
     allowance = Allowance(float(seconds), int(memory), int(characters))
-    return Document(fields[5], url, content_type, charset or None, name), allowance
+    page, _, painted = drawing.partition(" ")
+    wanted = Drawing(int(page), words, before, painted == "1") if drawing else None
+    return Document(fields[8], url, content_type, charset or None, name), allowance, wanted
 
 
 def reply(made: Reply) -> bytes:
+    if made.picture is not None:
+        picture = made.picture
+        numbers = (picture.width, picture.height, picture.pages, *(number for box in picture.boxes for number in box))
+        flags = f"picture {'last' if made.last else ''}"
+        return frames.pack([flags.encode(), " ".join(map(str, numbers)).encode(), picture.png])
     page = made.page or Page("", "", ())
     flags = f"{'page' if made.page else 'costly' if made.costly else 'failed'} {'last' if made.last else ''}"
     facts = (flags, made.reason, page.title, page.published, page.author, page.language, page.kind, page.notice)
@@ -85,6 +95,8 @@ def reply(made: Reply) -> bytes:
 
 def replied(fields: Sequence[bytes], url: str) -> Reply:
     """What a child said. It may lie in its words, not in their kind; the address is ours."""
+    if fields and fields[0].startswith(b"picture "):
+        return Reply(picture=_picture(fields), last=fields[0].endswith(b"last"))
     try:
         flags, reason, title, published, author, language, kind, notice, kinds, *texts = (f.decode("utf-8") for f in fields)
         described = kinds.split("\n") if texts else []
@@ -94,7 +106,17 @@ def replied(fields: Sequence[bytes], url: str) -> Reply:
     outcome, _, last = flags.partition(" ")
     facts = (published or None, author or None, language or None, kind, notice or None)
     page = Page(url, title, passages(blocks), *facts, blocks) if outcome == "page" else None
-    return Reply(page, reason, outcome == "costly", bool(last))
+    return Reply(page, None, reason, outcome == "costly", bool(last))
+
+
+def _picture(fields: Sequence[bytes]) -> Picture:
+    try:
+        _, numbers, png = fields
+        width, height, pages, *corners = map(int, numbers.split())
+        boxes = tuple(cast("Box", tuple(corners[at : at + 4])) for at in range(0, len(corners) - 3, 4))
+    except ValueError as error:
+        raise frames.BrokenFrame("not the fields of a picture") from error
+    return Picture(width, height, pages, boxes, png)
 
 
 def _block(text: str, about: str) -> Block:
@@ -106,8 +128,10 @@ def _block(text: str, about: str) -> Block:
 
 def answer(fields: Sequence[bytes]) -> Reply:
     """One document, read; whatever goes wrong is that document's."""
-    document, allowance = _requested(fields)
+    document, allowance, wanted = _requested(fields)
     try:
+        if wanted is not None:
+            return Reply(picture=draw(document.body, document.url, wanted))
         page = read_bytes(
             document.body,
             document.url,
@@ -151,7 +175,7 @@ def serve(channel: socket.socket, memory: int | None) -> None:
 
 def _limit(fields: Sequence[bytes], baseline: int) -> None:
     """The parent's clock is the one that counts; these hold where the parent is gone, too."""
-    document, allowance = _requested(fields)
+    document, allowance, _ = _requested(fields)
     used = resource.getrusage(resource.RUSAGE_SELF)
     _soften(resource.RLIMIT_DATA, baseline + allowance.memory + _COPIES * len(document.body))
     _soften(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime + allowance.seconds) + 2)

@@ -26,6 +26,7 @@ from wellread.reading import frames, worker
 from wellread.reading.allowance import BLOCK_BYTES, MAX_BLOCKS, OWN_FILE, Allowance
 from wellread.reading.child import Child
 from wellread.reading.documents import Document, opened
+from wellread.reading.pdfpicture import Drawing, Picture
 from wellread.types import Page
 
 K = TypeVar("K")
@@ -37,9 +38,10 @@ _BEYOND = 1024 * 1024  # bytes of a reply beside its text
 class _Turn:
     """One document's way through the workers; it may be given up from another thread."""
 
-    def __init__(self, document: Document, allowance: Allowance) -> None:
+    def __init__(self, document: Document, allowance: Allowance, wanted: Drawing | None = None) -> None:
         self.document = document
         self.allowance = allowance
+        self.wanted = wanted
         self._lock = threading.Lock()
         self._child: Child | None = None
         self._given_up = False
@@ -75,11 +77,19 @@ class Workers:
 
     def read(self, document: Document, allowance: Allowance = OWN_FILE) -> Page:
         """The page of a document; raises `ReadError`, or `TooCostly` for one that takes too long or too much."""
-        return self._read(_Turn(document, allowance))
+        return _page_of(self._read(_Turn(document, allowance)))
 
     async def aread(self, document: Document, allowance: Allowance = OWN_FILE) -> Page:
         """As `read`. Cancelling it kills the child that reads."""
-        turn = _Turn(document, allowance)
+        return _page_of(await self._aread(_Turn(document, allowance)))
+
+    async def adraw(self, document: Document, wanted: Drawing, allowance: Allowance = OWN_FILE) -> Picture:
+        """A page of a PDF as a picture, or where words stand on it; fails as `read` does."""
+        made = await self._aread(_Turn(document, allowance, wanted))
+        assert made.picture is not None
+        return made.picture
+
+    async def _aread(self, turn: _Turn) -> worker.Reply:
         try:
             return await asyncio.get_running_loop().run_in_executor(self._threads, self._read, turn)
         except asyncio.CancelledError:
@@ -142,7 +152,7 @@ class Workers:
         for child in children:
             child.end()
 
-    def _read(self, turn: _Turn) -> Page:
+    def _read(self, turn: _Turn) -> worker.Reply:
         place = _Place(self._places, self._slow)
         with place:
             if turn.given_up:
@@ -159,9 +169,9 @@ class Workers:
                 raise failure from problem
             turn.take(None)
             self._give_back(child, ended=made.last)
-        if made.page is None:
+        if (made.page if turn.wanted is None else made.picture) is None:
             raise (TooCostly if made.costly else ReadError)(turn.document.url, made.reason)
-        return made.page
+        return made
 
     def _failure(self, turn: _Turn, child: Child, problem: BaseException) -> ReadError | None:
         """What is wrong with a document whose child did not answer; None: nothing. The child is not used again."""
@@ -218,10 +228,15 @@ class _Place:
             self._held = self._slow
 
 
+def _page_of(made: worker.Reply) -> Page:
+    assert made.page is not None
+    return made.page
+
+
 def _exchange(child: Child, turn: _Turn, place: _Place) -> worker.Reply:
     allowance = turn.allowance
     begun = time.monotonic()
-    child.send(worker.request(turn.document, allowance), begun + allowance.seconds)
+    child.send(worker.request(turn.document, allowance, turn.wanted), begun + allowance.seconds)
     try:
         head = child.receive(4, min(begun + _QUICK, begun + allowance.seconds))
     except TimeoutError:

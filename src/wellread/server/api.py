@@ -153,12 +153,8 @@ async def search(
     """Search the sources, nothing more."""
     here = service.of(request)
     engine = here.menu.searching(source or [])
-    ticket = here.searching.admit(client(request))
-    try:
-        await ticket.turn()
+    async with here.turn(client(request)):
         hits = await engine.search(q, limit=limit)
-    finally:
-        ticket.release()
     found = {"query": q, "hits": [hit_json(hit) for hit in hits], "documents": documents_json(hits)}
     return shapes.SearchResult.model_validate(found)
 

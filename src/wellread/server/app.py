@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 
 from wellread.engine import Engine
 from wellread.errors import DamagedFile, ReadError, SourceError, UsageError, WellreadError
-from wellread.server import api, mcp, openai_api, openai_format, origins, responses_api
+from wellread.server import api, mcp, openai_api, openai_format, origins, responses_api, viewer
 from wellread.server import options as options_module
 from wellread.server.access import Access
 from wellread.server.limits import Busy, Stopping
@@ -21,7 +21,7 @@ from wellread.server.metrics import Metrics
 from wellread.server.options import ServerOptions
 from wellread.server.security import Wall
 from wellread.server.service import running
-from wellread.server.web import pages
+from wellread.server.web import pages, viewing
 from wellread.settings import Settings
 from wellread.version import __version__
 
@@ -62,6 +62,7 @@ def create_app(
     app.include_router(openai_api.router)
     app.include_router(responses_api.router)
     app.include_router(pages.router)
+    app.include_router(viewing.router)
     app.router.routes.append(tools.route())
     _errors(app)
     app.add_middleware(Wall, options=options, access=access, names=origins.hosts(options), metrics=metrics)
@@ -72,6 +73,7 @@ def _errors(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(Busy, _busy)
     app.add_exception_handler(api.NotFound, _not_found)
+    app.add_exception_handler(viewer.NotThere, _not_there)
     app.add_exception_handler(openai_format.Refused, _refused)
     app.add_exception_handler(WellreadError, _ours)
     app.add_exception_handler(HTTPException, _http)
@@ -91,6 +93,10 @@ async def _busy(request: Request, problem: Exception) -> Response:
 
 async def _not_found(request: Request, problem: Exception) -> Response:
     return _error(request, 404, "there is no such run")
+
+
+async def _not_there(request: Request, problem: Exception) -> Response:
+    return _error(request, 404, str(problem))
 
 
 async def _refused(request: Request, problem: Exception) -> Response:

@@ -74,14 +74,8 @@ class InServer:
         runs = self._service.runs
         return runs.attach(asked, runs.admit(client))
 
-    @asynccontextmanager
-    async def turn(self, client: str) -> AsyncGenerator[None, None]:
-        ticket = self._service.searching.admit(client)
-        try:
-            await ticket.turn()
-            yield
-        finally:
-            ticket.release()
+    def turn(self, client: str) -> AbstractAsyncContextManager[None]:
+        return self._service.turn(client)
 
 
 class McpEndpoint:

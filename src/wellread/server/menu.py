@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,7 +20,7 @@ from wellread.engine import Engine, clean_question
 from wellread.errors import UsageError
 from wellread.parameters import Part, fill, named
 from wellread.parts import NO_MODEL
-from wellread.protocols import Source
+from wellread.protocols import Shelf, Source
 from wellread.server.options import ServerOptions
 from wellread.settings import Settings
 
@@ -103,6 +104,16 @@ class Menu:
         """An engine for plain searches in these sources."""
         source, _ = self._source(tuple(sources))
         return self.engine.changed(self.engine.settings, source=source)
+
+    def shelves(self, name: str) -> list[Shelf]:
+        """Those of the operator's sources that go by this name and hold documents."""
+        found: list[Shelf] = []
+        for spec in self._parts["sources"]:
+            with suppress(UsageError):  # one that cannot be built here (a folder that is gone, a key that is missing) has none
+                source = self.engine.kit.source(spec)
+                if isinstance(source, Shelf) and encodable(source.name) == name:
+                    found.append(source)
+        return found
 
     def _strategy(self, wish: ClientRequest) -> str:
         """The one named, or the default; without a model, which is what the model `none` means, that is `quote`."""

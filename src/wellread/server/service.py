@@ -41,6 +41,16 @@ class Service:
     menu: Menu
     plugins: list[object] = field(default_factory=list[object])
 
+    @asynccontextmanager
+    async def turn(self, client: str) -> AsyncGenerator[None, None]:
+        """A place among the plain searches and readings."""
+        ticket = self.searching.admit(client)
+        try:
+            await ticket.turn()
+            yield
+        finally:
+            ticket.release()
+
 
 @asynccontextmanager
 async def running(engine: Engine, options: ServerOptions, metrics: Metrics) -> AsyncGenerator[Service, None]:

@@ -28,7 +28,7 @@ from wellread.sources import index
 from wellread.sources.markup import without_headings
 from wellread.sources.memory import few
 from wellread.sources.two_steps import followed
-from wellread.types import Hit, Hits, Query, Spec
+from wellread.types import Hit, Hits, Original, Query, Spec
 
 if TYPE_CHECKING:
     from wellread.index.following import Item
@@ -94,6 +94,10 @@ class Files:
     async def passages(self, document: str) -> Sequence[Hit]:
         """All passages of a file, in order."""
         return await (await self._ready()).passages(document)
+
+    async def original(self, document: str) -> Original:
+        """The file itself; this folder is the operator's, whatever the index under the cache says."""
+        return await (await self._ready()).original(document, [self._path.absolute()])
 
     async def aclose(self) -> None:
         """Make a few vectors more, and let go of the files."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
@@ -12,7 +13,7 @@ from wellread.errors import DamagedFile, IndexFault, SourceError, UsageError
 from wellread.parameters import Count, EmbedderSpec, Hops, Range, fill, param
 from wellread.protocols import Embedder, Kit, Source
 from wellread.sources.two_steps import followed
-from wellread.types import Hit, Query, Spec
+from wellread.types import Hit, Original, Query, Spec
 
 if TYPE_CHECKING:
     from wellread.index.search import LocalIndex, SearchOptions
@@ -94,7 +95,13 @@ class IndexSource:
 
     async def passages(self, document: str) -> Sequence[Hit]:
         """All passages of a document, in order."""
-        return self._named(self.index.passages(document))
+        return self._named(await asyncio.to_thread(self.index.passages, document))
+
+    async def original(self, document: str, roots: Sequence[Path] | None = None) -> Original:
+        """The file that a document was read from."""
+        from wellread.index import originals
+
+        return await asyncio.to_thread(originals.find, self.index.folder, self.index.manifest, document, roots)
 
     async def find_title(self, title: str) -> Sequence[Hit]:
         """The passages of the document a cross-reference names; empty when there is none."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import quote
 
 from wellread.types import Passage
 
 HEADINGS = " › "  # stands between the headings of a path
 _LONGEST = 120  # characters of a heading in a line
+_ENDS = 5  # words of a quote's beginning, and of its end, that a browser looks for
 
 
 def place(passage: Passage) -> str:
@@ -40,6 +42,17 @@ def inside(heading: str, page: int | None) -> str:
     if last:
         parts.append(f"“{last if len(last) <= _LONGEST else last[: _LONGEST - 1] + '…'}”")
     return ", ".join(parts)
+
+
+def at_words(url: str, words: str, anchor: str = "") -> str:
+    """A web address that leads browsers to these words and marks them there; a long quote by its first and last words."""
+    said = words.split()
+    ends = [" ".join(said)] if len(said) <= 2 * _ENDS else [" ".join(said[:_ENDS]), " ".join(said[-_ENDS:])]
+    text = ",".join(quote(end, safe="").replace("-", "%2D") for end in ends)
+    page, _, fragment = url.partition("#")
+    if not text or ":~:" in fragment:
+        return url
+    return f"{page}#{fragment or quote(anchor, safe='')}:~:text={text}"
 
 
 def is_file(url: str | None) -> bool:

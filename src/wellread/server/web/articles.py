@@ -10,9 +10,11 @@ from wellread.events import AnswerDelta, Event
 from wellread.server.follow_up import decoded, passages_of
 from wellread.server.history import Record
 from wellread.server.rendering import answer_html, markdown
+from wellread.server.viewer import of_hit
+from wellread.server.web.documents import WORDS, marked_words
 from wellread.server.web.html import Safe, el, icon, join
 from wellread.server.web.steps import site, status, step
-from wellread.text.places import inside, is_file
+from wellread.text.places import at_words, inside, is_file
 from wellread.types import Passage
 
 Body = dict[str, Any]
@@ -79,7 +81,7 @@ def _finished(record: Record, passages: Mapping[int, Passage]) -> Safe:
         el("div", body, class_="answer") if body else None,
         el("p", warning, el("span", "?", class_="mark", aria_hidden="true"), class_="note note-weak") if weak else None,
         _actions(record, markdown(answer)),
-        _sources(answer, passages),
+        _sources(record, answer, passages),
     )
 
 
@@ -114,13 +116,14 @@ def _trail(record: Record, steps: Safe) -> Safe:
     return el("details", summary, el("ol", steps, class_="steps"), class_="trail", open=running)
 
 
-def _sources(answer: Body, passages: Mapping[int, Passage]) -> Safe | None:
+def _sources(record: Record, answer: Body, passages: Mapping[int, Passage]) -> Safe | None:
     cited: dict[int, list[Body]] = {}
-    for one in answer["citations"]:
+    for one in sorted(answer["citations"], key=lambda one: -float(one["support"])):
         cited.setdefault(int(one["number"]), []).append(one)
     if not cited:
         return None
-    items = [_source(number, found, passages.get(number)) for number, found in sorted(cited.items())]
+    said = " ".join(str(answer.get("answer") or "").split())
+    items = [_source(number, found, passages.get(number), record.id, said) for number, found in sorted(cited.items())]
     return el("section", el("h3", "Sources"), el("ol", *items, class_="sources"), aria_label="Sources", class_="source-list")
 
 
@@ -133,23 +136,42 @@ def _inside(citation: Body) -> str:
     return inside(str(citation.get("heading") or ""), citation.get("page"))
 
 
-def _source(number: int, found: list[Body], passage: Passage | None) -> Safe:
+def _source(number: int, found: list[Body], passage: Passage | None, run: str, said: str) -> Safe:
+    """A card; its quotes come best carried first, and those that the answer says word for word are not said again."""
     first = found[0]
-    support = max(float(one["support"]) for one in found)
     url = str(first["url"] or "")
     name = str(first["title"] or url or first["source"])
-    title = el("a", name, href=url, target="_blank", rel="noopener noreferrer") if _is_web(url) else el("b", name)
-    when = passage.published[:10] if passage and passage.published else None
-    place = ", ".join(part for part in (site(url) if _is_web(url) else _document(first), _inside(first)) if part)
-    meter = el("meter", f"{support:.0%}", min=0, max=1, value=round(support, 2), aria_label="Support")
-    facts = el(
-        "p", el("span", place), el("span", when) if when else None, el("span", meter, f" {support:.0%} support"), class_="facts"
-    )
-    quotes = [el("blockquote", quote) for quote in dict.fromkeys(str(one["quote"]) for one in found) if quote]
+    opened = _opened(number, first, passage, run)
+    outside = opened is None or _is_web(opened)
+    title = el("a", name, href=opened, **_ELSEWHERE if outside else {}) if opened else el("b", name)
+    quotes = [quote for quote in dict.fromkeys(" ".join(str(one["quote"]).split()) for one in found) if quote]
     whole = el("div", el("p", _highlighted(passage, found)), class_="passage") if passage else None
     shown = el("details", el("summary", "Show in its passage"), whole) if whole else None
     head = el("div", el("span", number, class_="number", aria_hidden="true"), title, class_="source-head")
-    return el("li", head, facts, *quotes, shown, id=f"source-{number}", class_="source", data_number=number)
+    new = [el("blockquote", quote) for quote in quotes if quote not in said]
+    inside = None if outside else opened
+    facts = _source_facts(first, max(float(one["support"]) for one in found), passage)
+    return el("li", head, facts, *new, shown, id=f"source-{number}", class_="source", data_number=number, data_document=inside)
+
+
+_ELSEWHERE: dict[str, str] = {"target": "_blank", "rel": "noopener noreferrer"}
+
+
+def _opened(number: int, first: Body, passage: Passage | None, run: str) -> str | None:
+    """Where a source opens at the quoted words: a document in our own viewer, a page where it is."""
+    if passage is not None and of_hit(passage) is not None:
+        return f"/r/{run}/source/{number}#{WORDS}"
+    url = str(first["url"] or "")
+    return at_words(url, str(first["quote"]), str(first.get("anchor") or "")) if _is_web(url) else None
+
+
+def _source_facts(first: Body, support: float, passage: Passage | None) -> Safe:
+    url = str(first["url"] or "")
+    when = passage.published[:10] if passage and passage.published else None
+    place = ", ".join(part for part in (site(url) if _is_web(url) else _document(first), _inside(first)) if part)
+    meter = el("meter", f"{support:.0%}", min=0, max=1, value=round(support, 2), aria_label="Support")
+    carried = el("span", meter, f" {support:.0%} support")
+    return el("p", el("span", place), el("span", when) if when else None, carried, class_="facts")
 
 
 def _highlighted(passage: Passage, found: list[Body]) -> Safe:
@@ -157,16 +179,8 @@ def _highlighted(passage: Passage, found: list[Body]) -> Safe:
     spans = sorted((int(one["start"]), int(one["end"])) for one in found if one["quote"])
     begin = max(0, spans[0][0] - _AROUND) if spans else 0
     end = min(len(passage.text), (spans[-1][1] if spans else _AROUND) + _AROUND)
-    parts: list[str] = ["… "] if begin else []
-    at = begin
-    for start, stop in spans:
-        if stop <= at:
-            continue
-        start = max(start, at)
-        parts += [passage.text[at:start], el("mark", passage.text[start:stop])]
-        at = stop
-    parts += [passage.text[at:end], " …" if end < len(passage.text) else ""]
-    return join(*parts)
+    words = marked_words(passage.text, begin, end, spans)
+    return join("… " if begin else "", words, " …" if end < len(passage.text) else "")
 
 
 def _is_web(url: str) -> bool:

@@ -4,11 +4,12 @@ import { prepareActions } from "./actions.js";
 import { prepareHistory } from "./history.js";
 import { prepareKeys } from "./keys.js";
 import { followAll } from "./live.js";
-import { prepareSources } from "./sources.js";
+import { prepareDocument, prepareSources } from "./sources.js";
 
 prepareForms();
 prepareActions();
 prepareSources();
+prepareDocument();
 prepareHistory();
 prepareKeys();
 followAll();

@@ -1,0 +1,178 @@
+"""Documents at a place: what a citation or a hit leads to.
+
+A client names a source that the operator offers, a document and a passage. They are compared with what that source has in its
+own records, and nothing that a client says becomes part of a path. What is shown is the text as it was read; a file itself is
+opened only for pictures of a PDF's pages, and only while it holds the bytes that were read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from urllib.parse import urlencode
+
+from wellread.encodable import encodable
+from wellread.errors import ReadError, WellreadError
+from wellread.protocols import Archive, Shelf
+from wellread.reading.pdfpicture import Drawing, Picture
+from wellread.server.menu import Menu
+from wellread.types import Hit, Original, Passage
+
+Span = tuple[int, int]
+PART = 200  # passages of a long document that are shown at once
+_CONTEXT = 400  # characters before the words that tell one place on a page from another
+_NO_SOURCE = "there is no such document: its source is not one of those that this server offers"
+_NO_DOCUMENT = "there is no such document in its source, or no more"
+_NO_SHELF = "this source keeps no documents that could be opened"
+_CHANGED = "The file has changed since it was indexed. This is what was read then."
+_GONE = "The file is no longer where it was when it was indexed. This is what was read then."
+_MOVED = "The document has changed since this answer was given: the passage is not as it was."
+
+
+class NotThere(WellreadError):
+    """A document that cannot be shown, and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What is asked for: words of a passage of a document of a source."""
+
+    source: str
+    document: str
+    passage: str = ""
+    spans: tuple[Span, ...] = ()
+
+    def path(self, **more: str | int) -> str:
+        """Where this server shows it."""
+        named = {"source": self.source, "document": self.document, "passage": self.passage}
+        first = self.spans[0] if self.spans else None
+        words = {"start": first[0], "end": first[1]} if first else {}
+        return "/document?" + urlencode({key: value for key, value in {**named, **words, **more}.items() if value != ""})
+
+    def picture(self, page: int) -> str:
+        return "/document/page?" + urlencode({"source": self.source, "document": self.document, "page": page})
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A document with the passage that was asked for."""
+
+    place: Place
+    passages: Sequence[Hit]
+    at: int
+    original: Original
+    notes: tuple[str, ...] = ()
+    page: int | None = None  # of a PDF; its passages alone are shown
+    picture: Picture | None = None
+
+    @property
+    def shown(self) -> range:
+        """Which passages: of a PDF those of its page, of anything else a part."""
+        if self.page is not None:
+            found = [number for number, one in enumerate(self.passages) if one.page == self.page]
+            return range(found[0], found[-1] + 1) if found else range(0)
+        first = self.at - self.at % PART
+        return range(first, min(first + PART, len(self.passages)))
+
+
+def of_hit(hit: Passage) -> Place | None:
+    """Where a passage can be opened; None where its source keeps no documents."""
+    return Place(hit.source, hit.document, hit.id) if hit.document and hit.source else None
+
+
+async def look(menu: Menu, place: Place, page: int | None = None) -> View:
+    """The document as its source has it; raises `NotThere`."""
+    return await _view(place, *await _shelved(menu, place), page)
+
+
+async def look_again(menu: Menu, cited: Passage, quotes: Sequence[Span], page: int | None = None) -> View:
+    """The document of a passage that was cited once, at the same words where it still has them."""
+    place = of_hit(cited)
+    if place is None:
+        raise NotThere(_NO_SHELF)
+    shelf, passages = await _shelved(menu, place)
+    now = _now(cited, quotes, passages)
+    view = await _view(now or replace(place, passage=""), shelf, passages, page)
+    return view if now else replace(view, notes=(*view.notes, _MOVED))
+
+
+async def picture(menu: Menu, place: Place, page: int) -> bytes:
+    """A page of a PDF as PNG; raises `NotThere`, or `ReadError` for a file that cannot be drawn."""
+    shelf, _ = await _shelved(menu, place)
+    original = await _original(shelf, place.document)
+    if not _is_pdf(place.document):
+        raise NotThere("only pages of PDF files have pictures")
+    if original.state != "same":
+        raise NotThere("the file has changed, or is not there any more")
+    return (await _drawn(original, Drawing(page, painted=True))).png
+
+
+def _now(cited: Passage, quotes: Sequence[Span], passages: Sequence[Hit]) -> Place | None:
+    """Where the passage is by now: under its own id, or wherever its words have gone."""
+    place = Place(cited.source, cited.document or "", cited.id, tuple(quotes))
+    if any(one.id == cited.id and one.text == cited.text for one in passages):
+        return place
+    words = [cited.text[start:end] for start, end in quotes if end > start] or [cited.text]
+    for one in passages:
+        spans = tuple((found, found + len(quote)) for quote in words if (found := one.text.find(quote)) >= 0)
+        if spans:
+            return replace(place, passage=one.id, spans=spans)
+    return None
+
+
+async def _shelved(menu: Menu, place: Place) -> tuple[Shelf, Sequence[Hit]]:
+    shelves = menu.shelves(place.source)
+    if not shelves:
+        raise NotThere(_NO_SOURCE)
+    for shelf in shelves:
+        passages = [one for one in await shelf.passages(place.document) if encodable(one.document) == place.document]
+        if passages:
+            return shelf, passages
+    raise NotThere(_NO_DOCUMENT)
+
+
+async def _view(place: Place, shelf: Shelf, passages: Sequence[Hit], page: int | None) -> View:
+    original = await _original(shelf, place.document)
+    at = next((number for number, one in enumerate(passages) if one.id == place.passage), 0)
+    here = passages[at]
+    spans = tuple(span for span in place.spans if 0 <= span[0] < span[1] <= len(here.text)) if here.id == place.passage else ()
+    notes = {"changed": (_CHANGED,), "gone": (_GONE,)}.get(original.state, ())
+    view = View(replace(place, spans=spans), passages, at, original, notes)
+    return await _paged(view, page) if here.page is not None and _is_pdf(place.document) else view
+
+
+async def _original(shelf: Shelf, document: str) -> Original:
+    with suppress(WellreadError):  # records that cannot be read say nothing about the file
+        if isinstance(shelf, Archive):
+            return await shelf.original(document)
+    return Original("none")
+
+
+async def _paged(view: View, page: int | None) -> View:
+    """Of a PDF one page, as a picture too where the file is still the one that was read."""
+    here = view.passages[view.at]
+    wanted = page or here.page or 1
+    spans = view.place.spans if wanted == here.page else ()
+    words = " ".join(here.text[start:end] for start, end in spans[:1])
+    before = here.text[max(0, spans[0][0] - _CONTEXT) : spans[0][0]] if spans else ""
+    view = replace(view, page=wanted)
+    if view.original.state != "same":
+        return view
+    try:
+        return replace(view, picture=await _drawn(view.original, Drawing(wanted, words, before)))
+    except ReadError as problem:
+        return replace(view, notes=(*view.notes, f"The page cannot be drawn: {problem.reason}."))
+
+
+async def _drawn(original: Original, wanted: Drawing) -> Picture:
+    from wellread.index import originals
+    from wellread.reading import workers
+
+    document = await asyncio.to_thread(originals.content, original)
+    return await workers.shared().adraw(document, wanted)
+
+
+def _is_pdf(document: str) -> bool:
+    return document.lower().endswith(".pdf")

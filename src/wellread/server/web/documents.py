@@ -1,0 +1,163 @@
+"""A document as the page shows it: our own rendering of what was read, with the quoted words marked.
+
+Nothing of a document is HTML here. Its text goes through `el`, which escapes it; a PDF's page is a picture that we drew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from wellread.reading.pdfpicture import Picture
+from wellread.server.viewer import PART, Place, Span, View
+from wellread.server.web.html import Child, Safe, el, icon, join
+from wellread.text.places import HEADINGS, at_words, is_file
+from wellread.text.shown import Piece, in_pieces
+from wellread.types import Hit
+
+WORDS = "words"  # the id of the first marked words; an address that ends with it leads there
+_OUTLINE = 400  # headings that are listed
+_DEEPEST = 3
+
+
+def document(view: View, back: str | None = None) -> Safe:
+    """The whole of it; `back` is where it was opened from."""
+    here = view.passages[view.at]
+    parts = [_pages(view), _picture(view), _text(view), _pages(view) if view.page is None else None]
+    return el(
+        "article",
+        _head(view, here, back),
+        *(el("p", icon("warning"), note, class_="note") for note in view.notes),
+        el("div", _outline(view), el("div", *parts, class_="paper"), class_="reading"),
+        class_="document",
+    )
+
+
+def _head(view: View, here: Hit, back: str | None) -> Safe:
+    url = here.url or ""
+    web = url if url.startswith(("http://", "https://")) else ""
+    words = " ".join(here.text[start:end] for start, end in view.place.spans[:1])
+    facts: list[str] = [view.place.document] if is_file(url) or not web else []
+    facts += [view.place.source, f"page {view.page}" if view.page else ""]
+    link = el("a", "Open the page itself", href=at_words(web, words, here.anchor), target="_blank", rel="noopener noreferrer")
+    return el(
+        "header",
+        el("p", el("a", "Back to the answer", href=back), class_="back") if back else None,
+        el("h1", here.title or view.place.document),
+        el("p", *(el("span", fact) for fact in dict.fromkeys(facts) if fact), el("span", link) if web else None, class_="facts"),
+    )
+
+
+def _outline(view: View) -> Safe | None:
+    items: list[Safe] = []
+    before: list[str] = []
+    shown = view.shown
+    for number, one in enumerate(view.passages):
+        path = one.heading.split(HEADINGS) if one.heading else []
+        same = next((depth for depth, (old, new) in enumerate(zip(before, path, strict=False)) if old != new), len(before))
+        for depth in range(min(same, len(path)), len(path)):
+            near = number in shown
+            href = f"#p{number}" if near else replace(view.place, passage=one.id, spans=()).path() + f"#p{number}"
+            items.append(el("li", el("a", path[depth], href=href), class_=f"depth-{min(depth, _DEEPEST)}"))
+        before = path
+        if len(items) > _OUTLINE:
+            break
+    if len(items) < 2:
+        return None
+    listed = el("ol", *items[:_OUTLINE])
+    return el("nav", el("details", el("summary", "Contents"), listed, open=True), class_="outline", aria_label="Contents")
+
+
+def _pages(view: View) -> Safe | None:
+    """The way to the page before and the one after, or to the other parts of something long."""
+    if view.page is not None:
+        last = view.picture.pages if view.picture else max(one.page or 1 for one in view.passages)
+        steps = [(view.page - 1, "Page before"), (view.page + 1, "Page after")]
+        links = [_step(view.place.path(page=page), name) if 1 <= page <= last else None for page, name in steps]
+        return el("p", links[0], el("span", f"Page {view.page} of {last}"), links[1], class_="pages")
+    shown = view.shown
+    if len(shown) == len(view.passages):
+        return None
+    whole = el("span", f"Passages {shown.start + 1}–{shown.stop} of {len(view.passages):,}")
+    return el("p", _part(view, shown.start - PART, "Earlier"), whole, _part(view, shown.stop, "Later"), class_="pages")
+
+
+def _part(view: View, first: int, name: str) -> Safe | None:
+    if not 0 <= first < len(view.passages):
+        return None
+    place = Place(view.place.source, view.place.document, view.passages[first].id)
+    return _step(f"{place.path()}#p{first}", name)
+
+
+def _step(href: str, name: str) -> Safe:
+    return el("a", name, href=href, class_="button")
+
+
+def _picture(view: View) -> Safe | None:
+    if view.picture is None or view.page is None:
+        return None
+    picture: Picture = view.picture
+    width, height = picture.width, picture.height
+    marks = [
+        el("rect", x=x - 2, y=y - 3, width=wide + 4, height=high + 6, rx=3, class_="words", id=WORDS if not number else None)
+        for number, (x, y, wide, high) in enumerate(picture.boxes)
+    ]
+    drawn = el("image", href=view.place.picture(view.page), width=width, height=height)
+    label = f"Page {view.page} of {view.place.document}"
+    return el("svg", drawn, *marks, viewBox=f"0 0 {width} {height}", class_="sheet", role="img", aria_label=label)
+
+
+def _text(view: View) -> Safe | None:
+    in_code, marked = False, bool(view.picture and view.picture.boxes)
+    parts: list[Safe] = []
+    for number in view.shown:
+        spans = view.place.spans if number == view.at else ()
+        pieces, in_code = in_pieces(view.passages[number].text, in_code)
+        body = join(*_blocks(view.passages[number].text, pieces, spans, None if marked else WORDS))
+        chosen = number == view.at and view.place.passage
+        parts.append(el("section", body, id=f"p{number}", class_="piece chosen" if chosen else "piece"))
+    if not parts:
+        return el("p", "There is no text on this page.", class_="empty") if view.picture else None
+    if view.picture is None:
+        return join(*parts)
+    return el("details", el("summary", "The text as it was read"), *parts, class_="as-read", open=not marked)
+
+
+def _blocks(text: str, pieces: Sequence[Piece], spans: Sequence[Span], first: str | None) -> Iterator[Safe]:
+    """Elements of the pieces; neighbouring items and rows stand in one list and one table."""
+    waiting: list[Safe] = []
+    kind = ""
+    for piece in (*pieces, None):
+        if waiting and (piece is None or piece.kind != kind):
+            yield el("ul", *waiting) if kind == "item" else el("table", el("tbody", *waiting))
+            waiting = []
+        if piece is None:
+            return
+        kind = piece.kind
+        words = marked_words(text, piece.start, piece.end, spans, first)
+        if kind == "item":
+            waiting.append(el("li", words, class_=f"depth-{min(piece.level, _DEEPEST)}"))
+        elif kind == "row":
+            cells = piece.cells(text)
+            waiting.append(el("tr", *(el("td", marked_words(text, *cell, spans, first)) for cell in cells)))
+        else:
+            yield _block(piece, words)
+
+
+def _block(piece: Piece, words: Safe) -> Safe:
+    if piece.kind == "heading":
+        return el(f"h{min(piece.level + 1, 6)}", words)
+    return el({"code": "pre", "quote": "blockquote"}.get(piece.kind, "p"), words)
+
+
+def marked_words(text: str, start: int, end: int, spans: Sequence[Span], first: str | None = None) -> Safe:
+    """A stretch of a text with the spans in it marked; `first` is the id of the mark that begins the first span."""
+    parts: list[Child] = []
+    at = start
+    for number, (begin, stop) in enumerate(sorted(spans)):
+        opens = number == 0 and begin >= start
+        begin, stop = max(begin, at), min(stop, end)
+        if begin < stop:
+            parts += [text[at:begin], el("mark", text[begin:stop], id=first if opens else None)]
+            at = stop
+    return join(*parts, text[at:end])

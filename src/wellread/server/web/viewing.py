@@ -1,0 +1,77 @@
+"""The routes that show documents: from a citation of a run, from a hit, and a PDF's page as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, cast
+
+from fastapi import APIRouter, Path, Query, Request
+from fastapi.responses import HTMLResponse, Response
+
+from wellread.server import follow_up, service, viewer
+from wellread.server.api import NotFound, RunId, client
+from wellread.server.history import Record
+from wellread.server.viewer import NotThere, Place, Span
+from wellread.server.web.documents import document
+from wellread.server.web.pages import page as whole_page
+
+router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+Name = Annotated[str, Query(max_length=4_000)]
+Page = Annotated[int | None, Query(ge=1, le=100_000)]
+_CHARACTERS = 100_000_000  # places in a passage are smaller
+
+
+@router.get("/r/{run}/source/{number}")
+async def cited(request: Request, run: RunId, number: Annotated[int, Path(ge=1, le=1_000_000)]) -> Response:
+    """The document of a run's source, at the words that were quoted."""
+    here = service.of(request)
+    record = await here.history.get(run)
+    if record is None:
+        raise NotFound
+    log = [body for _, body in await here.history.events(run, limit=5_000)]
+    passage = follow_up.passages_of(follow_up.decoded(log)).get(number)
+    if passage is None:
+        raise NotThere(f"this answer has no source {number}")
+    async with here.turn(client(request)):
+        view = await viewer.look_again(here.menu, passage, quoted(record, number))
+    return whole_page(view.passages[view.at].title or view.place.document, document(view, back=f"/r/{run}#source-{number}"))
+
+
+@router.get("/document")
+async def shown(
+    request: Request,
+    source: Name,
+    document_: Annotated[str, Query(max_length=4_000, alias="document")],
+    passage: Annotated[str, Query(max_length=5_000)] = "",
+    start: Annotated[int, Query(ge=0, le=_CHARACTERS)] = 0,
+    end: Annotated[int, Query(ge=0, le=_CHARACTERS)] = 0,
+    page: Page = None,
+) -> Response:
+    """A document of one of the operator's sources."""
+    here = service.of(request)
+    place = Place(source, document_, passage, ((start, end),) if end > start else ())
+    async with here.turn(client(request)):
+        view = await viewer.look(here.menu, place, page)
+    return whole_page(view.passages[view.at].title or place.document, document(view))
+
+
+@router.get("/document/page")
+async def picture(
+    request: Request,
+    source: Name,
+    document_: Annotated[str, Query(max_length=4_000, alias="document")],
+    page: Annotated[int, Query(ge=1, le=100_000)],
+) -> Response:
+    """A page of a PDF as it looks. We drew it: nothing of the file itself reaches the browser."""
+    here = service.of(request)
+    async with here.turn(client(request)):
+        png = await viewer.picture(here.menu, Place(source, document_), page)
+    return Response(png, media_type="image/png", headers={"Cache-Control": "private, max-age=300"})
+
+
+def quoted(record: Record, number: int) -> Sequence[Span]:
+    """The words of a source that the answer cites, best carried first."""
+    rows = cast("list[dict[str, Any]]", (record.answer or {}).get("citations") or [])
+    found = [one for one in rows if one.get("number") == number and one.get("quote")]
+    ordered = sorted(found, key=lambda one: -float(one.get("support") or 0.0))
+    return [(int(one["start"]), int(one["end"])) for one in ordered]
