@@ -99,14 +99,17 @@ async def look_again(menu: Menu, cited: Passage, quotes: Sequence[Span], page: i
 
 
 async def picture(menu: Menu, place: Place, page: int) -> bytes:
-    """A page of a PDF as PNG; raises `NotThere`, or `ReadError` for a file that cannot be drawn."""
+    """A page of a PDF as PNG; raises `NotThere`."""
     shelf, _ = await _shelved(menu, place)
     original = await _original(shelf, place.document)
     if not _is_pdf(place.document):
         raise NotThere("only pages of PDF files have pictures")
     if original.state != "same":
         raise NotThere("the file has changed, or is not there any more")
-    return (await _drawn(original, Drawing(page, painted=True))).png
+    try:
+        return (await _drawn(original, Drawing(page, painted=True))).png
+    except ReadError as problem:
+        raise NotThere(f"the page cannot be drawn: {problem.reason}") from problem
 
 
 def _now(cited: Passage, quotes: Sequence[Span], passages: Sequence[Hit]) -> Place | None:
