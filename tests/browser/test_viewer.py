@@ -90,4 +90,5 @@ def test_it_works_without_scripts_and_on_a_phone(desk: Live, visit: Visit) -> No
 def test_the_viewer_is_accessible(desk: Live, visit: Visit, scheme: str) -> None:
     for question in ("Until when was whale oil burned in the lamps of Skerry?", "What put out the light for two nights?"):
         page = visit(desk, answered(desk, question) + "/source/1", color_scheme=scheme)
-        assert Axe().run(page).violations_count == 0
+        found = Axe().run(page)
+        assert found.violations_count == 0, found.generate_report()

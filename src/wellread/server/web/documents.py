@@ -5,7 +5,7 @@ Nothing of a document is HTML here. Its text goes through `el`, which escapes it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from wellread.reading.pdfpicture import Picture
@@ -110,10 +110,11 @@ def _picture(view: View) -> Safe | None:
 def _text(view: View) -> Safe | None:
     in_code, marked = False, bool(view.picture and view.picture.boxes)
     parts: list[Safe] = []
+    open_headings: list[int] = []
     for number in view.shown:
         spans = view.place.spans if number == view.at else ()
         pieces, in_code = in_pieces(view.passages[number].text, in_code)
-        body = join(*_blocks(view.passages[number].text, pieces, spans, None if marked else WORDS))
+        body = join(*_blocks(view.passages[number].text, _leveled(pieces, open_headings), spans, None if marked else WORDS))
         chosen = number == view.at and view.place.passage
         parts.append(el("section", body, id=f"p{number}", class_="piece chosen" if chosen else "piece"))
     if not parts:
@@ -123,7 +124,19 @@ def _text(view: View) -> Safe | None:
     return el("details", el("summary", "The text as it was read"), *parts, class_="as-read", open=not marked)
 
 
-def _blocks(text: str, pieces: Sequence[Piece], spans: Sequence[Span], first: str | None) -> Iterator[Safe]:
+def _leveled(pieces: Sequence[Piece], above: list[int]) -> Iterator[Piece]:
+    """Headings one below the other, whatever levels a document skips: readers of a screen count them."""
+    for piece in pieces:
+        if piece.kind != "heading":
+            yield piece
+            continue
+        while above and above[-1] >= piece.level:
+            above.pop()
+        above.append(piece.level)
+        yield replace(piece, level=len(above))
+
+
+def _blocks(text: str, pieces: Iterable[Piece], spans: Sequence[Span], first: str | None) -> Iterator[Safe]:
     """Elements of the pieces; neighbouring items and rows stand in one list and one table."""
     waiting: list[Safe] = []
     kind = ""
