@@ -23,6 +23,7 @@ ALL: dict[str, events.Event] = {
     "not relevant: Titan": events.Graded("h", "Titan", False),
     "decided: search again (too little)": events.Decided("search again", "too little"),
     "asking instead: moons of Saturn": events.Rewritten("q", "moons of Saturn"),
+    "understood as: When was Huygens born?": events.Understood("When was he born?", "When was Huygens born?"),
     "shortened: a page (10 of 1,200 tokens kept)": events.Cut("a page", 10, 1200),
     "asked the model: answer (m, 12 tokens in, 3 out, cut off)": events.ModelCalled("answer", "m", 12, 3, None, 0.5, True),
     "writing the answer": events.AnswerDelta("Titan"),

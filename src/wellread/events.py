@@ -15,8 +15,9 @@ from typing import Literal
 from wellread.encodable import Encodable
 from wellread.errors import DamagedFile
 from wellread.plain import Json, decode, encode
+from wellread.text.certainty import how_sure
 from wellread.text.places import place
-from wellread.types import Answer, Hit, Passage, Sentence, by_document
+from wellread.types import Answer, Hit, Near, Passage, Sentence, by_document
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +169,17 @@ class Rewritten(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class Understood(Event):
+    """A follow-up was made to stand alone."""
+
+    question: str
+    meant: str
+
+    def said(self) -> Words:
+        return Words("understood as", self.meant)
+
+
+@dataclass(frozen=True, slots=True)
 class Numbered(Event):
     """A passage got its number: from now on `[number]` means it."""
 
@@ -240,8 +252,8 @@ class Answered(Event):
 
 
 EVENTS: tuple[type[Event], ...] = (
-    Started, Thought, Searching, Searched, Reading, PageRead, PageFailed, Ranked, Graded, Decided, Rewritten, Numbered,
-    Cut, ModelCalled, AnswerDelta, Notice, Exhausted, Answered,
+    Started, Thought, Searching, Searched, Reading, PageRead, PageFailed, Ranked, Graded, Decided, Rewritten,
+    Understood, Numbered, Cut, ModelCalled, AnswerDelta, Notice, Exhausted, Answered,
 )  # fmt: skip
 
 
@@ -306,9 +318,12 @@ def answer_json(answer: Answer) -> dict[str, object]:
         "answer": answer.text,
         "short": answer.short,
         "confidence": answer.confidence,
+        "sure": None if answer.confidence is None else how_sure(answer.confidence),
         "outcome": answer.outcome,
         "reason": answer.reason,
         "missing": list(answer.missing),
+        "understood": answer.understood,
+        "asks": answer.asks,
         "strategy": answer.strategy,
         "model": answer.model,
         "sentences": [_sentence_json(sentence) for sentence in answer.sentences],
@@ -330,6 +345,8 @@ def answer_json(answer: Answer) -> dict[str, object]:
             }
             for citation in answer.citations
         ],
+        "nearest": [near_json(one) for one in answer.nearest],
+        "tries": list(answer.tries),
         "usage": to_json(answer.usage),
         "seconds": answer.seconds,
     }
@@ -343,6 +360,13 @@ def _sentence_json(sentence: Sentence) -> dict[str, object]:
         "inferred": sentence.inferred,
         "citations": list(dict.fromkeys(citation.number for citation in sentence.citations)),
     }
+
+
+def near_json(near: Near) -> dict[str, object]:
+    """A passage that comes close, in the shape of a citation that carries nothing."""
+    names = ("title", "url", "source", "document", "heading", "page", "anchor")
+    shown = {name: getattr(near.passage, name) for name in names}
+    return {**shown, "place": place(near.passage), "text": near.words, "start": near.start, "end": near.end}
 
 
 def counted(number: int, thing: str, things: str) -> str:

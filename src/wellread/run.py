@@ -28,7 +28,7 @@ from wellread.protocols import Kit, Model, Priced, Source
 from wellread.text import verdicts
 from wellread.text.citations import check
 from wellread.text.inert import inert
-from wellread.types import Answer, Completion, Hit, Hits, Outcome, Page, Passage, Prompt, Query
+from wellread.types import Answer, Completion, Hit, Hits, Near, Outcome, Page, Passage, Prompt, Query
 
 T = TypeVar("T")
 History = tuple[tuple[str, str], ...]  # earlier questions and answers of a conversation
@@ -125,6 +125,7 @@ class Run:
     timeout: Callable[[float | None, str], Patience] = real_time
     spent: BudgetExhausted | None = None  # the limit that ended the work, once one has
     passages: dict[int, Passage] = field(default_factory=dict[int, Passage])
+    understood: str | None = None  # its question, where that is a follow-up that was made to stand alone
     failures: list[str] = field(default_factory=list[str])  # of sources; part of the reason when nothing is found
     withdrawn: dict[str, str] = field(default_factory=dict[str, str])  # sources that cannot be reached, and why
     outbound: Outbound = field(default_factory=lambda: Outbound("", open=True))
@@ -279,6 +280,7 @@ class Run:
         short: str | None = None,
         confidence: float | None = None,
         missing: Sequence[str] = (),
+        nearest: tuple[Near, ...] = (),
     ) -> Answer:
         """The finished answer, its sentences checked against the numbered passages. The check decides whether it is a whole
         one, answers a part, or only says what is missing."""
@@ -300,6 +302,8 @@ class Run:
             passages=dict(self.passages),
             usage=self.budget.usage,
             seconds=self.budget.seconds,
+            understood=self.understood,
+            nearest=nearest,
         )
 
     def _withdraw(self, unreachable: Mapping[str, str]) -> None:

@@ -207,6 +207,19 @@ class Sentence:
 
 
 @dataclass(frozen=True, slots=True)
+class Near:
+    """A passage that comes close to a question without answering it, and the words of it that come closest."""
+
+    passage: Passage
+    start: int
+    end: int
+
+    @property
+    def words(self) -> str:
+        return self.passage.text[self.start : self.end]
+
+
+@dataclass(frozen=True, slots=True)
 class Usage:
     """What a run has cost so far. A cost of None means: at least one price is not known."""
 
@@ -221,7 +234,8 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Answer(Encodable):
-    """What a run ends with. An `unsure` or `failed` one says why in `reason`, a `partial` one what is `missing`."""
+    """What a run ends with. An `unsure` or `failed` one says why in `reason`, and an unsure one what came `nearest`;
+    a `partial` one says what is `missing`."""
 
     question: str
     text: str
@@ -236,7 +250,16 @@ class Answer(Encodable):
     passages: Mapping[int, Passage] = field(default_factory=dict[int, Passage])
     usage: Usage = field(default_factory=Usage)
     seconds: float = 0.0
+    understood: str | None = None  # a follow-up, as it was made to stand alone
+    asks: str | None = None  # what has to be asked back before there can be an answer
+    nearest: tuple[Near, ...] = ()  # no answers: what a reader may look at where there is none, or no sure one
+    tries: tuple[str, ...] = ()  # what else may find an answer, each in a few words
     unforeseen: str | None = None  # the type of an error that nobody expected; its words, in `reason`, may hold anything
+
+    @property
+    def told(self) -> str:
+        """What was said, for a later question to refer to: the short answer first, or what was asked back."""
+        return "\n\n".join(filter(None, (self.short, self.text))) or self.asks or ""
 
     @property
     def citations(self) -> tuple[Citation, ...]:

@@ -172,3 +172,25 @@ def test_the_first_words_reach_the_terminal_while_the_model_is_still_writing(tmp
             os.close(main)
     assert first
     assert time.monotonic() - first > 1.2, "the last words came long after the first"
+
+
+def test_chat_without_a_model_understands_follow_ups_by_rules() -> None:
+    talk = f"{QUESTION}\nWhen was he born?\nAnd where?\nDid she marry?\n"
+    done = invoke("chat", "--model", "none", "--effort", "low", stdin=talk)
+    assert done.exit_code == 0, done.output
+    assert "Understood as: When was Christiaan Huygens born?" in done.stdout
+    assert "14 April 1629" in done.stdout
+    assert "Understood as: Where was Christiaan Huygens born?" in done.stdout
+    assert "Who is meant by “she”?" in done.stdout
+
+
+def test_a_refusal_shows_what_is_near_and_an_answer_how_sure_it_is() -> None:
+    refused = invoke("ask", "What is the capital of Mongolia?", "--model", "none", "--effort", "low")
+    assert refused.exit_code == 3
+    assert "Nearest, not an answer:" in refused.stdout
+    assert "To try: " in refused.stdout
+    answered = invoke("ask", QUESTION, "--model", "none", "--effort", "low")
+    assert " sure, 0." in answered.stdout
+    body = json.loads(invoke("ask", "What is the capital of Mongolia?", "--model", "none", "--effort", "low", "--json").stdout)
+    assert 1 <= len(body["nearest"]) <= 3
+    assert all(near["text"] for near in body["nearest"])

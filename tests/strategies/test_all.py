@@ -180,7 +180,7 @@ async def test_a_follow_up_searches_with_the_rewritten_question(recipe: Any) -> 
     bench = world(recipe=recipe, history=(("Who made Oppenheimer?", "Nolan."),))
     bench.scripted.script = lambda prompt: QUESTION if "Follow-up:" in prompt.messages[-1].text else say(prompt)
     answer = await ask(bench, recipe, "And when was it released?")
-    assert bench.of(events.Rewritten)[0].query == QUESTION
+    assert bench.of(events.Understood)[0].meant == QUESTION
     assert any(QUESTION in bench.prompt(index) for index in range(1, len(bench.scripted.prompts)))
     assert answer.question == "And when was it released?"
 

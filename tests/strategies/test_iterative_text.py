@@ -325,7 +325,9 @@ async def test_a_follow_up_is_made_to_stand_alone() -> None:
         history=(("Who made Oppenheimer?", "Christopher Nolan made it. [1]"),),
     )
     answer = await bench.ask(Iterative, "And when was it released?", **TEXT)
-    assert bench.of(events.Rewritten) == [events.Rewritten("And when was it released?", "When was Oppenheimer released?", at=0.0)]
+    assert bench.of(events.Understood) == [
+        events.Understood("And when was it released?", "When was Oppenheimer released?", at=0.0)
+    ]
     assert "When was Oppenheimer released?" in bench.prompt(1)
     assert "When was Oppenheimer released?" in bench.prompt(-1)
     assert answer.question == "And when was it released?"

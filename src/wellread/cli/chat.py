@@ -89,11 +89,11 @@ class Conversation:
     def _keep(self, answer: Answer) -> None:
         self.last = answer
         self.earlier.remember(answer)
-        if not answer.text:
+        if not answer.told:
             return
-        self.turns.append((answer.question, answer.text))
+        self.turns.append((answer.question, answer.told))
         if self.file is not None:
-            row = json.dumps({"question": answer.question, "answer": answer.text}, ensure_ascii=False)
+            row = json.dumps({"question": answer.question, "answer": answer.told}, ensure_ascii=False)
             _append(self.file, row + "\n")
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from wellread import events
 from wellread.cli.terminal import clean, say, say_json
 from wellread.errors import UsageError
+from wellread.text.certainty import how_sure
 from wellread.text.places import inside, is_file, place
 from wellread.types import Answer, Citation, Hit
 
@@ -150,12 +151,16 @@ class Terminal(Silent):
         from rich.markdown import Markdown
         from rich.padding import Padding
 
+        if answer.understood:
+            self._out.print(_understood(answer), style="dim", markup=False, highlight=False)
         if answer.text:
             headline = f"**{answer.short}**\n\n" if answer.short else ""
             self._out.print(Markdown(headline + marked(answer)))
             self._out.print()
         if answer.outcome != "answered":
             self._out.print(_outcome(answer), style="yellow", markup=False, highlight=False)
+        for line in beside(answer):
+            self._out.print(line, style="dim", markup=False, highlight=False)
         for number, title, quotes in sources(answer):
             self._out.print(f"[bold cyan]\\[{number}][/] {_escaped(title)}", highlight=False)
             for quote in quotes:
@@ -209,12 +214,27 @@ def footer(answer: Answer) -> str:
     return " · ".join([*parts, f"{answer.seconds:.1f} s"])
 
 
+def beside(answer: Answer) -> list[str]:
+    """How sure an answer is; where there is none, or no sure one, the passages that come nearest and what else to try."""
+    lines = [f"({how_sure(answer.confidence)})"] if answer.text and answer.confidence is not None else []
+    if answer.nearest:
+        lines += ["", "Nearest, not an answer:" if not answer.text else "Also near:"]
+    for near in answer.nearest:
+        words = textwrap.shorten(" ".join(near.words.split()), 300, placeholder=" …")
+        lines += [f"  · {place(near.passage)}", textwrap.indent(f"“{words}”", "    ")]
+    return [*lines, "", f"To try: {'; '.join(answer.tries)}."] if answer.tries else lines
+
+
 def _print_plain(answer: Answer) -> None:
+    if answer.understood:
+        say(_understood(answer) + "\n")
     if answer.text:
         headline = f"{answer.short}\n\n" if answer.short else ""
         say(headline + marked(answer))
     if answer.outcome != "answered":
         say(_outcome(answer))
+    for line in beside(answer):
+        say(line)
     found = sources(answer)
     if found:
         say("\nSources")
@@ -246,7 +266,13 @@ def found_document(number: int, group: Sequence[Hit]) -> None:
         say(f"   · {len(group) - _PASSAGES_SHOWN} more")
 
 
+def _understood(answer: Answer) -> str:
+    return f"Understood as: {answer.understood}"
+
+
 def _outcome(answer: Answer) -> str:
+    if answer.asks:
+        return f"{answer.asks} Please ask again with its name, or just say it."
     opening = {
         "partial": "Missing",
         "unsure": "No answer found",

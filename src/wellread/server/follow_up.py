@@ -19,7 +19,7 @@ async def context(history: History, parent: Record | None) -> tuple[tuple[tuple[
     if parent is None:
         return (), []
     before = await chain(history, parent)
-    turns = [turn for record in before for turn in (*record.turns, (record.question, record.text)) if turn[1]]
+    turns = [turn for record in before for turn in (*record.turns, (record.question, record.told)) if turn[1]]
     earlier = Earlier()
     for record in before:
         log = [body for _, body in await history.events(record.id, limit=5_000)]

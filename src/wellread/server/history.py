@@ -50,6 +50,12 @@ class Record(Encodable):
     turns: tuple[tuple[str, str], ...] = ()  # that a client told with the question: said before, and not here
 
     @property
+    def told(self) -> str:
+        """What was said, for a later question to refer to; see `Answer.told`."""
+        said = self.answer or {}
+        return "\n\n".join(str(part) for part in (said.get("short"), said.get("answer")) if part) or str(said.get("asks") or "")
+
+    @property
     def text(self) -> str:
         return str((self.answer or {}).get("answer") or "")
 

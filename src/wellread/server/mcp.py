@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 from pydantic import Field
@@ -17,6 +18,7 @@ from starlette.types import Receive, Scope, Send
 from wellread import events
 from wellread.engine import Engine
 from wellread.errors import WellreadError
+from wellread.server.conversations import Conversations
 from wellread.server.limits import Busy
 from wellread.server.menu import ClientRequest, Menu, ReadyRun
 from wellread.server.options import ServerOptions
@@ -57,7 +59,7 @@ class OwnEngine:
         self.menu = Menu(engine, ServerOptions())
 
     def stream(self, asked: ReadyRun, client: str) -> AsyncGenerator[events.Event, None]:
-        return asked.engine.stream(asked.question, strategy=asked.strategy, params=asked.params)
+        return asked.engine.stream(asked.question, strategy=asked.strategy, params=asked.params, history=asked.history)
 
     def turn(self, client: str) -> AbstractAsyncContextManager[None]:
         return nullcontext()
@@ -118,6 +120,7 @@ def build(backend: Backend) -> MCPServer[Any]:
     from mcp.server.mcpserver import Context
     from mcp.types import CallToolResult
 
+    talks = Conversations()
     server: MCPServer[Any] = MCPServer("wellread", version=__version__, instructions=_INSTRUCTIONS, log_level="WARNING")
 
     async def ask(
@@ -125,9 +128,13 @@ def build(backend: Backend) -> MCPServer[Any]:
         ctx: Context[Any, Any],
         strategy: Annotated[str | None, Field(description="How to answer; the server's default if left out.")] = None,
         source: Annotated[str | None, Field(description="Which of the server's sources to search.")] = None,
+        previous: Annotated[
+            str | None, Field(description="The `id` of the answer that this follows up on.", max_length=40)
+        ] = None,
     ) -> CallToolResult:
-        """Answer a question with numbered sources that a program has checked."""
-        return await _ask(backend, ClientRequest(question, strategy, (source,) if source else ()), ctx)
+        """Answer a question with numbered sources that a program has checked; `previous` makes it a follow-up."""
+        wish = ClientRequest(question, strategy, (source,) if source else ())
+        return await _ask(backend, wish, ctx, talks, previous)
 
     async def search(
         query: Annotated[str, Field(description="Words to search for.", max_length=2_000)],
@@ -152,12 +159,14 @@ def build(backend: Backend) -> MCPServer[Any]:
     return server
 
 
-async def _ask(backend: Backend, wish: ClientRequest, ctx: Any) -> Any:
+async def _ask(backend: Backend, wish: ClientRequest, ctx: Any, talks: Conversations, previous: str | None) -> Any:
     from mcp.server.mcpserver.exceptions import ToolError
 
     answer: Answer | None = None
     try:
-        async with aclosing(backend.stream(backend.menu.order(wish), _client(ctx))) as stream:
+        before = talks.get(previous)
+        asked = backend.menu.order(replace(wish, history=before.turns), also=before.sources)
+        async with aclosing(backend.stream(asked, _client(ctx))) as stream:
             number, told = 0, None
             async for event in stream:
                 if isinstance(event, events.Answered):
@@ -168,9 +177,8 @@ async def _ask(backend: Backend, wish: ClientRequest, ctx: Any) -> Any:
     except (WellreadError, Busy) as problem:
         raise ToolError(str(problem)) from None
     assert answer is not None
-    body = events.answer_json(answer)
-    text = markdown(body) if answer.text else f"No answer: {answer.reason}"
-    return _result(text, body, failed=answer.outcome == "failed")
+    body = {"id": talks.keep(before, answer), **events.answer_json(answer)}
+    return _result(markdown(body), body, failed=answer.outcome == "failed")
 
 
 async def _search(backend: Backend, query: str, limit: int, source: str | None, client: str) -> Any:

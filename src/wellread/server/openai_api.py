@@ -87,11 +87,12 @@ class Reply:
         content = text + openai_format.sources(answer)
         message = {"role": "assistant", "content": content, "refusal": None, "annotations": _annotations(text, answer)}
         choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
-        return {**self.head, "object": "chat.completion", "choices": [choice], "usage": _usage(answer)}
+        more = openai_format.beyond(answer)
+        return {**self.head, "object": "chat.completion", "choices": [choice], "usage": _usage(answer), "wellread": more}
 
-    def chunk(self, delta: dict[str, Any], finish: str | None = None) -> str:
+    def chunk(self, delta: dict[str, Any], finish: str | None = None, **more: Any) -> str:
         choice = {"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}
-        return openai_format.line({**self.head, "object": "chat.completion.chunk", "choices": [choice]})
+        return openai_format.line({**self.head, "object": "chat.completion.chunk", "choices": [choice], **more})
 
     def usage(self, answer: AnswerJson) -> str:
         return openai_format.line({**self.head, "object": "chat.completion.chunk", "choices": [], "usage": _usage(answer)})
@@ -103,9 +104,9 @@ async def _chunks(here: Service, asked: ReadyRun, ticket: Ticket, reply: Reply, 
         yield reply.chunk({"role": "assistant", "content": ""})
         async with aclosing(here.runs.attach(asked, ticket)) as stream:
             async for event in stream:
-                if isinstance(event, events.AnswerDelta):
-                    said += event.text
-                    yield reply.chunk({"content": event.text})
+                if words := openai_format.said_now(event):
+                    said += words
+                    yield reply.chunk({"content": words})
                 elif isinstance(event, events.Answered):
                     for line in _ending(reply, events.answer_json(event.answer), said, usage):
                         yield line
@@ -123,7 +124,7 @@ def _ending(reply: Reply, answer: AnswerJson, said: str, usage: bool) -> list[st
     text = said + openai_format.remaining(answer, said)
     rest = text[len(said) :] + openai_format.sources(answer)
     lines = [reply.chunk({"content": rest})] if rest else []
-    lines.append(reply.chunk({"annotations": _annotations(text, answer)}, finish="stop"))
+    lines.append(reply.chunk({"annotations": _annotations(text, answer)}, finish="stop", wellread=openai_format.beyond(answer)))
     return [*lines, reply.usage(answer)] if usage else lines
 
 

@@ -18,9 +18,10 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from wellread.errors import UsageError
+from wellread.events import AnswerDelta, Event, Understood
 from wellread.server.follow_up import TURNS
 from wellread.server.menu import Menu
-from wellread.server.rendering import missing_line, source_lines
+from wellread.server.rendering import UNDERSTOOD, beside, missing_line, opening, refusal, source_lines
 from wellread.text.places import name_of
 
 PREFIX = "wellread"
@@ -63,9 +64,18 @@ def conversation(messages: Sequence[Message]) -> tuple[str, Turns]:
     if not said or said[-1].role != "user":
         raise UsageError("the last message must be a question from the user")
     turns = [
-        (first.words, second.words) for first, second in pairwise(said) if (first.role, second.role) == ("user", "assistant")
+        _turn(first.words, second.words) for first, second in pairwise(said) if (first.role, second.role) == ("user", "assistant")
     ]
     return said[-1].words, tuple(turns[-TURNS:])
+
+
+def _turn(question: str, reply: str) -> tuple[str, str]:
+    """A question as it was understood where the reply says how, and the reply without that and its sources."""
+    reply = reply.partition("\n\n**Sources**\n\n")[0]
+    if reply.startswith(UNDERSTOOD):
+        first, _, reply = reply.partition("\n")
+        question = re.sub(r"\\(?=[\[\]\\`*_<>])", "", first.removeprefix(UNDERSTOOD)).strip()
+    return question, reply.strip()
 
 
 def strategy(model: str, menu: Menu) -> str | None:
@@ -84,15 +94,28 @@ def models(menu: Menu) -> list[str]:
 
 
 def spoken(answer: AnswerJson) -> str:
-    """The answer's text; where there is none, why."""
-    return str(answer["answer"] or f"No answer was found: {answer['reason'] or 'nothing fits'}.")
+    """The answer's text behind how its question was understood; where there is none, why."""
+    return opening(answer) + refusal(answer)
+
+
+def said_now(event: Event) -> str:
+    """What an event adds to the text while it is written."""
+    if isinstance(event, Understood):
+        return opening({"understood": event.meant})
+    return event.text if isinstance(event, AnswerDelta) else ""
+
+
+def beyond(answer: AnswerJson) -> AnswerJson:
+    """What the protocol has no field for."""
+    return {name: answer[name] for name in ("outcome", "reason", "short", "confidence", "sure", "understood", "asks", "nearest")}
 
 
 def sources(answer: AnswerJson) -> str:
-    """What stands behind the text: what is missing, and the list of sources."""
+    """What stands behind the text: what is missing, how sure it is, what else is near, and the list of its sources."""
     lines = source_lines(answer) if answer["answer"] else []
     lacking = missing_line(answer)
-    return (f"\n\n{lacking}" if lacking else "") + ("\n\n**Sources**\n\n" + "\n".join(lines) if lines else "")
+    listed = "\n\n**Sources**\n\n" + "\n".join(lines) if lines else ""
+    return (f"\n\n{lacking}" if lacking else "") + beside(answer) + listed
 
 
 def remaining(answer: AnswerJson, said: str) -> str:

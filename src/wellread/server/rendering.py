@@ -8,6 +8,7 @@ private characters before rendering and replaced by elements after sanitising.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
@@ -23,6 +24,7 @@ _TAGS = {
     *("p", "br", "em", "strong", "del", "code", "pre", "blockquote", "ul", "ol", "li", "hr", "a"),
     *("h1", "h2", "h3", "h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td"),
 }
+UNDERSTOOD = "Understood as: "
 _WEAK, _CITE, _CLOSE = "\ue100", "\ue102", "\ue103"
 _PRIVATE = re.compile("[\ue100-\ue103]")
 _NUMBERS = re.compile(r"\[(\d{1,4}(?:\s*[,;]\s*\d{1,4})*)\]")
@@ -39,9 +41,11 @@ def answer_html(answer: dict[str, object] | None) -> str:
     return _elements(_safe(_cited(_weak(_PRIVATE.sub("", text), _rows(answer, "sentences")), known)))
 
 
-def markdown(answer: dict[str, object]) -> str:
-    """An answer as Markdown to copy: text, then its sources."""
-    lines = [str(answer.get("answer") or "").strip()]
+def markdown(answer: dict[str, Any]) -> str:
+    """An answer as Markdown to copy: how the question was understood, the short answer, the text, then its sources."""
+    short = answer.get("short")
+    parts = [opening(answer), f"**{_plain(str(short))}**\n\n" if short else "", refusal(answer), beside(answer)]
+    lines = ["".join(parts).strip()]
     if lacking := missing_line(answer):
         lines += ["", lacking]
     if found := source_lines(answer):
@@ -53,6 +57,32 @@ def missing_line(answer: dict[str, object]) -> str:
     """What a partial answer does not answer, as a paragraph of Markdown; "" for others."""
     rows = cast("list[str]", answer.get("missing") or []) if answer.get("outcome") == "partial" else []
     return f"**Missing:** {_plain('; '.join(row.rstrip('.') for row in rows))}" if rows else ""
+
+
+def opening(answer: Mapping[str, Any]) -> str:
+    """How a follow-up was understood, before anything else is said."""
+    meant = answer.get("understood")
+    return f"{UNDERSTOOD}{_plain(str(meant))}\n\n" if meant else ""
+
+
+def refusal(answer: Mapping[str, Any]) -> str:
+    """The text of an answer; where there is none, what is asked back, or why there is none."""
+    if text := str(answer.get("answer") or "").strip():
+        return text
+    if answer.get("asks"):
+        return f"{answer['asks']} Please ask again with its name, or just say it."
+    return f"No answer was found: {answer.get('reason') or 'nothing fits'}."
+
+
+def beside(answer: Mapping[str, Any]) -> str:
+    """How sure an answer is; where there is none, or no sure one, the passages that come nearest and what else to try."""
+    parts = [f"*{answer['sure']}*".capitalize()] if answer.get("sure") and answer.get("answer") else []
+    if near := cast("list[dict[str, Any]]", answer.get("nearest") or []):
+        rows = [f"- {_link(one)}: “{inert(' '.join(str(one['text']).split()))}”" for one in near]
+        parts.append("\n".join(["Also near:" if answer.get("answer") else "Nearest, not an answer:", "", *rows]))
+    if tries := cast("list[str]", answer.get("tries") or []):
+        parts.append(f"To try: {'; '.join(tries)}.")
+    return "".join(f"\n\n{part}" for part in parts)
 
 
 def source_lines(answer: dict[str, object]) -> list[str]:

@@ -28,7 +28,6 @@ _LEFT_ASIDE: dict[str, Any] = {
     "instructions": None,
     "max_output_tokens": None,
     "max_tool_calls": None,
-    "metadata": {},
     "parallel_tool_calls": False,
     "reasoning": {"effort": None, "summary": None},
     "temperature": None,
@@ -129,6 +128,7 @@ class Envelope:
             "previous_response_id": self.previous,
             "store": self.store,
             **_LEFT_ASIDE,
+            "metadata": _metadata(answer) if answer else {},
         }
 
     def message(self, state: str, *parts: dict[str, Any]) -> dict[str, Any]:
@@ -138,6 +138,12 @@ class Envelope:
 
 def text_part(text: str, annotations: list[dict[str, Any]]) -> dict[str, Any]:
     return {"type": "output_text", "text": text, "annotations": annotations, "logprobs": []}
+
+
+def _metadata(answer: AnswerJson) -> dict[str, str]:
+    """What the protocol has no field for; its metadata are words."""
+    names = ("outcome", "reason", "short", "sure", "understood", "asks")
+    return {name: str(answer[name])[:512] for name in names if answer[name] is not None}
 
 
 def _error(ending: Ending) -> dict[str, Any]:

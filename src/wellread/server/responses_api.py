@@ -131,8 +131,8 @@ class Kept:
         async with aclosing(self.runs.follow(self.run)) as batches:
             async for batch in batches:
                 for event in (json.loads(body) for _, body in batch):
-                    if event["event"] == "answer_delta":
-                        yield event["text"]
+                    if words := _words(event):
+                        yield words
                     elif event["event"] == "answered":
                         answer = event["answer"]
                     elif event["event"] == "ended":
@@ -142,6 +142,12 @@ class Kept:
 
     async def leave(self) -> None:
         await self.runs.stop(self.run)  # nothing, when it has ended
+
+
+def _words(event: dict[str, Any]) -> str:
+    """The words of the answer in an event of the log."""
+    known = events.from_json(event) if event["event"] in ("answer_delta", "understood") else None
+    return openai_format.said_now(known) if known else ""
 
 
 def _ended(event: dict[str, Any], answer: AnswerJson | None) -> Ending:
@@ -165,8 +171,8 @@ class Passing:
         try:
             async with aclosing(self.runs.attach(self.asked, self.ticket)) as stream:
                 async for event in stream:
-                    if isinstance(event, events.AnswerDelta):
-                        yield event.text
+                    if words := openai_format.said_now(event):
+                        yield words
                     elif isinstance(event, events.Answered):
                         answer = events.answer_json(event.answer)
                         failed = event.answer.outcome == "failed"

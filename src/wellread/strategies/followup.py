@@ -1,11 +1,12 @@
-"""A follow-up question is made to stand alone before anything is searched."""
+"""A follow-up question is made to stand alone before anything is searched: by a model, or by rules where there is none."""
 
 from __future__ import annotations
 
-from wellread.events import Rewritten
+from wellread.events import Understood
 from wellread.prompts.render import render
 from wellread.run import Run
 from wellread.strategies.roles import Roles
+from wellread.text import followups
 from wellread.types import Message, Prompt
 
 _TURNS = 6  # earlier turns that are shown
@@ -25,9 +26,22 @@ async def stand_alone(run: Run, roles: Roles) -> str:
     rewritten = one_line(completion.text)
     if not rewritten or len(rewritten) > _LONGEST or completion.finish == "refusal":
         return run.question
-    if rewritten != run.question:
-        run.emit(Rewritten(run.question, rewritten))
-    return rewritten
+    return _noted(run, rewritten)
+
+
+def by_rules(run: Run) -> followups.Understood:
+    """The same without a model; where it is not clear what is meant, with the question to ask back."""
+    meant = followups.understand(run.question, run.history)
+    _noted(run, meant.question)
+    return meant
+
+
+def _noted(run: Run, meant: str) -> str:
+    """Everyone who is shown the answer is shown how the question was understood."""
+    if meant != run.question:
+        run.understood = meant
+        run.emit(Understood(run.question, meant))
+    return meant
 
 
 def one_line(text: str) -> str:

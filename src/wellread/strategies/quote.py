@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from wellread.effort import ALLOWED
@@ -29,8 +29,11 @@ from wellread.events import AnswerDelta, Decided, Ranked
 from wellread.parameters import Count, Share, param
 from wellread.run import Run
 from wellread.strategies import likely_sentences, wording
+from wellread.strategies.followup import by_rules
 from wellread.strategies.likely_sentences import Asked, Candidate
+from wellread.strategies.nearest import nearest, others, unsure
 from wellread.strategies.wording import Scored
+from wellread.text.certainty import SURE
 from wellread.text.inert import inert
 from wellread.text.titles import bare_title
 from wellread.types import Answer, Passage
@@ -78,16 +81,17 @@ class Quote:
 
     async def answer(self, run: Run) -> Answer:
         """With the evaluator where the effort allows it, else by words and meaning alone."""
+        meant = by_rules(run)
+        if meant.asks:
+            why = "the question refers to something that was not named"
+            return replace(await run.answer("", outcome="unsure", reason=why), asks=meant.asks)
         tracker = run.kit.answer_reader() if ALLOWED[run.kit.effort].pairs else None
         if tracker is not None:
             from wellread.ranking.evaluator import Tracker
 
             if isinstance(tracker, Tracker):
-                return await self._by_reading(run, tracker)
-        return await self._by_words(run)
-
-    async def _by_reading(self, run: Run, tracker: Tracker) -> Answer:
-        return await self.conclude(run, await self.reach(run, tracker, run.question))
+                return await self.conclude(run, await self.reach(run, tracker, meant.question))
+        return await self._by_words(run, meant.question)
 
     async def reach(self, run: Run, tracker: Tracker, asked: str) -> Reading:
         """Search, follow paths, read the answer; of a two-part question first the one, then the other."""
@@ -112,47 +116,51 @@ class Quote:
         """The answer from what was read: its parts, quoted, or why there is none."""
         reached, sure = reading.parts, reading.confidence
         if not reached:
-            return await run.answer("", outcome="unsure", reason=_nothing(run))
+            return await unsure(run, _nothing(run))
+        near = nearest(reached[-1].asked, [passage for passage, _ in reached[-1].trail.passages])
         if sure < self.params.min_confidence or not reading.whole:
             why = f"nothing found answers the question (best match: {reached[-1].nearest}, {sure:.0%} sure)"
-            return await run.answer("", outcome="unsure", reason=why, confidence=sure)
+            return await unsure(run, why, sure, near)
         sentences = [one for part in reached for one in part.sentences[: self.params.max_sentences]]
         text = _quoted(run, list({(one.passage.id, one.start): one for one in sentences}.values()))
         run.emit(Decided(f"answer: {'; '.join(one.text or 'see the quotes' for one in reached)}", _way(reached)))
         run.emit(AnswerDelta(text))
         short = "; ".join(one.text for one in reached) if all(one.text for one in reached) else None
-        return await run.answer(text, short=short, confidence=sure)
+        return await run.answer(text, short=short, confidence=sure, nearest=others(run, near) if sure < SURE else ())
 
-    async def _by_words(self, run: Run) -> Answer:
+    async def _by_words(self, run: Run, asked: str) -> Answer:
         """Search, choose, follow a cross-reference, quote."""
-        parts = _PARTS.split(run.question, maxsplit=1)
+        parts = _PARTS.split(asked, maxsplit=1)
         found = await self._search(run, parts[0])
         if not found:
-            return await run.answer("", outcome="unsure", reason=_nothing(run))
+            return await unsure(run, _nothing(run))
         question = likely_sentences.asked(parts[0], found)
         ranked = await wording.rank(run, question, likely_sentences.candidates(found))
         run.emit(_ranking(ranked))
         best = ranked[0]
+        near = nearest(question, list({one.candidate.passage.id: one.candidate.passage for one in ranked}.values()))
         if best.confidence < self.params.min_confidence:
             why = f"nothing found fits the question (best match: {best.candidate.passage.title}, {best.confidence:.0%} sure)"
-            return await run.answer("", outcome="unsure", reason=why, confidence=best.confidence)
+            return await unsure(run, why, best.confidence, near)
         chosen = [best.candidate]
         if self.params.follow and self.params.max_sentences > 1:
-            chosen += await self._follow(run, best.candidate, found, parts)
+            chosen += await self._follow(run, best.candidate, found, parts, asked)
             run.emit(Decided("two steps" if len(chosen) > 1 else "one step"))
         if len(chosen) == 1:
             chosen += _close_second(ranked)
         text = _quoted(run, chosen[: self.params.max_sentences])
         run.emit(AnswerDelta(text))
-        return await run.answer(text, confidence=best.confidence)
+        return await run.answer(text, confidence=best.confidence, nearest=others(run, near) if best.confidence < SURE else ())
 
     async def _search(self, run: Run, text: str, limit: int = 0) -> list[Passage]:
         hits = await run.search(text, limit=max(limit, self.params.results), read=not limit)  # it follows by itself
         return [hit.passage() for hit in hits if hit.words.strip()]
 
-    async def _follow(self, run: Run, first: Candidate, found: Sequence[Passage], parts: Sequence[str]) -> list[Candidate]:
+    async def _follow(
+        self, run: Run, first: Candidate, found: Sequence[Passage], parts: Sequence[str], asked: str
+    ) -> list[Candidate]:
         """The sentence that answers what the first leaves open; none when nothing is open."""
-        more = await self._search(run, run.question) if len(parts) > 1 else []
+        more = await self._search(run, asked) if len(parts) > 1 else []
         pool = {passage.id: passage for passage in (*found, *more)}
         for passage in await likely_sentences.linked(run, first.passage):
             pool.setdefault(passage.id, passage)

@@ -48,6 +48,7 @@ class Reached:
     sentences: tuple[Candidate, ...]
     confidence: float
     trail: Trail
+    asked: likely_sentences.Asked
 
     @property
     def nearest(self) -> str:
@@ -78,10 +79,10 @@ async def reach(
     best = _agreeing(trail.answers, fitting, slack if worded[0].confidence >= _AGREED else 0.0)
     sure = joint(best.confidence if best else 0.0, worded[0].confidence)
     if best is None or best.confidence < _TOLD:
-        return Reached("", (fitting.passage,), (fitting,), sure, trail)
+        return Reached("", (fitting.passage,), (fitting,), sure, trail, asked)
     if best.kind == "text":
-        return Reached("", best.chain, (_told(best),), sure, trail)
-    return Reached(best.text, best.chain, tuple(_joined(carrying(asked, best), best, fitting)), sure, trail)
+        return Reached("", best.chain, (_told(best),), sure, trail, asked)
+    return Reached(best.text, best.chain, tuple(_joined(carrying(asked, best), best, fitting)), sure, trail, asked)
 
 
 def _told(best: Best[Passage]) -> Candidate:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-def _set(words: str) -> frozenset[str]:
+def word_set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
@@ -21,7 +21,7 @@ UNSPACED = _ranges("""
 """)
 
 # Words that carry no content of their own.
-STOPWORDS = _set("""
+STOPWORDS = word_set("""
     a an the and or but nor so yet if then than that this these those there here it its he him his she her hers they
     them their theirs we us our ours you your yours i me my mine who whom whose which what when where why how as at by
     for from in into of off on onto out over to up with within about above across after against along among around
@@ -37,24 +37,24 @@ STOPWORDS = _set("""
 # --- names ---
 
 # A capital letter on one of these, at the start of a sentence, makes no name of it.
-NO_NAMES = _set("""
+NO_NAMES = word_set("""
     early former late modern ancient famous young old new great large small recent today yesterday tomorrow instead
     overall indeed first second third next last later earlier meanwhile moreover furthermore besides despite unlike like
     based given together perhaps maybe yes people women men children research evidence data work life nothing everything
     something everyone someone anyone nobody little few several half part information answer summary once twice again
     hence otherwise nevertheless nonetheless please note well now soon often elsewhere abroad somehow alas
 """)
-TITLES = _set("dr mr mrs ms prof sir dame lord lady st saint")
+TITLES = word_set("dr mr mrs ms prof sir dame lord lady st saint")
 # What may follow a bare name at the start of a sentence; "-ed" is seen by its ending.
-VERBS = _set("""
+VERBS = word_set("""
     is was has had did does can could will would may might must wrote made found became won died began led built gave
     took said says went came saw held ran met grew knew left lost kept stood spoke sang drew flew fought brought bought
     thought taught sold told sent spent felt put set cut lies lives orbits contains remains makes rose fell chose broke
 """)
-SINGULAR_VERBS = _set("is was has does")
+SINGULAR_VERBS = word_set("is was has does")
 # What is left of a people's name and of its country's behind their common beginning: Ital-ian, Ital-y.
-PEOPLE_ENDINGS = _set("an ian n ese ish i ic s ns ans ians")
-COUNTRY_ENDINGS = _set("y ia a e o land any") | {""}
+PEOPLE_ENDINGS = word_set("an ian n ese ish i ic s ns ans ians")
+COUNTRY_ENDINGS = word_set("y ia a e o land any") | {""}
 
 # --- numbers ---
 
@@ -70,57 +70,61 @@ _ORDINALS = _counted(
     1,
 )
 NUMBER_WORDS = UNITS | TENS | _ORDINALS | {"dozen": 12}
-VAGUE = _set("zero one first second")  # they also mean other things than a number
+VAGUE = word_set("zero one first second")  # they also mean other things than a number
 SCALES = {"hundred": 10**2, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 MONTHS = list(_counted("january february march april may june july august september october november december", 1))
 
 # --- negations ---
 
-NEGATORS = _set("""
+NEGATORS = word_set("""
     not never no cannot without neither nor none nobody nothing nowhere
     nicht kein keine keiner nie pas jamais aucun aucune nunca
 """)
-NOT_NEGATING = _set("only just merely until least doubt matter")  # "not only", "no doubt"
-SKIPPED_BY_NEGATION = _set("longer yet ever really actually fully entirely completely always simply directly even")
-LIMITING = _set("until till unless except")  # "did not recover until 1700" says that it did
+NOT_NEGATING = word_set("only just merely until least doubt matter")  # "not only", "no doubt"
+SKIPPED_BY_NEGATION = word_set("longer yet ever really actually fully entirely completely always simply directly even")
+LIMITING = word_set("until till unless except")  # "did not recover until 1700" says that it did
 # What a sentence with one of these reports, it does not say.
-DENYING = _set("myth myths untrue misconception misconceptions hoax")
+DENYING = word_set("myth myths untrue misconception misconceptions hoax")
 DENIALS = (  # in front of a quoted part of a sentence
     NEGATORS
     | DENYING
-    | _set("false falsely incorrect incorrectly wrongly mistakenly denied denies didn doesn isn wasn aren weren couldn hasn hadn")
+    | word_set(
+        "false falsely incorrect incorrectly wrongly mistakenly denied denies didn doesn isn wasn aren weren couldn hasn hadn"
+    )
 )
 
 # --- sentences that state nothing ---
 
 # Stems that only lead through an answer; they need no evidence.
-FILLERS = _set("""
+FILLERS = word_set("""
     answer short summar conclus overall final yes inde additional moreov furthermor notab specifical respectiv exampl instanc
 """)
 
-LEAD_INS = _set("here below following these this sources references source see summary in short key note notes answer")
+LEAD_INS = word_set("here below following these this sources references source see summary in short key note notes answer")
 # --- abbreviations ---
 
 # A name, a number or more text always follows these.
-NEVER_LAST = _set("""
+NEVER_LAST = word_set("""
     dr mr mrs ms mx prof ste gen sen rep gov sgt capt lt col maj cmdr adm rev hon pres messrs mme mlle fr sra srta
     e.g i.e cf vs viz approx ca z.b d.h u.a bzw bspw vgl p.ex resp mt v lit
 """)
 # These are abbreviations only in front of a number ("No. 5", "Sept. 3").
-BEFORE_NUMBERS = _set("""
+BEFORE_NUMBERS = word_set("""
     no nos nr vol vols fig figs p pp ch sec art op eq eqs tab para jan feb mar apr jun jul aug sep sept oct nov dec
     ver c b d
 """)
 # These may end a sentence; they do when a word follows that opens sentences.
-MAYBE_LAST = _set("inc ltd co corp jr sr bros etc al esq univ dept est ed eds ave blvd rd st ft hr a.m p.m ph.d b.c a.d u.s u.k")
-OPENERS = _set("""
+MAYBE_LAST = word_set(
+    "inc ltd co corp jr sr bros etc al esq univ dept est ed eds ave blvd rd st ft hr a.m p.m ph.d b.c a.d u.s u.k"
+)
+OPENERS = word_set("""
     the a an this that these those he she it they we you his her its their our my in on at by for from with after before
     during since when while although though however but and so if as there here today later then thus also another other
     some many most several one two both all each among between according what who how why where which is are was were
     did does do no not
 """)
 # "am 3. Oktober", "im 19. Jahrhundert": in German and its neighbours a point makes the ordinal.
-AFTER_ORDINAL = _set("""
+AFTER_ORDINAL = word_set("""
     januar februar märz april mai juni juli august september oktober november dezember jänner jahrhundert jahrhunderts
     jahrtausend weltkrieg januari februari mars marts maj augusti
 """)

@@ -29,6 +29,7 @@ from wellread.events import (
     Searched,
     Started,
     Thought,
+    Understood,
     from_json,
 )  # fmt: skip
 from wellread.plain import Json
@@ -125,7 +126,7 @@ def _step(event: Event) -> Step | None:
             return Step("read", words.what, event.at - seconds, event.at, words.detail)
         case ModelCalled(seconds=seconds, input_tokens=before, output_tokens=after):
             return Step("model", words.what, event.at - seconds, event.at, words.detail, before + after)
-        case Decided() | Rewritten() | Ranked() | Cut() | Notice() | Exhausted() | Thought() | PageFailed():
+        case Decided() | Rewritten() | Understood() | Ranked() | Cut() | Notice() | Exhausted() | Thought() | PageFailed():
             return Step(words.did, str(replace(words, did="")), event.at, event.at)
         case _:
             return None

@@ -14,7 +14,7 @@ from wellread.server.viewer import of_hit
 from wellread.server.web.documents import WORDS, marked_words
 from wellread.server.web.html import Safe, el, icon, join
 from wellread.server.web.steps import site, status, step
-from wellread.text.places import at_words, inside, is_file
+from wellread.text.places import at_words, inside, is_file, place_of
 from wellread.types import Passage
 
 Body = dict[str, Any]
@@ -75,14 +75,36 @@ def _finished(record: Record, passages: Mapping[int, Passage]) -> Safe:
     short = el("p", answer["short"], class_="short") if answer.get("short") and body else None
     weak = sum(not one["supported"] for one in answer["sentences"]) if answer["outcome"] != "unsure" else 0
     warning = f"{weak} of {len(answer['sentences'])} sentences {'is' if weak == 1 else 'are'} not carried by the cited sources: "
+    sure = el("p", answer["sure"], class_="facts sure") if answer.get("sure") and body else None
     return join(
+        _understood(answer),
         notes,
         short,
+        sure,
         el("div", body, class_="answer") if body else None,
         el("p", warning, el("span", "?", class_="mark", aria_hidden="true"), class_="note note-weak") if weak else None,
         _actions(record, markdown(answer)),
         _sources(record, answer, passages),
+        _nearest(answer),
     )
+
+
+def _understood(answer: Body) -> Safe | None:
+    meant = answer.get("understood")
+    return el("p", "Understood as: ", el("b", meant), class_="facts understood") if meant else None
+
+
+def _nearest(answer: Body) -> Safe | None:
+    """What came near where there is no answer, or no sure one; and what else to try."""
+    found = cast("list[Body]", answer.get("nearest") or [])
+    tries = cast("list[str]", answer.get("tries") or [])
+    items = [el("li", el("p", el("b", place_of(one)), class_="source-head"), el("blockquote", one["text"])) for one in found]
+    heading = "Also near" if answer["answer"] else "Nearest, not an answer"
+    listed = el(
+        "section", el("h3", heading), el("ul", *items, class_="sources"), aria_label=heading, class_="source-list nearest"
+    )
+    hints = el("p", "To try: ", "; ".join(tries), ".", class_="facts tries") if tries else None
+    return join(listed if items else None, hints) if items or hints else None
 
 
 def _notes(record: Record, answer: Body | None) -> Safe:
@@ -91,6 +113,9 @@ def _notes(record: Record, answer: Body | None) -> Safe:
     outcome = str((answer or {}).get("outcome") or "failed")
     if outcome == "answered":
         return Safe("")
+    if answer and answer.get("asks"):
+        hint = el("small", "Please ask again with its name, or just say it.")
+        return el("p", icon("warning"), answer["asks"], hint, class_="note")
     reason = (answer or {}).get("reason") or "; ".join((answer or {}).get("missing") or ())
     return el("p", icon("warning"), _OUTCOMES[outcome], el("small", reason) if reason else None, class_="note")
 
@@ -150,7 +175,9 @@ def _source(number: int, found: list[Body], passage: Passage | None, run: str, s
     head = el("div", el("span", number, class_="number", aria_hidden="true"), title, class_="source-head")
     new = [el("blockquote", quote) for quote in quotes if quote not in said]
     inside = None if outside else opened
-    facts = _source_facts(first, max(float(one["support"]) for one in found), passage)
+    # that the sources' own words stand in the sources tells nothing
+    support = max(float(one["support"]) for one in found) if new or not quotes else None
+    facts = _source_facts(first, support, passage)
     return el("li", head, facts, *new, shown, id=f"source-{number}", class_="source", data_number=number, data_document=inside)
 
 
@@ -165,13 +192,19 @@ def _opened(number: int, first: Body, passage: Passage | None, run: str) -> str 
     return at_words(url, str(first["quote"]), str(first.get("anchor") or "")) if _is_web(url) else None
 
 
-def _source_facts(first: Body, support: float, passage: Passage | None) -> Safe:
+def _source_facts(first: Body, support: float | None, passage: Passage | None) -> Safe:
     url = str(first["url"] or "")
     when = passage.published[:10] if passage and passage.published else None
     place = ", ".join(part for part in (site(url) if _is_web(url) else _document(first), _inside(first)) if part)
-    meter = el("meter", f"{support:.0%}", min=0, max=1, value=round(support, 2), aria_label="Support")
-    carried = el("span", meter, f" {support:.0%} support")
+    carried = el("span", "quoted word for word") if support is None else _support(support)
     return el("p", el("span", place), el("span", when) if when else None, carried, class_="facts")
+
+
+def _support(support: float) -> Safe:
+    """How much of what is said the quote carries, and that this is all it means."""
+    meaning = "how much of the sentence stands in the quoted words; not how sure it is that the answer is right"
+    meter = el("meter", f"{support:.0%}", min=0, max=1, value=round(support, 2), aria_label="Support")
+    return el("span", meter, f" {support:.0%} support", title=meaning)
 
 
 def _highlighted(passage: Passage, found: list[Body]) -> Safe:

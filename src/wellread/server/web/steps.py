@@ -18,6 +18,7 @@ from wellread.events import (
     Rewritten,
     Searched,
     Thought,
+    Understood,
     Words,
 )  # fmt: skip
 from wellread.server.web.html import Child, Safe, el, icon
@@ -34,6 +35,7 @@ _ICONS: dict[type[Event], str] = {
     Graded: "check",
     Decided: "fork",
     Rewritten: "fork",
+    Understood: "fork",
     ModelCalled: "model",
     Notice: "warning",
     Exhausted: "warning",

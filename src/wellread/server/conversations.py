@@ -1,0 +1,53 @@
+"""Conversations kept in memory, for callers without a history: each answer has a name that the next question can give."""
+
+from __future__ import annotations
+
+import secrets
+from collections import OrderedDict
+from dataclasses import dataclass, field
+
+from wellread.errors import UsageError
+from wellread.protocols import Source
+from wellread.server.follow_up import TURNS
+from wellread.strategies.earlier import Earlier
+from wellread.types import Answer
+
+_KEPT = 1_000  # answers that can be followed up
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """What was said up to an answer, and the passages that it was built on."""
+
+    turns: tuple[tuple[str, str], ...] = ()
+    earlier: Earlier = field(default_factory=Earlier)
+
+    @property
+    def sources(self) -> list[Source]:
+        return [self.earlier] if self.earlier.passages else []
+
+
+class Conversations:
+    """The latest answers by their names, which nobody can guess."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[str, Conversation] = OrderedDict()
+
+    def get(self, name: str | None) -> Conversation:
+        if name is None:
+            return Conversation()
+        found = self._kept.get(name)
+        if found is None:
+            raise UsageError(f"there is no answer {name!r} to follow up on; the latest {_KEPT:,} are kept")
+        return found
+
+    def keep(self, before: Conversation, answer: Answer) -> str:
+        """The name of an answer that was given after this conversation."""
+        earlier = Earlier(passages=dict(before.earlier.passages))
+        earlier.remember(answer)
+        turns = (*before.turns, (answer.question, answer.told))[-TURNS:] if answer.told else before.turns
+        name = secrets.token_urlsafe(9)
+        self._kept[name] = Conversation(turns, earlier)
+        while len(self._kept) > _KEPT:
+            self._kept.popitem(last=False)
+        return name

@@ -1,0 +1,46 @@
+"""What helps where there is no answer, or no sure one: the passages that come nearest, and what else to try."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from wellread.run import Run
+from wellread.strategies import likely_sentences
+from wellread.strategies.likely_sentences import Asked
+from wellread.strategies.wording import by_words
+from wellread.types import Answer, Near, Passage
+
+_SHOWN = 3
+
+
+def nearest(question: Asked, passages: Sequence[Passage]) -> tuple[Near, ...]:
+    """The first passages, each with the sentence that covers the question best."""
+    found: list[Near] = []
+    for passage in passages[: 2 * _SHOWN]:
+        sentences = likely_sentences.candidates([passage])
+        if sentences:
+            best = max(sentences, key=lambda one: by_words(question, one))
+            found.append(Near(passage, best.start, best.end))
+    return tuple(found)
+
+
+def others(run: Run, found: Sequence[Near]) -> tuple[Near, ...]:
+    """Those that are not already cited."""
+    cited = {passage.id for passage in run.passages.values()}
+    return tuple(one for one in found if one.passage.id not in cited)[:_SHOWN]
+
+
+async def unsure(run: Run, why: str, sure: float | None = None, near: Sequence[Near] = ()) -> Answer:
+    """No answer, with the passages that come nearest and what may find one."""
+    answer = await run.answer("", outcome="unsure", reason=why, confidence=sure, nearest=tuple(near[:_SHOWN]))
+    return replace(answer, tries=_tries(run, bool(near)))
+
+
+def _tries(run: Run, found: bool) -> tuple[str, ...]:
+    tries = ["other words for what you mean" if found else "fewer or more common words"]
+    if run.kit.effort != "high":
+        tries.append("more effort (high)")
+    if run.source.name == "library":
+        tries.append("another source (wikipedia, or your own documents)")
+    return (*tries, "a language model, which can put together what no passage says in one place")
