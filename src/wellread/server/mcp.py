@@ -133,8 +133,7 @@ def build(backend: Backend) -> MCPServer[Any]:
         ] = None,
     ) -> CallToolResult:
         """Answer a question with numbered sources that a program has checked; `previous` makes it a follow-up."""
-        wish = ClientRequest(question, strategy, (source,) if source else ())
-        return await _ask(backend, wish, ctx, talks, previous)
+        return await _ask(backend, ClientRequest(question, strategy, (source,) if source else ()), ctx, talks, previous)
 
     async def search(
         query: Annotated[str, Field(description="Words to search for.", max_length=2_000)],
