@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import pytest
 from tests.strategies.bench import Bench, Pages, Shelf, entry, supported
 
 from wellread import events
 from wellread.budget import Limits
+from wellread.effort import ALLOWED, Plan
 from wellread.errors import DamagedFile, EmbedderError
+from wellread.ranking.evaluator import Trail
 from wellread.sources.several import Several
 from wellread.strategies.digest import Digest
 from wellread.strategies.relevance import content
-from wellread.types import Capabilities, Completion, Hit, Passage, Prompt
+from wellread.types import Capabilities, Completion, Grade, Hit, Passage, Prompt
 
 pytestmark = pytest.mark.anyio
 
@@ -78,7 +81,7 @@ class Overlap:
 def replies(summary: object = "", answer: object = f"{FACT} [1]") -> object:
     def say(prompt: Prompt) -> object:
         text = prompt.messages[-1].text
-        if "passages of one document" in text:
+        if "numbered passages of" in text:
             return summary(text) if callable(summary) else summary
         return answer
 
@@ -103,12 +106,12 @@ def internet(summary: object = cited, *, pages: dict[str, Sequence[str]] | None 
 
 async def test_the_internet_way() -> None:
     bench = internet(answer="The telescope came to Middelburg in 1608. [5]")
-    answer = await bench.ask(Digest, QUESTION)
+    answer = await bench.ask(Digest, QUESTION, shared_tokens=1)
     assert [url.rsplit("/", 1)[-1] for url in bench.page_reader.read_urls] == ["0", "1", "2"]
     assert [len(batch) for batch in bench.ranks.read] == [10, 10, 10]
     roles = [called.role for called in bench.of(events.ModelCalled)]
     assert roles == ["summary", "summary", "summary", "answer"]
-    first = bench.prompt(0)
+    first = bench.prompt(0).partition("\n[1]\n")[2]
     assert FACT in first
     assert "Snippet 0 on the telescope" in first, "the snippet goes with the passages"
     assert first.count("Filler") == 4, "five passages of ten are kept"
@@ -142,7 +145,7 @@ async def test_parameters_of_the_internet_way() -> None:
 async def test_pages_that_fail_are_replaced_by_the_next() -> None:
     pages = {f"https://web.example/{n}": page(n) for n in (1, 3, 4)}
     bench = internet(pages=pages)
-    answer = await bench.ask(Digest, QUESTION)
+    answer = await bench.ask(Digest, QUESTION, shared_tokens=1)
     assert len(bench.of(events.PageFailed)) == 2
     assert answer.outcome == "answered"
     assert len(bench.of(events.Thought)) == 3
@@ -173,10 +176,10 @@ async def test_hits_that_bring_their_text_are_not_read_again() -> None:
 async def test_documents_that_say_nothing_are_left_out() -> None:
     pages = {hit.url or "": page(n, facts=(FACT,) if n == 1 else ()) for n, hit in enumerate(WEB)}
     bench = internet(pages=pages)
-    await bench.ask(Digest, QUESTION)
+    await bench.ask(Digest, QUESTION, shared_tokens=1)
     assert bench.prompt(-1).count(FACT) == 1
     bench = internet("Nothing.")
-    answer = await bench.ask(Digest, QUESTION)
+    answer = await bench.ask(Digest, QUESTION, shared_tokens=1)
     assert answer.outcome == "unsure"
     assert answer.reason is not None
     assert answer.reason.startswith("3 documents were read and say nothing about it")
@@ -201,7 +204,7 @@ async def test_the_local_index_way() -> None:
         source=archive,
         ranks=Overlap(),
     )
-    answer = await bench.ask(Digest, QUESTION, top_k_nodes=2, top_k_related_nodes=1)
+    answer = await bench.ask(Digest, QUESTION, shared_tokens=1, top_k_nodes=2, top_k_related_nodes=1)
     assert archive.asked[0].limit == 100
     assert archive.tunings == [{"similarity_search_top_k_nodes": 100, "similarity_search_rescore_multiplier": 4}]
     assert bench.ranks.read[0] == [hit.id for hit in await archive.search(archive.asked[0])]
@@ -266,7 +269,7 @@ async def test_the_re_ranker_reads_as_much_as_the_effort_allows() -> None:
 async def test_documents_are_summarised_at_the_same_time() -> None:
     bench = internet()
     bench.scripted.delay, bench.scripted.piece = 0.1, 10_000
-    answer = await asyncio.wait_for(bench.ask(Digest, QUESTION), 5)
+    answer = await asyncio.wait_for(bench.ask(Digest, QUESTION, shared_tokens=1), 5)
     called = [event for event in bench.seen if isinstance(event, events.ModelCalled)]
     assert sum(event.seconds for event in called[:3]) > 0.29
     assert answer.seconds < 0.35
@@ -296,3 +299,69 @@ async def test_a_small_window_never_overflows() -> None:
     bench.scripted.script = say
     await bench.ask(Digest, QUESTION)
     assert bench.of(events.Cut)
+
+
+async def test_small_documents_share_a_call_and_large_ones_do_not() -> None:
+    bench = internet()
+    await bench.ask(Digest, QUESTION)
+    assert [called.role for called in bench.of(events.ModelCalled)] == ["summary", "answer"]
+    assert "numbered passages of 3 documents" in bench.prompt(0)
+    long = {hit.url or "": [FACT, *["A long story about soup and the telescope in Middelburg. " * 40] * 3] for hit in WEB}
+    apart = internet("So it was. [1]", pages=long)
+    await apart.ask(Digest, QUESTION, top_k_documents=2)
+    assert [called.role for called in apart.of(events.ModelCalled)] == ["summary", "summary", "answer"]
+
+
+async def test_a_summary_is_told_what_the_other_documents_are_about() -> None:
+    bench = Bench(replies(cited), source=Archive(TELESCOPE), ranks=Overlap())
+    await bench.ask(Digest, QUESTION, shared_tokens=1)
+    first = bench.prompt(0)
+    assert "Middelburg: Middelburg is a town in Zeeland" in first
+    assert "<data-" in first.partition("Middelburg: Middelburg is a town")[0][-40:], "foreign words stay inside the fence"
+    assert "may be a link" in first
+
+
+async def test_passages_of_one_title_are_read_together() -> None:
+    parts = [entry("Telescope", f"{FACT} Part {n}.", document=f"file-{n}") for n in range(3)]
+    bench = Bench(replies(cited), source=Archive(parts), ranks=Overlap())
+    await bench.ask(Digest, QUESTION, shared_tokens=1)
+    assert [called.role for called in bench.of(events.ModelCalled)] == ["summary", "answer"]
+    assert "numbered passages of one document" in bench.prompt(0)
+
+
+class Likely:
+    """A grader that finds pages on soup irrelevant."""
+
+    async def grade(self, question: str, passages: Sequence[Passage]) -> Sequence[Grade]:
+        return [Grade(score > 0.5, score) for score in (0.01 if "soup" in passage.text else 0.9 for passage in passages)]
+
+
+async def test_irrelevant_pages_get_no_call() -> None:
+    pages = {hit.url or "": [FACT] if n == 1 else [f"Middelburg telescope soup {n}."] for n, hit in enumerate(WEB)}
+    bench = internet(pages=pages, grades=Likely(), source=Shelf([replace(hit, snippet="") for hit in WEB], everything=True))
+    await bench.ask(Digest, QUESTION, shared_tokens=1)
+    assert [called.role for called in bench.of(events.ModelCalled)] == ["summary", "answer"]
+    assert FACT in bench.prompt(0)
+    assert bench.of(events.Decided)[0].why.startswith("2 of 3 documents are irrelevant")
+
+
+async def test_passages_of_an_index_are_followed_and_the_unlikely_get_no_call() -> None:
+    class Pathfinder:
+        plan = Plan(singles=4, firsts=1, seconds=2)
+
+        async def trail(self, question: str, ranked: Sequence[Passage], candidates: object, plan: object = None) -> Trail:
+            scores = {"Telescope": -0.2, "Middelburg": -1.0, "Soup": -9.0}
+            return Trail(tuple(sorted(((one, scores[one.title]) for one in ranked), key=lambda pair: -pair[1])), (), 5)
+
+    bench = Bench(replies(f"{FACT} [1]"), source=Archive(TELESCOPE, everything=True))
+    bench.answer_reader = lambda: Pathfinder()  # pyright: ignore[reportAttributeAccessIssue]
+    await bench.ask(Digest, QUESTION, shared_tokens=1)
+    assert [called.role for called in bench.of(events.ModelCalled)] == ["summary", "summary", "answer"]
+    assert "Soup is a dish." not in "".join(bench.prompt(index) for index in range(3))
+    assert bench.source.asked[0].follow is False, "what digest follows itself is not followed twice"
+
+
+def test_the_reference_says_what_the_re_ranker_reads() -> None:
+    text = " ".join(Path("docs/reference/strategies.md").read_text().split())
+    low, normal, high = (ALLOWED[effort].passages for effort in ("low", "normal", "high"))
+    assert f"reads the {low}, {normal} or {high} likeliest, by `--effort low`, `normal` or `high`" in text

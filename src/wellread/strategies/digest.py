@@ -5,18 +5,21 @@ the Wikipedia way; with both kinds of source, both.
 
     internet: search; read the best pages; re-rank the first passages of each and keep the best;
         further results may join with their snippet alone
-    local index: search many passages; re-rank and keep the best, grouped by document;
+    local index: search many passages, in two steps; re-rank and keep the best, grouped by document;
         the best documents bring further passages of theirs
-    summarise each document, all at once: what matters for the question, in its own words, numbered
+    leave out the documents that the evaluator finds irrelevant
+    summarise the others, all at once: what matters for the question, in their own words, numbered
     answer from the summaries
 
 Departures from the original. Passages keep their numbers through the summaries, so that the answer cites
-words of a page and not a summary. A page that cannot be read is replaced by the next. The re-ranker reads
-the passages nearest in meaning, how many by the effort asked for.
+words of a page and not a summary. A page that cannot be read is replaced by the next. Small documents share a call
+of the model, and each call is told what the others are about. Of the passages that are ranked the evaluator
+reads the likeliest, how many by the effort asked for.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Literal
 
@@ -28,19 +31,20 @@ from wellread.run import Run
 from wellread.strategies import calls, context, lookup
 from wellread.strategies.attribution import attributed
 from wellread.strategies.compose import Brief, compose
-from wellread.strategies.documents import Document, from_internet, from_library, with_related
+from wellread.strategies.documents import Document, from_internet, from_library, relevant, together, with_related
 from wellread.strategies.followup import stand_alone
 from wellread.strategies.roles import JudgingRoles
 from wellread.text.citations import markers
 from wellread.types import Answer, Hit
 
 _SPARE = 3  # hits beyond those read, in case pages fail to load
+_BEGINNING = 100  # characters that say what a document is about
 
 
 @dataclass(frozen=True, slots=True)
 class DigestParams(JudgingRoles):
     top_k_documents: Count = param(3, "pages read")
-    num_nodes_rerank_per_document: Count = param(100, "passages of a page that are re-ranked, from its beginning")
+    num_nodes_rerank_per_document: Count = param(100, "passages of a page that are ranked, from its beginning")
     top_k_nodes_per_document: Count = param(5, "passages of a page that are kept")
     top_k_snippets_per_document: CountOrZero | None = param(None, "further results that join with their snippet alone")
     similarity_search_top_k_nodes: Count = param(100, "passages asked of a local index")
@@ -48,6 +52,7 @@ class DigestParams(JudgingRoles):
     top_k_nodes: Count = param(10, "passages of a local index that are kept")
     top_k_related_documents: CountOrZero = param(1, "best documents that bring further passages")
     top_k_related_nodes: CountOrZero = param(3, "further passages of each of these")
+    shared_tokens: Length = param(1500, "documents share a call up to so many tokens; 1: each has its own")
     summary_tokens: Length = param(400, "tokens for each summary")
     answer_tokens: Length = param(1000, "tokens for the answer")
     detail: Literal["brief", "full"] = param("brief", "how much the answer says")
@@ -59,6 +64,7 @@ class _Reading:
 
     question: str
     documents: list[Document] = field(default_factory=list[Document])
+    shares: list[list[Document]] = field(default_factory=list[list[Document]])  # what is summarised in one call
     summaries: dict[int, str] = field(default_factory=dict[int, str])
     snippets: list[Hit] = field(default_factory=list[Hit])
     found: int = 0
@@ -81,10 +87,13 @@ class Digest:
             reading.question = await stand_alone(run, self.params)
             sources = run.source.sources if isinstance(run.source, Group) else (run.source,)
             await run.gather([self._collect(run, reading, source) for source in sources])
-            await run.gather([self._summarise(run, reading, place) for place in range(len(reading.documents))])
+            reading.documents = relevant(run, together(reading.documents))
+            reading.shares = self._shares(run, reading.documents)
+            await run.gather([self._summarise(run, reading, place) for place in range(len(reading.shares))])
             for place in sorted(reading.summaries):
                 said = reading.summaries[place] or "nothing on the question"
-                run.emit(Thought("summary", f"{reading.documents[place].title}: {said}"))
+                titles = ", ".join(document.title for document in reading.shares[place])
+                run.emit(Thought("summary", f"{titles}: {said}"))
         return await compose(run, self._brief(run, reading))
 
     async def _collect(self, run: Run, reading: _Reading, source: Source) -> None:
@@ -94,7 +103,7 @@ class Digest:
         reading.found += len(hits)
         local = [hit for hit in hits if hit.document is not None and hit.text]
         if local:
-            found = await from_library(run, reading.question, local, p.top_k_nodes)
+            found = await from_library(run, reading.question, source, local, p.top_k_nodes)
             count, keep = p.top_k_related_documents, p.top_k_related_nodes
             reading.documents += await with_related(run, reading.question, source, found, count, keep)
         remote = [hit for hit in hits if hit.document is None]
@@ -115,19 +124,34 @@ class Digest:
                 similarity_search_top_k_nodes=p.similarity_search_top_k_nodes,
                 similarity_search_rescore_multiplier=p.similarity_search_rescore_multiplier,
             )
-        return await run.search(question, limit=p.similarity_search_top_k_nodes, source=source)
+        return await run.search(question, limit=p.similarity_search_top_k_nodes, source=source, read=False)
+
+    def _shares(self, run: Run, documents: Sequence[Document]) -> list[list[Document]]:
+        """Documents in their order, as many in one call as fit; a large one has its own."""
+        count = self.params.judge(run).count_tokens
+        shares: list[list[Document]] = []
+        used = self.params.shared_tokens
+        for document in documents:
+            size = sum(count(f"{passage.title} {passage.text}") for passage in document.passages)
+            if used + size > self.params.shared_tokens:
+                shares.append([])
+                used = 0
+            shares[-1].append(document)
+            used += size
+        return shares
 
     async def _summarise(self, run: Run, reading: _Reading, place: int) -> None:
-        """What a document says on the question; "" when it says nothing."""
-        document = reading.documents[place]
+        """What documents say on the question; "" when they say nothing."""
+        documents = reading.shares[place]
         model = self.params.judge(run)
         frame = {
             "today": run.today,
             "foreign": context.foreign(run),
-            "title": context.fence(run, document.title),
+            "documents": "one document" if len(documents) == 1 else f"{len(documents)} documents",
+            "others": self._others(run, reading, place),
             "question": reading.question,
         }
-        blocks = [context.numbered(run, run.number(passage), passage) for passage in document.passages]
+        blocks = [context.numbered(run, run.number(one), one) for document in documents for one in document.passages]
         reply = context.reserve(model, self.params.summary_tokens)
         bare = context.room(model, [], reply)
         limit = None if bare is None else max(0, bare - model.count_tokens(render("summary", **frame, passages="")))
@@ -142,6 +166,12 @@ class Digest:
         )
         reading.summaries[place] = self._usable(run, text, blocks)
 
+    def _others(self, run: Run, reading: _Reading, place: int) -> str:
+        """What the documents of other calls are about."""
+        others = [document for number, share in enumerate(reading.shares) if number != place for document in share]
+        beginnings = [f"{document.title}: {document.passages[0].text[:_BEGINNING]} …" for document in others]
+        return render("summary-others", beginnings=context.fence(run, "\n".join(beginnings))) if others else ""
+
     def _usable(self, run: Run, text: str, blocks: list[str]) -> str:
         """A summary that can be cited; the passages themselves where the model gave none."""
         if text.strip(" .*\n").upper() == "NOTHING":
@@ -152,11 +182,11 @@ class Digest:
 
     def _brief(self, run: Run, reading: _Reading) -> Brief:
         material: list[str] = []
-        for place, document in enumerate(reading.documents):
+        for place, share in enumerate(reading.shares or [reading.documents]):
             if place in reading.summaries:
                 material.append(reading.summaries[place])
-            else:  # a budget ended the run before this one was summarised
-                material += [context.numbered(run, run.number(passage), passage) for passage in document.passages]
+            else:  # a budget ended the run before these were summarised
+                material += [context.numbered(run, run.number(one), one) for document in share for one in document.passages]
         for hit in reading.snippets:
             passage = lookup.excerpt(hit, lookup.description(hit))
             material.append(context.numbered(run, run.number(passage), passage))
@@ -169,7 +199,6 @@ class Digest:
             detail=self.params.detail,
             missing=self._missing(reading),
             tried=(reading.question,),
-            notes=any(reading.summaries.values()),
         )
 
     def _missing(self, reading: _Reading) -> str:

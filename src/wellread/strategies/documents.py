@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from wellread.events import Ranked
+from wellread.events import Decided, Ranked
 from wellread.protocols import Shelf, Source
+from wellread.ranking.evaluator import Tracker
 from wellread.run import Run
-from wellread.strategies import lookup, relevance
+from wellread.strategies import lookup, relevance, trail
+from wellread.strategies.grading import CountedGrader
 from wellread.types import Hit, Passage
 
+IRRELEVANT = 0.05  # documents that are less likely to help get no call
 _PARAGRAPH = re.compile(r"\n\s*\n")
 
 
@@ -22,6 +26,7 @@ class Document:
     title: str
     passages: tuple[Passage, ...]
     url: str | None = None
+    likelihood: float | None = None  # that it helps, where the evaluator has read it
 
 
 async def from_internet(run: Run, question: str, hits: Sequence[Hit], documents: int, nodes: int, keep: int) -> list[Document]:
@@ -31,25 +36,75 @@ async def from_internet(run: Run, question: str, hits: Sequence[Hit], documents:
         unread = [hit for hit in hits if not hit.text]
         ready += [(hit, page.passages) for hit, page in await lookup.read_best(run, unread, documents - len(ready))]
         ready.sort(key=lambda pair: [hit.id for hit in hits].index(pair[0].id))
-    return await run.gather([_page(run, question, hit, texts[:nodes], keep) for hit, texts in ready[:documents]])
+    chosen = [(hit, texts[:nodes]) for hit, texts in ready[:documents]]
+    each = max(0, run.pairs_left // max(1, len(chosen)) - 1)  # one pair is kept to judge the document by
+    return await run.gather([_page(run, question, hit, texts, keep, each) for hit, texts in chosen])
 
 
-async def _page(run: Run, question: str, hit: Hit, texts: Sequence[str], keep: int) -> Document:
+async def _page(run: Run, question: str, hit: Hit, texts: Sequence[str], keep: int, pairs: int) -> Document:
     passages = [replace(hit.passage(), id=f"{hit.id}#{place}", text=text) for place, text in enumerate(texts) if text.strip()]
-    kept = [passages[index] for index in sorted(await _best(run, question, passages, keep))]
+    best = await _best(run, question, passages, keep, most=pairs)
+    kept = [passages[index] for index in sorted(best)]
+    likelihood = await _likelihood(run, question, [passages[index] for index in best[:1]])
     described = lookup.description(hit) if hit.snippet else ""
     if described and not any(described in passage.text for passage in kept):
         kept.append(lookup.excerpt(hit, described))
-    return Document(hit.title, tuple(kept), hit.url)
+    return Document(hit.title, tuple(kept), hit.url, likelihood)
 
 
-async def from_library(run: Run, question: str, hits: Sequence[Hit], keep: int) -> list[Document]:
+async def _likelihood(run: Run, question: str, passages: Sequence[Passage]) -> float | None:
+    """That the best passage of a page helps; None where the evaluator is not there or may not read."""
+    grader = run.kit.grader() if passages and run.pairs_left else None
+    if grader is None:
+        return None
+    (grade,) = await CountedGrader(run, grader).grade(question, passages)
+    return grade.score
+
+
+async def from_library(run: Run, question: str, source: Source, hits: Sequence[Hit], keep: int) -> list[Document]:
     """The best passages, grouped by the document they are from; documents by their best passage."""
     passages = [hit.passage() for hit in lookup.unique(hits)]
-    grouped: dict[str, list[Passage]] = {}
-    for index in await _best(run, question, passages, keep, ordered=True):
-        grouped.setdefault(passages[index].document or passages[index].id, []).append(passages[index])
-    return [Document(group[0].title, tuple(group), group[0].url) for group in grouped.values()]
+    tracker = run.kit.answer_reader()
+    if isinstance(tracker, Tracker) and tracker.plan.singles and run.pairs_left >= tracker.plan.pairs:
+        followed = await trail.follow(run, tracker, question, passages, replace(tracker.plan, reads=0), source)
+        run.emit(trail.ranking(followed, keep))
+        scored = [(passage, math.exp(min(0.0, score / 2))) for passage, score in followed.passages[:keep]]
+    else:
+        scored = [(passages[index], None) for index in await _best(run, question, passages, keep, ordered=True)]
+    grouped: dict[str, list[tuple[Passage, float | None]]] = {}
+    for passage, likelihood in scored:
+        grouped.setdefault(passage.document or passage.id, []).append((passage, likelihood))
+    return [_of_passages(group) for group in grouped.values()]
+
+
+def _of_passages(group: Sequence[tuple[Passage, float | None]]) -> Document:
+    first, likelihood = group[0]  # the best: they come in that order
+    return Document(first.title, tuple(passage for passage, _ in group), first.url, likelihood)
+
+
+def together(documents: Sequence[Document]) -> list[Document]:
+    """Documents of the same name as one: they are parts of one, or the same from two sources."""
+    named: dict[str, Document] = {}
+    for place, document in enumerate(documents):
+        key = document.title.strip().casefold() or str(place)
+        known = named.get(key)
+        if known is None:
+            named[key] = document
+            continue
+        passages = {passage.id: passage for passage in (*known.passages, *document.passages)}
+        judged = [one for one in (known.likelihood, document.likelihood) if one is not None]
+        named[key] = replace(known, passages=tuple(passages.values()), likelihood=max(judged, default=None))
+    return list(named.values())
+
+
+def relevant(run: Run, documents: Sequence[Document]) -> list[Document]:
+    """Without those that the evaluator finds irrelevant; the likeliest stays in any case."""
+    best = max((one.likelihood for one in documents if one.likelihood is not None), default=0.0)
+    kept = [one for one in documents if one.likelihood is None or one.likelihood >= min(IRRELEVANT, best)]
+    if len(kept) < len(documents):
+        left_out = ", ".join(one.title for one in documents if one not in kept)
+        run.emit(Decided("leave out", f"{len(documents) - len(kept)} of {len(documents)} documents are irrelevant: {left_out}"))
+    return kept
 
 
 async def with_related(
@@ -72,9 +127,11 @@ async def _extended(run: Run, question: str, library: Shelf, document: Document,
     return replace(document, passages=tuple(together))
 
 
-async def _best(run: Run, question: str, passages: list[Passage], keep: int, *, ordered: bool = False) -> list[int]:
+async def _best(
+    run: Run, question: str, passages: list[Passage], keep: int, *, ordered: bool = False, most: int | None = None
+) -> list[int]:
     """The places of the best passages, best first, reported."""
-    found = await relevance.rerank(run, question, passages, ordered=ordered)
+    found = await relevance.rerank(run, question, passages, ordered=ordered, most=most)
     places = relevance.best(found.scores, keep)
     if passages:
         ids = tuple(passages[index].id for index in places)

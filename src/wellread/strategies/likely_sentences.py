@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from wellread.protocols import Linked
-from wellread.run import Run
+from wellread.protocols import Linked, Source
 from wellread.text.sentences import sentences, statements
 from wellread.text.titles import bare_title
 from wellread.text.words import Words
@@ -61,11 +60,11 @@ class Asked:
         return sum(w for key, w in self.weights.items() if key in found) / total if total else 0.0
 
 
-async def linked(run: Run, passage: Passage) -> list[Passage]:
+async def linked(source: Source, passage: Passage) -> list[Passage]:
     """The passages that a passage's cross-references lead to; none where the source cannot follow them."""
-    if not isinstance(run.source, Linked):
+    if not isinstance(source, Linked):
         return []
-    return [hit.passage() for title in passage.links for hit in await run.source.find_title(title)]
+    return [hit.passage() for title in passage.links for hit in await source.find_title(title)]
 
 
 def candidates(passages: Sequence[Passage]) -> list[Candidate]:

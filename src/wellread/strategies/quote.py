@@ -162,7 +162,7 @@ class Quote:
         """The sentence that answers what the first leaves open; none when nothing is open."""
         more = await self._search(run, asked) if len(parts) > 1 else []
         pool = {passage.id: passage for passage in (*found, *more)}
-        for passage in await likely_sentences.linked(run, first.passage):
+        for passage in await likely_sentences.linked(run.source, first.passage):
             pool.setdefault(passage.id, passage)
         question = likely_sentences.asked(parts[-1], list(pool.values()))
         open_before = 0.0 if len(parts) > 1 else question.coverage(likely_sentences.keys_of(first))

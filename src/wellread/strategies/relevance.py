@@ -68,7 +68,9 @@ async def by_meaning(run: Run, question: str, texts: Sequence[str], *, kind: str
     return "meaning", [float(score) for score in given @ asked[0]]
 
 
-async def rerank(run: Run, question: str, passages: Sequence[Passage], *, ordered: bool = False) -> Ranking:
+async def rerank(
+    run: Run, question: str, passages: Sequence[Passage], *, ordered: bool = False, most: int | None = None
+) -> Ranking:
     """Scores from the re-ranker, else by meaning, else by words.
 
     Reading is slow. Of many passages only the likeliest are read, how many by the effort asked for: the
@@ -76,7 +78,8 @@ async def rerank(run: Run, question: str, passages: Sequence[Passage], *, ordere
     question. The others keep their order behind these. When the run has read all it may, meaning decides.
     """
     texts = [f"{passage.title}. {passage.text}" for passage in passages]
-    most = min(ALLOWED[run.kit.effort].passages, run.pairs_left)
+    allowed = min(ALLOWED[run.kit.effort].passages, run.pairs_left)
+    most = allowed if most is None else min(most, allowed)
     if most == 0:
         return Ranking(*await by_meaning(run, question, texts))
     first = [-index / len(passages) for index in range(len(passages))] if ordered else by_words(question, texts)

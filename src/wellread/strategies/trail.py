@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from wellread.effort import Plan
 from wellread.events import Ranked
+from wellread.protocols import Source
 from wellread.ranking.answers import Best
 from wellread.ranking.evaluator import Tracker, Trail
 from wellread.ranking.judge import Chain
@@ -171,13 +172,15 @@ def readable(hits: Sequence[Hit]) -> list[Passage]:
     return [passage for hit in lookup.unique(hits) if (passage := hit.passage()).text.strip()]
 
 
-async def follow(run: Run, tracker: Tracker, question: str, found: Sequence[Passage], plan: Plan) -> Trail:
+async def follow(
+    run: Run, tracker: Tracker, question: str, found: Sequence[Passage], plan: Plan, source: Source | None = None
+) -> Trail:
     """Search along paths from what was found; the pairs that were read show in the usage."""
 
     async def after(chain: Chain) -> list[list[Passage]]:
         last = chain[-1]
-        references = await likely_sentences.linked(run, last)
-        hits = await run.search(second_query(question, last), limit=AFTER, read=False)
+        references = await likely_sentences.linked(source or run.source, last)
+        hits = await run.search(second_query(question, last), limit=AFTER, source=source, read=False)
         return [mentioned(references, last), [hit.passage() for hit in hits if hit.words.strip()]]
 
     async def candidates(chains: Sequence[Chain]) -> list[list[list[Passage]]]:
