@@ -200,7 +200,7 @@ async def test_a_question_the_index_cannot_answer_goes_to_the_web(mediawiki: str
 async def test_digest_reads_the_pages_behind_snippets(mediawiki: str) -> None:
     def model(prompt: Prompt) -> str:
         text = whole(prompt)
-        if "passages of one document" in text:
+        if "numbered passages of" in text:
             fact = "released in the United States on 21 July 2023"
             return f"Oppenheimer was {fact}. [{number_of(fact, text)}]" if fact in text else "NOTHING"
         found = re.search(r"Oppenheimer was released in the United States on 21 July 2023\. \[\d+\]", text)

@@ -198,6 +198,7 @@ class Digest:
             max_tokens=self.params.answer_tokens,
             detail=self.params.detail,
             missing=self._missing(reading),
+            notes=any(reading.summaries.values()),
             tried=(reading.question,),
         )
 
