@@ -21,6 +21,7 @@ from pathlib import Path
 
 DEFAULT_DATA = Path(__file__).resolve().parents[2] / "shared" / "manuals"
 EVERYWHERE = "head script style noscript template nav select option button textarea input svg iframe"
+INLINE = "a abbr acronym b bdi bdo big cite code del dfn em font i ins kbd mark q s samp small span strong sub sup tt u var wbr"
 DOCBOOK = ".navheader .navfooter .toc .list-of-figures .list-of-tables .index"
 SPHINX = """.related .sphinxsidebar .footer .headerlink li.toctree-l1 .contents .mobile-nav .wy-nav-side .wy-nav-top
     .rst-footer-buttons footer .indextable .searchbox"""
@@ -43,9 +44,11 @@ TUNE = {
     "sbcl-doc": TEXINFO,
     "libgtk-4-doc": ".sidebar #toc-list .toc footer #search",
     "fontforge-doc": SPHINX,
+    "lilypond-doc-html": TEXINFO + " #tocframe .nav_table .footer",
+    "libboost1.74-doc": DOCBOOK + " .spirit-nav .page-index",
+    "debian-reference-en": DOCBOOK,
 }
 HELD_OUT = {
-    "debian-reference-en": DOCBOOK,
     "developers-reference": SPHINX,
     "apache2-doc": "#page-header #path .toplang .bottomlang #quickview .up #footer .seealso ul.toc",
     "r-doc-html": TEXINFO,
@@ -54,11 +57,18 @@ HELD_OUT = {
     "installation-guide-amd64": DOCBOOK,
     "debian-policy": SPHINX,
     "sqlite3-doc": ".menu .searchmenu #menu_sub .desktoponly .mobileonly .fancy_toc .toc .nosearch",
-    "libboost1.74-doc": DOCBOOK + " .spirit-nav .page-index",
     "maint-guide": DOCBOOK,
     "libxml2-doc": DOCBOOK + " .navigation .genindex",
-    "lilypond-doc-html": TEXINFO + " #tocframe .nav_table .footer",
     "libfftw3-doc": TEXINFO,
+    "aptitude-doc-en": DOCBOOK,
+    "exim4-doc-html": "#header #nav_flow #toc #footer",
+    "zsh-doc": "",
+    "sphinx-doc": SPHINX,
+    "debian-kernel-handbook": DOCBOOK,
+    "libglib2.0-doc": DOCBOOK + " .navigation .genindex",
+    "valgrind": DOCBOOK + " .nav",
+    "live-manual-html": ".toc .ocn .lnkocn",
+    "xorg-docs": DOCBOOK,
 }
 
 
@@ -89,7 +99,9 @@ def reference(html: bytes, selectors: str) -> str:
     for element in root.xpath(_path(EVERYWHERE + " " + selectors)):
         if element.getparent() is not None:
             element.drop_tree()
-    return " ".join(root.xpath("//body//text()[not(parent::*[contains(@style, 'display:none')])]"))
+    for element in root.xpath("//*[not(self::" + " or self::".join(INLINE.split()) + ")]"):
+        element.tail, element.text = " " + (element.tail or ""), " " + (element.text or "")  # blocks part words, spans do not
+    return "".join(root.xpath("//body//text()[not(parent::*[contains(@style, 'display:none')])]"))
 
 
 def pages(folder: Path, limit: int) -> list[Path]:

@@ -26,6 +26,13 @@ def manual(body: str, head: str = DOCBOOK, url: str = "https://pumps.example/man
         ("credit", "<p>Handles <span class='credit'>by Moor and Lind</span> are red.</p>"),
         ("reference", "<p>See <a class='reference internal' href='valves.html'>the chapter on valves</a> first.</p>"),
         ("short", "<div class='tags'><p>Turn.</p></div>"),
+        (
+            "table of outward links",
+            "<div class='table-contents'><table><tr><th>maker</th><th>place</th></tr>"
+            + "".join(f"<tr><td><a href='https://{n}.example/'>Lind number {n}</a></td><td>town</td></tr>" for n in range(9))
+            + "</table></div>",
+        ),
+        ("copyright", "<div class='copyright-footer'>Copyright 1974 Ada Moor</div>"),
         ("outward links", "<ul>" + "".join(f"<li><a href='https://{n}.example/'>Maker {n}</a></li>" for n in range(9)) + "</ul>"),
     ],
 )
@@ -41,6 +48,8 @@ def test_what_is_kept(name: str, part: str) -> None:
         "credit": "by Moor and Lind",
         "reference": "the chapter on valves",
         "short": "Turn.",
+        "table of outward links": "Lind number 8",
+        "copyright": "1974 Ada Moor",
         "outward links": "Maker 8",
     }
     assert wanted[name] in text
@@ -54,6 +63,8 @@ CHAPTERS = "".join(f"<li><a href='c{n}.html'>Chapter {n}</a></li>" for n in rang
     [
         "<div class='navheader'><table><tr><td><a accesskey='p' href='a.html'>Chapter 1</a></td><th>Pumps</th>"
         "<td><a accesskey='n' href='b.html'>Chapter 2</a></td></tr></table></div>",
+        "<div class='navfooter'><table><tr><td><a accesskey='p' href='a.html'><img alt='back' src='p.png'></a></td></tr>"
+        "<tr><td>Chapter 1. How it was built</td></tr></table></div>",
         "<p>Next: <a href='b.html' rel='next'>Chapter 2</a>, Up: <a href='i.html' rel='up'>Chapter 1</a></p>",
         f"<div class='toc'><p><b>Chapter list</b></p><ul>{CHAPTERS}</ul></div>",
         f"<h2>Chapter list</h2><ul>{CHAPTERS}</ul>",

@@ -22,11 +22,13 @@ _LINKED_PARTS = words(
     """toc contents menu sidebar index related search footer header banner links minitoc localtoc globaltoc tabs langs
     languages skip toolbar pager pagination breadcrumb breadcrumbs"""
 )
+_BARS = words("nav navbar navheader navfooter docnav navigation")
 _LISTS = frozenset({"ul", "ol", "dl", "dir", "table"})
 _WHOLE = frozenset({"html", "body", "main", "article"})
 _MANY = 6  # links that make a list one of navigation
 _FEW_WORDS = 12  # beside the links of a line that turns the page
 _SHORT_FOOTER = 80
+_SHORT_BAR = 40  # words
 _LONGEST_CELL = 250
 
 
@@ -70,17 +72,21 @@ def _navigation(node: Node) -> str:
     """The reason to take it for that; empty where there is none."""
     if not node.words:
         return ""
-    linked = max(node.inner, node.linked)
+    # a table of links that lead out of the manual is content: it says what there is
+    linked = node.inner if node.rows > 1 else max(node.inner, node.linked)
     if node.tag in _LISTS and node.inner * 10 >= node.words * 9 and node.pieces >= _MANY:
         return "links"
     if any(name.startswith("nav") or name.endswith("nav") for name in node.tokens) and linked * 10 >= node.words * 3:
         return "navigation"
+    if node.words <= _SHORT_BAR and not node.tokens.isdisjoint(_BARS):
+        return "navigation"  # its links may be pictures
     if any(name.endswith("toc") for name in node.tokens) and linked * 5 >= node.words:
         return "table of contents"
     is_named = node.tag in {"header", "footer", "form"} or not node.tokens.isdisjoint(_LINKED_PARTS)
     if is_named and linked * 2 >= node.words:
         return "part full of links"
-    is_foot = node.tag == "footer" or "footer" in node.tokens
+    # a notice of copyright that is named so says who wrote the document
+    is_foot = (node.tag == "footer" or "footer" in node.tokens) and "copyright" not in node.tokens
     return "footer" if is_foot and node.words <= _SHORT_FOOTER and not node.holds else ""
 
 
