@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -186,6 +188,15 @@ def test_an_article_drawn_by_scripts_is_read_from_its_data() -> None:
     body = " ".join(PROSE * 2)
     data = f'<script type="application/ld+json">{{"@type": "Article", "headline": "K", "articleBody": "{body}"}}</script>'
     assert extract(page("<div id='app'></div>", data)).passages == (body,)
+
+
+def test_a_guide_drawn_by_scripts_is_read_from_its_steps_beside_a_notice_that_is_shown() -> None:
+    steps = [{"@type": "HowToStep", "itemListElement": {"text": f"<p>{text}</p>"}} for text in PROSE * 2]
+    data = {"@type": "HowTo", "datePublished": "2021-03-04", "description": "How goats are kept.", "step": steps}
+    data["comment"] = [{"@type": "Comment", "text": "I like goats."}]
+    notice = "<p>This page needs a newer browser, and stores cookies in it as soon as you go on.</p>"
+    html = page(notice, f'<script type="application/ld+json">{json.dumps(data)}</script>')
+    assert extract(html).passages == ("How goats are kept.", *PROSE)
 
 
 def test_a_page_of_links_is_read_as_what_it_is() -> None:

@@ -22,7 +22,7 @@ from wellread.types import Block, Page
 _NOT_LETTERS = re.compile(r"\W+")
 _LARGE = 3_000  # characters of markup
 _MORE = 3  # times as many words make a generous reading the better one
-_SCANT = 50  # words; with fewer, structured data may know better
+_SCANT = 100  # words; with fewer, structured data may know better
 
 
 def extract(html: str, url: str = "") -> Page:
@@ -30,7 +30,7 @@ def extract(html: str, url: str = "") -> Page:
     local = url.startswith("file:")
     tree = parse(html, local=local)
     found, about = _read(tree, url, local)
-    if about.body and _words(found) < _SCANT:
+    if about.body:
         found = _of_body(about.body, found)
     # a page of a manual that is nothing but navigation is none the less read well
     if _words(found) < _SCANT and len(html) > _LARGE and not (tree.runs and is_manual(tree, local=local)):
@@ -69,10 +69,15 @@ def _words(found: tuple[Block, ...]) -> int:
     return sum(count_words(block.text) for block in found)
 
 
-def _of_body(body: str, found: tuple[Block, ...]) -> tuple[Block, ...]:
-    """Pages that scripts draw often carry their article as data."""
-    if count_words(body) <= 2 * _words(found):
+def _of_body(body: tuple[str, ...], found: tuple[Block, ...]) -> tuple[Block, ...]:
+    """Pages that scripts draw often carry their article as data; what else is on them is cookies and menus."""
+    said, shown = sum(map(count_words, body)), _words(found)
+    if said <= (2 if shown < _SCANT else _MORE) * shown:
         return found
-    if "<" in body and ">" in body:
-        return blocks(main_blocks(parse(body))) or found
-    return (Block("paragraph", body),)
+    return tuple(block for piece in body for block in _of_piece(piece)) or found
+
+
+def _of_piece(text: str) -> tuple[Block, ...]:
+    if "<" in text and ">" in text:
+        return blocks(main_blocks(parse(text)))
+    return (Block("paragraph", text),)

@@ -49,7 +49,7 @@ class About:
     published: str | None
     author: str | None
     language: str | None
-    body: str | None  # the article, where structured data carries it
+    body: tuple[str, ...]  # the article, where structured data carries it: text or markup, piece by piece
 
 
 def describe(tree: Tree, url: str) -> About:
@@ -61,8 +61,19 @@ def describe(tree: Tree, url: str) -> About:
         published=_published(tree.facts, articles, url),
         author=_author(tree, articles),
         language=_language(tree.facts),
-        body=next((text for item in articles if (text := _text(item.get("articleBody")))), None),
+        body=_body(items, articles),
     )
+
+
+def _body(items: Iterable[Mapping[str, object]], articles: Iterable[Mapping[str, object]]) -> tuple[str, ...]:
+    """The article; of guides, recipes and questions, which have none, their description and the texts of their steps."""
+    for item in articles:
+        if text := _text(item.get("articleBody")):
+            return (text,)
+    described = (_text(item.get("description")) for item in articles)
+    said = (_text(item.get("text")) for item in items if item.get("@type") != "Comment")
+    texts = list(dict.fromkeys(text for text in said if text))
+    return (*dict.fromkeys(text for text in described if text), *texts) if texts else ()
 
 
 def _items(text: str) -> Iterator[Mapping[str, object]]:
