@@ -209,8 +209,9 @@ async def test_the_local_index_way() -> None:
     assert archive.tunings == [{"similarity_search_top_k_nodes": 100, "similarity_search_rescore_multiplier": 4}]
     assert bench.ranks.read[0] == [hit.id for hit in await archive.search(archive.asked[0])]
     assert set(bench.ranks.read[1]) == {"telescope#0", "telescope#2", "telescope#3"}, "the other passages of the best document"
-    documents = [event.passage.id for event in bench.of(events.Numbered)]
-    assert documents == ["telescope#0", "telescope#1", "middelburg#0"], "grouped by document, in its order"
+    shown = [event.passage for event in bench.of(events.Numbered)]
+    assert [one.id for one in shown] == ["telescope#0", "middelburg#0"], "a document once"
+    assert shown[0].text == f"{TELESCOPE[0].text}\n\n{TELESCOPE[1].text}", "its neighbouring passages as one, in its order"
     assert [called.role for called in bench.of(events.ModelCalled)] == ["summary", "summary", "answer"]
     assert answer.outcome == "answered"
     assert not bench.page_reader.read_urls
@@ -230,7 +231,7 @@ async def test_parameters_of_the_local_way() -> None:
     assert archive.asked[0].limit == 5
     assert archive.tunings[0]["similarity_search_rescore_multiplier"] == 2
     assert len(bench.ranks.read) == 1
-    assert len(bench.of(events.Numbered)) == 3
+    assert len(bench.of(events.Numbered)) == 2, "three passages, two of them neighbours"
 
 
 async def test_both_kinds_of_source_together() -> None:
@@ -306,7 +307,8 @@ async def test_small_documents_share_a_call_and_large_ones_do_not() -> None:
     await bench.ask(Digest, QUESTION)
     assert [called.role for called in bench.of(events.ModelCalled)] == ["summary", "answer"]
     assert "numbered passages of 3 documents" in bench.prompt(0)
-    long = {hit.url or "": [FACT, *["A long story about soup and the telescope in Middelburg. " * 40] * 3] for hit in WEB}
+    stories = [f"Long story {n} about soup and the telescope in Middelburg. " * 40 for n in range(3)]
+    long = {hit.url or "": [FACT, *stories] for hit in WEB}
     apart = internet("So it was. [1]", pages=long)
     await apart.ask(Digest, QUESTION, top_k_documents=2)
     assert [called.role for called in apart.of(events.ModelCalled)] == ["summary", "summary", "answer"]

@@ -22,7 +22,7 @@ from wellread.protocols import PageReader
 from wellread.reading import workers
 from wellread.reading.documents import Document
 from wellread.reading.folders import files_inside
-from wellread.text.split import Splitting, split
+from wellread.text.split import Splitting, part_id, split
 from wellread.text.split import passages as of_page
 from wellread.types import Page, Passage
 
@@ -186,7 +186,7 @@ def _tabled(rows: Iterable[Mapping[str, object]], how: InputOptions, where: str)
         links = row.get(names.links)
         for part, content in enumerate(parts):
             yield Passage(
-                id=identity if len(parts) == 1 else f"{identity}#{part}",
+                id=identity if len(parts) == 1 else part_id(identity, part),
                 text=content,
                 title=_optional(row, names.title) or "",
                 url=url,

@@ -35,6 +35,7 @@ from wellread.strategies.followup import one_line, stand_alone
 from wellread.strategies.grading import Chain, CountedGrader, ModelGrader, grader
 from wellread.strategies.refine import Refined, refine
 from wellread.strategies.roles import JudgingRoles
+from wellread.text.neighbours import by_place
 from wellread.types import Answer, Grade, Passage
 
 Verdict = Literal["correct", "incorrect", "ambiguous"]
@@ -82,7 +83,7 @@ class _State:
     @property
     def left(self) -> list[Passage]:
         """What there is to answer from before refinement, also when a budget ended the run early."""
-        return [*self.kept, *self.added] if self.graded else self.retrieved
+        return by_place([*self.kept, *self.added] if self.graded else self.retrieved)
 
 
 class Corrective:

@@ -13,6 +13,8 @@ from wellread.ranking.evaluator import Tracker
 from wellread.run import Run
 from wellread.strategies import lookup, relevance, trail
 from wellread.strategies.grading import CountedGrader
+from wellread.text.neighbours import by_place
+from wellread.text.split import part_id
 from wellread.types import Hit, Passage
 
 IRRELEVANT = 0.05  # documents that are less likely to help get no call
@@ -42,7 +44,7 @@ async def from_internet(run: Run, question: str, hits: Sequence[Hit], documents:
 
 
 async def _page(run: Run, question: str, hit: Hit, texts: Sequence[str], keep: int, pairs: int) -> Document:
-    passages = [replace(hit.passage(), id=f"{hit.id}#{place}", text=text) for place, text in enumerate(texts) if text.strip()]
+    passages = [replace(hit.passage(), id=part_id(hit.id, place), text=text) for place, text in enumerate(texts) if text.strip()]
     best = await _best(run, question, passages, keep, most=pairs)
     kept = [passages[index] for index in sorted(best)]
     likelihood = await _likelihood(run, question, [passages[index] for index in best[:1]])
@@ -83,7 +85,7 @@ def _of_passages(group: Sequence[tuple[Passage, float | None]]) -> Document:
 
 
 def together(documents: Sequence[Document]) -> list[Document]:
-    """Documents of the same name as one: they are parts of one, or the same from two sources."""
+    """Documents of the same name as one: they are parts of one, or the same from two sources. Neighbours are joined."""
     named: dict[str, Document] = {}
     for place, document in enumerate(documents):
         key = document.title.strip().casefold() or str(place)
@@ -94,7 +96,7 @@ def together(documents: Sequence[Document]) -> list[Document]:
         passages = {passage.id: passage for passage in (*known.passages, *document.passages)}
         judged = [one for one in (known.likelihood, document.likelihood) if one is not None]
         named[key] = replace(known, passages=tuple(passages.values()), likelihood=max(judged, default=None))
-    return list(named.values())
+    return [replace(one, passages=tuple(by_place(one.passages))) for one in named.values()]
 
 
 def relevant(run: Run, documents: Sequence[Document]) -> list[Document]:

@@ -23,6 +23,7 @@ from wellread.strategies import context, trail
 from wellread.strategies.compose import Brief, compose
 from wellread.strategies.followup import stand_alone
 from wellread.strategies.roles import Roles
+from wellread.text.neighbours import by_place
 from wellread.types import Answer, Passage
 
 
@@ -55,7 +56,7 @@ class Guided:
         """One call that answers from passages, in the order given."""
         brief = Brief(
             question,
-            [context.numbered(run, run.number(passage), passage) for passage in found[: self.params.passages]],
+            [context.numbered(run, run.number(passage), passage) for passage in by_place(found[: self.params.passages])],
             self.params.answerer(run),
             temperature=self.params.temperature,
             max_tokens=self.params.answer_tokens,

@@ -40,6 +40,12 @@ async def _whole(run: Run, hit: Hit) -> Passage | None:
     return hit.passage() if hit.words.strip() else None
 
 
+def is_shown(run: Run, passage: Passage) -> bool:
+    """Whether it has a number, or stands in a passage of its document that has one."""
+    same = (one for one in run.passages.values() if one.id == passage.id or one.document == passage.document is not None)
+    return any(one.id == passage.id or (passage.text and passage.text in one.text) for one in same)
+
+
 def of_page(hit: Hit, page: Page) -> Passage:
     """A whole page as one passage."""
     title, published = page.title or hit.title, page.published or hit.published

@@ -35,6 +35,7 @@ from wellread.strategies.nearest import nearest, others, unsure
 from wellread.strategies.wording import Scored
 from wellread.text.certainty import SURE
 from wellread.text.inert import inert
+from wellread.text.neighbours import places
 from wellread.text.titles import bare_title
 from wellread.types import Answer, Passage
 
@@ -213,7 +214,8 @@ def _way(reached: Sequence[Reached]) -> str:
 
 
 def _quoted(run: Run, chosen: Sequence[Candidate]) -> str:
-    return " ".join(f"{inert(' '.join(one.text.split()))} [{run.number(one.passage)}]" for one in chosen)
+    whole = places(one.passage for one in chosen)
+    return " ".join(f"{inert(' '.join(one.text.split()))} [{run.number(whole[one.passage.id])}]" for one in chosen)
 
 
 def _ranking(ranked: Sequence[Scored]) -> Ranked:

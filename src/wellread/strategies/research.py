@@ -12,6 +12,7 @@ from wellread.run import Run
 from wellread.strategies import context, lookup, relevance, tags
 from wellread.strategies.attribution import attributed
 from wellread.text.citations import markers
+from wellread.text.neighbours import by_place
 from wellread.types import Hit, Passage
 
 _SPARE = 2  # hits beyond those shown, in case pages fail to load
@@ -102,10 +103,9 @@ class Research:
         found = await run.search(query, limit=limit)
         if self.reread and found:
             found = await _reread(run, query, found)
-        shown = {passage.id for passage in run.passages.values()}
-        new = [hit for hit in found if hit.id not in shown]
+        new = [hit for hit in found if not lookup.is_shown(run, hit)]
         self.hits.extend(new[: self.results])
-        return await lookup.passages(run, new, self.results) or [hit.passage() for hit in found[: self.results]]
+        return by_place(await lookup.passages(run, new, self.results)) or [hit.passage() for hit in found[: self.results]]
 
     def _shown(self, run: Run, model: Model, loaded: list[Passage] | None, space: int | None) -> str:
         """Numbered items with title and content, each page cut to what it may take."""

@@ -68,7 +68,7 @@ def passages(page: Page, name: str, how: Splitting) -> list[Passage]:
     """The passages of a page; `name` is the document's and begins their ids."""
     return [
         Passage(
-            id=f"{name}#{number}",
+            id=part_id(name, number),
             text=piece.text,
             title=page.title or name,
             url=page.url,
@@ -80,6 +80,16 @@ def passages(page: Page, name: str, how: Splitting) -> list[Passage]:
         )
         for number, piece in enumerate(pieces(as_blocks(page), how))
     ]
+
+
+def part_id(name: str, number: int) -> str:
+    return f"{name}#{number}"
+
+
+def number_in_document(passage: Passage) -> int | None:
+    """Which of its document's passages it is, counted from 0; None where it is not one of several."""
+    number = passage.id.rpartition("#")[2]
+    return int(number) if number.isascii() and number.isdigit() and passage.id != number else None
 
 
 def pieces(blocks: Sequence[Block], how: Splitting) -> list[Piece]:
