@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 q ?= Which planet has the most moons, and who discovered its largest one?
 
-.PHONY: help ask test quick check torture serve bench clean setup setup-dev pins docs
+.PHONY: help ask test quick check torture serve bench clean setup setup-dev pins docs wheel sbom pictures
 
 help:
 	@echo 'make ask q="…"   answer a question offline'
@@ -15,6 +15,10 @@ help:
 	@echo 'make torture     the long tests: faults, hostile texts'
 	@echo 'make serve       the page and the API on http://127.0.0.1:8000'
 	@echo 'make bench       all benchmarks, quick form'
+	@echo 'make docs        the documentation as a site, in build/site'
+	@echo 'make wheel       wheel and sdist in dist, tried in an empty environment'
+	@echo 'make sbom        what is installed and its licences, in dist/sbom.json'
+	@echo 'make pictures    the pictures of the README, from the real thing'
 	@echo 'make pins        renew the pinned requirements (needs uv)'
 	@echo 'make clean       remove what these commands made'
 
@@ -31,6 +35,10 @@ $(VENV)/dev.stamp: requirements/dev.txt requirements/local.txt $(VENV)/core.stam
 	@echo "installing what the tests need …" >&2
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-build-isolation -r requirements/dev.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements/local.txt
+	@touch $@
+
+$(VENV)/docs.stamp: requirements/docs.txt $(VENV)/dev.stamp
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/docs.txt
 	@touch $@
 
 setup: $(VENV)/core.stamp
@@ -68,8 +76,24 @@ serve: setup
 bench: setup-dev
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script --quick | tail -n 1; done
 
+# Nothing is fetched while the site is built or read; a link that leads nowhere is an error.
+docs: $(VENV)/docs.stamp
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "the site is in build/site; with its search: python3 -m http.server --directory build/site"
+
+wheel: setup
+	@rm -rf dist/*.whl dist/*.tar.gz
+	@$(BIN)/python -m hatchling build -d dist
+	@sh scripts/try_wheel.sh $(PYTHON)
+
+sbom: setup
+	@$(BIN)/python scripts/sbom.py --output dist/sbom.json
+
+pictures: setup-dev
+	@$(BIN)/python scripts/pictures.py
+
 pins:
-	cd requirements && for name in build core dev; do \
+	cd requirements && for name in build core dev docs; do \
 	  uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 $$name.in -o $$name.txt; done
 
 clean:

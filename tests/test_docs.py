@@ -71,8 +71,8 @@ def test_a_page_of_the_log_opens_with_its_conclusion(page: Path) -> None:
     assert page.read_text("utf-8").split("\n\n")[1].startswith("**In short.** ")
 
 
-def test_the_reference_of_the_command_line_is_up_to_date() -> None:
+def test_the_references_that_are_made_are_up_to_date() -> None:
     done = subprocess.run(
-        [sys.executable, str(ROOT / "scripts" / "cli_reference.py"), "--check"], capture_output=True, text=True, check=False
+        [sys.executable, str(ROOT / "scripts" / "reference.py"), "--check"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr

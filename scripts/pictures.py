@@ -1,0 +1,98 @@
+"""The pictures of the README, made from the real thing: the command on a terminal of 80 columns, the page in Chromium.
+
+python scripts/pictures.py [--output DIR]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import pty
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+QUESTION = "Which planet has the most moons, and who discovered its largest one?"
+FOLDER = Path(__file__).resolve().parents[1] / "docs" / "pictures"
+WELLREAD = str(Path(sys.executable).parent / "wellread")
+WIDTH = 80
+
+
+def terminal(path: Path) -> None:
+    """What `wellread ask` leaves on a terminal, as SVG without fonts from elsewhere."""
+    from rich.console import Console
+    from rich.text import Text
+
+    for _ in range(2):  # the first fills the caches of the machine
+        shown = _on_a_terminal([WELLREAD, "ask", *QUESTION.split()])
+    console = Console(record=True, width=WIDTH, file=open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+    console.print(f"$ wellread ask {QUESTION}", highlight=False, soft_wrap=False)
+    for line in shown.rstrip().splitlines():
+        console.print(Text.from_ansi(line.rstrip()))
+    drawn = console.export_svg(title="wellread", unique_id="wellread")
+    path.write_text(re.sub(r"@font-face \{.*?\}\n?", "", drawn, flags=re.DOTALL), encoding="utf-8")
+
+
+def _on_a_terminal(command: list[str]) -> str:
+    """The output of a command whose stdout is a terminal; progress goes to stderr and is left out."""
+    ours, theirs = pty.openpty()
+    environ = {**os.environ, "COLUMNS": str(WIDTH), "TERM": "xterm-256color", "WELLREAD_MODEL": "none"}
+    with subprocess.Popen(command, stdout=theirs, stderr=subprocess.DEVNULL, env=environ) as process:
+        os.close(theirs)
+        seen = b""
+        try:
+            while piece := os.read(ours, 65536):
+                seen += piece
+        except OSError:  # the other side has closed
+            pass
+        process.wait()
+    os.close(ours)
+    seen = seen.rpartition(b"\x1b[2K")[2]  # what was erased, the draft, a reader does not see any more
+    without = re.sub(rb"\x1b\[\??[0-9;]*[A-Zac-ln-z]", b"", seen)  # movements of the cursor; colours end in m
+    return without.decode("utf-8").replace("\r", "")
+
+
+@contextmanager
+def _served() -> Iterator[str]:
+    with tempfile.TemporaryDirectory() as folder:
+        command = [WELLREAD, "serve", "--port", "0", "--model", "none", "--data", f"{folder}/history.sqlite"]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
+            assert server.stderr is not None
+            said = next(line for line in server.stderr if "listens on" in line)
+            try:
+                yield re.findall(r"http://\S+/", said)[0]
+            finally:
+                server.terminate()
+
+
+def page(path: Path) -> None:
+    """The page with an answer, as PNG."""
+    from playwright.sync_api import sync_playwright
+
+    with _served() as address, sync_playwright() as player:
+        browser = player.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        tab = browser.new_page(viewport={"width": 1100, "height": 760}, color_scheme="light")
+        tab.goto(address)
+        tab.locator("textarea").first.fill(QUESTION)
+        tab.keyboard.press("Enter")
+        tab.get_by_text("Christiaan Huygens").first.wait_for(timeout=60_000)
+        tab.wait_for_timeout(1500)
+        tab.screenshot(path=path)
+        browser.close()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--output", type=Path, default=FOLDER)
+    folder = parser.parse_args().output
+    folder.mkdir(parents=True, exist_ok=True)
+    terminal(folder / "terminal.svg")
+    page(folder / "page.png")
+
+
+if __name__ == "__main__":
+    main()

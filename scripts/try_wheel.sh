@@ -1,0 +1,12 @@
+#!/bin/sh
+# Installs the wheel in dist and what is pinned into an empty environment, far from the repository, and asks it something.
+set -eu
+here=$(cd "$(dirname "$0")/.." && pwd)
+away=$(mktemp -d)
+trap 'rm -rf "$away"' EXIT
+"${1:-python3}" -m venv "$away/environment"
+"$away/environment/bin/pip" install --quiet --disable-pip-version-check --require-hashes -r "$here/requirements/core.txt"
+"$away/environment/bin/pip" install --quiet --disable-pip-version-check --no-deps "$here"/dist/*.whl
+cd "$away"
+"$away/environment/bin/wellread" ask Who wrote Hamlet --json | grep -q '"short": "William Shakespeare"'
+echo "the wheel works: $(du -m "$here"/dist/*.whl | cut -f1) MB, $(du -sm "$away/environment" | cut -f1) MB installed with all it needs"
