@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wellread.cli import options, show
+from wellread.cli import last, options, show
 from wellread.cli.terminal import note
 from wellread.cli.tracing import tracing
 from wellread.errors import ReplayMismatch, UsageError
@@ -55,6 +55,8 @@ def ask(
     display = show.display(as_json=as_json, as_events=as_events)
     how = _How(chosen.params, record, replay, chosen.strategy)
     answer = asyncio.run(_ask(options.asked(question), chosen.settings, how, display, trace))
+    if chosen.settings.cache:
+        last.keep(last.cited(answer))
     if answer.outcome == "unsure" and not (chosen.settings.sources or replay or as_json or as_events):
         note(WIDER)
     raise typer.Exit(status(answer))

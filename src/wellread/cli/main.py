@@ -24,6 +24,7 @@ from wellread.cli import (
     index,
     init,
     mcp,
+    opening,
     plugins,
     read,
     replay,
@@ -46,6 +47,7 @@ app.command("ask")(ask.ask)
 app.command("compare")(compare.compare)
 app.command("chat")(chat.chat)
 app.command("search")(search.search)
+app.command("open")(opening.open_place)
 app.command("read")(read.read)
 app.command("serve")(serve.serve)
 app.command("mcp")(mcp.mcp)

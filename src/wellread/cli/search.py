@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from wellread.cli import options, show
+from wellread.cli import last, options, show
 from wellread.cli.terminal import note, say_json
 from wellread.types import Hits, by_document
 
@@ -30,6 +30,8 @@ def search(
     query = " ".join(words)
     settings = options.load(sources=source, no_cache=no_cache, effort=effort, hops=hops)
     hits = asyncio.run(_search(query, settings, limit))
+    if settings.cache:
+        last.keep(last.found(by_document(hits)))
     for failure in hits.failures:
         note(f"wellread: {failure}")
     if as_json:

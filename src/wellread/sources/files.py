@@ -19,6 +19,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from wellread.encodable import encodable
 from wellread.errors import SourceError, UsageError, WellreadError
 from wellread.parameters import Hops, Range, fill, param
 from wellread.protocols import Kit, Source
@@ -97,6 +98,8 @@ class Files:
 
     async def original(self, document: str) -> Original:
         """The file itself; this folder is the operator's, whatever the index under the cache says."""
+        if self._inner is None:  # nothing has been read in this process, and nothing needs to be
+            return await asyncio.to_thread(self._located, document)
         return await (await self._ready()).original(document, [self._path.absolute()])
 
     async def aclose(self) -> None:
@@ -231,6 +234,10 @@ class Files:
             if len(found) >= self._options.max_files:
                 break
         return found
+
+    def _located(self, document: str) -> Original:
+        path = next((item.path for item in self._look() if encodable(item.name) == document), None)
+        return Original("same", str(path.absolute())) if path is not None else Original("gone")
 
     def _candidates(self) -> Iterator[Path]:
         if self._path.is_file():

@@ -1,0 +1,85 @@
+"""What the last `ask` or `search` in a terminal has shown, so that `open` knows what its numbers mean.
+
+Kept in the user's state folder, for this user alone. Nothing depends on it: where it cannot be written, it is not kept.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, cast
+
+from wellread.errors import UsageError
+from wellread.text.places import place
+from wellread.types import Answer, Hit, Passage
+
+_TEXT = 20_000  # characters of a passage that are kept
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One numbered source as it was shown."""
+
+    number: int
+    place: str
+    source: str
+    document: str | None
+    url: str | None
+    page: int | None
+    anchor: str
+    quote: str
+    text: str
+
+
+def cited(answer: Answer) -> list[Shown]:
+    """The sources of an answer under their numbers, each with the words that carry most."""
+    best = {one.number: one for one in sorted(answer.citations, key=lambda one: one.support)}
+    return [_shown(number, one.passage, one.quote) for number, one in sorted(best.items())]
+
+
+def found(groups: Sequence[Sequence[Hit]]) -> list[Shown]:
+    """The documents of a list of results under theirs, each at its best passage."""
+    return [_shown(number, group[0], "") for number, group in enumerate(groups, 1)]
+
+
+def _shown(number: int, of: Passage | Hit, quote: str) -> Shown:
+    text = of.words if isinstance(of, Hit) else of.text
+    return Shown(number, place(of), of.source, of.document, of.url, of.page, of.anchor, quote, text[:_TEXT])
+
+
+def keep(shown: Sequence[Shown], environ: Mapping[str, str] = os.environ) -> None:
+    """In place of what was kept before. Where the command ran is kept too: sources may be named from there."""
+    path = _path(environ)
+    body = json.dumps({"where": os.getcwd(), "shown": [asdict(one) for one in shown]})
+    fresh = path.with_name(f"{path.name}.{os.getpid()}")
+    with suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+        with open(descriptor, "w", encoding="utf-8") as out:
+            os.fchmod(descriptor, 0o600)
+            out.write(body)
+        fresh.replace(path)
+
+
+def load(environ: Mapping[str, str] = os.environ) -> tuple[Path, list[Shown]]:
+    """Where the last command ran, and what it has shown; raises `UsageError` where there is none."""
+    try:
+        body = cast("dict[str, Any]", json.loads(_path(environ).read_text(encoding="utf-8")))
+        names = [one.name for one in fields(Shown)]
+        return Path(body["where"]), [Shown(**{name: row[name] for name in names}) for row in body["shown"]]
+    except FileNotFoundError:
+        raise UsageError("nothing has been asked yet: wellread ask, or wellread search, then wellread open N") from None
+    except (OSError, ValueError, KeyError, TypeError):
+        raise UsageError("what was asked last cannot be read any more: ask again") from None
+
+
+def _path(environ: Mapping[str, str]) -> Path:
+    if named := environ.get("WELLREAD_STATE_DIR"):
+        return Path(named) / "last.json"
+    from platformdirs import user_state_path
+
+    return user_state_path("wellread") / "last.json"
