@@ -243,10 +243,10 @@ async def asked(source: str, item: Item, strategy: str, params: Mapping[str, obj
     return last.answer, seen
 
 
-async def costs(source: str, items: Sequence[Item], totals: dict[str, Tally], sure: float | None) -> None:
+async def costs(source: str, items: Sequence[Item], totals: dict[str, Tally], options: argparse.Namespace) -> None:
     for number, item in enumerate(items):
-        for strategy in STRATEGIES:
-            params = {"sure": sure} if strategy == "auto" and sure is not None else {}
+        for strategy in options.strategy or STRATEGIES:
+            params = {"sure": options.sure} if strategy == "auto" and options.sure is not None else {}
             totals.setdefault(strategy, Tally()).count(item, *await asked(source, item, strategy, params))
         print(number + 1, "of", len(items), file=sys.stderr)
 
@@ -278,7 +278,7 @@ async def measure(options: argparse.Namespace) -> dict[str, object]:
             source = await indexed((options.keep or Path(folder)) / f"{name}-{len(around_them)}-{options.part}", around_them)
             print(f"{name}: {len(around_them)} passages in {time.perf_counter() - begun:.0f} s", file=sys.stderr)
             if not options.no_costs:
-                await costs(source, chosen, totals, options.sure)
+                await costs(source, chosen, totals, options)
             if shared:
                 result[f"gold_{short}"] = round(await gold_share(source, shared), 3)
                 print(result, file=sys.stderr)
@@ -286,10 +286,9 @@ async def measure(options: argparse.Namespace) -> dict[str, object]:
 
 
 def summary(totals: Mapping[str, Tally]) -> dict[str, object]:
-    if not totals:
-        return {}
-    react, digest = totals["react"], totals["digest"]
-    found: dict[str, object] = {f"{name}_tokens_ratio": round(one.tokens / react.tokens, 3) for name, one in totals.items()}
+    found: dict[str, object] = {}
+    if (react := totals.get("react")) is not None:
+        found |= {f"{name}_tokens_ratio": round(one.tokens / react.tokens, 3) for name, one in totals.items()}
     for name, one in totals.items():
         found |= {
             f"{name}_right": one.right,
@@ -297,7 +296,8 @@ def summary(totals: Mapping[str, Tally]) -> dict[str, object]:
             f"{name}_calls": one.calls,
             f"{name}_tokens": one.tokens,
         }
-    found["digest_calls_ratio"] = round(digest.calls / (digest.kept + digest.questions), 3)
+    if (digest := totals.get("digest")) is not None:
+        found["digest_calls_ratio"] = round(digest.calls / (digest.kept + digest.questions), 3)
     return found
 
 
@@ -306,6 +306,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="few questions, few passages")
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--part", choices=("report", "tune"), default="report")
+    parser.add_argument("--strategy", action="append", choices=STRATEGIES, help="only these")
     parser.add_argument("--sure", type=float, help="auto's parameter of that name")
     parser.add_argument("--passages", type=int, default=2_500, help="around each set's questions")
     parser.add_argument("--keep", type=Path, help="where the indexes are left for the next time")

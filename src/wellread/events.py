@@ -86,10 +86,13 @@ class Searched(Event):
     hits: tuple[Hit, ...]
     seconds: float = 0.0
     failures: tuple[str, ...] = ()  # "source: message" of those that failed and were skipped
+    number: int = 0  # of the searches that run at the same time, how many are done with this one
+    of: int = 0
 
     def said(self) -> Words:
         failed = f"; failed: {'; '.join(self.failures)}" if self.failures else ""
-        return Words("searched", self.query, f"{len(self.hits)} found{failed}")
+        counted = f"; {self.number} of {self.of} queries" if self.of else ""
+        return Words("searched", self.query, f"{len(self.hits)} found{counted}{failed}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,6 +84,18 @@ class Strategy(Protocol):
 
 
 @dataclass(slots=True)
+class Together:
+    """Searches that run at the same time, and how many of them are done."""
+
+    of: int
+    done: int = 0
+
+    def one_more(self) -> tuple[int, int]:
+        self.done += 1
+        return self.done, self.of
+
+
+@dataclass(slots=True)
 class ModelCall:
     """One call of a model while it runs."""
 
@@ -144,11 +156,12 @@ class Run:
         since: str | None = None,
         until: str | None = None,
         read: bool = True,
+        among: Together | None = None,
     ) -> tuple[Hit, ...]:
         """Hits for one query. A failing source is reported and gives no hits; a budget raises.
 
         `read`: whether the source may follow what it finds (`hops=2`), with the pairs that are left. One that could not
-        be reached is not asked again: see `withdrawn`.
+        be reached is not asked again: see `withdrawn`. `among` counts searches that run at the same time.
         """
         where = source or self.source
         if where.name in self.withdrawn:
@@ -173,7 +186,8 @@ class Run:
         self.outbound.heard(where, found.hits)
         self.budget.pairs(found.pairs)
         self.failures.extend(found.failures)
-        self.emit(events.Searched(text, found.hits, self.clock() - begun, found.failures))
+        number, of = among.one_more() if among else (0, 0)
+        self.emit(events.Searched(text, found.hits, self.clock() - begun, found.failures, number, of))
         return found.hits
 
     async def read(self, url: str) -> Page | None:

@@ -196,3 +196,20 @@ def test_the_most_that_is_allowed_is_answered(shared: Live) -> None:
         for path in ("/api/search?q=moons&limit=1000000000", f"/api/search?q=moons&limit={10**30}"):
             assert client.get(path).status_code == 422
         assert len(client.get("/api/search?q=moons&limit=100").json()["hits"]) == 100
+
+
+async def test_a_fallback_comes_from_the_operators_list(diary: str) -> None:
+    menu = Menu(engine(), ServerOptions(sources=(diary,)))
+    chosen = menu.order(ClientRequest(QUESTION, "corrective", fallback=diary))
+    assert chosen.engine.settings.fallback == diary
+    with pytest.raises(UsageError, match="fallback 'files:/etc' is not offered here"):
+        menu.order(ClientRequest(QUESTION, "corrective", fallback="files:/etc"))
+
+
+async def test_a_fallback_and_null_go_over_http(live: Live) -> None:
+    with live.client() as client:
+        body = {"question": QUESTION, "strategy": "react", "params": {"wikipedia": None, "blog": None}}
+        assert client.post("/api/ask", json=body).status_code == 200
+        refused = client.post("/api/ask", json={**body, "fallback": "files:/etc"})
+        assert (refused.is_error, "is not offered here" in refused.text) == (True, True)
+        assert client.post("/api/ask", json={**body, "fallback": "library"}).status_code == 200

@@ -85,7 +85,7 @@ async def test_words_or_meaning_alone_and_rank_fusion(tmp_path: Path) -> None:
     assert (await alone.search(Query("rust", 5)))[0].id == "mars#0"
     assert kit.asked == []
     assert (await source(tmp_path, words="off").search(Query("red rust", 1)))[0].id == "mars#0"
-    ranks = await source(tmp_path, fusion="ranks").search(Query("red rust", 1))
+    ranks = await source(tmp_path, fusion="ranks", hops="1").search(Query("red rust", 1))
     assert ranks[0].score == pytest.approx(1.0)
 
 

@@ -223,7 +223,7 @@ def places(found: Sequence[Hit], word: str = "Lisbon") -> list[int]:
 
 async def test_files_are_followed_to_a_passage_that_shares_no_word_with_the_question(tmp_path: Path, kit: Kit) -> None:
     path = library(tmp_path)
-    once = await files(parse_spec(f"files:{path}?meaning=no"), kit).search(Query(QUESTION, 3))
+    once = await files(parse_spec(f"files:{path}?hops=1&meaning=no"), kit).search(Query(QUESTION, 3))
     twice = await files(parse_spec(f"files:{path}?hops=2&meaning=no"), kit).search(Query(QUESTION, 3))
     assert places(once) == []
     assert places(twice) in ([0], [1])
@@ -243,6 +243,16 @@ async def test_an_index_is_followed_along_its_links(tmp_path: Path, kit: Kit) ->
     assert isinstance(found, Hits)
     assert 0 < found.pairs <= ALLOWED["normal"].plan.pairs
     assert {hit.source for hit in found} == {f"index:{tmp_path}"}
+    default = index(parse_spec(f"index:{tmp_path}"), kit)
+    in_a_run = Hits.all_of(await default.search(Query(QUESTION, 3, pairs=60)))
+    assert (places(in_a_run), in_a_run.pairs) == (places(found), found.pairs), "by default it is followed at normal effort"
+    quick = Hits.all_of(await default.search(Query(QUESTION, 10)))
+    assert (places(quick) != [], quick.pairs) == (True, 0), "a plain search follows too, without the evaluator"
+    idle = index(parse_spec(f"index:{tmp_path}"), Kit(Settings(effort="low"), environ={}))
+    once = index(parse_spec(f"index:{tmp_path}?hops=1"), kit)
+    assert [hit.id for hit in await idle.search(Query(QUESTION, 10))] == [
+        hit.id for hit in await once.search(Query(QUESTION, 10))
+    ]
     low = index(parse_spec(f"index:{tmp_path}?hops=2"), Kit(Settings(effort="low"), environ={}))
     without = await low.search(Query(QUESTION, 10))
     assert places(without)

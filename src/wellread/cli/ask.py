@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,12 +29,24 @@ WIDER = (
 )
 
 
+class Shown(StrEnum):
+    """What is left to be read of a run."""
+
+    STEPS = "steps"
+    ANSWER = "answer"
+
+
 @options.answering()
 def ask(
     question: options.Question,
     chosen: options.Chosen,
     as_json: options.AsJson = False,
     as_events: options.AsEvents = False,
+    shown: Annotated[
+        Shown | None,
+        typer.Option("--show", metavar="steps|answer", help="Leave each step on stderr, or the answer alone."),
+    ] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", metavar="", help="The same as --show steps.")] = False,
     trace: Annotated[
         Path | None, typer.Option("--trace", metavar="FILE", help="Write the run's events to this file, as JSON lines.")
     ] = None,
@@ -52,7 +65,8 @@ def ask(
     wellread ask "Who leads Peru?" --source wikipedia --model ollama:qwen3
     wellread ask "What did we decide on caching?" --source files:notes --json
     """
-    display = show.display(as_json=as_json, as_events=as_events)
+    steps = True if verbose else None if shown is None else shown is Shown.STEPS
+    display = show.display(as_json=as_json, as_events=as_events, steps=steps)
     how = _How(chosen.params, record, replay, chosen.strategy)
     answer = asyncio.run(_ask(options.asked(question), chosen.settings, how, display, trace))
     if chosen.settings.cache:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from wellread import events
-from wellread.cli.terminal import clean, say, say_json
+from wellread.cli.terminal import clean, note, say, say_json
 from wellread.errors import UsageError
 from wellread.text.certainty import how_sure
 from wellread.text.places import inside, is_file, place
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from rich.status import Status
 
 UNSUPPORTED = " ⚠"
+_DELIBERATE = ("react", "corrective")  # a person wants to follow how these come to their answer
+_STEPS = (events.Thought, events.Decided, events.Graded, events.Rewritten, events.Searched, events.Ranked)
 _PASSAGES_SHOWN = 3  # of one document in a list of results
 
 
@@ -32,15 +34,35 @@ class Display(Protocol):
     def event(self, event: events.Event) -> None: ...
 
 
-def display(*, as_json: bool = False, as_events: bool = False) -> Display:
-    """The display that fits: one object for --json, lines for --events, live on a terminal, else plain."""
+def display(*, as_json: bool = False, as_events: bool = False, steps: bool | None = None) -> Display:
+    """The display that fits: one object for --json, lines for --events, live on a terminal, else plain.
+
+    `steps`: whether thoughts, decisions and observations stay readable; None: where a person follows such a strategy.
+    """
     if as_json and as_events:
         raise UsageError("--json and --events exclude each other")
     if as_events:
         return Lines()
     if as_json:
-        return Object()
-    return Terminal() if sys.stdout.isatty() else Plain()
+        return Object(Steps(steps))
+    return Terminal(Steps(steps)) if sys.stdout.isatty() else Plain(Steps(steps))
+
+
+class Steps:
+    """What stays on stderr beside the moving line: sources that failed and, where wanted, each step of the deliberation."""
+
+    def __init__(self, wanted: bool | None = None) -> None:
+        self._wanted = wanted
+        self._failures: set[str] = set()
+
+    def lines(self, event: events.Event) -> list[str]:
+        if isinstance(event, events.Started) and self._wanted is None:
+            self._wanted = event.strategy in _DELIBERATE and sys.stderr.isatty()
+        kept = [f"{words}"] if self._wanted and isinstance(event, _STEPS) and (words := event.said()) else []
+        failures = event.failures if isinstance(event, events.Searched) else ()
+        new = [failure for failure in dict.fromkeys(failures) if failure not in self._failures]
+        self._failures.update(new)
+        return kept + [f"could not be searched: {failure}" for failure in new]
 
 
 class Silent:
@@ -57,7 +79,8 @@ class Silent:
 class Spinner(Silent):
     """A moving line of progress on stderr, where a person looks at that while stdout goes elsewhere."""
 
-    def __init__(self) -> None:
+    def __init__(self, steps: Steps | None = None) -> None:
+        self._steps = steps or Steps()
         self._status: Status | None = None
         if sys.stderr.isatty():
             from rich.console import Console
@@ -77,7 +100,10 @@ class Spinner(Silent):
         if isinstance(event, events.Answered):
             self.__exit__()
             self.answer(event.answer)
-        elif self._status is not None and (doing := progress(event)):
+            return
+        for line in self._steps.lines(event):
+            _leave(self._status, line)
+        if self._status is not None and (doing := progress(event)):
             self._status.update(doing)
 
     def answer(self, answer: Answer) -> None: ...
@@ -107,10 +133,11 @@ class Lines(Silent):
 class Terminal(Silent):
     """A moving line of progress on stderr, the answer as it is written, then as Markdown."""
 
-    def __init__(self) -> None:
+    def __init__(self, steps: Steps | None = None) -> None:
         from rich.console import Console
         from rich.live import Live
 
+        self._steps = steps or Steps()
         self._out = Console()
         self._status = Console(stderr=True).status("…", spinner="dots")
         self._live = Live(console=self._out, transient=True, auto_refresh=False)
@@ -129,7 +156,10 @@ class Terminal(Silent):
             self._status.stop()
             self._live.stop()
             self._answer(clean(event.answer))
-        elif isinstance(event, events.AnswerDelta):
+            return
+        for line in self._steps.lines(event):
+            _leave(self._status, line)
+        if isinstance(event, events.AnswerDelta):
             self._delta(clean(event.text))
         elif isinstance(event, events.Notice):
             self._status.console.print(f"[yellow]{_escaped(clean(event.message))}[/]")
@@ -168,6 +198,14 @@ class Terminal(Silent):
         if warning := unsupported(answer):
             self._out.print(f"[yellow]{warning}[/]")
         self._out.print(f"[dim]{footer(answer)}[/]", highlight=False)
+
+
+def _leave(status: Status | None, line: str) -> None:
+    """A line that stays, above the moving one where there is one."""
+    if status is None:
+        note(line)
+    else:
+        status.console.print(_escaped(clean(line)), style="dim", highlight=False)
 
 
 def progress(event: events.Event) -> str:

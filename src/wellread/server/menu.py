@@ -36,6 +36,7 @@ class ClientRequest:
     params: Mapping[str, object] = field(default_factory=dict[str, object])
     history: tuple[tuple[str, str], ...] = ()
     limits: Mapping[str, float | None] = field(default_factory=dict[str, "float | None"])
+    fallback: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,7 @@ class Menu:
         cls: Any = plugins.load("strategies", strategy)
         self._check(strategy, cls, wish.params)
         model = self._model(wish.model) if cls.needs_model else None
-        settings = self._limited(wish.limits)
+        settings = self._falling_back(self._limited(wish.limits), wish.fallback)
         kit = self.engine.kit
         if model is not None and model != self.default_model:
             kit = kit.choosing(model)
@@ -147,6 +148,14 @@ class Menu:
             return None, self._defaults
         specs = tuple(spec for name in wanted for spec in self._specs[name])
         return self.engine.kit.several(tuple(dict.fromkeys(specs))), specs
+
+    def _falling_back(self, settings: Settings, wanted: str | None) -> Settings:
+        """With the fallback that a client has chosen from the operator's list."""
+        if wanted is None:
+            return settings
+        offered = [name for name, specs in self._specs.items() if len(specs) == 1]
+        _offered(wanted, offered, "fallback")
+        return replace(settings, fallback=self._specs[wanted][0])
 
     def _limited(self, wanted: Mapping[str, float | None]) -> Settings:
         settings = self.engine.settings

@@ -31,9 +31,12 @@ class AskRequest(BaseModel):
     sources: list[Annotated[str, Field(max_length=500)]] = Field(
         default_factory=list, max_length=8, description="What to search; see /api/menu."
     )
+    fallback: str | None = Field(
+        None, max_length=500, description="Where corrective looks when its sources are not enough; one of the menu's sources."
+    )
     model: str | None = Field(None, max_length=500, description="Language model; see /api/menu.")
-    params: dict[Annotated[str, Field(max_length=100)], str | int | float | bool] = Field(
-        default_factory=dict, max_length=50, description="Parameters of the strategy; see /api/plugins."
+    params: dict[Annotated[str, Field(max_length=100)], str | int | float | bool | None] = Field(
+        default_factory=dict, max_length=50, description="Parameters of the strategy; see /api/plugins. null: none."
     )
     max_searches: int | None = Field(None, ge=0, le=1_000_000)
     max_tokens: int | None = Field(None, ge=0, le=1_000_000_000)
@@ -45,6 +48,7 @@ class AskRequest(BaseModel):
             question=self.question,
             strategy=self.strategy or None,
             sources=tuple(self.sources),
+            fallback=self.fallback or None,
             model=self.model or None,
             params=self.params,
             history=history,

@@ -50,7 +50,7 @@ class Options:
     meaning: bool = param(True, "search by meaning too, not by words alone")
     max_files: Annotated[int, Range(1, 10_000_000)] = param(2000, "files read at most")
     max_megabytes: Annotated[float, Range(0, 100_000)] = param(50.0, "larger files are left out")
-    hops: Hops = param(1, "2: also follow what the first passages lead to")
+    hops: Hops | None = param(None, "2: also follow what the first passages lead to; 1: don't; none: unless the effort is low")
 
 
 def from_spec(spec: Spec, kit: Kit) -> Source:

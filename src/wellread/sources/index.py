@@ -36,7 +36,7 @@ class Options:
     words: bool = param(True, "search by words")
     meaning: bool = param(True, "search by meaning")
     fusion: Literal["scores", "ranks"] = param("scores", "words and meaning are put together by scores or by ranks (RRF)")
-    hops: Hops = param(1, "2: also follow what the first passages lead to")
+    hops: Hops | None = param(None, "2: also follow what the first passages lead to; 1: don't; none: unless the effort is low")
     embedder: EmbedderSpec | None = param(None, "the embedder the index was built with, when it is not the default one")
     about: str = param("", "what is in it, as language models are told: the handbooks of a printing works")
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from wellread.ranking.evaluator import Tracker
     from wellread.ranking.judge import Chain
 
+_ABILITIES = ("find_title", "passages", "tuned", "sources", "examples", "public", "aclose")  # of the protocols
 AFTER = 12  # passages looked at after each chain
 _LEAD = 300  # characters of a passage that join the question when what follows it is looked for
 _FOLLOWED = 3  # passages that are followed without the evaluator
@@ -28,17 +29,30 @@ _DEPTH = 50  # passages of each list that count there
 _SECOND_STEP, _REFERENCE = 0.5, 0.2  # what a place in the second step and a cross-reference add
 
 
-def followed(source: Source, hops: int, kit: Kit) -> Source:
-    """The source as it is, or with its passages followed."""
-    return TwoSteps(source, kit) if hops > 1 and not isinstance(source, TwoSteps) else source
+def followed(source: Source, hops: int | None, kit: Kit) -> Source:
+    """The source as it is, or with its passages followed; None leaves it to the effort."""
+    if hops == 1:
+        return source
+    if isinstance(source, TwoSteps):
+        return source if hops is None else source.asked_for()
+    return TwoSteps(source, kit, by_effort=hops is None)
 
 
 class TwoSteps:
     """A source whose passages are followed. What else the source can do, it still can."""
 
-    def __init__(self, inner: Source, kit: Kit) -> None:
+    def __init__(self, inner: Source, kit: Kit, *, by_effort: bool = False) -> None:
         self._inner = inner
         self._kit = kit
+        self._by_effort = by_effort  # nobody asked for it: not at low effort, and no plain search waits for the evaluator
+        # On the object itself: from Python 3.12 on, protocols do not see what `__getattr__` gives.
+        for ability in _ABILITIES:
+            if hasattr(inner, ability):
+                setattr(self, ability, self._tuned if ability == "tuned" else getattr(inner, ability))
+
+    def asked_for(self) -> TwoSteps:
+        """The same, followed whatever the effort."""
+        return TwoSteps(self._inner, self._kit)
 
     @property
     def name(self) -> str:
@@ -51,22 +65,22 @@ class TwoSteps:
     def __getattr__(self, ability: str) -> Any:
         if ability == "_inner":  # not there yet: copying and unpickling ask before it is set
             raise AttributeError(ability)
-        offered = getattr(self._inner, ability)
-        return self._tuned if ability == "tuned" else offered
+        return getattr(self._inner, ability)
 
     def _tuned(self, **options: int) -> TwoSteps:
         assert isinstance(self._inner, Tunable)
-        return TwoSteps(self._inner.tuned(**options), self._kit)
+        return TwoSteps(self._inner.tuned(**options), self._kit, by_effort=self._by_effort)
 
     async def search(self, query: Query) -> Sequence[Hit]:
         """The passages of the likeliest paths, best first."""
         from wellread.ranking.evaluator import Tracker
 
-        if not query.follow:
+        if not query.follow or (self._by_effort and self._kit.effort == "low"):
             return await self._inner.search(query)
         tracker = self._kit.answer_reader()
         search = _Search(self._inner, query)
-        enough = query.pairs is None or (isinstance(tracker, Tracker) and query.pairs >= tracker.plan.pairs)
+        most = 0 if query.pairs is None and self._by_effort else query.pairs
+        enough = most is None or (isinstance(tracker, Tracker) and most >= tracker.plan.pairs)
         if isinstance(tracker, Tracker) and enough and tracker.plan.firsts:  # a low effort follows nothing
             return await search.along_paths(tracker)
         return await search.by_scores()

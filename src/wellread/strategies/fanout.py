@@ -25,7 +25,7 @@ from wellread.events import Notice, Ranked, Thought
 from wellread.models.structured import texts
 from wellread.parameters import Count, Length, Range, Seconds, param
 from wellread.prompts.render import render
-from wellread.run import Run
+from wellread.run import Run, Together
 from wellread.sources.markup import plain
 from wellread.strategies import calls, context, lookup, relevance
 from wellread.strategies.compose import Brief, compose
@@ -47,7 +47,7 @@ class FanoutParams(Roles):
     min_score: Annotated[float, Range(-1, 1)] | None = param(None, "results less similar to the hypothetical answer are left out")
     rerank: Literal["none", "evaluator"] = param("none", "evaluator: the small local model reads the results and orders them")
     detail: Literal["brief", "full"] = param("full", "how much the answer says")
-    max_queries: Count = param(40, "at most so many queries, whatever the model thinks of")
+    max_queries: Count = param(16, "at most so many queries, whatever the model thinks of")
     results_per_query: Count = param(50, "results asked for with each query")
     query_seconds: Seconds = param(20.0, "a query that takes longer is left out")
     since: str | None = param(None, "only results from this date on (ISO), where the source can filter")
@@ -88,7 +88,8 @@ class Fanout:
             results.question = await stand_alone(run, self.params)
             results.queries = await self._queries(run, results.question)
             run.emit(Thought("queries", "\n".join(results.queries)))
-            searches = [self._search(run, results, place) for place in range(len(results.queries))]
+            among = Together(len(results.queries))
+            searches = [self._search(run, results, place, among) for place in range(len(results.queries))]
             await run.gather([self._hypothesis(run, results), *searches])
             run.emit(Thought("hypothesis", results.hypothesis))
             await self._rank(run, results)
@@ -115,14 +116,19 @@ class Fanout:
         unique = {query.casefold(): query for query in reversed([*queries[: most - 1], question]) if query}
         return list(reversed(unique.values()))
 
-    async def _search(self, run: Run, results: _Results, index: int) -> None:
+    async def _search(self, run: Run, results: _Results, index: int, among: Together) -> None:
         """One of the queries. Whatever happens to it, the others go on."""
         params, query = self.params, results.queries[index]
         try:
             async with run.timeout(params.query_seconds, "query"):
                 with run.until_spent():
                     results.found[index] = await run.search(
-                        query, limit=params.results_per_query, since=params.since, until=params.until
+                        query,
+                        limit=params.results_per_query,
+                        since=params.since,
+                        until=params.until,
+                        read=False,
+                        among=among,
                     )
         except TimeoutError:
             run.emit(Notice(f"the search for “{query}” took longer than {params.query_seconds:g} s and is left out"))
@@ -153,6 +159,9 @@ class Fanout:
             close = sorted(close, key=lambda index: -scores[index])
         kept = close[: self.params.top_k]
         results.best = [hits[index] for index in kept]
+        listed = [f"{place}. {plain(hits[index].title)} ({scores[index]:.2f})" for place, index in enumerate(kept, 1)]
+        if listed:
+            run.emit(Thought("results", "\n".join(listed)))
         ids, shown = tuple(hit.id for hit in results.best), tuple(round(scores[index], 4) for index in kept)
         run.emit(Ranked(by, ids, shown, len(hits) - len(kept), pairs))
 
