@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import gzip
+import hashlib
 import json
 import random
 import zlib
@@ -24,7 +25,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper
 
 from wellread.embedding.arithmetic import FIT
-from wellread.embedding.by_tensor import fitted, layer_of
+from wellread.embedding.by_tensor import FITTED_TO, fitted, layer_of
 from wellread.embedding.onnx import SHIPPED as EMBEDDER
 from wellread.embedding.onnx import OnnxEmbedder, Options
 from wellread.embedding.onnx_file import read_graph
@@ -76,7 +77,9 @@ class Watched:
     """A model's session that notes the range of each channel that its dense layers read."""
 
     def __init__(self, model: Path) -> None:
-        self.graph = read_graph(model.read_bytes())
+        content = model.read_bytes()
+        self.checksum = hashlib.sha256(content).hexdigest()
+        self.graph = read_graph(content)
         self.nodes = [node for node in self.graph.nodes if node.kind == "MatMulNBits"]
         loaded = onnx.load(str(model))
         for name in dict.fromkeys(node.inputs[0] for node in self.nodes):
@@ -105,7 +108,8 @@ class Watched:
 
     def save(self, folder: Path) -> None:
         layers = [node for node in self.nodes if ".layer." in layer_of(node)]
-        np.savez_compressed(folder / FIT, **fitted(self.ranges, layers, self.graph.constants))
+        fit = {**fitted(self.ranges, layers, self.graph.constants), FITTED_TO: np.array(self.checksum)}
+        np.savez_compressed(folder / FIT, **fit)
         print(f"{folder / FIT}: {len(layers)} layers, {(folder / FIT).stat().st_size / 1e3:.0f} kB")
 
 

@@ -22,6 +22,7 @@ from wellread.errors import DamagedFile, MissingExtra
 from wellread.index.build import build
 from wellread.index.change import add
 from wellread.index.feed import EmbeddingFeed, streamed
+from wellread.ranking.evaluator import SHIPPED as EVALUATOR
 from wellread.ranking.evaluator import Evaluator
 from wellread.types import Passage
 
@@ -177,6 +178,14 @@ def test_the_same_file_becomes_the_same_bytes() -> None:
     data = MODEL.read_bytes()
     with np.load(MODEL.with_name(arithmetic.FIT)) as fit:
         assert by_tensor(data, dict(fit)) == by_tensor(data, dict(fit))
+
+
+def test_a_fit_to_other_weights_is_named(tmp_path: Path, cache: Path) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(SHIPPED, folder)
+    shutil.copy(EVALUATOR / arithmetic.FIT, folder)
+    with pytest.raises(DamagedFile, match="fitted to other weights"):
+        OnnxEmbedder(folder, options=Options(arithmetic="tensor")).embed_now(["a"], kind="passage")
 
 
 def test_a_truncated_model_is_named(tmp_path: Path, cache: Path) -> None:

@@ -59,7 +59,7 @@ def open_shipped(model: Path, checksum: str, arithmetic: Arithmetic, threads: in
 
 def _made_by_tensor(model: Path, checksum: str) -> bytes:
     """The file in the cache, else made now and kept there for the next time."""
-    from wellread.embedding.by_tensor import RECIPE, by_tensor
+    from wellread.embedding.by_tensor import FITTED_TO, RECIPE, by_tensor
     from wellread.embedding.kept import keep, kept_file, load
 
     path = kept_file(f"{checksum[:16]}-tensor-{RECIPE}.onnx")
@@ -67,6 +67,8 @@ def _made_by_tensor(model: Path, checksum: str) -> bytes:
         return kept
     try:
         with np.load(model.with_name(FIT)) as fit:
+            if str(fit[FITTED_TO]) != checksum:
+                raise ValueError(f"{FIT} was fitted to other weights")
             made = by_tensor(model.read_bytes(), dict(fit))
     except (OSError, ValueError, KeyError) as problem:
         raise DamagedFile(f"{model} cannot be made ready for this processor ({first_line(problem)})") from problem
