@@ -26,7 +26,7 @@ from pathlib import Path
 from training.evaluator.wording import Verbs, default_in, from_heading, from_option, plain_heading
 
 from wellread.errors import ReadError
-from wellread.reading.documents import read_file
+from wellread.reading.documents import opened, read_bytes
 from wellread.text.split import Splitting, split
 from wellread.types import Page
 
@@ -62,12 +62,17 @@ def pages_of(package: Path) -> Iterator[tuple[str, Page]]:
     files = (path for path in package.rglob("*") if path.name.endswith(_SUFFIXES) and path.is_file() and not path.is_symlink())
     for path in sorted(files, key=lambda path: chance(path.relative_to(package)))[:PAGES]:
         try:
-            page = _pod(path) if path.suffix == ".pod" else read_file(path)
+            page = _pod(path) if path.suffix == ".pod" else read(path)
         except (ReadError, RecursionError, ValueError):
             continue
         if page.language in (None, "en") and page.text not in seen and len(page.passages) > 2:
             seen.add(page.text)
             yield path.relative_to(package).as_posix(), page
+
+
+def read(path: Path) -> Page:
+    document = opened(path)
+    return read_bytes(document.body, document.url, name=document.name)
 
 
 def _pod(path: Path) -> Page:
@@ -95,23 +100,21 @@ def questions_of(page: Page, subject: str, verbs: Verbs) -> list[Asked]:
             opening = page.passages[body[0]]
             if question := from_heading(heading, opening, subject, verbs):
                 found.append(Asked(question.text, question.kind, question.made, body, place))
-    for place in range(len(page.passages) - 1):
-        found += _entry(page, place, subject, verbs)
+    for place, text in enumerate(page.passages):
+        found += _entry(text, place, subject, verbs)
     return found
 
 
-def _entry(page: Page, place: int, subject: str, verbs: Verbs) -> Iterator[Asked]:
-    """A term of a definition list with the paragraph after it."""
-    term, told = page.passages[place], page.passages[place + 1]
-    if len(term) > 90 or "\n" in term or _HEADING.match(term) or len(told) < 25 or _HEADING.match(told):
+def _entry(text: str, place: int, subject: str, verbs: Verbs) -> Iterator[Asked]:
+    """A term of a definition list and the paragraph that tells it, which are one passage of a page."""
+    term, _, rest = text.partition("\n")
+    told = " ".join(rest.split())
+    if len(term) > 90 or _HEADING.match(term) or len(told) < 25:
         return
     for question in from_option(term, told, subject, verbs):
-        where = (place,) if question.answer else (place + 1,)
-        yield Asked(
-            question.text, question.kind, question.made, (place, place + 1) if question.answer else where, None, question.answer
-        )
+        yield Asked(question.text, question.kind, question.made, (place,), None, question.answer)
     if (default := default_in(term, told, subject)) is not None:
-        yield Asked(default.text, default.kind, default.made, (place, place + 1), None, default.answer)
+        yield Asked(default.text, default.kind, default.made, (place,), None, default.answer)
 
 
 def chunks_of(page: Page, asked: Sequence[Asked], name: str) -> tuple[list[str], list[tuple[Asked, list[tuple[int, int, int]]]]]:
