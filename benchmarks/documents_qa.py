@@ -10,7 +10,7 @@ shelf, every third one of the other as well, where nothing answers it.
 An answer is right if what is quoted first stands in the section under the heading that was asked; a how-to or a why is never
 answered by a phrase. Where a few words are the answer (a default), the headline must hold them. `wrong` and `right` are
 shares of the questions that can be answered, `refused` of those that cannot; `auc` is the chance that a right answer is surer
-than anything else. `--part tune` asks other packages, for choosing with. The last line is one JSON object.
+than anything else, refused ones included. `--part tune` asks other packages, for choosing with. The last line is one JSON object.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from training.evaluator.wording import Verbs  # noqa: E402
 from wellread import settings  # noqa: E402
 from wellread.engine import Engine  # noqa: E402
 from wellread.errors import ReadError  # noqa: E402
+from wellread.strategies.quote import QuoteParams  # noqa: E402
 from wellread.text.split import Splitting, passages  # noqa: E402
 from wellread.types import Answer, Page, Passage  # noqa: E402
 
@@ -52,7 +53,7 @@ SHELVES: Mapping[str, tuple[Shelf, Shelf]] = {
         {"ganeti-doc": "Ganeti", "qemu-system-common": "QEMU", "borgbackup-doc": "Borg", "mplayer-doc": "MPlayer"},
     ),
 }
-PAGES, PASSAGES, QUESTIONS = 60, 450, 36  # of a package at most
+PAGES, PASSAGES, QUESTIONS = 60, 450, 40  # of a package at most
 MADE = ("heading", "from heading", "defined", "option told", "setting told", "setting asked", "option asked", "default")
 _WORD = re.compile(r"\w+")
 _FOREIGN = re.compile(r"(?:[_.]|/)(?!en)[a-z]{2}(?:[_-][A-Z]{2})?(?:\.html$|/)")  # a page's language in its name or folder
@@ -74,10 +75,13 @@ class Question:
 class Outcome:
     question: Question
     possible: bool
-    given: bool
     right: bool
     confidence: float
     said: str
+
+    @property
+    def given(self) -> bool:
+        return self.confidence >= QuoteParams().min_confidence
 
 
 def fetched(names: Sequence[str], folder: Path) -> Path:
@@ -172,10 +176,10 @@ async def ask(folder: Path, asked: Sequence[tuple[Question, bool]], effort: str)
     outcomes: list[Outcome] = []
     async with Engine(settings.load({"effort": effort, "sources": [f"index:{folder}"]})) as engine:
         for question, possible in asked:
-            answer = await engine.ask(question.text, strategy="quote")
-            given = answer.outcome == "answered"
-            right = possible and given and is_right(question, answer)
-            outcomes.append(Outcome(question, possible, given, right, answer.confidence or 0.0, answer.short or answer.text))
+            # Everything is told here, so that it is known of refused answers too whether they were right.
+            answer = await engine.ask(question.text, strategy="quote", params={"min_confidence": 0.0})
+            right = possible and is_right(question, answer)
+            outcomes.append(Outcome(question, possible, right, answer.confidence or 0.0, answer.short or answer.text))
     return outcomes
 
 
@@ -184,11 +188,11 @@ def figures(outcomes: Sequence[Outcome]) -> dict[str, float]:
     how_to = [one for one in can if one.question.kind == "how-to"]
     auc = area_under_curve([one.confidence for one in outcomes], [one.right for one in outcomes])
     return {
-        "right": share([one.right for one in can]),
+        "right": share([one.given and one.right for one in can]),
         "wrong": share([one.given and not one.right for one in can]),
         "refused": share([not one.given for one in cannot]),
         "auc": round(auc, 3),
-        "how_to": share([one.right for one in how_to]),
+        "how_to": share([one.given and one.right for one in how_to]),
         "questions": len(can),
         "how_to_questions": len(how_to),
         "impossible": len(cannot),
@@ -250,7 +254,7 @@ def main() -> None:
         both = [stocked(shelf, data) for shelf in shelves]
     outcomes = asyncio.run(measured(both, options.effort, options.quick))
     for one in outcomes if options.show else ():
-        mark = "right" if one.right else "wrong" if one.given else "unsure"
+        mark = ("right" if one.right else "wrong") if one.given else "unsure"
         print(f"{mark} {one.confidence:.2f} {'' if one.possible else '(impossible) '}{one.question.text} → {one.said[:150]!r}")
     count = sum(len(shelf.passages) for shelf in both)
     print(json.dumps({"effort": options.effort, "passages": count, **figures(outcomes)}))

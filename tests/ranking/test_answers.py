@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.ranking.answers import AnswerWeights, Best, best_answers
+from wellread.ranking.answers import AnswerWeights, Best, best_answers, told_in
 from wellread.ranking.paths import Marked, Verdict, Weights
 
 WEIGHTS, SCORING = Weights(), AnswerWeights()
@@ -131,4 +131,30 @@ def test_sentences_are_expected_where_an_instruction_or_a_reason_is_asked_for() 
     expected = ["How do I reset it?", "Why is it slow?", "Tell me how to pair the remote", "What happens after an hour?"]
     assert all(scoring.asked(question).told == 3.0 for question in expected)
     named = ["How many moons has Mars?", "Who found Titan?", "How long is the Arve?", "What is the capital of Peru?"]
+    assert all(scoring.asked(question).told == 0.0 for question in named)
+
+
+def test_what_is_told_ends_where_a_heading_stands() -> None:
+    first, second, beyond = Marked(0, 20, 3.0), Marked(21, 50, 1.0), Marked(70, 90, 2.0)
+    assert told_in((first, second, beyond)) == (0, 50)
+    assert told_in((first, second, Marked(51, 90, 2.0))) == (0, 90)
+
+
+def test_a_word_without_meaning_is_no_answer() -> None:
+    kinds = (0.0, 5.0, 0.0, 0.0)
+    answers = best({("a",): Verdict(4.0, kinds, -0.1, 0, 0, 3, "Any"), ("b",): Verdict(1.0, kinds, -0.1, 0, 0, 4, "Mars")})
+    assert [answer.text for answer in answers if answer.kind == "span"] == ["Mars"]
+
+
+def test_questions_about_ones_own_things_want_to_be_told() -> None:
+    scoring = AnswerWeights(told=3.0)
+    own = [
+        "Can I use two keyboards?",
+        "My backup is slow.",
+        "What's wrong with it?",
+        "What does the -x option do?",
+        "Could you add a key?",
+    ]
+    assert all(scoring.asked(question).told == 3.0 for question in own)
+    named = ["Who was king before Elizabeth I?", "When did World War I begin?", "Is Titan larger than Mercury?"]
     assert all(scoring.asked(question).told == 0.0 for question in named)

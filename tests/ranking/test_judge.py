@@ -187,3 +187,28 @@ def test_spans_run_forwards_and_are_not_too_long() -> None:
         allowed = [(logs[0][row, a] + logs[1][row, b]) for a in range(90) for b in range(a, min(90, a + LONGEST_ANSWER))]
         assert worth[row] == pytest.approx(max(allowed), abs=1e-4)
         assert worth[row] == pytest.approx(logs[0][row, first[row]] + logs[1][row, last[row]], abs=1e-4)
+
+
+MANUAL = Passage(
+    "manual",
+    "## How do I reset the radio?\n\nCan it be reset?\n\nHold the red key for ten seconds until the light goes out. The stations are lost.\n\n"
+    "## Batteries\n\nTwo batteries last a year.",
+    "Radio",
+)
+
+
+def test_an_instruction_is_told_by_the_sentences_that_carry_it(judge: Judge) -> None:
+    (verdict,) = judge.judge("How do I reset the radio?", [(MANUAL,)])
+    best = max(verdict.evidence, key=lambda mark: mark.score)
+    assert MANUAL.text[best.start : best.end] == "Hold the red key for ten seconds until the light goes out."
+    assert verdict.told > verdict.kinds[1], "sentences, not a phrase"
+
+
+def test_headings_and_questions_are_no_evidence(judge: Judge) -> None:
+    (verdict,) = judge.judge("How do I reset the radio?", [(MANUAL,)])
+    marked = [MANUAL.text[mark.start : mark.end] for mark in verdict.evidence]
+    assert marked == [
+        "Hold the red key for ten seconds until the light goes out.",
+        "The stations are lost.",
+        "Two batteries last a year.",
+    ]

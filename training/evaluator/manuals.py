@@ -27,12 +27,14 @@ from training.evaluator.wording import Verbs, default_in, from_heading, from_opt
 
 from wellread.errors import ReadError
 from wellread.reading.documents import opened, read_bytes
+from wellread.text.lexicon import STOPWORDS
 from wellread.text.split import Splitting, split
 from wellread.types import Page
 
 CHUNKS, QUESTIONS = 600, 400  # of one package at most
 PAGES = 150  # of one package, drawn at random
 MIN_BODY, MAX_BODY = 60, 6000  # characters of a section that answers
+LEAST_SMALL = 3  # words like "the" and "is" without which something is a list of names and tells nothing
 SHOWN = 0.5  # the share of asked headings that stay in the text
 _HEADING = re.compile(r"#{1,6}\s+(.+)")
 _SUFFIXES = (".html", ".htm", ".xhtml", ".pod")
@@ -109,7 +111,8 @@ def _entry(text: str, place: int, subject: str, verbs: Verbs) -> Iterator[Asked]
     """A term of a definition list and the paragraph that tells it, which are one passage of a page."""
     term, _, rest = text.partition("\n")
     told = " ".join(rest.split())
-    if len(term) > 90 or _HEADING.match(term) or len(told) < 25:
+    small = sum(word in STOPWORDS for word in told.lower().split())
+    if len(term) > 90 or _HEADING.match(term) or len(told) < 25 or small < LEAST_SMALL:
         return
     for question in from_option(term, told, subject, verbs):
         yield Asked(question.text, question.kind, question.made, (place,), None, question.answer)

@@ -16,6 +16,7 @@ from typing import Generic, Literal, TypeVar
 
 from wellread.ranking.doubts import NONE, Doubt
 from wellread.ranking.paths import Marked, Verdict, Weights, log_probability
+from wellread.text.lexicon import STOPWORDS
 from wellread.text.words import fold
 from wellread.types import ShortAnswer
 
@@ -25,10 +26,19 @@ Kind = Literal["span", "yes", "no", "text"]
 WIDEST_MARGIN = 6.0
 CARRIES = 0.0  # the logit from which a sentence beside the best one belongs to what is told
 MOST_TOLD = 900  # characters
-# Questions that ask for an instruction, a reason or an explanation rather than for a name or a number.
+APART = 8  # characters between two sentences from which on a heading or a question stands there
+# Questions that ask for an instruction, a reason or an explanation rather than for a name or a number; also whatever somebody
+# asks about what is their own.
 _MEASURES = "many|much|long|far|old|tall|high|big|large|deep|wide|fast|heavy|hot|often"
 _TELL = re.compile(
-    rf"\b(?:how(?! (?:{_MEASURES})\b)|why|what (?:should|happens|can i|do i|is the (?:way|difference|purpose)))\b", re.I
+    rf"\b(?:how(?! (?:{_MEASURES})\b)|why|what (?:should|happens|can i|do i|is (?:the (?:way|difference|purpose)|wrong))"
+    r"|what['’]s wrong|what does .+ (?:do|mean)|is (?:it possible|there (?:a|any) way))\b",
+    re.IGNORECASE,
+)
+_OWN = re.compile(
+    r"\b(?:[Cc]an|[Cc]ould|[Dd]o|[Dd]id|[Ss]hould|[Mm]ust|[Mm]ay|[Hh]ave|[Aa]m|[Ww]ill|[Ww]ould|[Ww]hen|[Ii]f|[Ww]here|but) I\b"
+    r"|\bI (?:am|can|cannot|can['’]t|do|don['’]t|get|have|need|want|would)\b|\bI['’](?:m|ve|d)\b"
+    r"|\b[Mm]y\b|\b(?:[Cc]an|[Cc]ould|[Dd]o) you\b"
 )
 
 
@@ -60,7 +70,7 @@ class AnswerWeights:
 
 def to_be_told(question: str) -> bool:
     """Whether a question asks for an instruction, a reason or an explanation: sentences, which several passages may share."""
-    return _TELL.search(question) is not None
+    return _TELL.search(question) is not None or _OWN.search(question) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +174,7 @@ def _proposals(verdict: Verdict, length: int, told: float) -> list[tuple[Kind, V
     most = max(logits)
     total = most + math.log(sum(math.exp(logit - most) for logit in logits))
     _, span, yes, no, text = (logit - total for logit in logits)
-    found: list[tuple[Kind, Verdict, float]] = [("span", verdict, span)] if verdict.text.strip() else []
+    found: list[tuple[Kind, Verdict, float]] = [("span", verdict, span)] if _names_something(verdict.text) else []
     found.append(("yes", replace(verdict, text="yes"), yes))
     found.append(("no", replace(verdict, text="no"), no))
     if verdict.evidence and math.isfinite(text):
@@ -173,16 +183,26 @@ def _proposals(verdict: Verdict, length: int, told: float) -> list[tuple[Kind, V
     return found
 
 
+def _names_something(text: str) -> bool:
+    return bool(text.strip()) and text.strip().lower() not in STOPWORDS
+
+
 def told_in(evidence: Sequence[Marked]) -> tuple[int, int]:
     """The characters from the first to the last of the sentences around the best one that carry the answer with it."""
     marks = sorted(evidence)
     best = max(range(len(marks)), key=lambda place: marks[place].score)
     first = last = best
-    while first and marks[first - 1].score > CARRIES and marks[last].end - marks[first - 1].start <= MOST_TOLD:
+    while first and _joins(marks[first - 1], marks[first], marks[last].end - marks[first - 1].start):
         first -= 1
-    while last + 1 < len(marks) and marks[last + 1].score > CARRIES and marks[last + 1].end - marks[first].start <= MOST_TOLD:
+    while last + 1 < len(marks) and _joins(marks[last + 1], marks[last], marks[last + 1].end - marks[first].start):
         last += 1
     return marks[first].start, marks[last].end
+
+
+def _joins(new: Marked, old: Marked, length: int) -> bool:
+    """Whether a sentence tells the answer together with its neighbour: nothing else is between them, and it is not too long."""
+    between = max(old.start - new.end, new.start - old.end)
+    return new.score > CARRIES and between < APART and length <= MOST_TOLD
 
 
 def _path(chain: tuple[K, ...], verdicts: Mapping[tuple[K, ...], Verdict], weights: Weights) -> float:

@@ -25,8 +25,9 @@ from wellread.embedding.batches import by_length, padded
 from wellread.embedding.processors import available_processors
 from wellread.encodable import encodable
 from wellread.errors import EmbedderError
-from wellread.ranking.inputs import Row, Tokens, build_row, pad_rows
-from wellread.ranking.paths import Verdict
+from wellread.ranking.inputs import Row, Tokens, build_row, pad_rows, sentence_scores
+from wellread.ranking.paths import Marked, Verdict
+from wellread.text.sentences import statements
 from wellread.types import Passage
 
 if TYPE_CHECKING:
@@ -63,7 +64,8 @@ class _Read:
 
     tokens: Tokens
     title_offsets: tuple[tuple[int, int], ...]
-    text_offsets: tuple[tuple[int, int], ...]
+    text_offsets: NDArray[np.int32]
+    statements: tuple[tuple[int, int], ...]
 
 
 class Judge:
@@ -113,24 +115,24 @@ class Judge:
         longest = max(len(row.ids) for row in rows)
         ids, types, mask = pad_rows(rows, padded(longest, _STEP))
         try:
-            relevance, kinds, starts, ends = session.run(
-                ["relevance", "kinds", "starts", "ends"], {"input_ids": ids, "token_type_ids": types, "attention_mask": mask}
-            )
+            feed = {"input_ids": ids, "token_type_ids": types, "attention_mask": mask}
+            relevance, kinds, starts, ends, evidence = session.run(["relevance", "kinds", "starts", "ends", "evidence"], feed)
         except Exception as problem:  # onnxruntime's errors have no common root but this
             raise EmbedderError(f"{self._model_file} failed: {problem}") from problem
         answerable = types.astype(bool)
         answerable[np.arange(len(rows)), mask.sum(1) - 1] = False  # the last [SEP]
         first, last, worth = best_spans(np.where(answerable, starts, _IMPOSSIBLE), np.where(answerable, ends, _IMPOSSIBLE))
-        return [
-            self._placed(
-                Verdict(float(relevance[n]), (float(k[0]), float(k[1]), float(k[2]), float(k[3])), float(worth[n])),
-                rows[n],
-                chains[n],
-                int(first[n]),
-                int(last[n]),
-            )
-            for n, k in enumerate(kinds)
-        ]
+        verdicts: list[Verdict] = []
+        for n, (row, chain) in enumerate(zip(rows, chains, strict=True)):
+            none, span, yes, no, told = map(float, kinds[n])
+            marks = self._marked(evidence[n], row, chain)
+            verdict = Verdict(float(relevance[n]), (none, span, yes, no), float(worth[n]), told=told, evidence=marks)
+            verdicts.append(self._placed(verdict, row, chain, int(first[n]), int(last[n])))
+        return verdicts
+
+    def _marked(self, logits: Floats, row: Row, chain: Chain) -> tuple[Marked, ...]:
+        read = self._read(chain[-1].title, chain[-1].text)
+        return tuple(Marked(*one) for one in sentence_scores(logits, row.passages[-1], read.text_offsets, read.statements))
 
     def _placed(self, verdict: Verdict, row: Row, chain: Chain, first: int, last: int) -> Verdict:
         """Say where a span of row positions stands: in which passage, at which characters."""
@@ -139,7 +141,7 @@ class Judge:
             if placed.text_at <= first < placed.text_at + placed.length:
                 shift = placed.window - placed.text_at
                 end = min(last, placed.text_at + placed.length - 1)
-                a, b = read.text_offsets[first + shift][0], read.text_offsets[end + shift][1]
+                a, b = int(read.text_offsets[first + shift][0]), int(read.text_offsets[end + shift][1])
                 return replace(verdict, passage=place, start=a, end=b, text=passage.text[a:b])
             if placed.title_at <= first < placed.title_at + placed.title_length:
                 end = min(last, placed.title_at + placed.title_length - 1) - placed.title_at
@@ -153,7 +155,8 @@ class Judge:
         with panics.typed(EmbedderError, f"{self._tokenizer_file}: cutting a passage into tokens"):
             heading, body = tokenizer.encode_batch(told, add_special_tokens=False)
         tokens = Tokens(np.array(heading.ids[:MAX_TOKENS], np.int32), np.array(body.ids[:MAX_TOKENS], np.int32))
-        return _Read(tokens, tuple(heading.offsets[:MAX_TOKENS]), tuple(body.offsets[:MAX_TOKENS]))
+        offsets = np.array(body.offsets[:MAX_TOKENS], np.int32).reshape(-1, 2)
+        return _Read(tokens, tuple(heading.offsets[:MAX_TOKENS]), offsets, tuple(statements(text)))
 
     def _open(self) -> tuple[Session, Tokenizer]:
         with self._lock:

@@ -86,8 +86,7 @@ def read(text: str) -> Words:
 def _taken_apart(text: str) -> tuple[tuple[int, int, Words], ...]:
     """Sentences with their words. Questions and headings fit best and answer nothing: they count if nothing else is there."""
     spans = statements(text) or sentences(text)
-    told = [(start, end) for start, end in spans if not text[start:end].rstrip().endswith(("?", "？", "؟"))]
-    return tuple((start, end, read_words(text[start:end])) for start, end in told or spans)
+    return tuple((start, end, read_words(text[start:end])) for start, end in spans)
 
 
 def asked(question: str, passages: Sequence[Passage]) -> Asked:

@@ -52,18 +52,20 @@ class _Notes(NamedTuple):
         return index >= 0 and position < self.marks[index].end
 
 
+_ASKING = ("?", "？", "؟")
 _CONTENTS = re.compile(
     r"(?:\.[ \t]?){4,}[ \t]*(?:\d+|[ivxlc]+)?[ \t]*\Z|\A\s*\d{1,4}\s*\Z"
 )  # dots that lead to a page, and its number
 
 
 def statements(text: str) -> list[tuple[int, int]]:
-    """The sentences without headings and lines of a table of contents, which name what they do not tell."""
+    """The sentences without headings, lines of a table of contents and questions, which name what they do not tell."""
     return [(start, end) for start, end in sentences(text) if not _names_only(text[start:end])]
 
 
 def _names_only(line: str) -> bool:
-    return re.match(r"[ \t]*#{1,6}[ \t]", line) is not None or _CONTENTS.search(line) is not None
+    heading = re.match(r"[ \t]*#{1,6}[ \t]", line) is not None
+    return heading or line.rstrip().endswith(_ASKING) or _CONTENTS.search(line) is not None
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
