@@ -191,7 +191,8 @@ def test_spans_run_forwards_and_are_not_too_long() -> None:
 
 MANUAL = Passage(
     "manual",
-    "## How do I reset the radio?\n\nCan it be reset?\n\nHold the red key for ten seconds until the light goes out. The stations are lost.\n\n"
+    "## How do I reset the radio?\n\nCan it be reset?\n\n"
+    "Hold the red key for ten seconds until the light goes out. The stations are lost.\n\n"
     "## Batteries\n\nTwo batteries last a year.",
     "Radio",
 )

@@ -292,6 +292,6 @@ def test_links_show_text_and_address() -> None:
 
 
 def test_headings_questions_and_lines_of_contents_tell_nothing() -> None:
-    text = "## How to pair\n\nHow is it paired?\n\nHold the button. The light blinks.\n\nPairing the remote ........ 12\n\n- Press OK."
+    text = "## How to pair\n\nHow is it paired?\n\nHold the button. The light blinks.\n\nPairing ........ 12\n\n- Press OK."
     told = [text[start:end].strip() for start, end in statements(text)]
     assert told == ["Hold the button.", "The light blinks.", "- Press OK."]
