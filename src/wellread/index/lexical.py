@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING
 
 from wellread import panics
 from wellread.errors import DamagedFile, IndexFault
+from wellread.text.lexicon import UNSPACED_CLASS
 from wellread.text.places import about
 from wellread.types import Passage
 
 if TYPE_CHECKING:
     import tantivy
 
-_UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2,}")
+_UNSPACED = re.compile(UNSPACED_CLASS + "{2,}")
 FOLDER = "words"
 TITLE_BOOST = 0.6  # a title's few words score high by themselves
 _MAX_TERMS = 256  # of one query; a pasted page is not a better question

@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from wellread.text.lexicon import UNSPACED_CLASS
+
 HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _LONGEST_HEADING = 25  # words
 _WORD = re.compile(r"\w+")
-_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_UNSPACED = re.compile(UNSPACED_CLASS)
 
 
 @dataclass(slots=True, eq=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import re
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ from wellread.errors import SourceError
 from wellread.protocols import Embedder, Kit
 from wellread.ranking.fusion import reciprocal_ranks
 from wellread.sources.markup import without_headings
-from wellread.text.lexicon import STOPWORDS
+from wellread.text.lexicon import STOPWORDS, UNSPACED_CLASS
 from wellread.text.places import about
 from wellread.text.words import fold, stem
 from wellread.types import Hit, Hits, Passage, Query
@@ -25,8 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Seen = TypeVar("Seen")
-_UNSPACED = r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+"
-_TOKEN = re.compile(rf"(?P<wide>{_UNSPACED})|[^\W_]+")
+_TOKEN = re.compile(rf"(?P<wide>{UNSPACED_CLASS}+)|[^\W_]+")
 _SATURATION, _LENGTH = 1.2, 0.75  # the customary constants of BM25
 _CANDIDATES = 100  # of each ranking
 _EMBED_ALL = 2_000  # passages; of more only those with the right words are compared by meaning
@@ -75,7 +75,7 @@ class Memory:
         return replace(Hit.of(passage, score), snippet=without_headings(passage.text)[:300], source=self._source)
 
 
-class Remembered(Generic[Seen]):
+class Remembered(ABC, Generic[Seen]):
     """A source that reads what it has at the first search, and again when that has changed."""
 
     hint: str
@@ -91,13 +91,13 @@ class Remembered(Generic[Seen]):
         self._reading = asyncio.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
 
+    @abstractmethod
     async def look(self) -> Seen:
         """Something that differs when there is something else to read."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def read(self, seen: Seen) -> tuple[list[Passage], list[str]]:
         """The passages, and what could not be read."""
-        raise NotImplementedError
 
     async def search(self, query: Query) -> Sequence[Hit]:
         if not query.text.strip() or query.limit < 1:

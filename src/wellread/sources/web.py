@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Generic, TypeVar
 
@@ -11,7 +12,7 @@ from wellread.types import Hit, Query
 Options = TypeVar("Options")
 
 
-class WebSource(Generic[Options]):
+class WebSource(ABC, Generic[Options]):
     """A service as a source, which says how it is asked in `find`."""
 
     hint: str
@@ -25,9 +26,9 @@ class WebSource(Generic[Options]):
     async def search(self, query: Query) -> Sequence[Hit]:
         return await self.find(query) if query.text.strip() and query.limit > 0 else []
 
+    @abstractmethod
     async def find(self, query: Query) -> Sequence[Hit]:
         """Best first, for a query that has words."""
-        raise NotImplementedError
 
     async def aclose(self) -> None:
         await self._http.aclose()

@@ -14,12 +14,12 @@ from wellread.errors import BudgetExhausted, WellreadError
 from wellread.events import Notice
 from wellread.protocols import Reranker
 from wellread.run import Run
-from wellread.text.lexicon import STOPWORDS
+from wellread.text.lexicon import STOPWORDS, UNSPACED_CLASS
 from wellread.text.words import fold, stem
 from wellread.types import Passage
 
 _WORD = re.compile(r"[^\W_]+")
-_UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2,}")
+_UNSPACED = re.compile(UNSPACED_CLASS + "{2,}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ def _ranges(codes: str) -> tuple[tuple[str, str], ...]:
 UNSPACED = _ranges("""
     0e00-0eff 1000-109f 1780-17ff 3005-3007 3040-30ff 31f0-31ff 3400-4dbf 4e00-9fff ac00-d7af f900-faff 20000-3ffff
 """)
+UNSPACED_CLASS = "[" + "".join(f"{first}-{last}" for first, last in UNSPACED) + "]"  # for a pattern
 
 # Words that carry no content of their own.
 STOPWORDS = word_set("""
