@@ -50,7 +50,8 @@ def parse_source(text: str) -> Spec:
     """The spec of a source; a bare folder or file stands for the index that it is, or for the documents in it."""
     head, _, _ = text.strip().partition("?")
     if head.partition(":")[0] not in _registered("sources") and head and (path := Path(head).expanduser()).exists():
-        return parse_spec(f"{'index' if (path / 'manifest.json').is_file() else 'files'}:{text.strip()}")
+        is_index = any((path / name).is_file() for name in ("manifest.json", "shards.json"))
+        return parse_spec(f"{'index' if is_index else 'files'}:{text.strip()}")
     return parse_spec(text)
 
 

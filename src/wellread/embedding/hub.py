@@ -38,12 +38,12 @@ def fetch(repo: str, file: str | None, environ: Mapping[str, str]) -> Path:
         raise EmbedderError(f"{repo} is not in the local cache and could not be downloaded: {reason}") from problem
 
 
-def at_hand(argument: str, foreign: Path, environ: Mapping[str, str]) -> bool:
+def at_hand(argument: str, foreign: Path | None, environ: Mapping[str, str]) -> bool:
     """Whether an embedder that a file names is here already: nothing is downloaded, or loaded from the `foreign` folder,
     because a file says so."""
     path = Path(argument).expanduser()
     if path.exists():
-        return not path.resolve().is_relative_to(foreign.resolve())
+        return foreign is None or not path.resolve().is_relative_to(foreign.resolve())
     if argument.count("/") != 1 or argument.startswith(("/", ".", "~")):
         return False
     try:

@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _UNSPACED = re.compile(UNSPACED_CLASS + "{2,}")
 FOLDER = "words"
-TITLE_BOOST = 0.6  # a title's few words score high by themselves
+FIELDS = {"text": 1.0, "title": 0.6}  # and what a word in each counts: a title's few words score high by themselves
 _MAX_TERMS = 256  # of one query; a pasted page is not a better question
 _ANALYSER = "wellread"
 _HEAP = 96_000_000
@@ -51,6 +51,16 @@ def spaced(text: str) -> str:
     if text.isascii():
         return text
     return _UNSPACED.sub(lambda run: " ".join(run[0][i : i + 2] for i in range(len(run[0]) - 1)), text)
+
+
+def texts(passage: Passage) -> dict[str, str]:
+    """What of a passage is in which field."""
+    return {"title": spaced(about(passage)), "text": spaced(passage.text)}
+
+
+def query_terms(text: str, analyser: tantivy.TextAnalyzer) -> list[str]:
+    """The terms of a query, each once."""
+    return list(dict.fromkeys(analyser.analyze(spaced(text))))[:_MAX_TERMS]
 
 
 class WordsWriter:
@@ -80,8 +90,8 @@ class WordsWriter:
         with _disk_errors(self._folder):
             for passage in passages:
                 document = self._document()
-                document.add_text("title", spaced(about(passage)))
-                document.add_text("text", spaced(passage.text))
+                for field, words in texts(passage).items():
+                    document.add_text(field, words)
                 document.add_unsigned("row", self.rows)
                 self._writer.add_document(document)
                 self.rows += 1
@@ -127,17 +137,23 @@ class Words:
 
     def terms(self, text: str) -> list[str]:
         """The terms of a query, each once."""
-        return list(dict.fromkeys(self._analyser.analyze(spaced(text))))[:_MAX_TERMS]
+        return query_terms(text, self._analyser)
 
     def search(self, text: str, limit: int) -> list[tuple[int, float]]:
         """(row, score) of the passages that hold the words, best first (BM25)."""
+        return self.weighed([(field, term, weight) for term in self.terms(text) for field, weight in FIELDS.items()], limit)
+
+    def frequency(self, field: str, term: str) -> int:
+        """How many passages have the term in a field."""
+        return self._searcher.doc_freq(field, term)
+
+    def weighed(self, parts: Sequence[tuple[str, str, float]], limit: int) -> list[tuple[int, float]]:
+        """The same for terms (field, term, weight) of one's own."""
         limit = min(limit, self._searcher.num_docs)  # tantivy makes room for as many as it is asked for
-        if limit < 1:
+        if limit < 1 or not parts:
             return []
         with panics.typed(IndexFault, f"{self._folder}: searching the words"):
-            query = self._query(self.terms(text))
-            if query is None:
-                return []
+            query = self._query(parts)
             hits = self._searcher.search(query, limit, count=False).hits
             rows = self._searcher.fast_field_values("row", [address for _, address in hits])
         found = [(int(row or 0), float(score)) for row, (score, _) in zip(rows, hits, strict=True)]
@@ -154,16 +170,10 @@ class Words:
                 rows = self._searcher.fast_field_values("row", [address for _, address in hits])
                 yield field, term, tuple(sorted(int(row or 0) for row in rows))
 
-    def _query(self, terms: list[str]) -> tantivy.Query | None:
-        if not terms:
-            return None
+    def _query(self, parts: Sequence[tuple[str, str, float]]) -> tantivy.Query:
         make, should = self._tantivy.Query, self._tantivy.Occur.Should
-        parts: list[tuple[tantivy.Occur, tantivy.Query]] = []
-        for term in terms:
-            parts.append((should, make.term_query(self._schema, "text", term, "freq")))
-            title = make.term_query(self._schema, "title", term, "freq")
-            parts.append((should, make.boost_query(title, TITLE_BOOST)))
-        return make.boolean_query(parts)
+        terms = ((make.term_query(self._schema, field, term, "freq"), weight) for field, term, weight in parts)
+        return make.boolean_query([(should, term if weight == 1 else make.boost_query(term, weight)) for term, weight in terms])
 
 
 def _open(folder: Path) -> tuple[tantivy.Index, tantivy.Searcher]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,7 +18,7 @@ from wellread.errors import DamagedFile, IndexFault
 from wellread.index import keys, manifest
 from wellread.index.coarse import Mode
 from wellread.index.manifest import Manifest
-from wellread.index.quantize import Floats, check
+from wellread.index.quantize import Bytes, Codes, Floats, check, code_bytes
 from wellread.index.rows import READERS
 from wellread.index.segment import SegmentReader
 from wellread.index.sketch import THREADS
@@ -51,6 +51,20 @@ class Found:
     score: float  # fused: 1 is best by words and by meaning; titles can add a little
     words: float | None = None  # BM25
     meaning: float | None = None  # cosine
+
+
+def by_ranks(words: Mapping[int, float], meaning: Mapping[int, float]) -> list[tuple[int, float]]:
+    """Rows found by words and by meaning, each best first, as one ranking."""
+    return reciprocal_ranks([list(ranking) for ranking in (words, meaning) if ranking])
+
+
+def by_scores(words: Mapping[int, float], meaning: Mapping[int, float]) -> list[tuple[int, float]]:
+    """The same by scores. A passage whose vector has not been made yet is taken for as close as its words are."""
+    missing = [row for row in words if row not in meaning] if meaning else []
+    if missing:
+        share = max(meaning.values()) / max(words.values())
+        meaning = {**meaning, **{row: words[row] * share for row in missing}}
+    return weighed(words, meaning, MEANING_WEIGHT)
 
 
 class LocalIndex:
@@ -131,21 +145,13 @@ class LocalIndex:
     ) -> list[Found]:
         words, meaning = dict(worded), dict(self.by_meaning(vector, depth, options)) if vector is not None else {}
         if options.fusion == "ranks":
-            fused = reciprocal_ranks([list(ranking) for ranking in (words, meaning) if ranking])
+            fused = by_ranks(words, meaning)
         else:
             if vector is not None and words:
                 # What only the words found gets its true cosine; the other way round the words' score is nearly zero.
                 meaning |= self.cosines(vector, [row for row in words if row not in meaning])
-            fused = weigh_titles(text, weighed(words, self._presumed(words, meaning), MEANING_WEIGHT), self.passage)
+            fused = weigh_titles(text, by_scores(words, meaning), self.passage)
         return [Found(row, score, words.get(row), meaning.get(row)) for row, score in fused[:limit]]
-
-    def _presumed(self, words: dict[int, float], meaning: dict[int, float]) -> dict[int, float]:
-        """Cosines, and for passages whose vector has not been made yet as good a one as their words are."""
-        missing = [row for row in words if row not in meaning]
-        if not missing or not meaning:
-            return meaning
-        share = max(meaning.values()) / max(words.values())
-        return meaning | {row: words[row] * share for row in missing}
 
     def cosines(self, vector: Floats, rows: Iterable[int]) -> dict[int, float]:
         """The cosines of chosen passages."""
@@ -184,6 +190,15 @@ class LocalIndex:
         """A passage by its number."""
         segment, local = self._place(row)
         return segment.texts.passage(local)
+
+    def vectors(self, rows: Sequence[int]) -> tuple[Bytes, Codes]:
+        """The vectors of passages in small, as they are stored."""
+        found = np.zeros((len(rows), self.manifest.dimensions), np.int8)
+        codes = np.zeros((len(rows), code_bytes(self.manifest.dimensions)), np.uint8)
+        for place, row in enumerate(rows):
+            segment, local = self._place(row)
+            found[place], codes[place] = segment.rows.matrix[local], segment.codes[local]
+        return found, codes
 
     def hit(self, row: int, score: float = 0.0) -> Hit:
         """A passage as a hit."""

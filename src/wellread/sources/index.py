@@ -44,6 +44,34 @@ class Options:
         if not (self.words or self.meaning):
             raise ValueError("words and meaning cannot both be off")
 
+    def searching(self) -> SearchOptions:
+        """What of this concerns the index itself."""
+        from wellread.index.search import SearchOptions
+
+        return SearchOptions(
+            mode=self.mode,
+            similarity_search_top_k_nodes=self.similarity_search_top_k_nodes,
+            similarity_search_rescore_multiplier=self.similarity_search_rescore_multiplier,
+            words=self.words,
+            meaning=self.meaning,
+            fusion=self.fusion,
+        )
+
+
+def embedder_for(wanted: str, folder: Path | None, options: Options, kit: Kit) -> Embedder:
+    """The usual embedder when the index was built with it, else the one that the index remembers.
+
+    Only a local one is taken from there: a manifest must not decide which server hears the questions.
+    """
+    usual = kit.embedder(options.embedder)
+    if usual.name == wanted or options.embedder or not wanted.startswith("onnx:"):
+        return usual
+    from wellread.embedding.hub import at_hand
+
+    if not at_hand(wanted.partition(":")[2].partition("?")[0], folder, kit.environ):
+        raise IndexFault(f"{folder or 'the index'} needs {wanted}, not on this machine: allow it with ?embedder={wanted}")
+    return kit.embedder(wanted)
+
 
 class IndexSource:
     """Searches one index. The index is opened and the embedder asked for at the first search."""
@@ -115,49 +143,26 @@ class IndexSource:
 
     async def _search(self, query: Query) -> list[Hit]:
         index = self.index  # one for all of it: numbers of passages belong to an index as it is at a moment
-        embedder = self._embedder() if self._options.meaning else None
-        found = await index.find(query.text, embedder, query.limit, self._search_options())
+        wanted = index.manifest.embedder
+        embedder = embedder_for(wanted, index.folder, self._options, self._kit) if self._options.meaning else None
+        found = await index.find(query.text, embedder, query.limit, self._options.searching())
         return [index.hit(item.row, item.score) for item in found]
-
-    def _embedder(self) -> Embedder:
-        """The usual embedder when the index was built with it, else the one that the index remembers.
-
-        Only a local one is taken from there: a manifest must not decide which server hears the questions.
-        """
-        wanted = self.index.manifest.embedder
-        usual = self._kit.embedder(self._options.embedder)
-        if usual.name == wanted or self._options.embedder or not wanted.startswith("onnx:"):
-            return usual
-        from wellread.embedding.hub import at_hand
-
-        if not at_hand(wanted.partition(":")[2].partition("?")[0], self.index.folder, self._kit.environ):
-            raise IndexFault(f"{self.index.folder} needs {wanted}, not on this machine: allow it with ?embedder={wanted}")
-        return self._kit.embedder(wanted)
-
-    def _search_options(self) -> SearchOptions:
-        from wellread.index.search import SearchOptions
-
-        o = self._options
-        return SearchOptions(
-            mode=o.mode,
-            similarity_search_top_k_nodes=o.similarity_search_top_k_nodes,
-            similarity_search_rescore_multiplier=o.similarity_search_rescore_multiplier,
-            words=o.words,
-            meaning=o.meaning,
-            fusion=o.fusion,
-        )
 
     def _named(self, hits: Sequence[Hit]) -> Sequence[Hit]:
         return [replace(hit, source=self._name) for hit in hits]
 
 
 def from_spec(spec: Spec, kit: Kit) -> Source:
-    """A local index made with `wellread index build`: index:PATH."""
+    """An index made with `wellread index build`: index:PATH, or index:ray://NAME in a cluster."""
     if not spec.argument:
         raise UsageError("index needs the folder of an index: index:PATH (make one with: wellread index build)")
     options = fill(Options, spec.options, "index")
-    index = IndexSource(f"index:{spec.argument}", Path(spec.argument).expanduser(), options, kit)
-    return followed(index, options.hops, kit)
+    path = Path(spec.argument).expanduser()
+    if spec.argument.startswith("ray://") or (path / "shards.json").is_file():
+        from wellread.sources.cluster import ClusterSource
+
+        return followed(ClusterSource(f"index:{spec.argument}", spec.argument, options, kit), options.hops, kit)
+    return followed(IndexSource(f"index:{spec.argument}", path, options, kit), options.hops, kit)
 
 
 def library(spec: Spec, kit: Kit) -> Source:

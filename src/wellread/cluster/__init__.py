@@ -1,0 +1,1 @@
+"""Past one machine: an index in shards, built and searched on Ray."""

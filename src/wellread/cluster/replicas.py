@@ -1,0 +1,143 @@
+"""One shard, several replicas: the least busy is asked, a slow one is hedged, a dead one replaced, all before a deadline."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, cast
+
+from wellread.cluster.merged import ShardGone
+from wellread.cluster.shard import Candidates, Wanted
+from wellread.cluster.words import Statistics, Term
+from wellread.types import Hit
+
+_KEPT = 200  # durations of the last calls, from which it is known what is slow
+_SLOWEST_SHARE = 0.95
+_AT_LEAST, _AT_FIRST = 0.01, 0.2  # seconds before a second replica is asked: never earlier, and while nothing is known
+_REST = 0.25  # seconds that a replica which failed is not asked first
+
+
+class ReplicaLost(Exception):
+    """A replica died, or cannot be reached now."""
+
+
+class Replica(Protocol):
+    """Where a call goes."""
+
+    async def call(self, method: str, *arguments: object) -> Any:
+        """The method's result; `ReplicaLost` where nobody is there to give it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long is waited."""
+
+    deadline: float = 20.0  # seconds for one call in all
+    hedge: bool = True
+
+
+@dataclass(eq=False, slots=True)
+class _Standing:
+    replica: Replica
+    busy: int = 0
+    lost_at: float = -1e9
+
+
+@dataclass(slots=True)
+class Counts:
+    """What happened so far."""
+
+    calls: int = 0
+    hedged: int = 0
+    lost: int = 0
+    gone: int = 0
+    durations: deque[float] = field(default_factory=lambda: deque(maxlen=_KEPT))
+
+
+class ReplicatedShard:
+    """A `Peer` whose calls are answered by whichever replica is quickest."""
+
+    def __init__(self, name: str, replicas: Sequence[Replica], patience: Patience | None = None) -> None:
+        self.name = name
+        self.counts = Counts()
+        self._patience = patience or Patience()
+        self._standing = [_Standing(replica) for replica in replicas]
+
+    async def statistics(self, terms: Sequence[Term]) -> Statistics:
+        return cast("Statistics", await self.call("statistics", terms))
+
+    async def candidates(self, wanted: Wanted) -> Candidates:
+        return cast("Candidates", await self.call("candidates", wanted))
+
+    async def hits(self, rows: Sequence[int]) -> Sequence[Hit]:
+        return cast("Sequence[Hit]", await self.call("hits", rows))
+
+    async def document(self, name: str) -> Sequence[tuple[int, Hit]]:
+        return cast("Sequence[tuple[int, Hit]]", await self.call("document", name))
+
+    async def titled(self, title: str) -> Sequence[tuple[int, Hit]]:
+        return cast("Sequence[tuple[int, Hit]]", await self.call("titled", title))
+
+    async def call(self, method: str, *arguments: object) -> Any:
+        """The first answer of any replica. Errors of the call itself are the caller's; losses are ours."""
+        self.counts.calls += 1
+        begun = time.monotonic()
+        running: dict[asyncio.Task[Any], _Standing] = {}
+        try:
+            async with asyncio.timeout(self._patience.deadline):
+                found = await self._first(running, method, arguments)
+        except TimeoutError:
+            self.counts.gone += 1
+            raise ShardGone(f"no replica of shard {self.name} answered within {self._patience.deadline:g} s") from None
+        finally:
+            for task in running:
+                task.cancel()
+        self.counts.durations.append(time.monotonic() - begun)
+        return found
+
+    async def _first(self, running: dict[asyncio.Task[Any], _Standing], method: str, arguments: tuple[object, ...]) -> Any:
+        while True:
+            if not running:
+                await self._start(running, method, arguments)
+            done, _ = await asyncio.wait(running, timeout=self._hedge_after(running), return_when=asyncio.FIRST_COMPLETED)
+            if not done:
+                self.counts.hedged += 1
+                await self._start(running, method, arguments)
+            for task in done:
+                standing = running.pop(task)
+                try:
+                    return task.result()
+                except ReplicaLost:
+                    self.counts.lost += 1
+                    standing.lost_at = time.monotonic()
+
+    def _hedge_after(self, running: dict[asyncio.Task[Any], _Standing]) -> float | None:
+        """Seconds after which another replica is asked as well; None where there is none, or one is enough."""
+        if not self._patience.hedge or len(running) > 1 or len(self._standing) < 2:
+            return None
+        known = sorted(self.counts.durations)
+        usual = known[int(len(known) * _SLOWEST_SHARE)] if len(known) >= 20 else _AT_FIRST
+        return max(_AT_LEAST, usual)
+
+    async def _start(self, running: dict[asyncio.Task[Any], _Standing], method: str, arguments: tuple[object, ...]) -> None:
+        """Ask the replica that is least busy and was not lost just now."""
+        asked = {id(standing) for standing in running.values()}
+        free = [standing for standing in self._standing if id(standing) not in asked]
+        if not free:
+            return
+        now = time.monotonic()
+        chosen = min(free, key=lambda standing: (now - standing.lost_at < _REST, standing.busy))
+        if not running and now - chosen.lost_at < _REST:
+            await asyncio.sleep(_REST / 5)  # all of them were lost: they are being replaced
+        chosen.busy += 1
+        running[asyncio.create_task(self._ask(chosen, method, arguments))] = chosen
+
+    async def _ask(self, standing: _Standing, method: str, arguments: tuple[object, ...]) -> Any:
+        try:
+            return await standing.replica.call(method, *arguments)
+        finally:
+            standing.busy -= 1

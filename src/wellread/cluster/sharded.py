@@ -1,0 +1,151 @@
+"""An index in shards: ordinary indexes, what they must know of each other, and one manifest.
+
+    DIR/shards.json            names the shards; replaced atomically, last
+    DIR/shards/0000/…          an index like any other
+    DIR/shards/0000/beside/…   the place of each of its passages in the whole, and what BM25 needs to score as one index would
+
+Which shard a document belongs to follows from its name and the number of shards alone. With one shard more, documents
+move to the new one and nowhere else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from wellread.errors import DamagedFile, IndexFault
+from wellread.index import checks, manifest
+from wellread.index.manifest import FileSum, replace_file
+
+FORMAT = 1
+NAME, SHARDS, BESIDE = "shards.json", "shards", "beside"
+ORDINALS, WORDS = "ordinals", "words"
+MOST = 10_000  # shards
+
+
+@dataclass(frozen=True, slots=True)
+class ShardEntry:
+    """One shard: how much is in it, and which state of it is meant."""
+
+    name: str
+    passages: int
+    manifest: FileSum
+    beside: Mapping[str, FileSum]
+
+
+@dataclass(frozen=True, slots=True)
+class Sharded:
+    """The whole index."""
+
+    embedder: str
+    dimensions: int
+    words: bool
+    shards: tuple[ShardEntry, ...]
+    generation: int = 1
+    format: int = FORMAT
+    origin: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def passages(self) -> int:
+        return sum(shard.passages for shard in self.shards)
+
+
+def shard_of(document: str, count: int) -> int:
+    """Jump consistent hashing (Lamping and Veach, 2014): from n to n + 1 shards one document in n + 1 moves, to the new one."""
+    key = int.from_bytes(hashlib.blake2b(document.encode("utf-8", "replace"), digest_size=8).digest(), "little")
+    chosen, jump = -1, 0
+    while jump < count:
+        chosen = jump
+        key = (key * 2862933555777941757 + 1) & 0xFFFF_FFFF_FFFF_FFFF
+        jump = int((chosen + 1) * (1 << 31) / ((key >> 33) + 1))
+    return chosen
+
+
+def shard_name(number: int) -> str:
+    return f"{number:04d}"
+
+
+def is_sharded(folder: Path) -> bool:
+    return (folder / NAME).is_file()
+
+
+def load(folder: Path) -> Sharded:
+    """The manifest of a sharded index; errors say what to do."""
+    path = folder / NAME
+    try:
+        data = cast("dict[str, Any]", json.loads(path.read_bytes()))
+        known = str(data.pop("sha256"))
+        if int(data["format"]) > FORMAT:
+            raise IndexFault(
+                f"{folder} has format {data['format']} of sharded indexes, this wellread reads {FORMAT}: upgrade wellread"
+            )
+        if known != _own_sum(data):
+            raise DamagedFile(f"{path} is damaged: its checksum differs")
+        return _parsed(data)
+    except FileNotFoundError:
+        raise IndexFault(f"{folder} is not a sharded index (no {NAME})") from None
+    except OSError as problem:
+        raise IndexFault(f"{path} cannot be read: {problem.strerror}") from problem
+    except checks.Wrong as problem:
+        raise DamagedFile(f"{path} is damaged: {problem}") from None
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError):
+        raise DamagedFile(f"{path} is damaged: an entry is missing or wrong") from None
+
+
+def save(folder: Path, content: Sharded) -> None:
+    data = asdict(content)
+    replace_file(folder / NAME, json.dumps({"sha256": _own_sum(data), **data}, indent=1, ensure_ascii=False).encode() + b"\n")
+
+
+def entry_of(folder: Path, number: int) -> ShardEntry:
+    """What the manifest says of a shard that has just been written."""
+    home = folder / SHARDS / shard_name(number)
+    beside = home / BESIDE
+    files = {path.relative_to(beside).as_posix(): manifest.checksum(path) for path in sorted(beside.rglob("*")) if path.is_file()}
+    return ShardEntry(shard_name(number), manifest.load(home).passages, manifest.checksum(home / manifest.NAME), files)
+
+
+def check_shard(folder: Path, entry: ShardEntry) -> Path:
+    """The folder of a shard, which is as the manifest knows it."""
+    home = folder / SHARDS / entry.name
+    try:
+        if manifest.checksum(home / manifest.NAME) != entry.manifest:
+            raise DamagedFile(f"{home} is not the shard that {NAME} names: it was changed or replaced")
+        for name, known in entry.beside.items():
+            if (home / BESIDE / name).stat().st_size != known.bytes:
+                raise DamagedFile(f"{home / BESIDE / name} is damaged: it has another size")
+    except OSError as problem:
+        raise DamagedFile(f"{home} is damaged: {problem.strerror}: {Path(str(problem.filename)).name}") from problem
+    return home
+
+
+def _own_sum(data: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
+
+
+def _parsed(data: dict[str, Any]) -> Sharded:
+    shards = tuple(
+        ShardEntry(str(s["name"]), int(s["passages"]), _sum(s["manifest"]), {str(n): _sum(f) for n, f in s["beside"].items()})
+        for s in data["shards"]
+    )
+    checks.count("the number of shards", len(shards), MOST, 1)
+    checks.count("the number of dimensions", int(data["dimensions"]), 1 << 16)
+    for number, shard in enumerate(shards):
+        if shard.name != shard_name(number):
+            raise checks.Wrong(f"shard {number} is called {shard.name[:80]!r}")
+        checks.count("a shard's number of passages", shard.passages)
+        checks.sums([shard.manifest, *shard.beside.values()])
+        for name in shard.beside:
+            checks.inner_name(name)
+    origin = {str(k): str(v) for k, v in data["origin"].items()}
+    return Sharded(
+        str(data["embedder"]), int(data["dimensions"]), bool(data["words"]), shards, int(data["generation"]), FORMAT, origin
+    )
+
+
+def _sum(data: dict[str, Any]) -> FileSum:
+    return FileSum(int(data["bytes"]), str(data["sha256"]))

@@ -1,0 +1,198 @@
+"""BM25 over several word indexes as over one: document frequencies and mean lengths are those of all of them.
+
+tantivy scores with what it knows: the shard. A query's terms can be weighed so that their rarity is the one of the
+whole, but not so that the mean length is. So candidates come from tantivy, and their scores from here: for every passage
+its terms, how often each occurs and the rounded lengths of its fields are kept beside the shard. Which passages
+tantivy could not have missed follows from how much the mean lengths differ.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wellread.errors import DamagedFile
+from wellread.index import lexical
+from wellread.index.lexical import FIELDS, Words
+from wellread.types import Passage
+
+_K1, _B = 1.2, 0.75  # tantivy's
+_NOBODYS = np.int64(-1)  # the number of a term that no passage has
+_SLACK = 50  # more candidates than are wanted, before it is known whether they are enough
+_FILES: Mapping[str, Any] = {
+    "vocabulary": np.uint64,  # hashes of field and word, sorted
+    "numbers": np.uint32,  # of these terms
+    "starts": np.int64,  # where the terms of a passage begin; one more than there are passages
+    "terms": np.uint32,  # numbers, passage after passage
+    "counts": np.uint16,  # how often each occurs there
+    "lengths": np.uint8,  # of each field of each passage, as tantivy rounds them
+    "tokens": np.int64,  # of each field in all
+}
+
+
+class Term(NamedTuple):
+    """A word of a query in one field."""
+
+    field: str
+    word: str
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """What BM25 wants to know of a collection; those of several collections can be added."""
+
+    passages: int
+    tokens: Mapping[str, int]  # by field
+    holding: Mapping[Term, int]  # passages that have a term
+
+    def __add__(self, other: Statistics) -> Statistics:
+        return Statistics(
+            self.passages + other.passages,
+            {field: self.tokens[field] + other.tokens[field] for field in FIELDS},
+            {term: self.holding.get(term, 0) + other.holding.get(term, 0) for term in {**self.holding, **other.holding}},
+        )
+
+    def rarity(self, term: Term) -> float:
+        holding = self.holding.get(term, 0)
+        return math.log(1 + (self.passages - holding + 0.5) / (holding + 0.5))
+
+    def mean_length(self, field: str) -> float:
+        return self.tokens[field] / max(1, self.passages) or 1.0
+
+
+def in_fields(words: Sequence[str]) -> list[Term]:
+    """A query's words in every field."""
+    return [Term(field, word) for word in words for field in FIELDS]
+
+
+def _rounded_lengths() -> NDArray[np.int64]:
+    """The lengths that tantivy tells apart: small ones exactly, large ones to four bits."""
+    steps = [bits if shift < 0 else (bits | 8) << shift for shift in range(-1, 28) for bits in range(8)]
+    return np.array([*range(24), *(24 + step for step in steps)], np.int64)
+
+
+LENGTHS = _rounded_lengths()
+
+
+class SegmentWords:
+    """The words of one segment, searched with the statistics of all."""
+
+    def __init__(self, words: Words, folder: Path, rows: int) -> None:
+        self._words = words
+        parts = {name: _mapped(folder / name, kind) for name, kind in _FILES.items()}
+        self._vocabulary, self._numbers = parts["vocabulary"], parts["numbers"]
+        self._starts, self._terms, self._counts = parts["starts"], parts["terms"], parts["counts"]
+        if len(self._starts) != rows + 1 or len(parts["lengths"]) != rows * len(FIELDS) or len(self._terms) != len(self._counts):
+            raise DamagedFile(f"{folder} is damaged: it does not fit its passages")
+        self._lengths = parts["lengths"].reshape(rows, len(FIELDS))
+        self._rows = rows
+        self._tokens = dict(zip(FIELDS, parts["tokens"].tolist(), strict=True))
+
+    def statistics(self, terms: Iterable[Term]) -> Statistics:
+        return Statistics(self._rows, self._tokens, {term: self._words.frequency(*term) for term in terms})
+
+    def search(self, terms: Sequence[Term], everything: Statistics, limit: int) -> list[tuple[int, float]]:
+        """(row, BM25 score) of at least the `limit` best passages, best first; equal ones in their order."""
+        mine = self.statistics(terms)
+        held = [term for term in terms if mine.holding[term]]
+        weights = [FIELDS[term.field] * everything.rarity(term) / mine.rarity(term) for term in held]
+        parts = [(term.field, term.word, weight) for term, weight in zip(held, weights, strict=True)]
+        same = all(mine.mean_length(field) == everything.mean_length(field) for field in FIELDS)
+        if not parts or same:
+            return self._words.weighed(parts, limit)
+        # What is unseen scores at most so many times what tantivy makes of it: see the module.
+        reach = max(max(1.0, everything.mean_length(field) / mine.mean_length(field)) for field in FIELDS) * (1 + 1e-5)
+        wanted = limit + _SLACK
+        while True:
+            found = self._words.weighed(parts, wanted)
+            scored = self._scored([row for row, _ in found], terms, everything)
+            if len(found) < wanted or found[-1][1] * reach < scored[limit - 1][1]:
+                return scored[:limit]
+            wanted *= 2
+
+    def _scored(self, rows: list[int], terms: Sequence[Term], everything: Statistics) -> list[tuple[int, float]]:
+        pairs = zip(rows, self.scores(rows, terms, everything).tolist(), strict=True)
+        return sorted(pairs, key=lambda item: (-item[1], item[0]))
+
+    def scores(self, rows: Sequence[int], terms: Sequence[Term], everything: Statistics) -> NDArray[np.float32]:
+        """BM25 of the passages that are named, in their order."""
+        numbers = self._numbers_of(terms)
+        order = np.argsort(numbers, kind="stable")
+        places, owners = self._places(np.asarray(rows, np.int64))
+        held = self._terms[places]
+        at = np.minimum(np.searchsorted(numbers[order], held), len(order) - 1)
+        hit = numbers[order][at] == held
+        which, owner, count = order[at[hit]], owners[hit], self._counts[places[hit]].astype(np.float64)
+        fields = np.array([list(FIELDS).index(term.field) for term in terms])
+        means = np.array([everything.mean_length(field) for field in FIELDS])
+        weights = np.array([FIELDS[term.field] * everything.rarity(term) * (_K1 + 1) for term in terms])
+        length = LENGTHS[self._lengths[np.asarray(rows, np.int64)[owner], fields[which]]]
+        damped = _K1 * (1 - _B + _B * length / means[fields[which]])
+        total = np.bincount(owner, weights[which] * count / (count + damped), len(rows))
+        return total.astype(np.float32)  # as exact as tantivy: what is equal there is equal here
+
+    def _numbers_of(self, terms: Sequence[Term]) -> NDArray[np.int64]:
+        hashes = np.array([_hash(term) for term in terms], np.uint64)
+        if not len(self._vocabulary):
+            return np.full(len(terms), _NOBODYS)
+        at = np.minimum(np.searchsorted(self._vocabulary, hashes), len(self._vocabulary) - 1)
+        return np.where(self._vocabulary[at] == hashes, self._numbers[at].astype(np.int64), _NOBODYS)
+
+    def _places(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where the terms of passages stand, and whose each is."""
+        begins, ends = self._starts[rows], self._starts[rows + 1]
+        sizes = ends - begins
+        owners = np.repeat(np.arange(len(rows)), sizes)
+        offsets = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        return np.repeat(begins, sizes) + offsets, owners
+
+
+def write(folder: Path, passages: Iterable[Passage]) -> None:
+    """What `SegmentWords` needs, made from the passages of a segment in their order."""
+    folder.mkdir(parents=True, exist_ok=True)
+    analyse = lexical.analyser().analyze
+    numbers: dict[Term, int] = {}
+    tokens: Counter[str] = Counter()
+    starts = array("q", [0])
+    with ExitStack() as stack:
+        terms, counts, lengths = (stack.enter_context((folder / name).open("wb")) for name in ("terms", "counts", "lengths"))
+        for passage in passages:
+            own: list[tuple[int, int]] = []
+            texts = lexical.texts(passage)
+            for field in FIELDS:
+                words = analyse(texts[field])
+                tokens[field] += len(words)
+                lengths.write(bytes([int(np.searchsorted(LENGTHS, len(words), side="right")) - 1]))
+                own.extend((numbers.setdefault(Term(field, word), len(numbers)), count) for word, count in Counter(words).items())
+            own.sort()
+            terms.write(np.array([number for number, _ in own], np.uint32).tobytes())
+            counts.write(np.array([min(count, 65_535) for _, count in own], np.uint16).tobytes())
+            starts.append(starts[-1] + len(own))
+    hashes = np.array([_hash(term) for term in numbers], np.uint64)
+    order = np.argsort(hashes)
+    (folder / "vocabulary").write_bytes(hashes[order].tobytes())
+    (folder / "numbers").write_bytes(order.astype(np.uint32).tobytes())
+    (folder / "starts").write_bytes(starts.tobytes())
+    (folder / "tokens").write_bytes(np.array([tokens[field] for field in FIELDS], np.int64).tobytes())
+
+
+def _hash(term: Term) -> int:
+    return int.from_bytes(hashlib.blake2b(f"{term.field}\0{term.word}".encode(), digest_size=8).digest(), "little")
+
+
+def _mapped(path: Path, kind: Any) -> NDArray[Any]:
+    try:
+        size = path.stat().st_size
+        return np.memmap(path, kind, "r") if size else np.zeros(0, kind)
+    except (OSError, ValueError) as problem:
+        raise DamagedFile(f"{path} is damaged: {problem}") from problem

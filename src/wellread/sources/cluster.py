@@ -1,0 +1,80 @@
+"""An index in shards as a source: `index:ray://NAME` in a cluster, `index:FOLDER` in this process."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wellread.errors import SourceError
+from wellread.protocols import Kit
+from wellread.sources.index import HINT, Options, embedder_for
+from wellread.types import Hit, Hits, Query
+
+if TYPE_CHECKING:
+    from wellread.cluster.merged import MergedIndex
+
+RAY = "ray://"
+
+
+class ClusterSource:
+    """Searches all shards. Those that cannot be reached are named in the result."""
+
+    def __init__(self, name: str, argument: str, options: Options, kit: Kit, hint: str = HINT) -> None:
+        self.name = name
+        self.hint = hint
+        self._argument = argument
+        self._options = options
+        self._kit = kit
+        self._opening = asyncio.Lock()
+        self._index: MergedIndex | None = None
+
+    async def search(self, query: Query) -> Sequence[Hit]:
+        index = await self._opened()
+        embedder = embedder_for(index.embedder, None, self._options, self._kit) if self._options.meaning else None
+        outcome = await index.search(query.text, embedder, query.limit, self._options.searching())
+        failures = ()
+        if outcome.gone:
+            share = f"{outcome.searched:.0%} of the passages were searched"
+            failures = (f"{self.name}: {share}; nobody answers for shard {', '.join(outcome.gone)}",)
+        return Hits(tuple(self._named(outcome.hits)), failures)
+
+    def tuned(self, **options: int) -> ClusterSource:
+        """The same index, searched with other options."""
+        other = ClusterSource(self.name, self._argument, replace(self._options, **options), self._kit, self.hint)
+        other._index = self._index
+        return other
+
+    async def passages(self, document: str) -> Sequence[Hit]:
+        return self._named(await (await self._opened()).document(document))
+
+    async def find_title(self, title: str) -> Sequence[Hit]:
+        return self._named(await (await self._opened()).titled(title))
+
+    async def aclose(self) -> None:
+        if self._index is not None:
+            self._index.close()
+            self._index = None
+
+    async def _opened(self) -> MergedIndex:
+        async with self._opening:
+            if self._index is None:
+                self._index = await asyncio.to_thread(self._open)
+            return self._index
+
+    def _open(self) -> MergedIndex:
+        if not self._argument.startswith(RAY):
+            from wellread.cluster.merged import open_folder
+
+            return open_folder(Path(self._argument).expanduser())
+        from wellread.cluster.on_ray import open_index
+
+        name, _, address = self._argument.removeprefix(RAY).partition("@")
+        if not name:
+            raise SourceError(self.name, "index:ray://NAME needs the name of a deployed index")
+        return open_index(name, address or None)
+
+    def _named(self, hits: Sequence[Hit]) -> list[Hit]:
+        return [replace(hit, source=self.name) for hit in hits]

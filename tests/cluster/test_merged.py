@@ -1,0 +1,165 @@
+"""Shards together against the one index that they were made from."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.index.embedders import WordEmbedder
+from tests.index.test_change import feed
+
+from wellread.cluster import sharded
+from wellread.cluster.apart import shard_index
+from wellread.cluster.merged import LocalPeer, Member, MergedIndex, ShardGone, open_folder
+from wellread.cluster.sharded import shard_of
+from wellread.errors import DamagedFile, IndexFault
+from wellread.index.build import build
+from wellread.index.change import remove
+from wellread.index.search import LocalIndex, SearchOptions
+from wellread.types import Hit, Passage
+
+pytestmark = pytest.mark.anyio
+WORDS = [
+    "river",
+    "stone",
+    "cloud",
+    "music",
+    "train",
+    "paper",
+    "green",
+    "north",
+    "salt",
+    "apple",
+    "winter",
+    "bridge",
+    "copper",
+    "engine",
+    "garden",
+    "letter",
+]
+
+
+def passages(count: int, seed: int = 1) -> list[Passage]:
+    """Texts of very different lengths, so that shards have different mean lengths."""
+    chance = random.Random(seed)
+    made: list[Passage] = []
+    for number in range(count):
+        text = " ".join(chance.choices(WORDS, [1 / (place + 1) for place in range(len(WORDS))], k=chance.choice((3, 9, 40, 150))))
+        made.append(
+            Passage(
+                f"p{number}", f"{text} {number}.", f"{chance.choice(WORDS).title()} {number // 4}", document=f"d{number // 4}"
+            )
+        )
+    return made
+
+
+async def both(tmp_path: Path, count: int = 4) -> tuple[LocalIndex, MergedIndex]:
+    await build(tmp_path / "one", feed(passages(900)))
+    await shard_index(tmp_path / "one", tmp_path / "many", count)
+    return LocalIndex.open(tmp_path / "one"), open_folder(tmp_path / "many")
+
+
+def queries(count: int) -> list[str]:
+    chance = random.Random(2)
+    return [" ".join(chance.sample(WORDS, chance.randint(1, 6))) for _ in range(count)]
+
+
+def same(got: list[Hit] | tuple[Hit, ...], wanted: list[Hit]) -> bool:
+    """Equal scores may stand in another order where they differ by less than float32 can tell."""
+    if not np.allclose([hit.score for hit in got], [hit.score for hit in wanted], rtol=1e-5):
+        return False
+    places = {hit.id: hit.score for hit in wanted}
+    last = wanted[-1].score if wanted else 0.0
+    return all(abs(places.get(hit.id, last) - hit.score) <= 1e-5 * abs(hit.score) for hit in got)
+
+
+@pytest.mark.parametrize(
+    "options", [SearchOptions(), SearchOptions(meaning=False), SearchOptions(words=False), SearchOptions(fusion="ranks")]
+)
+async def test_shards_find_what_one_index_finds(tmp_path: Path, options: SearchOptions) -> None:
+    one, many = await both(tmp_path)
+    for text in queries(150):
+        wanted = await one.search(text, WordEmbedder(), 10, options)
+        got = await many.search(text, WordEmbedder(), 10, options)
+        assert same(got.hits, wanted), text
+        assert (got.searched, got.gone) == (1.0, ())
+
+
+async def test_the_mean_length_of_a_shard_does_not_matter(tmp_path: Path) -> None:
+    """Without the statistics of the whole the scores differ: this is what they are for."""
+    one, many = await both(tmp_path)
+    text = "salt winter bridge"
+    wanted = dict(one.by_words(text, 20))
+    apart = [dict(member.peer.shard.index.by_words(text, 20)) for member in many.members]  # pyright: ignore[reportAttributeAccessIssue]
+    assert not any(abs(max(part.values()) - max(wanted.values())) < 1e-4 for part in apart)
+
+
+async def test_documents_are_not_split_and_titles_are_found(tmp_path: Path) -> None:
+    one, many = await both(tmp_path)
+    for number in (0, 7, 100):
+        hits = await many.document(f"d{number}")
+        assert [hit.id for hit in hits] == [f"p{number * 4 + part}" for part in range(4)]
+        assert [hit.id for hit in await many.titled(hits[0].title)] == [hit.id for hit in one.find_title(hits[0].title)]
+    assert await many.document("nothing") == []
+
+
+async def test_a_shard_that_is_gone_is_said(tmp_path: Path) -> None:
+    _, many = await both(tmp_path)
+
+    class Gone(LocalPeer):
+        async def candidates(self, wanted: object) -> object:
+            raise ShardGone("no replica of shard 2 answers")
+
+    broken = list(many.members)
+    broken[2] = Member(broken[2].name, broken[2].passages, Gone(broken[2].peer.shard))  # pyright: ignore
+    partial = MergedIndex(broken, many.embedder, many.dimensions)
+    outcome = await partial.search("salt winter", WordEmbedder(), 10)
+    assert outcome.gone == ("0002",)
+    assert outcome.searched == pytest.approx(1 - broken[2].passages / 900)
+    assert len(outcome.hits) == 10
+    everywhere = MergedIndex(
+        [Member(m.name, m.passages, Gone(m.peer.shard)) for m in many.members], many.embedder, many.dimensions
+    )  # pyright: ignore
+    with pytest.raises(ShardGone):
+        await everywhere.search("salt", WordEmbedder(), 10)
+
+
+async def test_removed_passages_stay_removed(tmp_path: Path) -> None:
+    await build(tmp_path / "one", feed(passages(300)))
+    remove(tmp_path / "one", ["d3"])
+    made = await shard_index(tmp_path / "one", tmp_path / "many", 2)
+    assert made.passages == 296
+
+
+async def test_an_unfinished_index_and_too_many_shards_are_refused(tmp_path: Path) -> None:
+    await build(tmp_path / "one", feed(passages(8)))
+    with pytest.raises(IndexFault, match="would be empty"):
+        await shard_index(tmp_path / "one", tmp_path / "many", 40)
+
+
+def test_a_document_moves_only_to_the_new_shard() -> None:
+    names = [f"document {number}" for number in range(20_000)]
+    for count in (1, 4, 15):
+        before, after = [shard_of(name, count) for name in names], [shard_of(name, count + 1) for name in names]
+        moved = [new for old, new in zip(before, after, strict=True) if old != new]
+        assert set(moved) == {count}
+        assert len(moved) / len(names) == pytest.approx(1 / (count + 1), rel=0.1)
+    assert [shard_of(name, 7) for name in ("a", "Zürich", "d\udc80")] == [shard_of(name, 7) for name in ("a", "Zürich", "d?")]
+
+
+async def test_a_damaged_or_foreign_shard_is_named(tmp_path: Path) -> None:
+    await build(tmp_path / "one", feed(passages(200)))
+    made = await shard_index(tmp_path / "one", tmp_path / "many", 2)
+    assert sharded.load(tmp_path / "many") == made
+    (tmp_path / "many/shards/0001/beside/ordinals").write_bytes(b"12345678")
+    with pytest.raises(DamagedFile, match="another size"):
+        sharded.check_shard(tmp_path / "many", made.shards[1])
+    (tmp_path / "many/shards/0000/manifest.json").write_bytes(b"{}")
+    with pytest.raises(DamagedFile, match="changed or replaced"):
+        sharded.check_shard(tmp_path / "many", made.shards[0])
+    text = (tmp_path / "many/shards.json").read_text()
+    (tmp_path / "many/shards.json").write_text(text.replace('"0001"', '"../1"'))
+    with pytest.raises(DamagedFile, match="checksum"):
+        sharded.load(tmp_path / "many")

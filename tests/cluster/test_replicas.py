@@ -1,0 +1,75 @@
+"""Which replica answers, when a second one is asked, and what happens when they die."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+from wellread.cluster.merged import ShardGone
+from wellread.cluster.replicas import Patience, ReplicaLost, ReplicatedShard
+from wellread.errors import IndexFault
+
+pytestmark = pytest.mark.anyio
+
+
+class Scripted:
+    """Answers after some seconds; a number below zero is a death after as many."""
+
+    def __init__(self, name: str, *seconds: float) -> None:
+        self.name, self.seconds, self.calls = name, list(seconds), 0
+
+    async def call(self, method: str, *arguments: object) -> str:
+        self.calls += 1
+        seconds = self.seconds[min(self.calls, len(self.seconds)) - 1]
+        await asyncio.sleep(abs(seconds))
+        if seconds < 0:
+            raise ReplicaLost(self.name)
+        return self.name
+
+
+async def test_calls_go_to_the_one_that_is_least_busy() -> None:
+    first, second = Scripted("a", 0.05), Scripted("b", 0.05)
+    shard = ReplicatedShard("0000", [first, second])
+    await asyncio.gather(*(shard.call("hits") for _ in range(10)))
+    assert (first.calls, second.calls) == (5, 5)
+
+
+async def test_a_slow_replica_is_hedged() -> None:
+    slow, quick = Scripted("slow", 5.0), Scripted("quick", 0.001)
+    shard = ReplicatedShard("0000", [slow, quick])
+    begun = time.monotonic()
+    assert await shard.call("hits") == "quick"
+    assert time.monotonic() - begun < 2
+    assert shard.counts.hedged == 1
+    alone = ReplicatedShard("0000", [Scripted("slow", 0.4), quick], Patience(hedge=False))
+    assert await alone.call("hits") == "slow"
+
+
+async def test_a_dead_replica_costs_nothing_but_a_moment() -> None:
+    shard = ReplicatedShard("0000", [Scripted("dead", -0.0001), Scripted("alive", 0.001)])
+    assert [await shard.call("hits") for _ in range(5)] == ["alive"] * 5
+    assert shard.counts.lost <= 2  # it is left alone for a while
+
+
+async def test_it_waits_for_a_replacement_until_the_deadline() -> None:
+    reborn = Scripted("reborn", -0.0001, -0.0001, 0.001)
+    assert await ReplicatedShard("0000", [reborn], Patience(deadline=5)).call("hits") == "reborn"
+    shard = ReplicatedShard("0000", [Scripted("dead", -0.0001)], Patience(deadline=0.5))
+    begun = time.monotonic()
+    with pytest.raises(ShardGone, match="shard 0000"):
+        await shard.call("hits")
+    assert 0.4 < time.monotonic() - begun < 3
+    assert shard.counts.gone == 1
+
+
+async def test_an_error_of_the_call_is_not_a_loss() -> None:
+    class Wrong(Scripted):
+        async def call(self, method: str, *arguments: object) -> str:
+            raise IndexFault("no such thing")
+
+    shard = ReplicatedShard("0000", [Wrong("a"), Wrong("b")])
+    with pytest.raises(IndexFault, match="no such thing"):
+        await shard.call("hits")
+    assert shard.counts.lost == 0
