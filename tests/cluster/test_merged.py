@@ -21,24 +21,7 @@ from wellread.index.search import LocalIndex, SearchOptions
 from wellread.types import Hit, Passage
 
 pytestmark = pytest.mark.anyio
-WORDS = [
-    "river",
-    "stone",
-    "cloud",
-    "music",
-    "train",
-    "paper",
-    "green",
-    "north",
-    "salt",
-    "apple",
-    "winter",
-    "bridge",
-    "copper",
-    "engine",
-    "garden",
-    "letter",
-]
+WORDS = tuple("river stone cloud music train paper green north salt apple winter bridge copper engine garden letter".split())  # noqa: SIM905
 
 
 def passages(count: int, seed: int = 1) -> list[Passage]:
@@ -76,7 +59,9 @@ def same(got: list[Hit] | tuple[Hit, ...], wanted: list[Hit]) -> bool:
 
 
 @pytest.mark.parametrize(
-    "options", [SearchOptions(), SearchOptions(meaning=False), SearchOptions(words=False), SearchOptions(fusion="ranks")]
+    "options",
+    [SearchOptions(), SearchOptions(meaning=False), SearchOptions(words=False), SearchOptions(fusion="ranks")],
+    ids=["both", "words", "meaning", "ranks"],
 )
 async def test_shards_find_what_one_index_finds(tmp_path: Path, options: SearchOptions) -> None:
     one, many = await both(tmp_path)
@@ -119,9 +104,8 @@ async def test_a_shard_that_is_gone_is_said(tmp_path: Path) -> None:
     assert outcome.gone == ("0002",)
     assert outcome.searched == pytest.approx(1 - broken[2].passages / 900)
     assert len(outcome.hits) == 10
-    everywhere = MergedIndex(
-        [Member(m.name, m.passages, Gone(m.peer.shard)) for m in many.members], many.embedder, many.dimensions
-    )  # pyright: ignore
+    nobody = [Member(m.name, m.passages, Gone(m.peer.shard)) for m in many.members]  # pyright: ignore
+    everywhere = MergedIndex(nobody, many.embedder, many.dimensions)
     with pytest.raises(ShardGone):
         await everywhere.search("salt", WordEmbedder(), 10)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, cast
@@ -122,7 +123,7 @@ def scale(name: str, replicas: int) -> Deployed:
     count = len(storage.load(place).shards)
     for shard, replica in known:
         if replica >= replicas:
-            module.kill(_actor(_full(name, shard, replica)), no_restart=True)
+            _kill(module, _full(name, shard, replica))
     missing = [(shard, replica) for shard in range(count) for replica in range(replicas) if (shard, replica) not in known]
     _start(module, place, name, missing, 0)
     return status(name)
@@ -133,7 +134,7 @@ def stop(name: str) -> int:
     module = connect()
     known = _actors(name)
     for shard, replica in known:
-        module.kill(_actor(_full(name, shard, replica)), no_restart=True)
+        _kill(module, _full(name, shard, replica))
     return len(known)
 
 
@@ -197,7 +198,7 @@ def _start(module: Any, place: str, name: str, numbers: Sequence[tuple[int, int]
         module.get(started, timeout=_STARTING)
     except (module.exceptions.RayError, TimeoutError) as problem:
         for shard, replica in numbers:
-            module.kill(_actor(_full(name, shard, replica)), no_restart=True)
+            _kill(module, _full(name, shard, replica))
         raise WellreadError(f"{name} could not be deployed: {_cause(problem)}") from None
 
 
@@ -219,6 +220,11 @@ def _actors(name: str) -> list[tuple[int, int]]:
 
 def _actor(full: str) -> Any:
     return cast("Any", ray()).get_actor(full, namespace=NAMESPACE)
+
+
+def _kill(module: Any, full: str) -> None:
+    with suppress(ValueError):  # it has died by itself
+        module.kill(_actor(full), no_restart=True)
 
 
 def _place(module: Any, name: str, known: Sequence[tuple[int, int]]) -> str:

@@ -80,9 +80,8 @@ def load(folder: Path) -> Sharded:
         data = cast("dict[str, Any]", json.loads(path.read_bytes()))
         known = str(data.pop("sha256"))
         if int(data["format"]) > FORMAT:
-            raise IndexFault(
-                f"{folder} has format {data['format']} of sharded indexes, this wellread reads {FORMAT}: upgrade wellread"
-            )
+            found = data["format"]
+            raise IndexFault(f"{folder} has shards of format {found}, this wellread reads {FORMAT}: upgrade wellread")
         if known != _own_sum(data):
             raise DamagedFile(f"{path} is damaged: its checksum differs")
         return _parsed(data)
@@ -143,7 +142,12 @@ def _parsed(data: dict[str, Any]) -> Sharded:
             checks.inner_name(name)
     origin = {str(k): str(v) for k, v in data["origin"].items()}
     return Sharded(
-        str(data["embedder"]), int(data["dimensions"]), bool(data["words"]), shards, int(data["generation"]), FORMAT, origin
+        embedder=str(data["embedder"]),
+        dimensions=int(data["dimensions"]),
+        words=bool(data["words"]),
+        shards=shards,
+        generation=int(data["generation"]),
+        origin=origin,
     )
 
 

@@ -1,0 +1,59 @@
+"""A real Ray cluster on this machine: several raylets that do not share memory, each of which can be killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+os.environ.setdefault("RAY_health_check_period_ms", "500")  # a dead node is noticed within seconds, not half a minute
+os.environ.setdefault("RAY_health_check_timeout_ms", "500")
+os.environ.setdefault("RAY_health_check_failure_threshold", "3")
+os.environ.setdefault("RAY_health_check_initial_delay_ms", "2000")
+_SMALL = {"object_store_memory": 80_000_000, "num_cpus": 2}
+
+
+@contextmanager
+def running(nodes: int) -> Iterator[Any]:
+    """A cluster with this process connected to it; the head is the first node."""
+    import ray
+    from ray.cluster_utils import Cluster
+
+    cluster = Cluster(initialize_head=True, head_node_args={**_SMALL, "include_dashboard": False})
+    try:
+        for _ in range(nodes - 1):
+            cluster.add_node(wait=False, **_SMALL)
+        cluster.wait_for_nodes(120)
+        ray.init(address=cluster.address, namespace="wellread", log_to_driver=False, configure_logging=False)
+        yield cluster
+    finally:
+        ray.shutdown()
+        cluster.shutdown()
+
+
+def kill(node: Any) -> None:
+    """End a node's processes at once, as a machine that loses its power would."""
+    for infos in node.all_processes.values():
+        for info in infos:
+            with_children = [info.process.pid, *_children(info.process.pid)]
+            for pid in with_children:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    continue
+
+
+def _children(pid: int) -> list[int]:
+    found: list[int] = []
+    try:
+        tasks = os.listdir(f"/proc/{pid}/task")
+    except FileNotFoundError:
+        return found
+    for task in tasks:
+        with open(f"/proc/{pid}/task/{task}/children") as listed:
+            for child in map(int, listed.read().split()):
+                found.extend([child, *_children(child)])
+    return found

@@ -1,0 +1,121 @@
+"""Shards as actors of a real Ray cluster: three nodes on this machine, one of which dies."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cluster.test_merged import passages, queries, same
+from tests.index.embedders import WordEmbedder
+from tests.index.test_change import feed
+
+from wellread.cluster.apart import shard_index
+from wellread.errors import IndexFault, UsageError
+from wellread.index.build import build
+from wellread.index.search import LocalIndex
+
+ray = pytest.importorskip("ray")
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    from tests.cluster.ray_cluster import running
+
+    with running(3) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def places(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    folder = tmp_path_factory.mktemp("indexes")
+
+    async def make() -> None:
+        await build(folder / "one", feed(passages(900)))
+        await shard_index(folder / "one", folder / "many", 4)
+
+    asyncio.run(make())
+    return folder / "one", folder / "many"
+
+
+def test_a_deployed_index_is_found_searched_scaled_and_stopped(cluster: Any, places: tuple[Path, Path]) -> None:
+    from wellread.cluster import on_ray
+
+    one = LocalIndex.open(places[0])
+    deployed = on_ray.deploy(str(places[1]), "letters", replicas=2)
+    assert sorted(deployed.replicas) == [0, 1, 2, 3]
+    assert all(len(set(nodes)) == 2 for nodes in deployed.replicas.values())  # two replicas of a shard: two nodes
+    assert on_ray.names() == ["letters"]
+    with pytest.raises(UsageError, match="deployed already"):
+        on_ray.deploy(str(places[1]), "letters")
+    with pytest.raises(UsageError, match="is no name"):
+        on_ray.deploy(str(places[1]), "no:name")
+    with pytest.raises(IndexFault, match="there is: letters"):
+        on_ray.open_index("numbers")
+
+    async def compare() -> None:
+        many = on_ray.open_index("letters")
+        for text in queries(100):
+            got = await many.search(text, WordEmbedder(), 10)
+            assert same(got.hits, await one.search(text, WordEmbedder(), 10)), text
+        assert [hit.id for hit in await many.document("d7")] == ["p28", "p29", "p30", "p31"]
+
+    asyncio.run(compare())
+    assert all(len(nodes) == 1 for nodes in on_ray.scale("letters", 1).replicas.values())
+    assert all(len(nodes) == 3 for nodes in on_ray.scale("letters", 3).replicas.values())
+    asyncio.run(compare())
+    assert on_ray.stop("letters") == 12
+    deadline = time.monotonic() + 30
+    while on_ray.names() and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert on_ray.names() == []
+
+
+def test_what_cannot_be_deployed_says_why_and_leaves_nothing(cluster: Any, places: tuple[Path, Path], tmp_path: Path) -> None:
+    import shutil
+
+    from wellread.cluster import on_ray
+    from wellread.errors import WellreadError
+
+    shutil.copytree(places[1], tmp_path / "damaged")
+    (tmp_path / "damaged/shards/0002/beside/ordinals").write_bytes(b"")
+    with pytest.raises(WellreadError, match="could not be deployed.*another size"):
+        on_ray.deploy(str(tmp_path / "damaged"), "damaged")
+    with pytest.raises(IndexFault, match="not a sharded index"):
+        on_ray.deploy(str(tmp_path), "nothing")
+
+
+def test_a_node_that_dies_while_it_is_searched_fails_no_query(cluster: Any, places: tuple[Path, Path]) -> None:
+    from tests.cluster.ray_cluster import kill
+
+    from wellread.cluster import on_ray
+
+    one = LocalIndex.open(places[0])
+    on_ray.deploy(str(places[1]), "mortal", replicas=2)
+
+    async def search_all() -> int:
+        many = on_ray.open_index("mortal")
+        texts = queries(60)
+        wanted = {text: await one.search(text, WordEmbedder(), 10) for text in texts}
+        gate = asyncio.Semaphore(8)
+        killed = asyncio.Event()
+
+        async def ask(number: int) -> bool:
+            async with gate:
+                if number == 40:
+                    kill(cluster.worker_nodes and sorted(cluster.worker_nodes, key=id)[0])
+                    killed.set()
+                text = texts[number % len(texts)]
+                outcome = await many.search(text, WordEmbedder(), 10)
+                return outcome.searched == 1.0 and same(outcome.hits, wanted[text])
+
+        right = await asyncio.gather(*(ask(number) for number in range(200)))
+        assert killed.is_set()
+        return sum(right)
+
+    assert asyncio.run(search_all()) == 200
+    on_ray.stop("mortal")
