@@ -83,7 +83,7 @@ def test_what_cannot_be_deployed_says_why_and_leaves_nothing(cluster: Any, place
 
     shutil.copytree(places[1], tmp_path / "damaged")
     (tmp_path / "damaged/shards/0002/beside/ordinals").write_bytes(b"")
-    with pytest.raises(WellreadError, match="could not be deployed.*another size"):
+    with pytest.raises(WellreadError, match=r"could not be deployed.*another size"):
         on_ray.deploy(str(tmp_path / "damaged"), "damaged")
     with pytest.raises(IndexFault, match="not a sharded index"):
         on_ray.deploy(str(tmp_path), "nothing")

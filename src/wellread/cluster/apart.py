@@ -64,6 +64,7 @@ async def shard_index(source: Path, folder: Path, count: int, progress: Progress
         )
         made = replace(made, generation=_generation(folder) + 1)
         sharded.save(folder, made)
+        sharded.tidy(folder, made)
     index.close()
     return made
 

@@ -199,10 +199,10 @@ def _start(module: Any, place: str, name: str, numbers: Sequence[tuple[int, int]
     except (module.exceptions.RayError, TimeoutError) as problem:
         for shard, replica in numbers:
             _kill(module, _full(name, shard, replica))
-        raise WellreadError(f"{name} could not be deployed: {_cause(problem)}") from None
+        raise WellreadError(f"{name} could not be deployed: {cause(problem)}") from None
 
 
-def _cause(problem: BaseException) -> str:
+def cause(problem: BaseException) -> str:
     """The last line of what Ray says: the error itself, without the way to it."""
     return str(problem).strip().splitlines()[-1] if str(problem).strip() else type(problem).__name__
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -98,6 +99,14 @@ def load(folder: Path) -> Sharded:
 def save(folder: Path, content: Sharded) -> None:
     data = asdict(content)
     replace_file(folder / NAME, json.dumps({"sha256": _own_sum(data), **data}, indent=1, ensure_ascii=False).encode() + b"\n")
+
+
+def tidy(folder: Path, content: Sharded) -> None:
+    """Delete shards that are not named any more."""
+    named = {entry.name for entry in content.shards}
+    for path in (folder / SHARDS).iterdir():
+        if path.name not in named:
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def entry_of(folder: Path, number: int) -> ShardEntry:

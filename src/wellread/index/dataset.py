@@ -57,10 +57,10 @@ async def create(
             progress("passages", rows + held, None)
             if held >= shard_rows:
                 known = _settled(folder, about, feed, known)
-                await asyncio.to_thread(_write, folder, number, waiting, about, known)
+                await asyncio.to_thread(write_part, folder, number, waiting, about, known)
                 number, rows, waiting, held = number + 1, rows + held, [], 0
         if waiting:
-            await asyncio.to_thread(_write, folder, number, waiting, about, _settled(folder, about, feed, known))
+            await asyncio.to_thread(write_part, folder, number, waiting, about, _settled(folder, about, feed, known))
         if rows + held == 0:
             raise IndexFault(f"{feed.origin}: there is no passage in it")
         replace_file(folder / "_SUCCESS", b"")
@@ -132,7 +132,8 @@ def _settled(folder: Path, about: About, feed: Feed, known: Floats | None) -> Fl
     return feed.scale
 
 
-def _write(folder: Path, number: int, batches: Sequence[Batch], about: About, scale: Floats) -> None:
+def write_part(folder: Path, number: int, batches: Sequence[Batch], about: About, scale: Floats) -> None:
+    """One file of a data set; it is there whole or not at all."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -71,6 +71,36 @@ async def passages(inputs: Sequence[str], how: InputOptions) -> AsyncIterator[Pa
                 yield passage
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some files of an input that are read together. All parts after each other give what the inputs give."""
+
+    root: str
+    files: tuple[str, ...]
+
+
+def parts(inputs: Sequence[str], how: InputOptions, documents: int = 64) -> list[Part]:
+    """Files and folders in parts that can be read apart: so many documents each, tables alone."""
+    found: list[Part] = []
+    for text in inputs:
+        if is_page(text) or text.startswith("hf:"):
+            raise UsageError(f"{text} cannot be read in parts: make a data set of it first (wellread dataset create)")
+        path, files = found_under(text, how.follow_links)
+        for table, group in groupby(files, key=is_table):
+            names = [str(file) for file in group]
+            size = 1 if table else documents
+            found.extend(Part(str(path), tuple(names[at : at + size])) for at in range(0, len(names), size))
+    return found
+
+
+async def passages_of(part: Part, how: InputOptions) -> AsyncIterator[Passage]:
+    """The passages of one part."""
+    files = [Path(name) for name in part.files]
+    some = _tables(files, how) if is_table(files[0]) else _documents(files, Path(part.root), how)
+    async for passage in some:
+        yield passage
+
+
 def origin(inputs: Sequence[str], how: InputOptions) -> str:
     """The inputs in words: names, sizes and how they are split."""
     parts: list[str] = []

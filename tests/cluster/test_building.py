@@ -1,0 +1,187 @@
+"""A build by many machines against the build of one: the same rows, also when machines die."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.index.embedders import WordEmbedder
+
+from wellread.cluster import sharded, steps
+from wellread.cluster.building import Order, Told
+from wellread.cluster.merged import open_folder
+from wellread.errors import IndexFault, UsageError
+from wellread.index.build import build as build_one
+from wellread.index.feed import EmbeddingFeed
+from wellread.index.inputs import InputOptions, origin, parts, passages, passages_of
+from wellread.index.manifest import load
+from wellread.index.search import LocalIndex
+
+WORDS = ("river", "stone", "cloud", "music", "train", "paper", "green", "north", "salt")
+
+
+def write_documents(folder: Path, count: int) -> Path:
+    folder.mkdir(parents=True)
+    for number in range(count):
+        chosen = [WORDS[(number * 7 + place * place) % len(WORDS)] for place in range(40 + number % 60)]
+        (folder / f"note-{number:04d}.txt").write_text(f"Note {number}\n\n" + " ".join(chosen) + f" and {number}.\n")
+    rows = [
+        f'{{"id": "row {n}", "title": "Row {n}", "text": "{WORDS[n % 9]} and {WORDS[n % 7]} of row {n}"}}' for n in range(500)
+    ]
+    (folder / "table.jsonl").write_text("\n".join(rows))
+    return folder
+
+
+def order(folder: Path, shards: int = 3) -> Order:
+    return Order((str(folder),), InputOptions(unreadable=[]), shards, "words-64", 64, WordEmbedder)
+
+
+def rows_of(folder: Path) -> dict[str, tuple[bytes, bytes, str]]:
+    index = LocalIndex.open(folder)
+    found: dict[str, tuple[bytes, bytes, str]] = {}
+    for row in range(index.manifest.rows):
+        (vector,), (code,) = index.vectors([row])
+        passage = index.passage(row)
+        found[passage.id] = (vector.tobytes(), code.tobytes(), passage.text)
+    return found
+
+
+def build_alone(folder: Path, source: Path) -> None:
+    how = InputOptions(unreadable=[])
+    inputs = [str(source)]
+    asyncio.run(build_one(folder, EmbeddingFeed(lambda: passages(inputs, how), WordEmbedder(), origin(inputs, how))))
+
+
+def equal_to_one(alone: Path, many: Path) -> bool:
+    """Every passage once, with the same bytes and codes."""
+    found: dict[str, tuple[bytes, bytes, str]] = {}
+    for entry in sharded.load(many).shards:
+        mine = rows_of(sharded.check_shard(many, entry))
+        assert not mine.keys() & found.keys()
+        found |= mine
+    assert len({load(many / "shards" / entry.name).scale for entry in sharded.load(many).shards}) == 1
+    return found == rows_of(alone)
+
+
+def test_parts_together_are_the_input(tmp_path: Path) -> None:
+    source = write_documents(tmp_path / "notes", 30)
+    how = InputOptions()
+
+    async def everything() -> tuple[list[str], list[str]]:
+        whole = [passage.id async for passage in passages([str(source)], how)]
+        apart = [passage.id for part in parts([str(source)], how, 7) async for passage in passages_of(part, how)]
+        return whole, apart
+
+    whole, apart = asyncio.run(everything())
+    assert apart == whole
+    assert len(whole) >= 530
+    with pytest.raises(UsageError, match="in parts"):
+        parts(["https://example.org"], how)
+
+
+def test_blocks_begin_where_they_must(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(steps, "BLOCK", 10)
+    found = [(block.first, block.skip) for block in steps.blocks([4, 0, 17, 3, 25])]
+    assert found == [(0, 0), (2, 6), (2, 16), (4, 6), (4, 16)]
+    assert steps.blocks([0, 0]) == []
+
+
+pytest.importorskip("ray")
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    from tests.cluster.ray_cluster import running
+
+    with running(3) as started:
+        yield started
+
+
+@pytest.mark.slow
+def test_many_machines_make_the_rows_of_one(cluster: Any, tmp_path: Path) -> None:
+    from wellread.cluster.building import build
+
+    source = write_documents(tmp_path / "notes", 90)
+    (source / "broken.pdf").write_bytes(b"%PDF-1.4 nothing")
+    build_alone(tmp_path / "alone", source)
+    told = Told()
+    made = build(tmp_path / "many", order(source), told=told)
+    assert equal_to_one(tmp_path / "alone", tmp_path / "many")
+    assert made.passages == load(tmp_path / "alone").rows
+    assert told.documents == 90
+    assert any("broken.pdf" in line for line in told.unreadable)
+    assert not (tmp_path / "many/building").exists()
+    index, one = open_folder(tmp_path / "many"), LocalIndex.open(tmp_path / "alone")
+
+    async def compare() -> None:
+        for text in ("river stone", "salt 17", "row 300", "green north music"):
+            got = (await index.search(text, WordEmbedder(), 10)).hits
+            wanted = await one.search(text, WordEmbedder(), 10)
+            assert np.allclose([hit.score for hit in got], [hit.score for hit in wanted], rtol=1e-5)
+
+    asyncio.run(compare())
+    again = build(tmp_path / "many", order(source, 2))
+    assert (len(again.shards), again.generation) == (2, 2)
+    assert sorted(path.name for path in (tmp_path / "many/shards").iterdir()) == ["0000", "0001"]
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(IndexFault, match="no passage"):
+        build(tmp_path / "none", order(tmp_path / "empty"))
+
+
+@pytest.mark.slow
+def test_a_node_that_dies_during_a_build_changes_nothing(cluster: Any, tmp_path: Path) -> None:
+    from tests.cluster.ray_cluster import kill
+
+    from wellread.cluster.building import build
+
+    source = write_documents(tmp_path / "notes", 150)
+    build_alone(tmp_path / "alone", source)
+
+    def die() -> None:
+        deadline = time.monotonic() + 60
+        while not list((tmp_path / "many/building/read").glob("*.json")) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        kill(sorted(cluster.worker_nodes, key=id)[0])
+
+    killer = threading.Thread(target=die)
+    killer.start()
+    build(tmp_path / "many", order(source))
+    killer.join()
+    assert equal_to_one(tmp_path / "alone", tmp_path / "many")
+
+
+@pytest.mark.slow
+def test_an_interrupted_build_goes_on(cluster: Any, tmp_path: Path) -> None:
+    from wellread.cluster.building import build
+
+    source = write_documents(tmp_path / "notes", 60)
+    build_alone(tmp_path / "alone", source)
+
+    class Stopped(Exception):
+        pass
+
+    def stop(step: str, done: int, total: int | None) -> None:
+        if step == "shards":
+            raise Stopped
+
+    with pytest.raises(Stopped):
+        build(tmp_path / "many", order(source), stop)
+    written = {path: path.stat().st_mtime_ns for path in (tmp_path / "many/building/embedded").iterdir()}
+    assert written
+    seen: list[str] = []
+
+    def watch(step: str, done: int, total: int | None) -> None:
+        if step == "blocks":
+            seen.append(step)
+            now = {path: path.stat().st_mtime_ns for path in (tmp_path / "many/building/embedded").iterdir()}
+            assert now == written  # nothing is embedded twice
+
+    build(tmp_path / "many", order(source), watch)
+    assert seen
+    assert equal_to_one(tmp_path / "alone", tmp_path / "many")
