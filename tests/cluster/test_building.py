@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -93,14 +92,6 @@ def test_blocks_begin_where_they_must(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 pytest.importorskip("ray")
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Any]:
-    from tests.cluster.ray_cluster import running
-
-    with running(3) as started:
-        yield started
 
 
 @pytest.mark.slow

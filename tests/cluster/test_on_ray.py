@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,22 +11,16 @@ import pytest
 from tests.cluster.test_merged import passages, queries, same
 from tests.index.embedders import WordEmbedder
 from tests.index.test_change import feed
+from tests.sources.kit import TestKit
 
 from wellread.cluster.apart import shard_index
 from wellread.errors import IndexFault, UsageError
 from wellread.index.build import build
 from wellread.index.search import LocalIndex
+from wellread.types import Passage
 
 ray = pytest.importorskip("ray")
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Any]:
-    from tests.cluster.ray_cluster import running
-
-    with running(3) as started:
-        yield started
 
 
 @pytest.fixture(scope="module")
@@ -68,11 +61,28 @@ def test_a_deployed_index_is_found_searched_scaled_and_stopped(cluster: Any, pla
     assert all(len(nodes) == 1 for nodes in on_ray.scale("letters", 1).replicas.values())
     assert all(len(nodes) == 3 for nodes in on_ray.scale("letters", 3).replicas.values())
     asyncio.run(compare())
-    assert on_ray.stop("letters") == 12
+    assert len(on_ray.scale("letters", evaluators=2).evaluators) == 2
+    asyncio.run(judged_alike())
+    assert on_ray.stop("letters") == 14
     deadline = time.monotonic() + 30
     while on_ray.names() and time.monotonic() < deadline:
         time.sleep(0.2)
     assert on_ray.names() == []
+
+
+async def judged_alike() -> None:
+    """The evaluator on two nodes says what it says here."""
+    from wellread.cluster.evaluating import from_spec
+    from wellread.ranking.evaluator import Evaluator
+    from wellread.types import Spec
+
+    texts = [f"Titan, a moon of Saturn, was found in {1600 + number} by Christiaan Huygens." for number in range(30)]
+    some = [Passage(str(number), text, "Titan") for number, text in enumerate(texts)]
+    here, there = Evaluator(), from_spec(Spec("ray", "letters"), TestKit())
+    wanted, got = await here.rerank("Who found Titan?", some), await there.rerank("Who found Titan?", some)
+    assert list(got) == pytest.approx(list(wanted), abs=0.05)
+    with pytest.raises(UsageError, match="has no evaluators"):
+        await from_spec(Spec("ray", "numbers"), TestKit()).rerank("Who?", some)
 
 
 def test_what_cannot_be_deployed_says_why_and_leaves_nothing(cluster: Any, places: tuple[Path, Path], tmp_path: Path) -> None:

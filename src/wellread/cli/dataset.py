@@ -33,6 +33,7 @@ def create(
     config: feeds.Config = None,
     shard_rows: Annotated[int, typer.Option("--shard-rows", metavar="N", min=1, help="Passages in one file.")] = 50_000,
     fresh: Annotated[bool, typer.Option("--fresh", metavar="", help="Begin again, even if a part is done.")] = False,
+    ray: feeds.OnRay = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Read, split and embed inputs into parquet shards. Run it again after an interruption: it goes on where it stopped.
@@ -41,7 +42,15 @@ def create(
     wellread dataset create corpus.jsonl.gz --output corpus --column text=body
     """
     feeds.apart(inputs, output)
-    rows, unreadable = asyncio.run(_create(inputs, output, embedder, tokens, overlap, column, config, shard_rows, fresh, as_json))
+    if ray is not None:
+        from wellread.cli.cluster import data_set_on_ray
+
+        order = feeds.order(inputs, embedder, 1, feeds.reading(tokens, overlap, column, config))
+        rows, unreadable = data_set_on_ray(order, output, ray, as_json)
+    else:
+        rows, unreadable = asyncio.run(
+            _create(inputs, output, embedder, tokens, overlap, column, config, shard_rows, fresh, as_json)
+        )
     if as_json:
         say_json({"rows": rows, "output": str(output), "unreadable": unreadable})
     else:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,8 +15,9 @@ from wellread.cli import options
 from wellread.errors import UsageError
 
 if TYPE_CHECKING:
+    from wellread.cluster.building import Order
     from wellread.index.feed import Feed
-    from wellread.index.inputs import Columns
+    from wellread.index.inputs import Columns, InputOptions
     from wellread.protocols import Embedder, Kit
 
 Inputs = Annotated[
@@ -40,6 +43,14 @@ FollowLinks = Annotated[
 ]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", metavar="", help="Name every file that was not read.")]
 Report = Annotated[Path | None, typer.Option("--report", metavar="FILE", help="Write what was not read to a file.")]
+OnRay = Annotated[
+    str | None,
+    typer.Option(
+        "--ray",
+        metavar="ADDRESS",
+        help="On the Ray cluster there (auto: RAY_ADDRESS, or this machine's); paths that all nodes see.",
+    ),
+]
 Config = Annotated[str | None, typer.Option("--config", metavar="NAME", help="Part of a hub data set, as en.")]
 
 
@@ -71,6 +82,37 @@ def embedder_of(known: str, given: str | None, kit: Kit) -> Embedder:
     return usual if given or usual.name == known else kit.embedder(embedder_spec(known, given))
 
 
+def embedder_anywhere(spec: str | None) -> Embedder:
+    """The embedder by the settings of whichever machine this runs on."""
+    from wellread import parts
+
+    return parts.Kit(options.load()).embedder(spec)
+
+
+def reading(
+    tokens: int, overlap: int, names: list[str] | None, config: str | None, *, follow_links: bool = False
+) -> InputOptions:
+    """How inputs are read, as the command line says it."""
+    from wellread.index.inputs import InputOptions
+    from wellread.text.split import Splitting
+
+    try:
+        splitting = Splitting(tokens, overlap)
+    except ValueError as problem:
+        raise UsageError(str(problem)) from None
+    return InputOptions(splitting, columns(names), config=config, follow_links=follow_links)
+
+
+def order(inputs: list[str], spec: str | None, shards: int, how: InputOptions, words: bool = True) -> Order:
+    """What a cluster is to build."""
+    from wellread.cluster.building import Order
+
+    maker = embedder_anywhere(spec)
+    resolved = tuple(str(Path(text).expanduser().resolve()) for text in inputs)
+    gpus = 1.0 if spec and "device=cuda" in spec else 0.0
+    return Order(resolved, how, shards, maker.name, maker.dimensions, partial(embedder_anywhere, spec), words, gpus)
+
+
 @asynccontextmanager
 async def kit_of_settings() -> AsyncGenerator[Kit]:
     """The parts that settings name, closed at the end."""
@@ -100,23 +142,19 @@ def feed(
     from wellread.index.dataset import DatasetFeed, is_dataset
     from wellread.index.feed import EmbeddingFeed
     from wellread.index.following import Following
-    from wellread.index.inputs import InputOptions, origin, passages
-    from wellread.text.split import Splitting
+    from wellread.index.inputs import origin, passages
 
     embedded = [text for text in inputs if is_dataset(Path(text))]
     if embedded:
         if len(inputs) > 1:
             raise UsageError("an embedded data set must be the only input; add others afterwards with: wellread index add")
         return DatasetFeed(Path(inputs[0]), embedder)
-    try:
-        splitting = Splitting(tokens, overlap)
-    except ValueError as problem:
-        raise UsageError(str(problem)) from None
     for text in inputs:
         if not text.startswith(("http://", "https://", "hf:")) and not Path(text).expanduser().exists():
             raise UsageError(f"{text} does not exist")
     pages = kit.pages() if any(text.startswith(("http", "hf:")) or text.endswith(".urls") for text in inputs) else None
+    plain = reading(tokens, overlap, names, config, follow_links=follow_links)
     read = set[str]() if documents is None else documents
-    how = InputOptions(splitting, columns(names), pages, config, unreadable, follow_links, read)
+    how = replace(plain, pages=pages, unreadable=unreadable, documents=read)
     maker: Embedder = kit.embedder(embedder)
     return EmbeddingFeed(lambda: passages(inputs, how), maker, origin(inputs, how), Following(inputs, how))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from wellread.cli import feeds, options, show
+from wellread.cli.cluster import build_on_ray
 from wellread.cli.commands import Commands
 from wellread.cli.progress import ticking
 from wellread.cli.terminal import note, say, say_json
@@ -44,6 +45,8 @@ def build(
     follow_links: feeds.FollowLinks = False,
     verbose: feeds.Verbose = False,
     report: feeds.Report = None,
+    ray: feeds.OnRay = None,
+    shards: Annotated[int, typer.Option("--shards", metavar="N", min=1, max=10_000, help="With --ray: how many shards.")] = 4,
     as_json: options.AsJson = False,
 ) -> None:
     """Build an index: words first, so that it can be searched after seconds, then vectors.
@@ -53,12 +56,18 @@ def build(
     wellread index build notes/ --output notes-index
     wellread index build https://example.org/a https://example.org/b -o pages
     wellread index build corpus-embedded/ --output corpus-index --resume
+    wellread index build /shared/corpus --output /shared/corpus-index --ray auto --shards 8
     """
     from wellread.index.build import BuildOptions
     from wellread.index.build import build as make
 
     feeds.apart(inputs, output)
-
+    if ray is not None:
+        how = feeds.reading(tokens, overlap, column, config, follow_links=follow_links)
+        build_on_ray(
+            feeds.order(inputs, embedder, shards, how, words), output, ray, verbose=verbose, report=report, as_json=as_json
+        )
+        return
     unreadable: list[str] = []
     documents: set[str] = set()
 

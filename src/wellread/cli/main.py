@@ -16,6 +16,7 @@ from wellread.cli import (
     ask,
     cache,
     chat,
+    cluster,
     compare,
     completion,
     dataset,
@@ -61,6 +62,7 @@ app.command("completion")(completion.completion)
 app.add_typer(dataset.app, name="dataset")
 app.add_typer(index.app, name="index")
 app.add_typer(cache.app, name="cache")
+app.add_typer(cluster.app, name="cluster")
 
 
 def _version(wanted: bool) -> None:

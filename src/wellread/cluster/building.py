@@ -14,7 +14,7 @@ from wellread.cluster import on_ray, sharded, steps
 from wellread.cluster.sharded import Sharded
 from wellread.cluster.steps import Maker, PartRead
 from wellread.errors import IndexFault, WellreadError
-from wellread.index.dataset import About
+from wellread.index.dataset import About, take_parts
 from wellread.index.folder import BUILDING, disk_errors, start_over, writing
 from wellread.index.inputs import InputOptions, Part, origin, parts
 from wellread.index.manifest import replace_file
@@ -53,17 +53,8 @@ class Told:
 def build(folder: Path, order: Order, progress: Progress = silent, told: Told | None = None) -> Sharded:
     """An index in shards, made by whatever nodes the connected cluster has. The folder must be one that all of them see."""
     module = on_ray.connect()
-    told = told if told is not None else Told()
     with disk_errors(folder), writing(folder):
-        work, listed = _begin(folder, order)
-        read = _run(module, steps.read, [(work, n, part, order.how) for n, part in enumerate(listed)], progress, "parts")
-        told.documents += sum(part.documents for part in read)
-        told.unreadable.extend(line for part in read for line in part.unreadable)
-        total = sum(part.passages for part in read)
-        if not total:
-            shutil.rmtree(work, ignore_errors=True)
-            raise IndexFault(f"{order.origin}: there is no passage in it")
-        _embed(module, work, order, read, progress)
+        work = _embedded(module, folder, order, progress, told if told is not None else Told())
         _none_empty(work, order.shards)
         jobs = [(work, folder, number, order.words) for number in range(order.shards)]
         entries = _run(module, steps.assemble, jobs, progress, "shards")
@@ -74,6 +65,30 @@ def build(folder: Path, order: Order, progress: Progress = silent, told: Told | 
         sharded.tidy(folder, made)
         shutil.rmtree(work, ignore_errors=True)
     return made
+
+
+def data_set(folder: Path, order: Order, progress: Progress = silent, told: Told | None = None) -> int:
+    """An embedded data set; the number of its rows."""
+    module = on_ray.connect()
+    with disk_errors(folder), writing(folder):
+        one = replace(order, shards=1)
+        work = _embedded(module, folder, one, progress, told if told is not None else Told())
+        rows = take_parts(folder, work / f"shard-{sharded.shard_name(0)}")
+        shutil.rmtree(work, ignore_errors=True)
+    return rows
+
+
+def _embedded(module: Any, folder: Path, order: Order, progress: Progress, told: Told) -> Path:
+    """All passages with their vectors, apart by shard, in the place of work."""
+    work, listed = _begin(folder, order)
+    read = _run(module, steps.read, [(work, n, part, order.how) for n, part in enumerate(listed)], progress, "parts")
+    told.documents += sum(part.documents for part in read)
+    told.unreadable.extend(line for part in read for line in part.unreadable)
+    if not sum(part.passages for part in read):
+        shutil.rmtree(work, ignore_errors=True)
+        raise IndexFault(f"{order.origin}: there is no passage in it")
+    _embed(module, work, order, read, progress)
+    return work
 
 
 def _embed(module: Any, work: Path, order: Order, read: Sequence[PartRead], progress: Progress) -> None:
@@ -88,7 +103,7 @@ def _embed(module: Any, work: Path, order: Order, read: Sequence[PartRead], prog
 def _run(
     module: Any, step: Callable[..., Any], jobs: Sequence[tuple[Any, ...]], progress: Progress, name: str, gpus: float = 0.0
 ) -> list[Any]:
-    """Every job once, in whatever order; results in theirs. Not all are handed over at once: the last come with the first's results."""
+    """Every job once, in whatever order; results in theirs."""
     task = module.remote(step).options(max_retries=-1, num_cpus=1, num_gpus=gpus)
     waiting = list(enumerate(jobs))[::-1]
     running: dict[Any, int] = {}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from types import ModuleType
@@ -18,7 +18,9 @@ from wellread.cluster import storage
 from wellread.cluster.merged import Member, MergedIndex
 from wellread.cluster.replicas import Patience, ReplicaLost, ReplicatedShard
 from wellread.cluster.shard import Shard
+from wellread.effort import Effort
 from wellread.errors import IndexFault, MissingExtra, UsageError, WellreadError
+from wellread.ranking.evaluator import Evaluator
 
 NAMESPACE = "wellread"
 _THREADS = 4  # calls that one replica works on at once
@@ -69,6 +71,22 @@ class ShardActor:
         return cast("Any", ray()).get_runtime_context().get_node_id()
 
 
+class EvaluatorActor:
+    """What runs on a node: the evaluator, on one core."""
+
+    def __init__(self, effort: Effort) -> None:
+        self._evaluator = Evaluator(effort=effort, threads=1)
+
+    def call(self, method: str, *arguments: Any) -> Any:
+        try:
+            return asyncio.run(getattr(self._evaluator, method)(*arguments))
+        except WellreadError as problem:
+            return problem
+
+    def node(self) -> str:
+        return cast("Any", ray()).get_runtime_context().get_node_id()
+
+
 class RayReplica:
     """A `Replica` that is an actor."""
 
@@ -99,42 +117,52 @@ class Deployed:
     name: str
     place: str
     replicas: Mapping[int, Sequence[str]]  # of each shard: the ids of the nodes where they are, "" while one starts
+    evaluators: Sequence[str] = ()  # the nodes of these
 
 
-def deploy(place: str, name: str, replicas: int = 2, memory: int = 0) -> Deployed:
-    """Start R replicas of each shard, and wait until all of them have opened it."""
+def deploy(place: str, name: str, replicas: int = 2, evaluators: int = 0) -> Deployed:
+    """Start R replicas of each shard, and evaluators; wait until all of them are ready."""
     module = connect()
     _check_name(name)
     content = storage.load(place)
     if _actors(name):
         raise UsageError(f"{name} is deployed already: change it with `wellread cluster scale`, or stop it first")
     numbers = [(shard, replica) for shard in range(len(content.shards)) for replica in range(replicas)]
-    _start(module, place, name, numbers, memory)
+    _start(module, name, [*_shards(place, name, numbers), *_evaluators(name, range(evaluators))])
     return status(name)
 
 
-def scale(name: str, replicas: int) -> Deployed:
-    """So many replicas of each shard from now on."""
+def scale(name: str, replicas: int | None = None, evaluators: int | None = None) -> Deployed:
+    """So many replicas of each shard, and so many evaluators, from now on."""
     module = connect()
     known = _actors(name)
     if not known:
         raise UsageError(f"{name} is not deployed here")
-    place = _place(module, name, known)
-    count = len(storage.load(place).shards)
-    for shard, replica in known:
-        if replica >= replicas:
-            _kill(module, _full(name, shard, replica))
-    missing = [(shard, replica) for shard in range(count) for replica in range(replicas) if (shard, replica) not in known]
-    _start(module, place, name, missing, 0)
+    wanted: list[_Wanted] = []
+    if replicas is not None:
+        place = _place(module, name, known)
+        numbers = [(shard, replica) for shard in range(len(storage.load(place).shards)) for replica in range(replicas)]
+        wanted += _shards(place, name, [number for number in numbers if number not in known])
+        for number in known:
+            if number not in numbers:
+                _kill(module, _full(name, *number))
+    if evaluators is not None:
+        there = _evaluator_numbers(name)
+        wanted += _evaluators(name, [number for number in range(evaluators) if number not in there])
+        for number in there:
+            if number >= evaluators:
+                _kill(module, f"{name}:evaluator:{number}")
+    _start(module, name, wanted)
     return status(name)
 
 
 def stop(name: str) -> int:
-    """End all its replicas; how many there were."""
+    """End all its actors; how many there were."""
     module = connect()
-    known = _actors(name)
-    for shard, replica in known:
-        _kill(module, _full(name, shard, replica))
+    known = [_full(name, *number) for number in _actors(name)]
+    known += [f"{name}:evaluator:{number}" for number in _evaluator_numbers(name)]
+    for full in known:
+        _kill(module, full)
     return len(known)
 
 
@@ -144,19 +172,29 @@ def status(name: str) -> Deployed:
     known = _actors(name)
     if not known:
         raise UsageError(f"{name} is not deployed here")
+    thinking = _evaluator_numbers(name)
     asked = {key: _actor(_full(name, *key)).node.remote() for key in known}
-    module.wait(list(asked.values()), num_returns=len(asked), timeout=5)
+    also = [_actor(f"{name}:evaluator:{number}").node.remote() for number in thinking]
+    module.wait([*asked.values(), *also], num_returns=len(asked) + len(also), timeout=5)
     nodes: dict[int, list[str]] = {}
     for (shard, _), reference in sorted(asked.items()):
         nodes.setdefault(shard, []).append(_node_of(module, reference))
-    return Deployed(name, _place(module, name, known), nodes)
+    return Deployed(name, _place(module, name, known), nodes, [_node_of(module, reference) for reference in also])
 
 
 def names() -> list[str]:
     """The indexes that are deployed."""
-    module = connect()
-    listed = module.util.list_named_actors(all_namespaces=True)
-    return sorted({one["name"].split(":")[0] for one in listed if one["namespace"] == NAMESPACE and ":shard:" in one["name"]})
+    connect()
+    return sorted({index for index, kind, *_ in _named() if kind == "shard"})
+
+
+def evaluators(name: str, address: str | None = None) -> ReplicatedShard:
+    """The evaluators of a deployed index: whoever is least busy answers."""
+    connect(address)
+    numbers = _evaluator_numbers(name)
+    if not numbers:
+        raise UsageError(f"{name} has no evaluators: start some with `wellread cluster scale {name} --evaluators N`")
+    return ReplicatedShard("evaluators", [RayReplica(f"{name}:evaluator:{number}") for number in numbers])
 
 
 def open_index(name: str, address: str | None = None, patience: Patience | None = None) -> MergedIndex:
@@ -174,31 +212,48 @@ def open_index(name: str, address: str | None = None, patience: Patience | None 
     return MergedIndex(members, content.embedder, content.dimensions)
 
 
-def _start(module: Any, place: str, name: str, numbers: Sequence[tuple[int, int]], memory: int) -> None:
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """An actor that is to be started."""
+
+    full: str
+    kind: type
+    arguments: tuple[object, ...]
+    node: int  # by number; on so many nodes it goes round
+    threads: int
+    cores: float
+
+
+def _shards(place: str, name: str, numbers: Sequence[tuple[int, int]]) -> list[_Wanted]:
+    return [_Wanted(_full(name, s, r), ShardActor, (place, s), s + r, _THREADS, 0) for s, r in numbers]
+
+
+def _evaluators(name: str, numbers: Iterable[int]) -> list[_Wanted]:
+    return [_Wanted(f"{name}:evaluator:{n}", EvaluatorActor, ("normal",), n, 1, 0) for n in numbers]
+
+
+def _start(module: Any, name: str, wanted: Sequence[_Wanted]) -> None:
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     nodes = sorted(node["NodeID"] for node in module.nodes() if node["Alive"])
-    actor = module.remote(ShardActor)
     started: list[Any] = []
-    for shard, replica in numbers:
-        # Soft: where the node dies, Ray starts the replica elsewhere.
-        where = NodeAffinitySchedulingStrategy(nodes[(shard + replica) % len(nodes)], soft=True)
-        how = actor.options(
-            name=_full(name, shard, replica),
+    for one in wanted:
+        how = module.remote(one.kind).options(
+            name=one.full,
             namespace=NAMESPACE,
             lifetime="detached",
             max_restarts=-1,
-            max_concurrency=_THREADS,
-            num_cpus=0,
-            memory=memory or None,
-            scheduling_strategy=where,
+            max_concurrency=one.threads,
+            num_cpus=one.cores,
+            # Soft: where the node dies, Ray starts the replica elsewhere.
+            scheduling_strategy=NodeAffinitySchedulingStrategy(nodes[one.node % len(nodes)], soft=True),
         )
-        started.append(how.remote(place, shard).place.remote())
+        started.append(how.remote(*one.arguments).node.remote())
     try:
         module.get(started, timeout=_STARTING)
     except (module.exceptions.RayError, TimeoutError) as problem:
-        for shard, replica in numbers:
-            _kill(module, _full(name, shard, replica))
+        for one in wanted:
+            _kill(module, one.full)
         raise WellreadError(f"{name} could not be deployed: {cause(problem)}") from None
 
 
@@ -209,13 +264,17 @@ def cause(problem: BaseException) -> str:
 
 def _actors(name: str) -> list[tuple[int, int]]:
     """Shards and replicas that have a name."""
-    module = cast("Any", ray())
-    found: list[tuple[int, int]] = []
-    for one in module.util.list_named_actors(all_namespaces=True):
-        index, kind, *rest = (*one["name"].split(":"), "", "")[:4]
-        if one["namespace"] == NAMESPACE and index == name and kind == "shard":
-            found.append((int(rest[0]), int(rest[1])))
-    return sorted(found)
+    return sorted((int(rest[0]), int(rest[1])) for index, kind, *rest in _named() if (index, kind) == (name, "shard"))
+
+
+def _evaluator_numbers(name: str) -> list[int]:
+    return sorted(int(rest[0]) for index, kind, *rest in _named() if (index, kind) == (name, "evaluator"))
+
+
+def _named() -> list[list[str]]:
+    """The names of all our actors, taken apart."""
+    listed = cast("Any", ray()).util.list_named_actors(all_namespaces=True)
+    return [one["name"].split(":") for one in listed if one["namespace"] == NAMESPACE and ":" in one["name"]]
 
 
 def _actor(full: str) -> Any:
@@ -239,7 +298,7 @@ def _place(module: Any, name: str, known: Sequence[tuple[int, int]]) -> str:
 
 def _node_of(module: Any, reference: Any) -> str:
     try:
-        return str(module.get(reference, timeout=0.1))
+        return str(module.get(reference, timeout=2))
     except (module.exceptions.RayError, TimeoutError):
         return ""
 

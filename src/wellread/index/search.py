@@ -197,7 +197,7 @@ class LocalIndex:
         codes = np.zeros((len(rows), code_bytes(self.manifest.dimensions)), np.uint8)
         for place, row in enumerate(rows):
             segment, local = self._place(row)
-            found[place], codes[place] = segment.rows.matrix[local], segment.codes[local]
+            found[place], codes[place] = segment.rows.stored(np.array([local]))[0], segment.coarse.stored([local])[0]
         return found, codes
 
     def hit(self, row: int, score: float = 0.0) -> Hit:

@@ -13,7 +13,7 @@ from wellread.index import checks, keys, lexical, manifest, seal
 from wellread.index.coarse import Coarse, Mode
 from wellread.index.keys import Table
 from wellread.index.lexical import Words
-from wellread.index.quantize import Codes, Floats, code_bytes
+from wellread.index.quantize import Floats
 from wellread.index.rows import FLOATS, ROWS, Numbers, Rows, best
 from wellread.index.seal import VECTORS
 from wellread.index.texts import TextStore
@@ -72,10 +72,6 @@ class SegmentReader:
     @cached_property
     def coarse(self) -> Coarse:
         return Coarse(self.folder, self.entry.vectors, self.entry.lists, self._dimensions, self._seals)
-
-    @cached_property
-    def codes(self) -> Codes:
-        return np.memmap(self.folder / CODES, np.uint8, "r").reshape(-1, code_bytes(self._dimensions))
 
     @cached_property
     def ids(self) -> Table:

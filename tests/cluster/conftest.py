@@ -1,0 +1,24 @@
+"""One Ray cluster for all tests of a process: starting three nodes takes longer than most tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def whole_cluster() -> Iterator[Any]:
+    from tests.cluster.ray_cluster import running
+
+    with running(3) as started:
+        yield started
+
+
+@pytest.fixture
+def cluster(whole_cluster: Any) -> Any:
+    """Three nodes, also where a test has killed one."""
+    from tests.cluster.ray_cluster import repaired
+
+    return repaired(whole_cluster, 3)
