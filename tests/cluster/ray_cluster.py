@@ -14,7 +14,7 @@ os.environ.setdefault("RAY_health_check_period_ms", "500")  # a dead node is not
 os.environ.setdefault("RAY_health_check_timeout_ms", "500")
 os.environ.setdefault("RAY_health_check_failure_threshold", "3")
 os.environ.setdefault("RAY_health_check_initial_delay_ms", "2000")
-_killed: set[str] = set()
+_killed: set[str] = set()  # by the names of their sockets
 _SMALL = {"object_store_memory": 80_000_000, "num_cpus": 2}
 
 
@@ -40,19 +40,19 @@ def repaired(cluster: Any, nodes: int) -> Any:
     """With new nodes for those that were killed."""
     import ray
 
-    for node in [node for node in cluster.worker_nodes if node.node_id in _killed]:
+    for node in [node for node in cluster.worker_nodes if node.raylet_socket_name in _killed]:
         cluster.remove_node(node, allow_graceful=False)
     for _ in range(nodes - 1 - len(cluster.worker_nodes)):
         cluster.add_node(wait=True, **_SMALL)
     deadline = time.monotonic() + 60  # until the cluster has noticed, too
-    while {n["NodeID"] for n in ray.nodes() if n["Alive"]} & _killed and time.monotonic() < deadline:
+    while {n["RayletSocketName"] for n in ray.nodes() if n["Alive"]} & _killed and time.monotonic() < deadline:
         time.sleep(0.2)
     return cluster
 
 
 def kill(node: Any) -> None:
     """End a node's processes at once, as a machine that loses its power would."""
-    _killed.add(node.node_id)
+    _killed.add(node.raylet_socket_name)
     for infos in node.all_processes.values():
         for info in infos:
             with_children = [info.process.pid, *_children(info.process.pid)]

@@ -41,7 +41,8 @@ def test_a_deployed_index_is_found_searched_scaled_and_stopped(cluster: Any, pla
     one = LocalIndex.open(places[0])
     deployed = on_ray.deploy(str(places[1]), "letters", replicas=2)
     assert sorted(deployed.replicas) == [0, 1, 2, 3]
-    assert all(len(set(nodes)) == 2 for nodes in deployed.replicas.values())  # two replicas of a shard: two nodes
+    spread = {shard: len(set(nodes)) for shard, nodes in deployed.replicas.items()}
+    assert spread == dict.fromkeys(range(4), 2), deployed  # two replicas of a shard: two nodes
     assert on_ray.names() == ["letters"]
     with pytest.raises(UsageError, match="deployed already"):
         on_ray.deploy(str(places[1]), "letters")
