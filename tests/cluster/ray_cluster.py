@@ -47,7 +47,20 @@ def repaired(cluster: Any, nodes: int) -> Any:
     deadline = time.monotonic() + 60  # until the cluster has noticed, too
     while {n["RayletSocketName"] for n in ray.nodes() if n["Alive"]} & _killed and time.monotonic() < deadline:
         time.sleep(0.2)
+    _each_node_works(ray)
     return cluster
+
+
+def _each_node_works(ray: Any) -> None:
+    """A node that is known may still be thought to have nothing: then what wants to go there goes elsewhere."""
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    def here() -> None: ...
+
+    for node in ray.nodes():
+        if node["Alive"]:
+            pinned = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
+            ray.get(ray.remote(here).options(num_cpus=0, scheduling_strategy=pinned).remote(), timeout=120)
 
 
 def kill(node: Any) -> None:

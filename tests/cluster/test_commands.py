@@ -70,7 +70,7 @@ def test_a_data_set_made_by_many_is_the_one_made_by_one(cluster: Any, tmp_path: 
     assert DatasetFeed(tmp_path / "many").scale is not None
 
 
-def test_a_split_index_is_published_and_deployed_from_there(cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_split_index_is_deployed_from_afar(cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WELLREAD_CACHE_DIR", str(tmp_path / "cache"))
     folder = write_documents(tmp_path / "notes", 20)
     said("index", "build", str(folder), "-o", str(tmp_path / "index"))

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from wellread.cluster.merged import ShardGone
-from wellread.cluster.replicas import Patience, ReplicaLost, ReplicatedShard
+from wellread.cluster.replicas import Known, Patience, ReplicaLost, ReplicatedShard
 from wellread.errors import IndexFault
 
 pytestmark = pytest.mark.anyio
@@ -29,34 +29,39 @@ class Scripted:
         return self.name
 
 
+def shard_of(*replicas: Scripted, patience: Patience | None = None) -> ReplicatedShard:
+    found = {replica.name: replica for replica in replicas}
+    return ReplicatedShard("0000", Known(lambda: list(found), found.__getitem__), patience)
+
+
 async def test_calls_go_to_the_one_that_is_least_busy() -> None:
     first, second = Scripted("a", 0.05), Scripted("b", 0.05)
-    shard = ReplicatedShard("0000", [first, second])
+    shard = shard_of(first, second)
     await asyncio.gather(*(shard.call("hits") for _ in range(10)))
     assert (first.calls, second.calls) == (5, 5)
 
 
 async def test_a_slow_replica_is_hedged() -> None:
     slow, quick = Scripted("slow", 5.0), Scripted("quick", 0.001)
-    shard = ReplicatedShard("0000", [slow, quick])
+    shard = shard_of(slow, quick)
     begun = time.monotonic()
     assert await shard.call("hits") == "quick"
     assert time.monotonic() - begun < 2
     assert shard.counts.hedged == 1
-    alone = ReplicatedShard("0000", [Scripted("slow", 0.4), quick], Patience(hedge=False))
+    alone = shard_of(Scripted("slow", 0.4), quick, patience=Patience(hedge=False))
     assert await alone.call("hits") == "slow"
 
 
 async def test_a_dead_replica_costs_nothing_but_a_moment() -> None:
-    shard = ReplicatedShard("0000", [Scripted("dead", -0.0001), Scripted("alive", 0.001)])
+    shard = shard_of(Scripted("dead", -0.0001), Scripted("alive", 0.001))
     assert [await shard.call("hits") for _ in range(5)] == ["alive"] * 5
     assert shard.counts.lost <= 2  # it is left alone for a while
 
 
 async def test_it_waits_for_a_replacement_until_the_deadline() -> None:
     reborn = Scripted("reborn", -0.0001, -0.0001, 0.001)
-    assert await ReplicatedShard("0000", [reborn], Patience(deadline=5)).call("hits") == "reborn"
-    shard = ReplicatedShard("0000", [Scripted("dead", -0.0001)], Patience(deadline=0.5))
+    assert await shard_of(reborn, patience=Patience(deadline=5)).call("hits") == "reborn"
+    shard = shard_of(Scripted("dead", -0.0001), patience=Patience(deadline=0.5))
     begun = time.monotonic()
     with pytest.raises(ShardGone, match="shard 0000"):
         await shard.call("hits")
@@ -69,7 +74,16 @@ async def test_an_error_of_the_call_is_not_a_loss() -> None:
         async def call(self, method: str, *arguments: object) -> str:
             raise IndexFault("no such thing")
 
-    shard = ReplicatedShard("0000", [Wrong("a"), Wrong("b")])
+    shard = shard_of(Wrong("a"), Wrong("b"))
     with pytest.raises(IndexFault, match="no such thing"):
         await shard.call("hits")
     assert shard.counts.lost == 0
+
+
+async def test_replicas_that_come_later_are_found() -> None:
+    there = {"old": Scripted("old", 0.001, -0.0001)}
+    shard = ReplicatedShard("0000", Known(lambda: list(there), lambda name: there[name]), Patience(deadline=5))
+    assert await shard.call("hits") == "old"
+    there["new"] = Scripted("new", 0.001)
+    assert await shard.call("hits") == "new"  # the old one is lost, so it looks again
+    del there["old"], there["new"]

@@ -1,7 +1,8 @@
 """Shards as Ray actors: detached, named, restarted by Ray, R replicas of a shard on different nodes.
 
 Their names say all there is to know: NAME:shard:NUMBER:REPLICA. Whoever connects finds them by name, so there is no
-directory that could be lost.
+directory that could be lost. The replicas of a shard are bundles of one placement group, which keeps them on different
+nodes; where a node dies, Ray moves its bundle to another one and starts the replica there.
 """
 
 from __future__ import annotations
@@ -11,18 +12,20 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from types import ModuleType
 from typing import Any, cast
 
 from wellread.cluster import storage
 from wellread.cluster.merged import Member, MergedIndex
-from wellread.cluster.replicas import Patience, ReplicaLost, ReplicatedShard
+from wellread.cluster.replicas import Known, Patience, ReplicaLost, ReplicatedShard
 from wellread.cluster.shard import Shard
 from wellread.effort import Effort
 from wellread.errors import IndexFault, MissingExtra, UsageError, WellreadError
 from wellread.ranking.evaluator import Evaluator
 
 NAMESPACE = "wellread"
+_SHARE = 0.01  # of a core that a replica claims: what it uses is decided by the traffic, not by Ray
 _THREADS = 4  # calls that one replica works on at once
 _STARTING = 120.0  # seconds that a replica has to open its shard
 
@@ -127,8 +130,7 @@ def deploy(place: str, name: str, replicas: int = 2, evaluators: int = 0) -> Dep
     content = storage.load(place)
     if _actors(name):
         raise UsageError(f"{name} is deployed already: change it with `wellread cluster scale`, or stop it first")
-    numbers = [(shard, replica) for shard in range(len(content.shards)) for replica in range(replicas)]
-    _start(module, name, [*_shards(place, name, numbers), *_evaluators(name, range(evaluators))])
+    _start(module, name, [*_shards(place, name, len(content.shards), range(replicas)), *_evaluators(name, range(evaluators))])
     return status(name)
 
 
@@ -139,13 +141,11 @@ def scale(name: str, replicas: int | None = None, evaluators: int | None = None)
     if not known:
         raise UsageError(f"{name} is not deployed here")
     wanted: list[_Wanted] = []
+    old: list[tuple[int, int]] = []
     if replicas is not None:
         place = _place(module, name, known)
-        numbers = [(shard, replica) for shard in range(len(storage.load(place).shards)) for replica in range(replicas)]
-        wanted += _shards(place, name, [number for number in numbers if number not in known])
-        for number in known:
-            if number not in numbers:
-                _kill(module, _full(name, *number))
+        first, old = 1 + max(replica for _, replica in known), known
+        wanted += _shards(place, name, len(storage.load(place).shards), range(first, first + replicas))
     if evaluators is not None:
         there = _evaluator_numbers(name)
         wanted += _evaluators(name, [number for number in range(evaluators) if number not in there])
@@ -153,17 +153,18 @@ def scale(name: str, replicas: int | None = None, evaluators: int | None = None)
             if number >= evaluators:
                 _kill(module, f"{name}:evaluator:{number}")
     _start(module, name, wanted)
+    _end(module, name, old)  # only now: whoever searches always finds some
     return status(name)
 
 
 def stop(name: str) -> int:
     """End all its actors; how many there were."""
     module = connect()
-    known = [_full(name, *number) for number in _actors(name)]
-    known += [f"{name}:evaluator:{number}" for number in _evaluator_numbers(name)]
-    for full in known:
-        _kill(module, full)
-    return len(known)
+    shards, thinking = _actors(name), _evaluator_numbers(name)
+    _end(module, name, shards)
+    for number in thinking:
+        _kill(module, f"{name}:evaluator:{number}")
+    return len(shards) + len(thinking)
 
 
 def status(name: str) -> Deployed:
@@ -191,10 +192,10 @@ def names() -> list[str]:
 def evaluators(name: str, address: str | None = None) -> ReplicatedShard:
     """The evaluators of a deployed index: whoever is least busy answers."""
     connect(address)
-    numbers = _evaluator_numbers(name)
-    if not numbers:
+    if not _evaluator_numbers(name):
         raise UsageError(f"{name} has no evaluators: start some with `wellread cluster scale {name} --evaluators N`")
-    return ReplicatedShard("evaluators", [RayReplica(f"{name}:evaluator:{number}") for number in numbers])
+    find = partial(_evaluator_names, name)
+    return ReplicatedShard("evaluators", Known(find, RayReplica))
 
 
 def open_index(name: str, address: str | None = None, patience: Patience | None = None) -> MergedIndex:
@@ -205,11 +206,21 @@ def open_index(name: str, address: str | None = None, patience: Patience | None 
         there = ", ".join(names()) or "none"
         raise IndexFault(f"no index {name} is deployed in this cluster (there is: {there}); see: wellread cluster deploy")
     content = storage.load(_place(module, name, known))
-    members: list[Member] = []
-    for number, entry in enumerate(content.shards):
-        mine = [RayReplica(_full(name, shard, replica)) for shard, replica in sorted(known) if shard == number]
-        members.append(Member(entry.name, entry.passages, ReplicatedShard(entry.name, mine, patience)))
+    members = [
+        Member(
+            entry.name, entry.passages, ReplicatedShard(entry.name, Known(partial(_replicas, name, number), RayReplica), patience)
+        )
+        for number, entry in enumerate(content.shards)
+    ]
     return MergedIndex(members, content.embedder, content.dimensions)
+
+
+def _evaluator_names(name: str) -> list[str]:
+    return [f"{name}:evaluator:{number}" for number in _evaluator_numbers(name)]
+
+
+def _replicas(name: str, shard: int) -> list[str]:
+    return [_full(name, number, replica) for number, replica in _actors(name) if number == shard]
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,42 +230,80 @@ class _Wanted:
     full: str
     kind: type
     arguments: tuple[object, ...]
-    node: int  # by number; on so many nodes it goes round
     threads: int
-    cores: float
+    group: str = ""  # those of one group are kept on different nodes
 
 
-def _shards(place: str, name: str, numbers: Sequence[tuple[int, int]]) -> list[_Wanted]:
-    return [_Wanted(_full(name, s, r), ShardActor, (place, s), s + r, _THREADS, 0) for s, r in numbers]
+def _shards(place: str, name: str, count: int, replicas: range) -> list[_Wanted]:
+    return [
+        _Wanted(_full(name, shard, replica), ShardActor, (place, shard), _THREADS, f"{name}:group:{shard}:{replicas.start}")
+        for shard in range(count)
+        for replica in replicas
+    ]
 
 
 def _evaluators(name: str, numbers: Iterable[int]) -> list[_Wanted]:
-    return [_Wanted(f"{name}:evaluator:{n}", EvaluatorActor, ("normal",), n, 1, 0) for n in numbers]
+    return [_Wanted(f"{name}:evaluator:{number}", EvaluatorActor, ("normal",), 1) for number in numbers]
 
 
 def _start(module: Any, name: str, wanted: Sequence[_Wanted]) -> None:
-    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
-
-    nodes = sorted(node["NodeID"] for node in module.nodes() if node["Alive"])
     started: list[Any] = []
-    for one in wanted:
-        how = module.remote(one.kind).options(
-            name=one.full,
-            namespace=NAMESPACE,
-            lifetime="detached",
-            max_restarts=-1,
-            max_concurrency=one.threads,
-            num_cpus=one.cores,
-            # Soft: where the node dies, Ray starts the replica elsewhere.
-            scheduling_strategy=NodeAffinitySchedulingStrategy(nodes[one.node % len(nodes)], soft=True),
-        )
-        started.append(how.remote(*one.arguments).node.remote())
     try:
+        placed = _placed(module, wanted)
+        for one in wanted:
+            how = module.remote(one.kind).options(
+                name=one.full,
+                namespace=NAMESPACE,
+                lifetime="detached",
+                max_restarts=-1,
+                max_concurrency=one.threads,
+                num_cpus=_SHARE if one.group else 0,
+                scheduling_strategy=placed[one.full] if one.group else "SPREAD",
+            )
+            started.append(how.remote(*one.arguments).node.remote())
         module.get(started, timeout=_STARTING)
     except (module.exceptions.RayError, TimeoutError) as problem:
         for one in wanted:
             _kill(module, one.full)
+        for group in {one.group for one in wanted if one.group}:
+            _remove_group(module, group)
         raise WellreadError(f"{name} could not be deployed: {cause(problem)}") from None
+
+
+def _placed(module: Any, wanted: Sequence[_Wanted]) -> dict[str, Any]:
+    """A place for each replica, on different nodes as far as there are enough."""
+    from ray.util.placement_group import placement_group
+    from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
+
+    nodes = sum(bool(node["Alive"]) for node in module.nodes())
+    members: dict[str, list[str]] = {}
+    for one in wanted:
+        if one.group:
+            members.setdefault(one.group, []).append(one.full)
+    places: dict[str, Any] = {}
+    groups: list[Any] = []
+    for name, fulls in members.items():
+        strategy = "STRICT_SPREAD" if len(fulls) <= nodes else "SPREAD"
+        group = cast("Any", placement_group)([{"CPU": _SHARE}] * len(fulls), strategy=strategy, name=name, lifetime="detached")
+        groups.append(group.ready())
+        for number, full in enumerate(fulls):
+            places[full] = PlacementGroupSchedulingStrategy(group, number)
+    module.get(groups, timeout=_STARTING)
+    return places
+
+
+def _end(module: Any, name: str, numbers: Sequence[tuple[int, int]]) -> None:
+    """End replicas and give their places back."""
+    for number in numbers:
+        _kill(module, _full(name, *number))
+    for shard in {shard for shard, _ in numbers}:
+        first = min(replica for other, replica in numbers if other == shard)
+        _remove_group(module, f"{name}:group:{shard}:{first}")
+
+
+def _remove_group(module: Any, group: str) -> None:
+    with suppress(ValueError):  # there is none
+        module.util.remove_placement_group(module.util.get_placement_group(group))
 
 
 def cause(problem: BaseException) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
 
@@ -17,6 +17,7 @@ from wellread.types import Hit
 _KEPT = 200  # durations of the last calls, from which it is known what is slow
 _SLOWEST_SHARE = 0.95
 _AT_LEAST, _AT_FIRST = 0.01, 0.2  # seconds before a second replica is asked: never earlier, and while nothing is known
+_LOOK_EVERY = 10.0  # seconds between two looks at which replicas there are, unless one was lost
 _REST = 0.25  # seconds that a replica which failed is not asked first
 
 
@@ -58,14 +59,25 @@ class Counts:
     durations: deque[float] = field(default_factory=lambda: deque(maxlen=_KEPT))
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """How replicas are found: their names now, and how one is reached by its name."""
+
+    names: Callable[[], Sequence[str]]
+    reach: Callable[[str], Replica]
+
+
 class ReplicatedShard:
     """A `Peer` whose calls are answered by whichever replica is quickest."""
 
-    def __init__(self, name: str, replicas: Sequence[Replica], patience: Patience | None = None) -> None:
+    def __init__(self, name: str, known: Known, patience: Patience | None = None) -> None:
         self.name = name
         self.counts = Counts()
+        self._known = known
         self._patience = patience or Patience()
-        self._standing = [_Standing(replica) for replica in replicas]
+        self._standing: dict[str, _Standing] = {}
+        self._looked = -1e9
+        self._looking = asyncio.Lock()
 
     async def statistics(self, terms: Sequence[Term]) -> Statistics:
         return cast("Statistics", await self.call("statistics", terms))
@@ -99,10 +111,24 @@ class ReplicatedShard:
         self.counts.durations.append(time.monotonic() - begun)
         return found
 
+    async def _look(self) -> None:
+        """Who is there now: replicas come and go."""
+        async with self._looking:
+            lost = not self._standing or any(standing.lost_at > self._looked for standing in self._standing.values())
+            if time.monotonic() - self._looked < (_REST if lost else _LOOK_EVERY):
+                return
+            names = await asyncio.to_thread(self._known.names)
+            self._standing = {name: self._standing.get(name) or _Standing(self._known.reach(name)) for name in names}
+            self._looked = time.monotonic()
+
     async def _first(self, running: dict[asyncio.Task[Any], _Standing], method: str, arguments: tuple[object, ...]) -> Any:
         while True:
+            await self._look()
             if not running:
                 await self._start(running, method, arguments)
+            if not running:
+                await asyncio.sleep(_REST)  # there is nobody
+                continue
             done, _ = await asyncio.wait(running, timeout=self._hedge_after(running), return_when=asyncio.FIRST_COMPLETED)
             if not done:
                 self.counts.hedged += 1
@@ -126,7 +152,7 @@ class ReplicatedShard:
     async def _start(self, running: dict[asyncio.Task[Any], _Standing], method: str, arguments: tuple[object, ...]) -> None:
         """Ask the replica that is least busy and was not lost just now."""
         asked = {id(standing) for standing in running.values()}
-        free = [standing for standing in self._standing if id(standing) not in asked]
+        free = [standing for standing in self._standing.values() if id(standing) not in asked]
         if not free:
             return
         now = time.monotonic()
