@@ -50,7 +50,7 @@ class CorrectiveParams(JudgingRoles):
     when: Literal["scores", "any"] = param(
         "scores", "what decides: scores, or any irrelevant passage (always with yes/no grades)"
     )
-    upper: Annotated[float, Range(-1, 1)] = param(0.6, "a passage above it makes the retrieval correct")
+    upper: Annotated[float, Range(-1, 1)] = param(0.5, "a passage above it makes the retrieval correct")
     lower: Annotated[float, Range(-1, 1)] = param(0.05, "with all passages below it the retrieval is incorrect")
     refine: bool = param(True, "drop the strips of passages that do not help")
     fallback_results: CountOrZero = param(5, "results taken from the fallback search")
