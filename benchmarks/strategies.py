@@ -248,7 +248,7 @@ async def costs(source: str, items: Sequence[Item], totals: dict[str, Tally], op
         for strategy in options.strategy or STRATEGIES:
             params = {"sure": options.sure} if strategy == "auto" and options.sure is not None else {}
             totals.setdefault(strategy, Tally()).count(item, *await asked(source, item, strategy, params))
-        print(number + 1, "of", len(items), file=sys.stderr)
+        print(number + 1, "of", len(items), json.dumps(summary(totals)), file=sys.stderr)
 
 
 async def gold_share(source: str, items: Sequence[Item]) -> float:
@@ -262,7 +262,7 @@ async def gold_share(source: str, items: Sequence[Item]) -> float:
 
 
 async def measure(options: argparse.Namespace) -> dict[str, object]:
-    questions, gold, size = (6, 4, 300) if options.quick else (50, 60, options.passages)
+    questions, gold, size = (4, 4, 120) if options.quick else (options.questions, 60, options.passages)
     corpora = {name: passages_of(options.data, name) for name in NAMES}
     totals: dict[str, Tally] = {}
     result: dict[str, object] = {"questions": questions, "passages": size, "part": options.part}
@@ -308,6 +308,7 @@ def main() -> None:
     parser.add_argument("--part", choices=("report", "tune"), default="report")
     parser.add_argument("--strategy", action="append", choices=STRATEGIES, help="only these")
     parser.add_argument("--sure", type=float, help="auto's parameter of that name")
+    parser.add_argument("--questions", type=int, default=50, help="of two steps, half of each set")
     parser.add_argument("--passages", type=int, default=2_500, help="around each set's questions")
     parser.add_argument("--keep", type=Path, help="where the indexes are left for the next time")
     parser.add_argument("--no-gold", action="store_true", help="costs alone")

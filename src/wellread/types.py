@@ -85,6 +85,7 @@ class Hit(Passage):
     text: str = ""
     snippet: str = ""
     score: float = 0.0
+    beginning: str = ""  # of the text, where a service shows it beside its description
 
     @classmethod
     def of(cls, passage: Passage, score: float) -> Hit:
@@ -92,8 +93,8 @@ class Hit(Passage):
 
     @property
     def words(self) -> str:
-        """Its text, or its snippet where nothing was read."""
-        return self.text or self.snippet
+        """Its text, or what a service shows of it where nothing was read."""
+        return self.text or " ".join(filter(None, (self.snippet, self.beginning)))
 
     def passage(self) -> Passage:
         """What of it can be cited."""

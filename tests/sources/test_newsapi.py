@@ -8,6 +8,8 @@ from tests.wire import searches
 from tests.wire.loopback import Reply
 
 from wellread.errors import SourceBusy, SourceError, UsageError
+from wellread.strategies.fanout import embedding_text
+from wellread.strategies.lookup import description
 from wellread.types import Query
 
 pytestmark = pytest.mark.anyio
@@ -47,7 +49,7 @@ async def test_markup_removed_articles_and_the_cut_content_are_cleaned(build: Bu
     assert hits[0].text == ""  # the article itself has not been read
 
 
-async def test_content_joins_a_description_that_lacks_it(build: Build, serve: Serve) -> None:
+async def test_description_and_content_stay_apart(build: Build, serve: Serve) -> None:
     article = {
         "title": "T",
         "url": "https://e.org/1",
@@ -56,7 +58,11 @@ async def test_content_joins_a_description_that_lacks_it(build: Build, serve: Se
     }
     server = serve(lambda asked: Reply({"status": "ok", "totalResults": 1, "articles": [article]}))
     hits = await build(f"newsapi?base={server.url}").search(Query("x"))
-    assert hits[0].snippet == "Short. The long beginning of the arti"
+    assert (hits[0].title, hits[0].snippet, hits[0].beginning) == ("T", "Short.", "The long beginning of the arti")
+    assert hits[0].text == "", "the article itself has not been read"
+    assert embedding_text(hits[0]) == "T Short. The long beginning of the arti"
+    assert description(hits[0]) == "Short.", "which is what the prompt shows"
+    assert hits[0].passage().text == "Short. The long beginning of the arti"
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,18 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 
 import pytest
+from tests.strategies.bench import Bench
 
 from wellread.budget import Budget, Limits
 from wellread.errors import SourceBusy, SourceError
 from wellread.events import Event, Searched
+from wellread.parameters import fill
+from wellread.parts import Kit
+from wellread.protocols import Exemplary
 from wellread.run import Run
+from wellread.settings import Settings
 from wellread.sources.several import Several
+from wellread.strategies.iterative import Iterative
 from wellread.types import Hit, Hits, Query
 
 pytestmark = pytest.mark.anyio
@@ -108,3 +114,13 @@ def test_name_and_hint_are_those_of_all() -> None:
     both = Several([Fixed("a", A), Fixed("b", B)])
     assert both.name == "a + b"
     assert both.hint == "a: ask anything\nb: ask anything"
+
+
+async def test_examples_of_queries_survive_a_group() -> None:
+    kit = Kit(Settings(), environ={})
+    group = kit.several(("library", "wikipedia"))
+    assert isinstance(group, Exemplary)
+    assert "Suez Canal opening" in group.examples
+    bench = Bench(["<information></information>"], source=group)
+    await Iterative(fill(Iterative.Params, {"protocol": "text", "max_searches": 0}, "iterative")).retrieve(bench.run("Who?"))
+    assert "Suez Canal opening" in bench.prompt(0)

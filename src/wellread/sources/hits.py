@@ -27,6 +27,7 @@ def hit(
     title: str,
     url: str = "",
     snippet: str = "",
+    beginning: str = "",
     text: str | None = None,
     published: str = "",
     score: float | None = None,
@@ -47,6 +48,7 @@ def hit(
         url=address,
         text=body,
         snippet=words,
+        beginning=plain(beginning)[:_SNIPPET],
         published=iso_date(published, earliest=1),  # a record may be of any time
         score=score if score is not None else 1.0 / (rank + 1),
         source=source,

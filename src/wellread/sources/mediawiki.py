@@ -88,6 +88,13 @@ class MediaWiki(WebSource[Options]):
         "what you want to know. Short queries find more than whole sentences."
     )
 
+    examples = (
+        "Question: Which opened first, the Suez Canal or the Panama Canal?\n"
+        "Queries, one after the other: Suez Canal opening; Panama Canal opening\n"
+        "Question: In which town was the director of the film Alien born?\n"
+        "Queries, one after the other: Alien 1979 film; then, with the name found there: Ridley Scott"
+    )
+
     def __init__(self, http: Http, options: Options, base: str = "") -> None:
         super().__init__(http, options, base)
         self._site: Site | None = None

@@ -55,7 +55,7 @@ def from_spec(spec: Spec, kit: Kit) -> NewsApi:
 
 
 class NewsApi(WebSource[Options]):
-    """Search results are title, description and the beginning of the article."""
+    """Search results are title, description and the beginning of the article, each by itself."""
 
     public = True
     hint = (
@@ -111,12 +111,13 @@ def _hit(article: Payload, rank: int) -> Hit | None:
     if title.strip() == "[Removed]":  # what the service leaves of withdrawn articles
         return None
     description, content = plain(article.text("description")), _without_cut_mark(plain(article.text("content")))
-    more = content if content[:40] and content[:40] not in description else ""
+    beginning = content if content[:40] and content[:40] not in description else ""
     return hit(
         "newsapi",
         rank,
         title=title,
         url=article.text("url"),
-        snippet=f"{description} {more}",
+        snippet=description,
+        beginning=beginning,
         published=article.text("publishedAt"),
     )

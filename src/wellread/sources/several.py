@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from wellread.errors import SourceError, Unreachable, WellreadError
 from wellread.net.address import canonical
-from wellread.protocols import Public, Source
+from wellread.protocols import Exemplary, Public, Source
 from wellread.ranking.fusion import reciprocal_ranks
 from wellread.types import Hit, Hits, Query
 
@@ -26,6 +26,11 @@ class Several:
     @property
     def hint(self) -> str:
         return "\n".join(f"- {source.hint}" for source in self.sources)
+
+    @property
+    def examples(self) -> str:
+        """Examples of all members that bring some."""
+        return "\n\n".join(source.examples for source in self.sources if isinstance(source, Exemplary) and source.examples)
 
     async def search(self, query: Query) -> Sequence[Hit]:
         """`Hits` with the failures of some; `SourceError` only when all have failed."""

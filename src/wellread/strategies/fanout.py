@@ -206,7 +206,7 @@ def _excerpt(hit: Hit) -> Passage:
 
 def embedding_text(hit: Hit) -> str:
     """What of a result is compared: title, description, and how its content begins."""
-    described, content = plain(hit.snippet), plain(hit.text)
+    described, content = plain(hit.snippet), plain(hit.text or hit.beginning)
     if not described:  # a passage of a local index: its beginning stands for a description
         described, content = content[:_DESCRIPTION], ""
     begins = content[:_CONTENT]

@@ -62,7 +62,7 @@ def description(hit: Hit) -> str:
     """What a hit says about itself, without markup: its snippet, or its text when that is a passage."""
     if hit.document is not None and hit.text:
         return plain(hit.text)
-    return plain(hit.snippet) or plain(hit.text)
+    return plain(hit.snippet) or plain(hit.text or hit.beginning)
 
 
 def unique(hits: Sequence[Hit]) -> tuple[Hit, ...]:
