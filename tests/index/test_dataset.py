@@ -3,8 +3,12 @@ from __future__ import annotations
 import json
 import pickle
 import sqlite3
+import sys
 from collections.abc import Iterator
+from fnmatch import fnmatch
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,11 +19,13 @@ from tests.index.test_change import feed, numbered
 from tests.index.test_coarse import clustered
 from tests.index.test_search import PASSAGES
 
+from wellread.cli import feeds
 from wellread.errors import DamagedFile, IndexFault
 from wellread.index.build import build
-from wellread.index.dataset import DatasetFeed, create, is_dataset
+from wellread.index.dataset import DatasetFeed, create, is_dataset, made_with
 from wellread.index.feed import EmbeddingFeed, streamed
-from wellread.index.published import PublishedFeed, mappings, plain_numbers
+from wellread.index.hub import pull
+from wellread.index.published import PublishedFeed, mappings, plain_numbers, texts_in
 from wellread.index.quantize import calibrate, to_bytes, to_codes
 from wellread.index.search import LocalIndex
 from wellread.types import Passage
@@ -150,6 +156,99 @@ async def test_the_published_layout_is_imported(tmp_path: Path) -> None:
     pq.write_table(short, tmp_path / "short.parquet")
     with pytest.raises(IndexFault, match="has 100 rows, the published index 300"):
         await build(tmp_path / "other", PublishedFeed(tmp_path, str(tmp_path / "short.parquet"), "mxbai"))
+
+
+def foreign(folder: Path, rows: int = 50) -> np.ndarray:
+    """A data set of somebody else's, which does not say what made its vectors."""
+    vectors = clustered(rows, 64)
+    table = {
+        "_id": [str(n) for n in range(rows)],
+        "title": ["t"] * rows,
+        "url": ["u"] * rows,
+        "text": [f"text number {n}" for n in range(rows)],
+        "emb_int8": to_bytes(vectors, calibrate(vectors)).tolist(),
+        "emb_ubinary": np.packbits(vectors > 0, axis=1).tolist(),
+    }
+    pq.write_table(pa.table(table), folder / "x.parquet")
+    return vectors
+
+
+async def test_a_data_set_is_embedded_anew_where_an_embedder_is_named_and_an_index_takes_its_vectors(tmp_path: Path) -> None:
+    folder = tmp_path / "given"
+    folder.mkdir()
+    vectors = foreign(folder)
+
+    class Shop:
+        def embedder(self, spec: str | None = None) -> WordEmbedder:
+            return WordEmbedder()
+
+    kit: Any = Shop()
+    await create(tmp_path / "data", feeds.feed([str(folder)], kit, "words", embed=True))
+    made = next(DatasetFeed(tmp_path / "data")._shards.__iter__())
+    before, after = (pq.read_table(path).column("emb_int8").to_pylist() for path in (folder / "x.parquet", made))
+    assert before != after
+    assert made_with(tmp_path / "data") == WordEmbedder().name
+    await build(tmp_path / "index", feeds.feed([str(folder)], kit, "some-model"))
+    index = LocalIndex.open(tmp_path / "index")
+    assert (index.manifest.embedder, index.by_meaning(vectors[7], 1)[0][0]) == ("some-model", 7)
+
+
+async def test_an_embedded_data_set_of_the_hub_brings_its_vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    vectors = foreign(tmp_path)
+    hub = ModuleType("datasets")
+    hub.load_dataset = lambda name, config, **_: iter(pq.read_table(tmp_path / "x.parquet").to_pylist())  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "datasets", hub)
+    kit: Any = None  # nothing is embedded
+    with pytest.raises(IndexFault, match="--embedder"):
+        feeds.feed(["hf:owner/name"], kit, None)
+    await build(tmp_path / "index", feeds.feed(["hf:owner/name"], kit, "some-model"))
+    index = LocalIndex.open(tmp_path / "index")
+    assert (index.manifest.embedder, index.manifest.rows, index.by_meaning(vectors[7], 1)[0][0]) == ("some-model", 50, 7)
+
+
+@pytest.mark.filterwarnings("ignore")
+async def test_a_published_index_in_parts_is_pulled_with_its_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    away, here = tmp_path / "away", tmp_path / "here"
+    away.mkdir()
+    vectors = await published(away)
+    whole = (away / "usearch-int8.index").read_bytes()
+    (away / "usearch-int8.index").unlink()
+    (away / "usearch-int8-index").mkdir()
+    third = len(whole) // 3 + 1
+    for number in range(3):
+        (away / "usearch-int8-index" / f"{number:04d}.part").write_bytes(whole[number * third : (number + 1) * third])
+    (away / "wikipedia-en-text").mkdir()
+    texts = pq.read_table(away / "texts.parquet")
+    (away / "texts.parquet").unlink()
+    with (
+        pa.OSFile(str(away / "wikipedia-en-text" / "data-00000.arrow"), "wb") as file,
+        pa.ipc.new_stream(file, texts.schema) as out,
+    ):
+        out.write_table(texts)
+
+    def fetch(repository: str, *, local_dir: Path, allow_patterns: list[str], **_: object) -> None:
+        for path in (one for one in away.rglob("*") if one.is_file()):
+            name = path.relative_to(away).as_posix()
+            if any(fnmatch(name, pattern) for pattern in allow_patterns):
+                (local_dir / name).parent.mkdir(parents=True, exist_ok=True)
+                (local_dir / name).write_bytes(path.read_bytes())
+
+    client = ModuleType("huggingface_hub")
+    client.snapshot_download = fetch  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "huggingface_hub", client)
+    assert pull("owner/name", here) == here / "wikipedia-en-text"
+    assert (here / "usearch-int8.index").read_bytes() == whole
+    assert not list(here.rglob("*.part"))
+    table = texts_in(here)
+    assert table is not None
+    await build(tmp_path / "index", PublishedFeed(here, str(table), "mxbai"))
+    index = LocalIndex.open(tmp_path / "index")
+    assert (index.manifest.rows, index.by_meaning(vectors[99], 1)[0][0]) == (300, 99)
+    assert [hit.text for hit in index.passages("https://w.example/5")] == [f"Passage number {n}." for n in (15, 16, 17)]
+    (here / "usearch-int8.index").unlink()
+    (away / "usearch-int8-index" / "0001.part").unlink()
+    with pytest.raises(IndexFault, match="has gaps"):
+        pull("owner/name", here)
 
 
 class Evil:

@@ -75,6 +75,14 @@ async def _create(
     with ticking(silent, unreadable, go_on=f"{output} is unfinished; the same command goes on after its last file") as ticker:
         async with feeds.kit_of_settings() as kit:
             source = feeds.feed(
-                inputs, kit, embedder, tokens=tokens, overlap=overlap, names=column, config=config, unreadable=unreadable
+                inputs,
+                kit,
+                embedder,
+                tokens=tokens,
+                overlap=overlap,
+                names=column,
+                config=config,
+                unreadable=unreadable,
+                embed=True,
             )
             return await write(output, source, shard_rows=shard_rows, resume=not fresh, progress=ticker), unreadable

@@ -137,18 +137,24 @@ def feed(
     unreadable: list[str] | None = None,
     follow_links: bool = False,
     documents: set[str] | None = None,
+    embed: bool = False,
 ) -> Feed:
-    """An embedded data set as it is; anything else read, split and embedded."""
-    from wellread.index.dataset import DatasetFeed, is_dataset
+    """An embedded data set as it is; anything else read, split and embedded.
+
+    `embed`: the vectors of another embedder than the one named are left, and made anew from the texts.
+    """
+    from wellread.index.dataset import DatasetFeed, HubFeed, is_dataset, is_embedded_hub, made_with
     from wellread.index.feed import EmbeddingFeed
     from wellread.index.following import Following
     from wellread.index.inputs import origin, passages
 
     embedded = [text for text in inputs if is_dataset(Path(text))]
-    if embedded:
-        if len(inputs) > 1:
-            raise UsageError("an embedded data set must be the only input; add others afterwards with: wellread index add")
+    if embedded and len(inputs) > 1:
+        raise UsageError("an embedded data set must be the only input; add others afterwards with: wellread index add")
+    if embedded and not (embed and embedder and made_with(Path(inputs[0])) != kit.embedder(embedder).name):
         return DatasetFeed(Path(inputs[0]), embedder)
+    if len(inputs) == 1 and inputs[0].startswith("hf:") and not embed and is_embedded_hub(inputs[0][3:], config):
+        return HubFeed(inputs[0][3:], config, embedder)
     for text in inputs:
         if not text.startswith(("http://", "https://", "hf:")) and not Path(text).expanduser().exists():
             raise UsageError(f"{text} does not exist")

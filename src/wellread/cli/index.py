@@ -271,13 +271,15 @@ def import_(
     folder: Annotated[
         Path, typer.Argument(metavar="FOLDER", help="Folder with faiss-ubinary.index, usearch-int8.index and the mappings.")
     ],
-    texts: Annotated[
-        str,
-        typer.Option(
-            "--texts", metavar="TABLE", help="Table with title, url, text in row order: .parquet, .jsonl[.gz], hf:NAME."
-        ),
-    ],
     output: Output,
+    texts: Annotated[
+        str | None,
+        typer.Option(
+            "--texts",
+            metavar="TABLE",
+            help="Table with title, url, text in row order: .parquet, .arrow, .jsonl[.gz], hf:NAME; else those in FOLDER.",
+        ),
+    ] = None,
     embedder: Annotated[
         str, typer.Option("--embedder", metavar="SPEC", help="The embedder it was made with.")
     ] = "onnx:mixedbread-ai/mxbai-embed-large-v1",
@@ -287,11 +289,15 @@ def import_(
     """Turn a published index (recipe 5) into one of ours."""
     from wellread.index.build import BuildOptions
     from wellread.index.build import build as make
-    from wellread.index.published import PublishedFeed
+    from wellread.index.published import PublishedFeed, texts_in
+
+    table = texts or (str(found) if (found := texts_in(folder)) else None)
+    if table is None:
+        raise UsageError(f"there are no texts in {folder}: name them with --texts")
 
     async def work() -> Manifest:
         with ticking(as_json, go_on=f"{output} is unfinished; go on with the same command and --resume") as ticker:
-            return await make(output, PublishedFeed(folder, texts, embedder), BuildOptions(resume=resume), ticker)
+            return await make(output, PublishedFeed(folder, table, embedder), BuildOptions(resume=resume), ticker)
 
     _done(asyncio.run(work()), output, as_json)
 
@@ -306,8 +312,8 @@ def pull(
 
     if repository.count("/") != 1:
         raise UsageError(f"{repository!r} is not a hub name: write owner/name")
-    download(repository, output)
-    say(f"{repository} is in {output}; next: wellread index import {output} --texts TABLE --output INDEX")
+    more = "" if download(repository, output) else " --texts TABLE"
+    say(f"{repository} is in {output}; next: wellread index import {output}{more} --output INDEX")
 
 
 def _done(made: Manifest, folder: Path, as_json: bool, documents: int = 0, unread: int = 0) -> None:

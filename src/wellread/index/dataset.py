@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,6 +19,7 @@ import numpy as np
 from wellread.errors import DamagedFile, IndexFault
 from wellread.index.feed import Batch, Feed
 from wellread.index.folder import disk_errors, writing
+from wellread.index.inputs import hub_rows
 from wellread.index.manifest import replace_file
 from wellread.index.progress import Progress, silent
 from wellread.index.quantize import Bytes, Codes, Floats, pad_codes
@@ -91,6 +93,17 @@ def is_dataset(path: Path) -> bool:
     return {"emb_int8", "emb_ubinary"} <= set(cast("Any", pq.read_schema(first)).names)
 
 
+def made_with(folder: Path) -> str | None:
+    """The embedder that a data set says it was made with."""
+    about = _schema_about(min(folder.glob("*.parquet")))
+    return about.embedder if about else None
+
+
+def relative_scale(dimensions: int) -> Floats:
+    """Without a recorded range the bytes' own size is unknown: scores are then only relative."""
+    return np.full(dimensions, 1 / 127 / float(np.sqrt(dimensions)) * 4, np.float32)
+
+
 class DatasetFeed:
     """An embedded data set as the feed of an index: nothing is embedded again."""
 
@@ -107,9 +120,8 @@ class DatasetFeed:
         self.embedder = about.embedder if about else str(embedder)
         self.dimensions = about.dimensions if about else _width(self._shards[0])
         self.origin = f"the data set {folder.name}, {sum(_rows(path) for path in self._shards)} rows"
-        # Without a recorded range the bytes' own size is unknown: scores are then only relative.
-        scale = about.scale if about and about.scale else (1 / 127 / float(np.sqrt(self.dimensions)) * 4,) * self.dimensions
-        self.scale: Floats | None = np.asarray(scale, np.float32)
+        known = about.scale if about else None
+        self.scale: Floats | None = np.asarray(known, np.float32) if known else relative_scale(self.dimensions)
 
     async def batches(self, skip: int, scale: Floats | None) -> AsyncIterator[Batch]:
         for shard in self._shards:
@@ -120,6 +132,32 @@ class DatasetFeed:
             for batch in _read(shard, self.dimensions, skip):
                 yield batch
             skip = 0
+
+
+class HubFeed:
+    """An embedded data set on the hub as the feed of an index: its vectors come with it."""
+
+    def __init__(self, name: str, config: str | None, embedder: str | None) -> None:
+        if embedder is None:
+            raise IndexFault(f"hf:{name} does not say which embedder made its vectors: name it with --embedder")
+        self._name, self._config = name, config
+        self.embedder = embedder
+        self.dimensions = len(cast("list[int]", next(hub_rows(name, config))["emb_int8"]))
+        self.origin = f"the data set hf:{name}" + (f" ({config})" if config else "")
+        self.scale: Floats | None = relative_scale(self.dimensions)
+
+    async def batches(self, skip: int, scale: Floats | None) -> AsyncIterator[Batch]:
+        rows = islice(hub_rows(self._name, self._config), skip, None)
+        while group := await asyncio.to_thread(lambda: list(islice(rows, _READ))):
+            vectors = np.asarray([row["emb_int8"] for row in group], np.int8).reshape(len(group), self.dimensions)
+            codes = np.asarray([row["emb_ubinary"] for row in group], np.uint8)
+            yield Batch([_passage(row) for row in group], vectors, pad_codes(codes, self.dimensions))
+
+
+def is_embedded_hub(name: str, config: str | None) -> bool:
+    """Whether a data set on the hub brings vectors."""
+    first: Mapping[str, object] = next(hub_rows(name, config), dict[str, object]())
+    return set(first) >= {"emb_int8", "emb_ubinary"}
 
 
 def _begin(folder: Path, about: About, resume: bool) -> tuple[About, list[Path]]:

@@ -27,7 +27,7 @@ from wellread.text.split import passages as of_page
 from wellread.types import Page, Passage
 
 _SKIPPED_FOLDERS = (".git", "node_modules", "__pycache__")
-_TABLES = (".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz", ".parquet", ".urls", ".zim")
+_TABLES = (".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz", ".parquet", ".arrow", ".urls", ".zim")
 _ID_NAMES = ("_id", "id")
 
 
@@ -64,7 +64,7 @@ async def passages(inputs: Sequence[str], how: InputOptions) -> AsyncIterator[Pa
             async for passage in _page(text, how):
                 yield passage
         elif text.startswith("hf:"):
-            for passage in _tabled(_hub_rows(text.removeprefix("hf:"), how.config), how, text):
+            for passage in _tabled(hub_rows(text.removeprefix("hf:"), how.config), how, text):
                 yield passage
         else:
             async for passage in _path(text, how):
@@ -136,7 +136,7 @@ async def _tables(files: Iterable[Path], how: InputOptions) -> AsyncIterator[Pas
         elif name.endswith(".zim"):
             parts = _zim(file, how)
         else:
-            rows = _parquet_rows(file) if name.endswith(".parquet") else _json_rows(file)
+            rows = {".parquet": _parquet_rows, ".arrow": _arrow_rows}.get(file.suffix.lower(), _json_rows)(file)
             parts = _each(_tabled(rows, how, str(file)))
         async for passage in parts:
             yield passage
@@ -269,7 +269,20 @@ def _parquet_rows(path: Path) -> Iterator[dict[str, object]]:
         raise IndexFault(f"{path} cannot be read: {problem}") from problem
 
 
-def _hub_rows(name: str, config: str | None) -> Iterator[dict[str, object]]:
+def _arrow_rows(path: Path) -> Iterator[dict[str, object]]:
+    """A table as the hub's data sets are saved to a disk."""
+    import pyarrow as pa
+
+    arrow = cast("Any", pa)
+    try:
+        with arrow.memory_map(str(path)) as file, arrow.ipc.open_stream(file) as reader:
+            for batch in reader:
+                yield from batch.select([name for name in batch.schema.names if not name.startswith("emb")]).to_pylist()
+    except (cast("type[Exception]", pa.ArrowException), OSError) as problem:
+        raise IndexFault(f"{path} cannot be read: {problem}") from problem
+
+
+def hub_rows(name: str, config: str | None) -> Iterator[dict[str, object]]:
     try:
         import datasets  # pyright: ignore[reportMissingImports]
     except ImportError:

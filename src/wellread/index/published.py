@@ -21,13 +21,19 @@ import numpy as np
 
 from wellread.errors import DamagedFile, IndexFault, MissingExtra
 from wellread.index.feed import Batch
-from wellread.index.inputs import InputOptions, passages
+from wellread.index.inputs import InputOptions, is_table, passages
 from wellread.index.quantize import Bytes, Codes, Floats, pad_codes
 from wellread.text.split import Splitting
 from wellread.types import Passage
 
 CODES, ROWS, MAPPINGS = "faiss-ubinary.index", "usearch-int8.index", "document-url-mappings.sqlite"
 _BATCH = 5_000
+
+
+def texts_in(folder: Path) -> Path | None:
+    """The texts that lie beside the published files: a folder or a table with "text" in its name."""
+    found = [path for path in sorted(folder.glob("*text*")) if path.is_dir() or is_table(path)]
+    return found[0] if found else None
 
 
 class PublishedFeed:
