@@ -367,7 +367,7 @@ def _sentence_json(sentence: Sentence) -> dict[str, object]:
 
 def near_json(near: Near) -> dict[str, object]:
     """A passage that comes close, in the shape of a citation that carries nothing."""
-    names = ("title", "url", "source", "document", "heading", "page", "anchor")
+    names = ("id", "title", "url", "source", "document", "heading", "page", "anchor")
     shown = {name: getattr(near.passage, name) for name in names}
     return {**shown, "place": place(near.passage), "text": near.words, "start": near.start, "end": near.end}
 

@@ -133,7 +133,7 @@ def test_search_menu_plugins_health_and_numbers(client: httpx2.Client) -> None:
     assert found["query"] == "Titan discovered"
     assert [hit["title"] for hit in found["hits"]] == ["Titan"]
     always = {"id", "title", "url", "text", "snippet", "published", "score", "source"}
-    assert set(found["hits"][0]) == always | {"document", "heading", "page", "anchor", "place"}
+    assert set(found["hits"][0]) == always | {"document", "heading", "page", "anchor", "place", "view"}
     menu = client.get("/api/menu").json()
     assert menu["models"][0]["name"] == "scripted"
     assert menu["strategies"][0]["name"] == "iterative"

@@ -359,3 +359,38 @@ def test_web_sources_lead_to_their_words(tmp_path: Path) -> None:
         f"https://a.example/x#there:~:text={quote('one two three four five')},{quote('seven eight nine ten eleven')}"
     )
     assert at_words("https://a.example/x", " ") == "https://a.example/x"
+
+
+def test_the_search_page_lists_documents_that_open_at_their_best_sentence(client: httpx2.Client, desk: Desk) -> None:
+    page = client.get("/search", params={"q": "keeper paraffin wick trimmed"}).text
+    entries = page.split("<li>")[1:]
+    assert sum("lamps.html" in entry for entry in entries) == 1  # one entry, whatever it has of passages
+    entry = next(entry for entry in entries if "lamps.html" in entry)
+    assert "“Oil”" in entry
+    assert "“Wicks”" in entry
+    link = re.search(r'<a href="([^"]+)">“Oil”', entry)
+    assert link
+    shown = client.get(link[1].replace("&amp;", "&")).text
+    (marked,) = re.findall(r'<mark id="words">(.*?)</mark>', shown, re.DOTALL)
+    assert "took paraffin" in marked
+    assert "Whale oil" not in marked
+    hits = client.get("/api/search", params={"q": "paraffin"}).json()["hits"]
+    assert client.get(hits[0]["view"]).status_code == 200
+    assert "Nothing fits" in client.get("/search", params={"q": "zzzzqqqq", "source": desk.index}).text
+    assert client.get("/search", params={"q": "x", "source": desk.other}).status_code == 400
+    assert client.get("/search").status_code == 200
+
+
+def test_every_door_says_the_place(client: httpx2.Client, run: str) -> None:
+    place = "lamps.html, “Oil”"
+    kept = client.get(f"/api/runs/{run}").json()["answer"]["citations"][0]
+    assert (kept["place"], kept["document"], kept["heading"]) == (place, "lamps.html", "Oil")
+    article = client.get(f"/r/{run}/article").text
+    assert f"<span>{place}</span>" in article
+    assert f"1. {place}" in article  # what is copied as Markdown
+    asked = {"model": "wellread/quote", "messages": [{"role": "user", "content": QUESTION}]}
+    said = client.post("/v1/chat/completions", json=asked).json()["choices"][0]["message"]
+    assert f"1. {place}" in said["content"]
+    assert said["annotations"][0]["url_citation"]["title"] == place
+    replied = client.post("/v1/responses", json={"model": "wellread/quote", "input": QUESTION}).json()["output"][-1]["content"][0]
+    assert replied["annotations"][0]["title"] == place

@@ -20,6 +20,7 @@ from wellread.server.runs import encode
 from wellread.server.service import Service
 from wellread.server.shapes import RUN_ID, AskRequest, RunRequest
 from wellread.server.sse import EventStream, chunk, numbered
+from wellread.server.viewer import of_hit
 
 router = APIRouter()
 RunId = Annotated[str, Path(pattern=RUN_ID, examples=["q3J0vXo2mA9k"])]
@@ -155,8 +156,8 @@ async def search(
     engine = here.menu.searching(source or [])
     async with here.turn(client(request)):
         hits = await engine.search(q, limit=limit)
-    found = {"query": q, "hits": [hit_json(hit) for hit in hits], "documents": documents_json(hits)}
-    return shapes.SearchResult.model_validate(found)
+    shown = [{**hit_json(hit), "view": place.path() if (place := of_hit(hit)) else None} for hit in hits]
+    return shapes.SearchResult.model_validate({"query": q, "hits": shown, "documents": documents_json(hits)})
 
 
 @router.get("/api/menu", tags=["search"])

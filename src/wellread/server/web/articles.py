@@ -10,7 +10,7 @@ from wellread.events import AnswerDelta, Event
 from wellread.server.follow_up import decoded, passages_of
 from wellread.server.history import Record
 from wellread.server.rendering import answer_html, markdown
-from wellread.server.viewer import of_hit
+from wellread.server.viewer import Place, of_hit
 from wellread.server.web.documents import WORDS, marked_words
 from wellread.server.web.html import Safe, el, icon, join
 from wellread.server.web.steps import site, status, step
@@ -98,13 +98,21 @@ def _nearest(answer: Body) -> Safe | None:
     """What came near where there is no answer, or no sure one; and what else to try."""
     found = cast("list[Body]", answer.get("nearest") or [])
     tries = cast("list[str]", answer.get("tries") or [])
-    items = [el("li", el("p", el("b", place_of(one)), class_="source-head"), el("blockquote", one["text"])) for one in found]
+    items = [el("li", el("p", _near_link(one), class_="source-head"), el("blockquote", one["text"])) for one in found]
     heading = "Also near" if answer["answer"] else "Nearest, not an answer"
     listed = el(
         "section", el("h3", heading), el("ul", *items, class_="sources"), aria_label=heading, class_="source-list nearest"
     )
     hints = el("p", "To try: ", "; ".join(tries), ".", class_="facts tries") if tries else None
     return join(listed if items else None, hints) if items or hints else None
+
+
+def _near_link(one: Body) -> Safe:
+    if not (one.get("document") and one.get("source") and one.get("id")):
+        return el("b", place_of(one))
+    words = ((int(one["start"]), int(one["end"])),)
+    place = Place(str(one["source"]), str(one["document"]), str(one["id"]), words)
+    return el("a", place_of(one), href=f"{place.path()}#{WORDS}")
 
 
 def _notes(record: Record, answer: Body | None) -> Safe:

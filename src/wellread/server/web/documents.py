@@ -115,7 +115,7 @@ def _text(view: View) -> Safe | None:
         spans = view.place.spans if number == view.at else ()
         pieces, in_code = in_pieces(view.passages[number].text, in_code)
         body = join(*_blocks(view.passages[number].text, _leveled(pieces, open_headings), spans, None if marked else WORDS))
-        chosen = number == view.at and view.place.passage
+        chosen = number == view.at and bool(view.place.passage)
         parts.append(el("section", body, id=f"p{number}", class_="piece chosen" if chosen else "piece"))
     if not parts:
         return el("p", "There is no text on this page.", class_="empty") if view.picture else None

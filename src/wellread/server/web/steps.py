@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from wellread.events import (
@@ -22,6 +23,8 @@ from wellread.events import (
     Words,
 )  # fmt: skip
 from wellread.server.web.html import Child, Safe, el, icon
+from wellread.text.places import inside, is_file
+from wellread.types import Hit, by_document
 
 _LONG = 1_200  # characters of a model's thought that are shown
 _FOLDED = 160  # … and from how many on it has to be unfolded
@@ -94,5 +97,15 @@ def _body(event: Event, words: Words) -> list[Child]:
 def _hits(event: Searched) -> Safe:
     if not event.hits:
         return el("p", "nothing found", class_="step-quiet")
-    items = [el("li", hit.title or hit.id, " ", el("small", site(hit.url) or hit.source)) for hit in event.hits[:20]]
-    return el("details", el("summary", f"{len(event.hits)} found"), el("ul", *items))
+    groups = by_document(event.hits)
+    items = [el("li", hits[0].title or hits[0].id, " ", el("small", _where(hits))) for hits in groups[:20]]
+    counts = f"{len(event.hits)} found" + (f" in {len(groups)} documents" if 1 < len(groups) < len(event.hits) else "")
+    return el("details", el("summary", counts), el("ul", *items))
+
+
+def _where(hits: Sequence[Hit]) -> str:
+    """A document's name and the places in it, each once."""
+    first = hits[0]
+    name = first.document if is_file(first.url) else site(first.url) or first.source
+    places = dict.fromkeys(inside(hit.heading, hit.page) for hit in hits)
+    return ", ".join(part for part in (name, *places) if part)
