@@ -113,15 +113,15 @@ async def picture(menu: Menu, place: Place, page: int) -> bytes:
 
 
 def _now(cited: Passage, quotes: Sequence[Span], passages: Sequence[Hit]) -> Place | None:
-    """Where the passage is by now: under its own id, or wherever its words have gone."""
+    """Where the words are by now: in the passage of that id, in one after it (neighbours are cited as one), or anywhere."""
     place = Place(cited.source, cited.document or "", cited.id, tuple(quotes))
-    if any(one.id == cited.id and one.text == cited.text for one in passages):
-        return place
-    words = [cited.text[start:end] for start, end in quotes if end > start] or [cited.text]
-    for one in passages:
-        spans = tuple((found, found + len(quote)) for quote in words if (found := one.text.find(quote)) >= 0)
-        if spans:
-            return replace(place, passage=one.id, spans=spans)
+    at = next((number for number, one in enumerate(passages) if one.id == cited.id), 0)
+    words = [cited.text[start:end] for start, end in quotes if end > start]
+    for quote in words or [cited.text, passages[at].text if cited.text.startswith(passages[at].text) else ""]:
+        one = next((one for one in (*passages[at:], *passages[:at]) if quote and quote in one.text), None)
+        if one is not None:
+            spans = [(found, found + len(said)) for said in words if (found := one.text.find(said)) >= 0]
+            return replace(place, passage=one.id, spans=tuple(spans))
     return None
 
 
