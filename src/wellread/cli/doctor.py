@@ -33,6 +33,7 @@ EXTRAS = {
     "hub": ("huggingface_hub", "datasets"),
     "published": ("usearch",),
     "report": ("matplotlib",),
+    "ray": ("ray",),
     "otel": ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"),
 }
 SIGNS = {"ok": "✓", "note": "·", "problem": "✗"}

@@ -8,6 +8,7 @@ nodes; where a node dies, Ray moves its bundle to another one and starts the rep
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -32,6 +33,7 @@ _STARTING = 120.0  # seconds that a replica has to open its shard
 
 def ray() -> ModuleType:
     """Ray, which sends nothing home."""
+    logging.getLogger("ray.actor").setLevel(logging.ERROR)  # warns of what is wanted here: a replica ends with its group
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     try:
