@@ -68,6 +68,8 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "corpus.jsonl.gz").write_bytes(gzip.compress((tmp_path / "FOLDER" / "corpus.jsonl").read_bytes()))
     paper(tmp_path / "paper.pdf")
     monkeypatch.chdir(tmp_path)
+    for display in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(display, raising=False)  # what is opened is printed
     return tmp_path
 
 
