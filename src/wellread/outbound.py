@@ -1,7 +1,8 @@
-"""What may be asked outside, where private and public sources are mixed in one run.
+"""What may be asked outside.
 
 A page can tell a model to put a private document into a query to a public service. Once a run has seen private passages,
-such queries are made of words from the question and from what public sources said, and of no others.
+such queries are made of words from the question and from what public sources said, and of no others. Nor do a model's own
+instructions leave: a query that recites them becomes the question.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from wellread.protocols import Group, Public, Source
 from wellread.types import Hit, Query
 
 _WORD = re.compile(r"\w+")
+_RECITED = 5  # words in a row that come from the instructions and not from the question
 
 
 @dataclass(slots=True)
@@ -24,6 +26,7 @@ class Outbound:
     open: bool = False  # the operator lets private words out
     private: bool = False  # whether anything private was seen
     _known: set[str] = field(default_factory=set[str])
+    _instructions: set[str] = field(default_factory=set[str])
 
     def __post_init__(self) -> None:
         self.learn([self.question])
@@ -33,12 +36,16 @@ class Outbound:
         for text in texts:
             self._known.update(word.casefold() for word in _WORD.findall(text))
 
+    def instructed(self, texts: Iterable[str]) -> None:
+        """What models were told to do."""
+        self._instructions.update(texts)
+
     def query(self, where: Source, query: Query) -> Query:
         """The query as this source may hear it; a group hears both, and passes on to each what it may."""
         if self.open:
             return query
-        if isinstance(where, Group):
-            return replace(query, outside=self._allowed(query.text)) if _mixed(where.sources) else query
+        if isinstance(where, Group) and _mixed(where.sources):
+            return replace(query, outside=self._allowed(query.text))
         return replace(query, text=self._allowed(query.text)) if is_public(where) else query
 
     def heard(self, where: Source, hits: Sequence[Hit]) -> None:
@@ -51,7 +58,13 @@ class Outbound:
             else:
                 self.private = True
 
+    def _recites(self, text: str) -> bool:
+        rows = _rows(text) - _rows(self.question)
+        return bool(rows) and any(not rows.isdisjoint(_rows(instruction)) for instruction in self._instructions)
+
     def _allowed(self, text: str) -> str:
+        if self._recites(text):
+            return self.question
         words = _WORD.findall(text)
         if not self.private or all(word.casefold() in self._known for word in words):
             return text
@@ -59,8 +72,16 @@ class Outbound:
 
 
 def is_public(source: Source) -> bool:
-    """Whether what it is asked leaves the operator's hands."""
+    """Whether what it is asked leaves the operator's hands; of a group: whether what any of them is asked does."""
+    if isinstance(source, Group):
+        return any(is_public(member) for member in source.sources)
     return isinstance(source, Public) and source.public
+
+
+def _rows(text: str) -> set[tuple[str, ...]]:
+    """The words in rows, wherever one begins."""
+    words = [word.casefold() for word in _WORD.findall(text)]
+    return {tuple(words[start : start + _RECITED]) for start in range(len(words) - _RECITED + 1)}
 
 
 def _mixed(sources: Sequence[Source]) -> bool:

@@ -58,6 +58,17 @@ class Passage(Encodable):
     page: int | None = None  # on which it begins, counted from 1, where a document has pages
     anchor: str = ""  # the id nearest before it on an HTML page
 
+    def __post_init__(self) -> None:
+        Encodable.__post_init__(self)
+        if self.url and not self.url.startswith(("http:", "https:")) and _is_program(self.url):
+            object.__setattr__(self, "url", None)
+
+
+def _is_program(url: str) -> bool:
+    """Whether following it runs something; browsers leave out blanks and controls in front and within."""
+    scheme = "".join(sign for sign in url.partition(":")[0] if sign > " ").lower()
+    return scheme in ("javascript", "vbscript", "data")
+
 
 BlockKind = Literal["heading", "paragraph", "item", "entry", "row", "code", "quote"]
 

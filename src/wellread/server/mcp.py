@@ -174,7 +174,7 @@ async def _ask(backend: Backend, wish: ClientRequest, ctx: Any, talks: Conversat
                     number, told = number + 1, words
                     await ctx.report_progress(number, message=words.short(_LINE))
     except (WellreadError, Busy) as problem:
-        raise ToolError(str(problem)) from None
+        raise ToolError(inert(str(problem))) from None
     assert answer is not None
     body = {"id": talks.keep(before, answer), **events.answer_json(answer)}
     return _result(markdown(body), body, failed=answer.outcome == "failed")
@@ -187,7 +187,7 @@ async def _search(backend: Backend, query: str, limit: int, source: str | None, 
         async with backend.turn(client):
             hits = await backend.menu.searching((source,) if source else ()).search(query, limit=limit)
     except (WellreadError, Busy) as problem:
-        raise ToolError(str(problem)) from None
+        raise ToolError(inert(str(problem))) from None
     names = ("title", "url", "source", "score", "document", "heading", "page")
     rows = [{**{name: getattr(hit, name) for name in names}, "text": hit.words, "place": place(hit)} for hit in hits]
     text = "\n\n".join(f"{row['place']}\n{row['text']}" for row in rows) or "nothing found"
@@ -203,7 +203,7 @@ async def _read(backend: Backend, url: str, client: str) -> Any:
         async with backend.turn(client):
             page = await backend.menu.engine.kit.pages().read(url)
     except (WellreadError, Busy) as problem:
-        raise ToolError(str(problem)) from None
+        raise ToolError(inert(str(problem))) from None
     text = page.text[:_LONGEST]
     facts = {"url": page.url, "title": page.title, "published": page.published, "truncated": len(page.text) > _LONGEST}
     return _result(inert(f"{page.title}\n\n{text}"), {**facts, "text": text})

@@ -70,8 +70,9 @@ def refusal(answer: Mapping[str, Any]) -> str:
     if text := str(answer.get("answer") or "").strip():
         return text
     if answer.get("asks"):
-        return f"{answer['asks']} Please ask again with its name, or just say it."
-    return f"No answer was found: {answer.get('reason') or 'nothing fits'}."
+        return f"{inert(str(answer['asks']))} Please ask again with its name, or just say it."
+    # a reason may name what was found, in the words of others
+    return f"No answer was found: {inert(str(answer.get('reason') or 'nothing fits'))}."
 
 
 def beside(answer: Mapping[str, Any]) -> str:
@@ -81,7 +82,7 @@ def beside(answer: Mapping[str, Any]) -> str:
         rows = [f"- {_link(one)}: “{inert(' '.join(str(one['text']).split()))}”" for one in near]
         parts.append("\n".join(["Also near:" if answer.get("answer") else "Nearest, not an answer:", "", *rows]))
     if tries := cast("list[str]", answer.get("tries") or []):
-        parts.append(f"To try: {'; '.join(tries)}.")
+        parts.append(f"To try: {inert('; '.join(tries))}.")
     return "".join(f"\n\n{part}" for part in parts)
 
 

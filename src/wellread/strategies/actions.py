@@ -50,7 +50,7 @@ class Limits:
 
 @dataclass(slots=True)
 class Actions:
-    """The actions of one run, by name. It knows the addresses that were seen: only those may be read."""
+    """The actions of one run, by name. It knows the addresses of what was found: only those may be read."""
 
     run: Run
     model: Model
@@ -90,11 +90,12 @@ class Actions:
         return Observation("\n".join(o.text for o in observations), "\n".join(o.shown for o in observations))
 
     async def read(self, url: str) -> Observation:
-        """The beginning of a page whose address came up before."""
+        """The beginning of a page that was found, or that the question names."""
         url = url.strip("<>\"'` ")
-        # An address that the model makes up could carry anything out of the conversation.
+        # An address that the model makes up could carry anything out of the conversation; so could a choice among many that
+        # a page lists, one for each letter.
         if url not in self.addresses and url not in _ADDRESS.findall(self.run.question):
-            return told("Only addresses from the question or from an observation can be read.")
+            return told("Only addresses from the question and those of search results can be read.")
         page = await self.run.read(url)
         if page is None or not page.text.strip():
             return told("That page cannot be read.")
@@ -116,7 +117,6 @@ class Actions:
 
     def _observe(self, passage: Passage) -> Observation:
         number = self.run.number(passage)
-        self.addresses.update(_ADDRESS.findall(passage.text))
         where = f"\n{passage.url}" if passage.url else ""
         if passage.url:
             self.addresses.add(passage.url)

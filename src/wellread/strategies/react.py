@@ -9,7 +9,7 @@ Recipe: the model thinks aloud, asks for one action at a time and is told what i
 
 Departures from the original. Observations are numbered and can be cited, calculations too. Calculating
 happens in a sandbox. An observation that the model writes itself is cut off. An unknown action is an
-observation that lists those there are. Only addresses that came up before can be read.
+observation that lists those there are. Only addresses of results, and of the question, can be read.
 """
 
 from __future__ import annotations

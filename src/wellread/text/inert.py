@@ -17,9 +17,12 @@ _TAGS = (
     "img image picture source video audio track iframe frame object embed svg math script style link meta base form input "
     "button a area map body html head portal template"
 )
-_ACTIVE = re.compile(rf"!\[|\]\(|\]:|<(?=/?(?:{'|'.join(_TAGS.split())})\b|https?:)", re.IGNORECASE)
+# Any other element can act through its attributes, so it is one that has room for some; a link in angle brackets names a scheme
+# or a mailbox; a name that goes on and on is no word.
+_OTHERS = r"[!?]|[a-z][a-z0-9.+_-]{0,39}[\s/:@]|[a-z][a-z0-9.+_-]{40}"
+_ACTIVE = re.compile(rf"!\[|\]\(|\]:|<(?=/?(?:{'|'.join(_TAGS.split())})\b|{_OTHERS})", re.IGNORECASE)
 _DEFINES = re.compile(r"\]:\s{0,200}<?[^\s\]]{0,200}[/:]")
-_MAYBE = re.compile(r"(?:!|\]|<[/a-zA-Z]{0,9}|\]:\s{0,200}\S{0,200})\Z")
+_MAYBE = re.compile(r"(?:!|\]|<(?:/?[a-zA-Z][a-zA-Z0-9.+_-]{0,40}|/)?|\]:\s{0,200}\S{0,200})\Z")
 _LONGEST_TARGET = 2_500  # characters
 
 
