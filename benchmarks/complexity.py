@@ -195,8 +195,9 @@ def main() -> None:
     options.add_argument("--quick", action="store_true")
     options.add_argument("--parser", action="append", choices=list(PARSERS))
     options.add_argument("--longest", type=float, default=LONGEST)
+    options.add_argument("--largest", type=int, default=1_000_000, help="characters of a text at most")
     given = options.parse_args()
-    sizes = [2_000, 20_000] if given.quick else [10_000, 100_000, 1_000_000]
+    sizes = [2_000, 20_000] if given.quick else [size for size in (10_000, 100_000, 1_000_000) if size <= given.largest]
     allowed = SMALL_GROWTH if given.quick else GROWTH
     slow: list[Slow] = []
     for parser in given.parser or PARSERS:

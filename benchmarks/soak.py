@@ -1,0 +1,230 @@
+"""Does a server stay as it was after half an hour of mixed traffic?
+
+A server in a process of its own, with a scripted model and a source in memory; clients that ask, drop, come back, stop runs, send
+nonsense and hostile texts. Every few seconds its memory, its descriptors and the time of /healthz are noted.
+
+    python benchmarks/soak.py                30 minutes
+    python benchmarks/soak.py --minutes 5
+    python benchmarks/soak.py --quick        30 seconds
+
+The last line: `memory_ratio` (last quarter against the second), `descriptors` (the same, a difference), `lost` (runs that
+were accepted and are not in the history with an end), `faults` (answers of 500), `healthz_ms` (median and worst).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx2
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from tests.faults.hostile import SAYINGS
+
+CLIENTS = 6
+MEMORY, DESCRIPTORS = 1.1, 20  # how much more there may be at the end
+SAYS = list(SAYINGS.values())
+
+
+def serve(folder: Path) -> None:
+    """The process that is watched."""
+    from tests.server.stage import HITS, engine, running
+
+    from wellread.types import Hit
+
+    hits = [*HITS, *(Hit(f"h{n}", f"Saturn has moons. {said}", said, f"https://h.example/{n}") for n, said in enumerate(SAYS))]
+    with running(engine(hits=hits, delay=0.001), folder, max_running=8) as live:
+        sys.stdout.write(live.url + "\n")
+        sys.stdout.flush()
+        sys.stdin.read()
+
+
+@dataclass
+class Traffic:
+    url: str
+    until: float
+    accepted: list[str] = field(default_factory=list)
+    seen: Counter[str] = field(default_factory=Counter)
+
+    def client(self, number: int) -> None:
+        chance = random.Random(number)
+        deeds = [self.ask, self.detach, self.drop, self.stop, self.nonsense, self.look, self.ask_as_openai]
+        with httpx2.Client(base_url=self.url, timeout=60, trust_env=False) as http:
+            while time.monotonic() < self.until:
+                deed = chance.choice(deeds)
+                try:
+                    deed(http, chance)
+                    self.seen[deed.__name__] += 1
+                except httpx2.HTTPError as problem:
+                    self.seen[type(problem).__name__] += 1
+
+    def noted(self, reply: httpx2.Response) -> httpx2.Response:
+        self.seen[f"{reply.status_code // 100}xx"] += 1
+        return reply
+
+    def question(self, chance: random.Random) -> str:
+        return f"How many moons has Saturn? item {chance.randrange(10_000)} {chance.choice(['', '', chance.choice(SAYS)])}"
+
+    def ask(self, http: httpx2.Client, chance: random.Random) -> None:
+        self.noted(http.post("/api/ask", content=_json({"question": self.question(chance)}), headers=_JSON))
+
+    def ask_as_openai(self, http: httpx2.Client, chance: random.Random) -> None:
+        said = [{"role": "user", "content": self.question(chance)}]
+        self.noted(http.post("/v1/chat/completions", content=_json({"model": "wellread", "messages": said}), headers=_JSON))
+
+    def begun(self, http: httpx2.Client, chance: random.Random) -> str | None:
+        reply = self.noted(http.post("/api/runs", content=_json({"question": self.question(chance)}), headers=_JSON))
+        if reply.status_code != 202:
+            return None
+        self.accepted.append(reply.json()["id"])
+        return self.accepted[-1]
+
+    def detach(self, http: httpx2.Client, chance: random.Random) -> None:
+        if run := self.begun(http, chance):
+            self.noted(http.get(f"/api/runs/{run}/events"))
+
+    def drop(self, http: httpx2.Client, chance: random.Random) -> None:
+        """Leave in the middle, come back where it was."""
+        run = self.begun(http, chance)
+        if run is None:
+            return
+        with http.stream("GET", f"/api/runs/{run}/events") as reply:
+            for _ in zip(range(chance.randrange(8)), reply.iter_lines(), strict=False):
+                pass
+        self.noted(http.get(f"/api/runs/{run}/events", params={"offset": chance.randrange(5)}))
+        with (
+            suppress(httpx2.HTTPError),
+            http.stream("POST", "/api/ask", content=_json({"question": "x moons"}), headers=_JSON) as reply,
+        ):
+            next(reply.iter_raw(), None)
+
+    def stop(self, http: httpx2.Client, chance: random.Random) -> None:
+        if run := self.begun(http, chance):
+            time.sleep(chance.random() / 20)
+            self.noted(http.delete(f"/api/runs/{run}"))
+            self.accepted.remove(run)  # stopped, or forgotten where it had ended: both are what was asked for
+
+    def nonsense(self, http: httpx2.Client, chance: random.Random) -> None:
+        path = chance.choice(
+            ["/api/ask", "/api/runs", "/v1/responses", "/mcp", "/r/x", "/api/runs/none/events", "/document?source=x"]
+        )
+        body = chance.choice([b"{", b"[]", b'{"question":""}', os.urandom(200), b"a" * 300_000, _json({"question": 7}), b""])
+        self.noted(http.request(chance.choice(["POST", "GET", "PUT"]), path, content=body, headers=_JSON))
+
+    def look(self, http: httpx2.Client, chance: random.Random) -> None:
+        for path in ("/", "/history", "/api/search?q=moons", "/api/menu", "/metrics"):
+            self.noted(http.get(path))
+        if self.accepted:
+            self.noted(http.get(f"/r/{chance.choice(self.accepted)}"))
+
+
+_JSON = {"content-type": "application/json"}
+
+
+def _json(body: object) -> bytes:
+    return json.dumps(body).encode()
+
+
+@dataclass
+class Sample:
+    megabytes: float
+    descriptors: int
+    healthz_ms: float
+
+
+def sample(pid: int, http: httpx2.Client) -> Sample:
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    begun = time.monotonic()
+    http.get("/healthz")
+    took = 1000 * (time.monotonic() - begun)
+    return Sample(pages * os.sysconf("SC_PAGE_SIZE") / 1e6, len(os.listdir(f"/proc/{pid}/fd")), took)
+
+
+def lost(url: str, runs: list[str]) -> int:
+    """Accepted, and not in the history with an end and an unbroken log."""
+    missing = 0
+    with httpx2.Client(base_url=url, timeout=60, trust_env=False) as http:
+        for run in runs:
+            reply = http.get(f"/api/runs/{run}")
+            log = http.get(f"/api/runs/{run}/events").text
+            missing += reply.status_code != 200 or reply.json()["state"] == "running" or '"event": "ended"' not in log
+    return missing
+
+
+def soak(seconds: float) -> dict[str, object]:
+    every = max(0.5, seconds / 360)
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, __file__, "--serve", folder]
+        server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        assert server.stdout is not None
+        url = server.stdout.readline().strip()
+        try:
+            traffic = Traffic(url, time.monotonic() + seconds)
+            clients = [threading.Thread(target=traffic.client, args=(number,), daemon=True) for number in range(CLIENTS)]
+            for one in clients:
+                one.start()
+            samples: list[Sample] = []
+            with httpx2.Client(base_url=url, timeout=60, trust_env=False) as http:
+                while time.monotonic() < traffic.until:
+                    samples.append(sample(server.pid, http))
+                    time.sleep(every)
+            for one in clients:
+                one.join(120)
+            return {**told(samples), "lost": lost(url, traffic.accepted), "runs": len(traffic.accepted), **counted(traffic.seen)}
+        finally:
+            server.communicate("", timeout=60)
+
+
+def counted(seen: Counter[str]) -> dict[str, object]:
+    return {"faults": seen["5xx"], "requests": sum(seen[f"{n}xx"] for n in (2, 3, 4, 5)), "deeds": dict(seen)}
+
+
+def told(samples: list[Sample]) -> dict[str, object]:
+    quarter = max(1, len(samples) // 4)
+    early, late = samples[quarter : 2 * quarter], samples[-quarter:]
+    megabytes = [statistics.median(one.megabytes for one in part) for part in (early, late)]
+    descriptors = [statistics.median(one.descriptors for one in part) for part in (early, late)]
+    waits = sorted(one.healthz_ms for one in samples)
+    return {
+        "samples": len(samples),
+        "megabytes": [round(one, 1) for one in megabytes],
+        "memory_ratio": round(megabytes[1] / megabytes[0], 3),
+        "descriptors": descriptors[1] - descriptors[0],
+        "healthz_ms": [round(statistics.median(waits), 1), round(waits[-1], 1)],
+    }
+
+
+def main() -> None:
+    given = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    given.add_argument("--minutes", type=float, default=30)
+    given.add_argument("--quick", action="store_true")
+    given.add_argument("--serve", type=Path)
+    chosen = given.parse_args()
+    if chosen.serve:
+        serve(chosen.serve)
+        return
+    found = soak(30 if chosen.quick else 60 * chosen.minutes)
+    bad = (
+        found["lost"]
+        or found["faults"]
+        or float(str(found["memory_ratio"])) > MEMORY
+        or float(str(found["descriptors"])) > DESCRIPTORS
+    )
+    print(json.dumps(found))
+    raise SystemExit(bool(bad))
+
+
+if __name__ == "__main__":
+    main()

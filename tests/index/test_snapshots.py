@@ -1,0 +1,81 @@
+"""Readers while documents come and go: each sees one state of the index, never a mixture."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from tests.index.embedders import WordEmbedder
+
+from wellread.errors import DamagedFile, IndexFault
+from wellread.index.build import BuildOptions, build
+from wellread.index.change import add, remove
+from wellread.index.feed import EmbeddingFeed, streamed
+from wellread.index.search import LocalIndex, SearchOptions
+from wellread.types import Passage
+
+pytestmark = pytest.mark.anyio
+SECONDS = 4.0
+PARTS = 5  # passages of each document
+
+
+def feed(*versions: int) -> EmbeddingFeed:
+    passages = [
+        Passage(f"v{version}#{part}", f"lighthouse version {version} part {part}", f"Version {version}", document=f"v{version}")
+        for version in versions
+        for part in range(PARTS)
+    ]
+    return EmbeddingFeed(lambda: streamed(passages), WordEmbedder(), "versions")
+
+
+def look(folder: Path, faults: list[str]) -> int:
+    """One reader's look: what it finds belongs together."""
+    try:
+        index = LocalIndex.open(folder)
+        found = asyncio.run(index.search("lighthouse version", WordEmbedder(), 100, SearchOptions()))
+        documents = sorted({hit.document or "" for hit in found})
+        for document in documents:
+            hits = [hit for hit in found if hit.document == document]
+            if len(hits) != PARTS or any(f"version {document[1:]} " not in hit.text for hit in hits):
+                faults.append(f"{document}: {[hit.text for hit in hits]}")
+        if len(found) != index.manifest.passages:
+            faults.append(f"{len(found)} of {index.manifest.passages} passages found")
+        index.close()
+    except (DamagedFile, IndexFault) as problem:
+        # the files of a state that is gone may be gone too: the reader opens again
+        if "missing" not in str(problem) and "No such file" not in str(problem):
+            faults.append(repr(problem))
+        return 0
+    except FileNotFoundError:
+        return 0
+    return 1
+
+
+async def test_each_reader_sees_one_state(tmp_path: Path) -> None:
+    folder = tmp_path / "index"
+    await build(folder, feed(0, 1), BuildOptions())
+    ended, faults, looks = threading.Event(), list[str](), [0, 0]
+
+    def reader(number: int) -> None:
+        while not ended.is_set():
+            looks[number] += look(folder, faults)
+
+    readers = [threading.Thread(target=reader, args=(number,)) for number in range(2)]
+    for one in readers:
+        one.start()
+    version, until = 2, time.monotonic() + SECONDS
+    try:
+        while time.monotonic() < until or version < 5:
+            await add(folder, feed(version))
+            await asyncio.to_thread(remove, folder, [f"v{version - 1}"])
+            version += 1
+    finally:
+        ended.set()
+        for one in readers:
+            one.join(60)
+    assert faults == []
+    assert min(looks) > 0
+    assert LocalIndex.open(folder).manifest.passages == 2 * PARTS
