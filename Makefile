@@ -12,7 +12,7 @@ help:
 	@echo 'make test        all checks and tests'
 	@echo 'make quick       the unit tests alone, under a minute'
 	@echo 'make check       lint, types, layers'
-	@echo 'make torture     the long tests: faults, hostile texts'
+	@echo 'make torture     the long tests: faults, hostile texts, fuzzing, half an hour of traffic'
 	@echo 'make serve       the page and the API on http://127.0.0.1:8000'
 	@echo 'make bench       all benchmarks, quick form'
 	@echo 'make docs        the documentation as a site, in build/site'
@@ -67,8 +67,10 @@ quick: setup-dev
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile -m "not service and not browser and not slow"
 
 torture: setup-dev
-	WELLREAD_FAULT_RUNS=10000 $(BIN)/python -m pytest -q tests/faults tests/replay/test_strangers.py tests/index/test_hostile.py
+	WELLREAD_FAULT_RUNS=10000 WELLREAD_HOSTILE_ALL=1 WELLREAD_FUZZ_SECONDS=600 $(BIN)/python -m pytest -q --timeout 7200 \
+	  tests/faults tests/replay/test_strangers.py tests/index/test_hostile.py tests/index/test_blocks.py tests/index/test_snapshots.py
 	$(BIN)/python benchmarks/complexity.py
+	$(BIN)/python benchmarks/soak.py
 
 serve: setup
 	$(BIN)/wellread serve
