@@ -6,7 +6,7 @@ every machine. Times are best times of alternating rounds of one run.
     words_ratio       reading and indexing N passages until all are found by words / reading them and indexing them with bm25s
     first_search_s    seconds from typing `wellread index build` until a search in another process finds something
     second_ask_ratio  the second `wellread ask --source FOLDER` on 200 files / the same question to a built index
-    vectors_ratio     passages a second of the default embedder / of the file that was shipped before; see `vectors`
+    vectors_ratio     passages a second of the default embedder / of the file that was shipped before; see `arithmetic.py`
     vectors_cosine    least likeness of its vectors to float32's
 """
 
@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
-import importlib.util
 import json
 import os
 import shutil
@@ -28,6 +27,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from arithmetic import vectors  # the benchmark beside this one
 
 from wellread.errors import IndexFault
 from wellread.index import manifest
@@ -161,18 +162,6 @@ def second_ask(work: Path, files: int, rounds: int) -> dict[str, float]:
     return {"first_ask_ratio": round(first / min(built), 3), "second_ask_ratio": round(min(again) / min(built), 3)}
 
 
-def vectors(quick: bool) -> dict[str, float | None]:
-    """From `embedder.py` beside this file, where it measures them; else nothing, and no figure that was not measured."""
-    path = Path(__file__).with_name("embedder.py")
-    spec = importlib.util.spec_from_file_location("embedder", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    measured = getattr(module, "vectors", None)
-    return measured(quick) if measured else {"vectors_ratio": None, "vectors_cosine": None}
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="fewer rounds, and small files for the question")
@@ -186,7 +175,8 @@ def main() -> None:
         result["first_search_s"] = round(min(first_search(folder, work / str(n)) for n in range(1 if options.quick else 3)), 2)
         print(json.dumps(result), file=sys.stderr)
         result |= second_ask(work, 20 if options.quick else 200, 2 if options.quick else 5)
-        result |= vectors(options.quick)
+        print(json.dumps(result), file=sys.stderr)
+        result |= {name: round(value, 4) for name, value in vectors(2 if options.quick else 3).items()}
         print(json.dumps(result))
     finally:
         shutil.rmtree(work, ignore_errors=True)

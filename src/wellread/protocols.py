@@ -80,8 +80,8 @@ class Embedder(Protocol):
 class Computed(Protocol):
     """An embedder that can compute the same model in several ways, or a feed of its vectors."""
 
-    def settle(self) -> str:
-        """Compute all passages from now on in one way, and name it."""
+    def settle(self, way: str = "") -> str:
+        """Compute all passages from now on in one way, and name it; in this `way`, where one is asked for, or raise."""
         ...
 
 

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 from wellread.embedding import arithmetic, kept, processors
-from wellread.embedding.arithmetic import Arithmetic, best_for, settled
+from wellread.embedding.arithmetic import Arithmetic, Choice, best_for, settled
 from wellread.embedding.by_tensor import by_tensor
 from wellread.embedding.onnx import SHIPPED, OnnxEmbedder, Options
 from wellread.embedding.onnx_file import read_graph, write_graph
-from wellread.errors import DamagedFile, MissingExtra
+from wellread.errors import DamagedFile, EmbedderError, MissingExtra
 from wellread.index.build import build
 from wellread.index.change import add
 from wellread.index.feed import EmbeddingFeed, streamed
@@ -160,9 +160,27 @@ async def test_an_index_names_how_its_vectors_were_computed(form: Arithmetic, ca
     assert "arithmetic" not in plain.origin, "as shipped"
     made = await build(tmp_path / "index", feed(form, "cat", "dog"))
     assert made.origin["arithmetic"] == form
-    joined = await add(tmp_path / "index", feed("block", "bird"))
-    assert joined.origin["arithmetic"].split(", ") == sorted(["block", form])
-    assert joined.passages == 3
+    with pytest.raises(EmbedderError, match=f"computed in the arithmetic '{form}'"):
+        await add(tmp_path / "index", feed("block", "bird"))
+
+
+@pytest.mark.parametrize("form", FORMS)
+async def test_what_joins_an_index_is_computed_as_it_was(
+    form: Arithmetic, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def feed(how: Choice, *names: str) -> EmbeddingFeed:
+        passages = [Passage(name, f"The {name} is a word.") for name in names]
+        return EmbeddingFeed(lambda: streamed(passages), OnnxEmbedder(options=Options(arithmetic=how)), "words")
+
+    monkeypatch.setattr(arithmetic, "best_here", lambda: "block")
+    monkeypatch.setattr(arithmetic, "instructions", lambda: frozenset({"avx512_vnni", "amx_bf16"}))
+    whole = await build(tmp_path / "whole", feed(form, "cat", "dog", "bird"))
+    await build(tmp_path / "index", feed(form, "cat", "dog"))
+    joined = await add(tmp_path / "index", feed("auto", "bird"))
+    assert joined.origin["arithmetic"] == whole.origin["arithmetic"] == form
+    monkeypatch.setattr(arithmetic, "instructions", frozenset)
+    with pytest.raises(EmbedderError, match="this machine cannot compute so"):
+        await add(tmp_path / "index", feed("auto", "fish"))
 
 
 def test_a_graph_survives_reading_and_writing() -> None:

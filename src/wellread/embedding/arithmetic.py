@@ -4,7 +4,7 @@
     tensor  int8 by layer, made from the shipped file at its first use: x86_64 with VNNI
     bf16    the shipped file in bfloat16 by OpenVINO (extra `fast`): x86_64 with AMX or AVX-512 bf16
 
-On English text their vectors are within a cosine of 0.998 of float32's, and they may stand in one index
+On English text their vectors are within a cosine of 0.998 of float32's. Those of one index are all computed in one way
 (docs/decisions/arithmetic-by-processor.md). On aarch64 nothing but `block` was measured, so nothing else is chosen there.
 """
 
@@ -44,6 +44,15 @@ def best_for(flags: frozenset[str], openvino: Callable[[], bool]) -> Arithmetic:
     if flags & _BFLOAT16 and openvino():
         return "bf16"
     return "tensor" if flags & _BYTE_PRODUCTS else "block"
+
+
+def can_run(way: str, model: Path) -> bool:
+    """Whether this machine computes this model's file in that way."""
+    if way == "tensor":
+        return bool(instructions() & _BYTE_PRODUCTS) and model.with_name(FIT).is_file()
+    if way == "bf16":
+        return bool(instructions() & _BFLOAT16) and has_openvino()
+    return way == "block"
 
 
 def settled(choice: Choice, model: Path) -> Arithmetic:

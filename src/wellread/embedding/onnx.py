@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 from urllib.parse import quote
 
-from wellread.embedding.arithmetic import Arithmetic, Choice, settled
+from wellread.embedding.arithmetic import Arithmetic, Choice, can_run, settled
 from wellread.embedding.batches import by_length
 from wellread.embedding.known import Kind, Pooling
 from wellread.embedding.layout import Layout, read_json, read_layout
@@ -32,6 +32,7 @@ DEFAULT = "all-minilm-l6-v2"
 SHIPPED = Path(__file__).parent / "weights" / DEFAULT
 _REINSTALL = "install wellread again: pip install --force-reinstall wellread"
 _AUTO = "auto"
+_CANNOT = "this machine cannot compute so (bf16 needs the extra fast): go on where it was built, or build anew"
 _MANY = 256  # passages at once that are worth opening a faster form for
 _WINDOW = 1024  # texts that are tokenised and sorted together
 
@@ -143,11 +144,18 @@ class OnnxEmbedder:
         own = layout.checksum and self._options.device == "cpu"
         return settled(self._options.arithmetic, layout.model) if own else "block"
 
-    def settle(self) -> Arithmetic:
-        """From now on compute all passages in the chosen arithmetic, and name it.
+    def settle(self, way: str = "") -> Arithmetic:
+        """From now on compute all passages in the chosen arithmetic, and name it; in this one, where `auto` may choose.
 
         Until then `auto` runs as shipped, like all queries: that opens soonest, and for a few texts nothing else counts.
         """
+        if way and way != self._best:
+            if self._options.arithmetic != _AUTO or not can_run(way, self._read_layout().model):
+                raise EmbedderError(
+                    f"these vectors are computed in the arithmetic {way!r}, and {self._best!r} must not be mixed in: "
+                    + ("leave the choice to arithmetic=auto" if self._options.arithmetic != _AUTO else _CANNOT)
+                )
+            self._best = cast("Arithmetic", way)
         self._settled = True
         return self._best
 

@@ -103,8 +103,8 @@ class EmbeddingFeed:
     def embedder(self) -> str:
         return self._embedder.name
 
-    def settle(self) -> str:
-        return self._embedder.settle() if isinstance(self._embedder, Computed) else ""
+    def settle(self, way: str = "") -> str:
+        return self._embedder.settle(way) if isinstance(self._embedder, Computed) else ""
 
     @property
     def dimensions(self) -> int:

@@ -73,11 +73,10 @@ async def embed(
 
 
 def computed(maker: object, before: Manifest | None = None) -> dict[str, str]:
-    """How vectors were computed, where not as shipped; the ways of one model go together, and all that were used are named."""
-    now = maker.settle() if isinstance(maker, Computed) else ""
-    used = before.origin.get("arithmetic", AS_SHIPPED).split(", ") if before is not None and before.vectors else []
-    ways = {now or AS_SHIPPED, *used}
-    return {"arithmetic": ", ".join(sorted(ways))} if ways != {AS_SHIPPED} else {}
+    """How vectors are computed, where not as shipped. What joins an index is computed as its vectors `before` were."""
+    used = before.origin.get("arithmetic", AS_SHIPPED) if before is not None and before.vectors else ""
+    way = maker.settle(used) if isinstance(maker, Computed) else used
+    return {"arithmetic": way} if way not in ("", AS_SHIPPED) else {}
 
 
 def _told(content: Manifest, embedder: Embedder) -> Manifest:
