@@ -179,3 +179,18 @@ def test_a_stopped_build_can_be_searched_and_goes_on(tmp_path: Path) -> None:
     assert [hit["document"] for hit in found["hits"]] == ["00.txt"]
     facts = json.loads(run("index", "info", tmp_path / "out", "--json").stdout)
     assert facts["vectors"] < facts["passages"]
+
+
+def test_links_out_of_a_folder_are_followed_on_wish_by_add_and_update(notes: Path, tmp_path: Path) -> None:
+    folder, elsewhere, index = tmp_path / "mine", tmp_path / "elsewhere.txt", tmp_path / "index"
+    folder.mkdir()
+    elsewhere.write_text("Europa has an ocean under its ice.")
+    (folder / "europa.txt").symlink_to(elsewhere)
+    run("index", "build", notes, "--output", index, "--words-only")
+    run("index", "add", index, folder, "--words-only")
+    run("index", "search", index, "ocean ice", status=3)
+    run("index", "add", index, folder, "--words-only", "--follow-links")
+    assert "ocean" in run("index", "search", index, "ocean ice").stdout
+    elsewhere.write_text("Europa has an ocean under its ice, and plumes.")
+    run("index", "update", index, "--words-only")
+    assert "plumes" in run("index", "search", index, "ocean ice").stdout

@@ -103,6 +103,17 @@ Fill it like this::
    two
 
 Then wait.
+
+========  =====
+Oil       Price
+========  =====
+whale     14
+          or 15
+``rape``  9
+========  =====
+
+Nothing follows this::
+
 """
 ADOC = """= Lamps
 :toc:
@@ -121,6 +132,15 @@ lamp.fill()
 |===
 |Oil |Price
 |===
+
+Wicks
+-----
+`--trim`::
+	Cut the wick.
+	It smokes otherwise.
+
+----
+----
 """
 MAN = """.TH LAMP 1 "2024-03-05"
 .SH NAME
@@ -131,8 +151,16 @@ lamp \\- light a lamp
 Use that
 .I kind
 of oil.
+.IP
+Any kind ends in \\e0.
 .PP
 Then wait.
+.TS
+l l
+lB l.
+Oil	Price
+whale	\\fB14\\fP
+.TE
 """
 NOTEBOOK = {
     "cells": [
@@ -151,9 +179,9 @@ FLAT = (
     "<text:tracked-changes><text:p>struck</text:p></text:tracked-changes>"
 )
 SMALL = {
-    "a.rst": (RST, "Lamps", ("# Lamps", "See the oil and wick.", "Do not smoke.", "## Oil", "- whale oil\n- rape oil", "Fill it like this:", "```\nlamp.fill()\nlamp.light()\n```", "Then wait.")),
-    "a.adoc": (ADOC, "Lamps", ("# Lamps", "See the oil.", "## Oil", "- whale oil\n- rape oil", "```\nlamp.fill()\n```", "| Oil | Price |")),
-    "lamp.1": (MAN, "lamp(1)", ("# NAME", "lamp - light a lamp", "# OPTIONS", "-o, --oil=KIND: Use that kind of oil.", "Then wait.")),
+    "a.rst": (RST, "Lamps", ("# Lamps", "See the oil and wick.", "Do not smoke.", "## Oil", "- whale oil\n- rape oil", "Fill it like this:", "```\nlamp.fill()\nlamp.light()\n```", "Then wait.", "| Oil | Price |\n| whale | 14 or 15 |\n| rape | 9 |", "Nothing follows this:")),
+    "a.adoc": (ADOC, "Lamps", ("# Lamps", "See the oil.", "## Oil", "- whale oil\n- rape oil", "```\nlamp.fill()\n```", "| Oil | Price |", "## Wicks", "--trim: Cut the wick. It smokes otherwise.")),
+    "lamp.1": (MAN, "lamp(1)", ("# NAME", "lamp - light a lamp", "# OPTIONS", "-o, --oil=KIND: Use that kind of oil.", "Any kind ends in \\0.", "Then wait.", "| Oil | Price |\n| whale | 14 |")),
     "a.ipynb": (json.dumps(NOTEBOOK), "Lamps", ("# Lamps", "Of oil.", "```\nlamp.fill()\n```", "```\nfilled\n```")),
     "lamps.csv": (CSV, "lamps", ("Lamp: North; Year: 1881.\nLamp: South; Year: 1902.",)),
     "lamps.tsv": ("North\t1881\nSouth\t1902\n", "lamps", ("| North | 1881 |\n| South | 1902 |",)),
@@ -192,10 +220,13 @@ def test_an_epub_that_does_not_say_its_order_is_read_all_the_same() -> None:
 EMPTY = {
     "a.odt": odt(""), "a.odp": odp(""), "a.pptx": pptx(""), "a.xlsx": xlsx(), "a.ipynb": b'{"cells": []}', "a.mbox": b"From x\n\n",
     "a.rst": b" \n", "a.rtf": rb"{\rtf1 }", "a.docx": docx(""), "a.csv": b";;\n;;\n", "a.1": b".TH X 1\n", "a.adoc": b":toc:\n",
+    "a.md": b"\n\n", "a.txt": b"", "a.html": b"<html><body></body></html>", "a.eml": b"\n\n", "a.tsv": b"\t\n", "a.epub": archive(mimetype="application/epub+zip"),
+    "a.pdf": pdf(""),
 }  # fmt: skip
 BROKEN = {
     "a.odt": odt("<text:p>"), "a.pptx": pptx("<a:p>"), "a.xlsx": archive(**{"xl/workbook.xml": "<not"}), "a.ipynb": b'{"cells": 3}',
     "b.ipynb": b"[1", "a.odp": odt("x")[:-30], "b.xlsx": xlsx(("a", "b"))[:300], "a.docx": docx(word("x"))[:-40],
+    "a.epub": archive(mimetype="application/epub+zip", **{"a.xhtml": "<p>Words.</p>"})[:-40], "a.pdf": pdf("")[:40], "a.rtf": rb"{\rtf1 \u",
 }  # fmt: skip
 
 
@@ -227,6 +258,11 @@ HUGE = {
     "a.pptx": pptx(shape("x") * 50_000),
     "a.xlsx": xlsx(*[("a", 1)] * 50_000),
     "a.pdf": pdf(*[prose(700)] * 300),
+    "a.docx": docx(word(PROSE) * 50_000),
+    "a.epub": archive(mimetype="application/epub+zip", **{f"{n}.xhtml": f"<p>{PROSE}</p>" * 500 for n in range(100)}),
+    "a.html": b"<div>" * 1_000_000 + PROSE.encode(),
+    "a.txt": PROSE.encode() * 500_000,
+    "a.tsv": b"a\tb\n" * 600_000,
 }
 
 

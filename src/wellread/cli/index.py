@@ -101,6 +101,7 @@ def add(
     overlap: feeds.Overlap = 0,
     column: feeds.ColumnNames = None,
     words_only: WordsOnly = False,
+    follow_links: feeds.FollowLinks = False,
     verbose: feeds.Verbose = False,
     report: feeds.Report = None,
     as_json: options.AsJson = False,
@@ -119,7 +120,16 @@ def add(
         with ticking(as_json, unreadable, go_on=f"{folder} is as it was before", verbose=verbose, report=report) as ticker:
             async with feeds.kit_of_settings() as kit:
                 chosen = feeds.embedder_spec(known, embedder)
-                source = feeds.feed(inputs, kit, chosen, tokens=tokens, overlap=overlap, names=column, unreadable=unreadable)
+                source = feeds.feed(
+                    inputs,
+                    kit,
+                    chosen,
+                    tokens=tokens,
+                    overlap=overlap,
+                    names=column,
+                    unreadable=unreadable,
+                    follow_links=follow_links,
+                )
                 return await append(folder, source, BuildOptions(vectors=not words_only), ticker)
 
     _done(asyncio.run(work()), folder, as_json)

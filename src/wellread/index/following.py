@@ -55,7 +55,7 @@ class Following:
     def recorded(self) -> Mapping[str, str]:
         how = self._how
         said = {"inputs": self.names, "splitting": asdict(how.splitting), "columns": asdict(how.columns), "config": how.config}
-        return {RECORD: json.dumps(said)}
+        return {RECORD: json.dumps({**said, "follow_links": how.follow_links})}
 
     async def read(self, known: Mapping[str, Entry], progress: Progress = silent) -> AsyncIterator[Read]:
         """What is not known or has changed, in the order of the inputs."""
@@ -152,7 +152,7 @@ def recalled(origin: Mapping[str, str], how: InputOptions) -> Following:
     try:
         said = cast("dict[str, Any]", json.loads(origin[RECORD]))
         read = replace(how, splitting=Splitting(**said["splitting"]), columns=Columns(**said["columns"]), config=said["config"])
-        return Following(said["inputs"], read, again=True)
+        return Following(said["inputs"], replace(read, follow_links=said.get("follow_links", False)), again=True)
     except (KeyError, TypeError, ValueError):
         raise DamagedFile("the index does not say what it was read from: build it again") from None
 
@@ -163,7 +163,8 @@ def joined(origin: Mapping[str, str], added: Mapping[str, str]) -> Mapping[str, 
         return origin
     old, new = json.loads(origin[RECORD]), json.loads(added[RECORD])
     names = list(dict.fromkeys([*old["inputs"], *new["inputs"]]))
-    return {**origin, RECORD: json.dumps({**old, "inputs": names})}
+    follows = old.get("follow_links", False) or new.get("follow_links", False)
+    return {**origin, RECORD: json.dumps({**old, "inputs": names, "follow_links": follows})}
 
 
 def _lasting(name: str) -> str:

@@ -106,13 +106,13 @@ def _read_bytes(kind: Kind, body: bytes, url: str, name: str) -> Page:
 
 
 def _read_text(kind: Kind, text: str, url: str, name: str) -> Page:
-    from wellread.reading import markdown, notebook, tables
+    from wellread.reading import man, markdown, notebook, tables
 
     readers: dict[str, Callable[[str, str, str], Page]] = {
         "markdown": markdown.read_markdown,
         "rst": plain.read_rst,
         "asciidoc": plain.read_asciidoc,
-        "man": plain.read_man,
+        "man": man.read_man,
         "csv": tables.read_csv,
         "tsv": lambda text, url, name: tables.read_csv(text, url, name, delimiter="\t"),
         "notebook": notebook.read_notebook,

@@ -1,10 +1,11 @@
-"""Plain text, and the markups that are nearly plain: reStructuredText, AsciiDoc and manual pages (troff)."""
+"""Plain text, and the markups that are nearly plain: reStructuredText and AsciiDoc."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from wellread.types import Block, Page
 
@@ -15,8 +16,9 @@ _ITEM = re.compile(r"^(\s*)(?:[-*+•]|\*{2,5}|\d{1,3}[.)]|#\.)\s+(?=\S)")
 _ROLE = re.compile(
     r":[a-zA-Z][\w:.+-]{0,40}:`([^`<]{0,500}?)(?:\s*<[^`>]{0,500}>)?`|``([^`]{0,500})``|`([^`<]{0,500}?)\s*<[^`>]{0,1000}>`__?"
 )
-_DIRECTIVE = re.compile(r"^\s*\.\. (?:([\w-]+)::\s*(.*)|_[^:]{1,200}:.*|\|[^|]+\| .*|.*)$")
+_DIRECTIVE = re.compile(r"^\s*\.\. (?:([\w:+-]+?)::\s*(.*)|_[^:]{1,200}:.*|\|[^|]+\| .*|.*)$")
 _SILENT = frozenset({"toctree", "contents", "index", "image", "highlight", "include", "raw", "only", "meta", "figure"})
+_BORDER = re.compile(r"\s*=+(?: +=+)+\s*")
 _OPTION = re.compile(r"^\s+:[\w-]+:( .*)?$")
 
 
@@ -41,16 +43,6 @@ def read_asciidoc(text: str, url: str, name: str = "") -> Page:
     return _page("asciidoc", tuple(_asciidoc(text.split("\n"))), url, name)
 
 
-def read_man(text: str, url: str, name: str = "") -> Page:
-    """The macros of man(7) and the most common of mdoc(7)."""
-    made = _Man()
-    for line in text.replace("\\\n", "").split("\n"):
-        made.take(line)
-    made.flush()
-    title = made.title or name
-    return Page(url, title, (), kind="man", blocks=tuple(made.blocks))
-
-
 def _page(kind: str, blocks: tuple[Block, ...], url: str, name: str) -> Page:
     title = next((block.text for block in blocks if block.kind == "heading"), "")
     return Page(url, title or name, (), kind=kind, blocks=blocks)
@@ -71,12 +63,20 @@ class _Paragraph:
 
     lines: list[str] = field(default_factory=list[str])
     code: bool = False
+    term: str = ""  # that they explain
 
     def blocks(self) -> Iterator[Block]:
         lines, self.lines = self.lines, []
-        if self.code and lines:
-            indent = min(len(line) - len(line.lstrip()) for line in lines if line.strip())
+        if self.code:
+            indent = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=None)
+            if indent is None:  # a fence with nothing in it, a "::" that nothing follows
+                return
             yield Block("code", "\n".join(line[indent:] for line in lines).strip("\n"))
+            return
+        term, self.term = self.term, ""
+        if term:
+            said = " ".join(line.strip() for line in lines).strip()
+            yield Block("entry", f"{term}: {said}" if said else term, 1)
             return
         text: list[str] = []
         item: re.Match[str] | None = None
@@ -106,13 +106,15 @@ def _rst(lines: list[str]) -> Iterator[Block]:
             number += 1
             continue
         skip = -1
-        under = _UNDERLINE.fullmatch(after) if line.strip() and not indent else None
-        if under and not _UNDERLINE.fullmatch(line) and len(after.rstrip()) >= len(line.rstrip()) - 2:
+        if level := _rst_level(line, after, levels):
             yield from waiting.blocks()
-            if under[1] not in levels:
-                levels.append(under[1])
-            yield Block("heading", _prose_text(line), min(levels.index(under[1]) + 1, 6))
+            yield Block("heading", _prose_text(line), level)
             number += 2
+            continue
+        if _BORDER.fullmatch(line) and not waiting.code:
+            yield from waiting.blocks()
+            rows, number = _simple_table(lines, number)
+            yield from rows
             continue
         if waiting.code and line.strip() and not indent:
             yield from waiting.blocks()
@@ -133,26 +135,68 @@ def _rst(lines: list[str]) -> Iterator[Block]:
     yield from waiting.blocks()
 
 
+def _rst_level(line: str, after: str, levels: list[str]) -> int:
+    """The level of a heading, by the order in which signs first underline one; 0 where this is none."""
+    under = _UNDERLINE.fullmatch(after) if line[:1].strip() else None
+    if not under or _UNDERLINE.fullmatch(line) or len(after.rstrip()) < len(line.rstrip()) - 2:
+        return 0
+    if under[1] not in levels:
+        levels.append(under[1])
+    return min(levels.index(under[1]) + 1, 6)
+
+
+def _simple_table(lines: list[str], first: int) -> tuple[list[Block], int]:
+    """The rows below a border of signs with blanks between them, up to the border that a blank line follows; the line after it.
+
+    A line whose first column is blank goes on with the row before.
+    """
+    spans = [found.span() for found in re.finditer(r"=+", lines[first])]
+    ends = [start for start, _ in spans[1:]] + [None]
+    rows: list[list[str]] = []
+    number = first + 1
+    while number < len(lines):
+        line, after = lines[number], lines[number + 1] if number + 1 < len(lines) else ""
+        number += 1
+        if _BORDER.fullmatch(line):
+            if not after.strip():
+                break
+            continue
+        cells = [line[start:end].strip() for (start, _), end in zip(spans, ends, strict=True)]
+        if rows and not cells[0]:
+            rows[-1] = [f"{old} {new}".strip() for old, new in zip(rows[-1], cells, strict=True)]
+        elif any(cells):
+            rows.append(cells)
+    return [Block("row", "| " + " | ".join(map(_prose_text, row)) + " |") for row in rows], number
+
+
 def _prose_text(line: str) -> str:
     return _ROLE.sub(lambda found: found[1] or found[2] or found[3] or "", line.strip())
 
 
 _ADOC_HEADING = re.compile(r"^(={1,6})\s+(\S.*?)\s*=*$")
 _ADOC_FENCE = re.compile(r"^(-{4,}|\.{4,}|`{3,})\s*\w*$")
+_ADOC_UNDERLINE = re.compile(r"([=\-~^+])\1{2,}\s*")
+_ADOC_TERM = re.compile(r"^(\S[^\n]{0,200}?)::(?:\s+(\S.*))?$")
 _ADOC_NOTHING = re.compile(r"^(?::[\w-]+!?:.*|\[.*\]|//.*|(?:={4,}|\*{4,}|_{4,}|--|\+|<<<|'''|ifdef::.*|endif::.*|include::.*))$")
 _ADOC_LINK = re.compile(r"(?:link|xref|mailto):([^\s\[]{1,500})\[([^\]]{0,500})\]|<<[^,>]{0,200},?\s*([^>]{0,300})>>")
 
 
 def _asciidoc(lines: list[str]) -> Iterator[Block]:
     waiting = _Paragraph()
-    fence, table = "", False
-    for line in lines:
-        if fence:
+    fence, table, underline = "", False, False
+    for line, after in pairwise([*lines, ""]):
+        if underline:
+            underline = False
+        elif fence:
             if line.strip() == fence:
                 yield from waiting.blocks()
                 fence, waiting.code = "", False
             else:
                 waiting.lines.append(line)
+        elif level := _underlined(line, after):
+            yield from waiting.blocks()
+            yield Block("heading", line.strip(), level)
+            underline = True
         elif found := _ADOC_FENCE.match(line):
             yield from waiting.blocks()
             fence, waiting.code = found[1], True
@@ -161,127 +205,27 @@ def _asciidoc(lines: list[str]) -> Iterator[Block]:
             table = not table
         elif table and line.startswith("|"):
             yield Block("row", "| " + " | ".join(cell.strip() for cell in line[1:].split("|")) + " |")
-        elif found := _ADOC_HEADING.match(line):
-            yield from waiting.blocks()
-            yield Block("heading", found[2], len(found[1]))
-        elif not line.strip() or _ADOC_NOTHING.match(line):
-            yield from waiting.blocks()
         else:
-            waiting.lines.append(_ADOC_LINK.sub(lambda found: found[2] or found[3] or found[1] or "", line))
+            yield from _adoc_line(line, waiting)
     yield from waiting.blocks()
 
 
-_FONT = re.compile(r"\\f(?:\[[^\]]*\]|\(..|.)|\\s[-+]?\d|\\[|^&/,:]|\\\"[^\n]*")
-_NAMED = {
-    "aq": "'",
-    "dq": '"',
-    "bu": "•",
-    "em": "—",
-    "en": "–",
-    "co": "©",
-    "rs": "\\",
-    "lq": "“",
-    "rq": "”",
-    "oq": "‘",
-    "cq": "’",
-}
-_CHARACTER = re.compile(r"\\\((..)|\\\[(\w{2,20})\]|\\\*\(..|\\\*\[[^\]]*\]|\\\*.")
-_ESCAPED = {r"\-": "-", r"\e": "\\", r"\ ": " ", r"\~": " ", r"\0": " ", r"\'": "'", r"\`": "`", r"\.": "."}
-_MACRO = re.compile(r"^[.']\s*(\w+)\s*(.*)$")
-_ARGUMENT = re.compile(r'"((?:[^"]|"")*)"|(\S+)')
-_PARTS = {"SH": 1, "Sh": 1, "SS": 2, "Ss": 2}
-_BREAKS = frozenset({"PP", "P", "LP", "Pp", "HP", "RS", "RE", "sp", "br", "El", "Bl"})
-_SPOKEN = frozenset(
-    [
-        "B",
-        "I",
-        "BI",
-        "IB",
-        "BR",
-        "RB",
-        "IR",
-        "RI",
-        "SM",
-        "SB",
-        "Nm",
-        "Ar",
-        "Fl",
-        "Pa",
-        "Xr",
-        "Op",
-        "Em",
-        "Sy",
-        "Li",
-        "Dq",
-        "Sq",
-        "Cm",
-        "Ev",
-        "Nd",
-        "UR",
-        "MT",
-        "Ic",
-        "Va",
-        "Vt",
-        "Fn",
-        "Ft",
-    ]
-)
+def _adoc_line(line: str, waiting: _Paragraph) -> Iterator[Block]:
+    """A line that opens and closes nothing: a heading, a term, a line of a paragraph, or the end of one."""
+    heading, term = _ADOC_HEADING.match(line), _ADOC_TERM.match(line)
+    if heading or term or not line.strip() or _ADOC_NOTHING.match(line):
+        yield from waiting.blocks()
+    if heading:
+        yield Block("heading", heading[2], len(heading[1]))
+    elif term:
+        waiting.term, waiting.lines = term[1].strip("`'*_"), [term[2]] if term[2] else []
+    elif line.strip() and not _ADOC_NOTHING.match(line):
+        waiting.lines.append(_ADOC_LINK.sub(lambda found: found[2] or found[3] or found[1] or "", line))
 
 
-class _Man:
-    def __init__(self) -> None:
-        self.title = ""
-        self.blocks: list[Block] = []
-        self._lines: list[str] = []
-        self._term: str | None = None  # a .TP waits for it ("" until it comes)
-        self._code = False
-
-    def take(self, line: str) -> None:
-        found = _MACRO.match(line)
-        if found is None or line[:1] not in ".'":
-            if not line.startswith((".", "'")):
-                self._say(_unescaped(line))
-            return
-        name, rest = found[1], found[2]
-        words = [_unescaped((a or b).replace('""', '"')) for a, b in _ARGUMENT.findall(rest)]
-        if name in {"TH", "Dt"} and words:
-            self.title = f"{words[0].lower()}({words[1]})" if len(words) > 1 else words[0].lower()
-        elif name in _PARTS:
-            self.flush()
-            self.blocks.append(Block("heading", " ".join(words), _PARTS[name]))
-        elif name in {"nf", "EX", "Bd", "fi", "EE", "Ed"}:
-            self.flush()
-            self._code = name in {"nf", "EX", "Bd"}
-        elif name in {"TP", "TQ", "IP", "It"}:
-            self.flush()
-            self._term = " ".join(words if name == "It" else words[:1] if name == "IP" else [])
-        elif name in _BREAKS:
-            self.flush()
-        elif name in _SPOKEN:
-            self._say(("" if len(name) == 2 and name.isupper() and name not in {"SM", "SB"} else " ").join(words))
-
-    def _say(self, text: str) -> None:
-        if self._term == "":
-            self._term = text.strip() or None
-        elif self._code:
-            self._lines.append(text)
-        elif text.strip():
-            self._lines.append(text.strip())
-
-    def flush(self) -> None:
-        term, self._term = self._term, None
-        text = ("\n" if self._code else " ").join(self._lines).strip("\n" if self._code else None)
-        self._lines = []
-        if term and term not in "•-*" and text:
-            self.blocks.append(Block("entry", f"{term}: {text}", 1))
-        elif term and text:
-            self.blocks.append(Block("item", text, 1))
-        elif text.strip() or term:
-            self.blocks.append(Block("code" if self._code and text.strip() else "paragraph", text or term or ""))
-
-
-def _unescaped(text: str) -> str:
-    text = _CHARACTER.sub(lambda found: _NAMED.get(found[1] or found[2] or "", ""), _FONT.sub("", text))
-    for sign, meant in _ESCAPED.items():
-        text = text.replace(sign, meant)
-    return text
+def _underlined(line: str, after: str) -> int:
+    """The level of a heading that is written over a line of signs as long as itself; else 0."""
+    under = _ADOC_UNDERLINE.fullmatch(after)
+    if not under or not re.match(r"\w", line) or abs(len(line.rstrip()) - len(after.rstrip())) > 2:
+        return 0
+    return "=-~^+".index(under[1]) + 1

@@ -35,6 +35,7 @@ _KEPT = 128 * 1024 * 1024  # bytes that may stay behind after a document
 _LOADED = (
     "wellread.reading.extract",
     "wellread.reading.letters",
+    "wellread.reading.man",
     "wellread.reading.markdown",
     "wellread.reading.notebook",
     "wellread.reading.rtf",
