@@ -4,9 +4,11 @@
 
 No network and no model: a script says what a strong model would. It knows a question's gold passages. Shown all of
 them it answers with the sentences of theirs that lead to the answer, word for word and cited; not shown them, it says
-that there is no answer. Where it may search it looks up the names of gold passages that the question, or a gold passage
-it was shown, names, else the question itself, and gives up when these are used up. So a strategy is right where it
-brings the passages together, and what it costs is what it shows.
+that there is no answer. Where it may search it takes one search a step, as strong models were seen to do (two to five
+searches for questions of two and three steps): the name of each gold passage that the question, or a gold passage it
+was shown, names, else the question itself; it gives up when these are used up. `--eager`: it answers as soon as it was
+shown all gold passages, also those that came up by the way. So a strategy is right where it brings the passages
+together, and what it costs is what it shows.
 
 Questions of two steps whose answer stands in a gold passage, half HotpotQA, half 2Wiki, of the part that nothing was
 trained or fitted on (`--part tune`: the part to choose on), over the passages they were published with and others.
@@ -31,7 +33,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from wellread import events
 from wellread.engine import Engine
@@ -39,6 +41,9 @@ from wellread.index.build import BuildOptions, build
 from wellread.index.feed import EmbeddingFeed, streamed
 from wellread.models.scripted import ScriptedModel
 from wellread.parts import Kit
+from wellread.ranking.evaluator import Evaluator
+from wellread.ranking.judge import Chain
+from wellread.ranking.paths import Verdict
 from wellread.settings import Settings
 from wellread.text.sentences import sentences
 from wellread.text.titles import bare_title
@@ -122,6 +127,7 @@ class Strong:
 
     item: Item
     asked: list[str] = field(default_factory=list[str])
+    eager: ClassVar[bool] = False
 
     def __call__(self, prompt: Prompt) -> str:
         text = "\n".join(message.text for message in prompt.messages)
@@ -170,22 +176,26 @@ class Strong:
         return " ".join(self._sentence(passage, number) for passage, number in shown)
 
     def _next(self, shown: Sequence[tuple[Passage, int]]) -> str | None:
-        known = {passage.id for passage, _ in shown}
+        """What is searched next; None: nothing more."""
+        known = {passage.id for passage, _ in shown} if self.eager else set[str]()
+        if self.eager and len(known) == len(self.item.gold):
+            return None
         said = _plain(" ".join([self.item.text, *(passage.text for passage, _ in shown)]))
         names = [bare_title(one.title) for one in self.item.gold if one.id not in known and _plain(bare_title(one.title)) in said]
-        query = next((one for one in [*names, self.item.text] if one not in self.asked), None)
+        spare = [] if len(shown) == len(self.item.gold) else [self.item.text]
+        query = next((one for one in [*names, *spare] if one not in self.asked), None)
         if query is not None:
             self.asked.append(query)
         return query
 
     def _turn(self, shown: Sequence[tuple[Passage, int]]) -> str:
-        query = None if len(shown) == len(self.item.gold) else self._next(shown)
+        query = self._next(shown)
         if query is None:
             return f"Thought: That is all there is.\nAnswer: {self._answer(shown)}"
         return f"Thought: I should look up {query} to learn what is missing.\nAction: index: {query}\nPAUSE"
 
     def _step(self, shown: Sequence[tuple[Passage, int]]) -> str:
-        query = None if len(shown) == len(self.item.gold) else self._next(shown)
+        query = self._next(shown)
         if query is None:
             notes = " ".join(self._sentence(passage, number) for passage, number in shown)
             return f"<assessment>That is all there is.</assessment>\n<information>{notes}</information>"
@@ -233,36 +243,54 @@ async def indexed(folder: Path, passages: Sequence[Passage]) -> str:
     return f"index:{folder}"
 
 
-async def asked(source: str, item: Item, strategy: str, params: Mapping[str, object]) -> tuple[Answer, list[events.Event]]:
-    model = ScriptedModel(Strong(item), capabilities=Capabilities(32_000), piece=4_000)
-    own = {**params, "wikipedia": None} if strategy == "react" else params
-    async with Engine(Settings(sources=(source,)), model=model) as engine:
-        seen = [event async for event in engine.stream(item.text, strategy=strategy, params=own)]
-    last = seen[-1]
-    assert isinstance(last, events.Answered), last
-    return last.answer, seen
+class Stage:
+    """An engine over one index whose model says what the question at hand wants."""
+
+    def __init__(self, source: str) -> None:
+        self.model = ScriptedModel((), capabilities=Capabilities(32_000), piece=4_000)
+        self.engine = Engine(Settings(sources=(source,)), model=self.model)
+
+    async def ask(self, item: Item, strategy: str, params: Mapping[str, object]) -> tuple[Answer, list[events.Event]]:
+        self.model.script = Strong(item)
+        own = {**params, "wikipedia": None} if strategy == "react" else params
+        seen = [event async for event in self.engine.stream(item.text, strategy=strategy, params=own)]
+        last = seen[-1]
+        assert isinstance(last, events.Answered), last
+        return last.answer, seen
 
 
-async def costs(source: str, items: Sequence[Item], totals: dict[str, Tally], options: argparse.Namespace) -> None:
+def remember_verdicts() -> None:
+    """What is counted is tokens: strategies that read the same passages on the same question need not wait for that twice."""
+    judge, known = Evaluator.judge, dict[tuple[str, Chain], Verdict]()
+
+    async def remembering(self: Evaluator, question: str, chains: Sequence[Chain]) -> list[Verdict]:
+        new = [chain for chain in dict.fromkeys(chains) if (question, chain) not in known]
+        known.update(((question, chain), verdict) for chain, verdict in zip(new, await judge(self, question, new), strict=True))
+        return [known[question, chain] for chain in chains]
+
+    Evaluator.judge = remembering  # type: ignore[method-assign]
+
+
+async def costs(stage: Stage, items: Sequence[Item], totals: dict[str, Tally], options: argparse.Namespace) -> None:
     for number, item in enumerate(items):
         for strategy in options.strategy or STRATEGIES:
             params = {"sure": options.sure} if strategy == "auto" and options.sure is not None else {}
-            totals.setdefault(strategy, Tally()).count(item, *await asked(source, item, strategy, params))
+            totals.setdefault(strategy, Tally()).count(item, *await stage.ask(item, strategy, params))
         print(number + 1, "of", len(items), json.dumps(summary(totals)), file=sys.stderr)
 
 
-async def gold_share(source: str, items: Sequence[Item]) -> float:
+async def gold_share(stage: Stage, items: Sequence[Item]) -> float:
     """The mean share of gold passages that the one prompt of `guided` holds."""
     shares: list[float] = []
     for item in items:
-        answer, _ = await asked(source, item, "guided", {"passages": 6})
+        answer, _ = await stage.ask(item, "guided", {"passages": 6})
         shown = {(passage.title, passage.text.strip()) for passage in answer.passages.values()}
         shares.append(sum((one.title, one.text.strip()) in shown for one in item.gold) / len(item.gold))
     return sum(shares) / len(shares)
 
 
 async def measure(options: argparse.Namespace) -> dict[str, object]:
-    questions, gold, size = (4, 4, 120) if options.quick else (options.questions, 60, options.passages)
+    questions, gold, size = (4, 2, 120) if options.quick else (options.questions, 60, options.passages)
     corpora = {name: passages_of(options.data, name) for name in NAMES}
     totals: dict[str, Tally] = {}
     result: dict[str, object] = {"questions": questions, "passages": size, "part": options.part}
@@ -277,11 +305,13 @@ async def measure(options: argparse.Namespace) -> dict[str, object]:
             begun = time.perf_counter()
             source = await indexed((options.keep or Path(folder)) / f"{name}-{len(around_them)}-{options.part}", around_them)
             print(f"{name}: {len(around_them)} passages in {time.perf_counter() - begun:.0f} s", file=sys.stderr)
+            stage = Stage(source)
             if not options.no_costs:
-                await costs(source, chosen, totals, options)
+                await costs(stage, chosen, totals, options)
             if shared:
-                result[f"gold_{short}"] = round(await gold_share(source, shared), 3)
+                result[f"gold_{short}"] = round(await gold_share(stage, shared), 3)
                 print(result, file=sys.stderr)
+            await stage.engine.aclose()
     return result | summary(totals)
 
 
@@ -311,9 +341,13 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=50, help="of two steps, half of each set")
     parser.add_argument("--passages", type=int, default=2_500, help="around each set's questions")
     parser.add_argument("--keep", type=Path, help="where the indexes are left for the next time")
+    parser.add_argument("--eager", action="store_true", help="the model answers as soon as it has seen enough")
     parser.add_argument("--no-gold", action="store_true", help="costs alone")
     parser.add_argument("--no-costs", action="store_true", help="the share of gold passages alone")
-    print(json.dumps(asyncio.run(measure(parser.parse_args()))))
+    options = parser.parse_args()
+    Strong.eager = options.eager
+    remember_verdicts()
+    print(json.dumps(asyncio.run(measure(options))))
 
 
 if __name__ == "__main__":

@@ -203,7 +203,7 @@ DEFAULTS = {
     Fanout: {"top_k": 5, "min_score": None, "detail": "full"},
     React: {"max_turns": 5, "hits": 3},
     Guided: {"passages": 6},
-    Auto: {"passages": 6, "sure": 0.9},
+    Auto: {"passages": 6, "sure": 0.85},
     Corrective: {"top_k": 4, "when": "scores", "refine": True},
     Digest: {
         "top_k_documents": 3,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,8 +11,10 @@ import pytest
 from wellread import events
 from wellread.engine import Engine
 from wellread.models.scripted import ScriptedModel
+from wellread.ranking.evaluator import Trail
 from wellread.settings import Settings
-from wellread.types import Answer, Capabilities, Prompt
+from wellread.strategies.guided import chained
+from wellread.types import Answer, Capabilities, Passage, Prompt
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -121,3 +124,11 @@ async def test_auto_is_quote_without_a_model() -> None:
         answer = await engine.ask(SURE, strategy="auto")
         assert (answer.strategy, answer.short) == ("quote", "Mercury")
         assert engine.strategy() == "quote"
+
+
+def test_passages_far_less_likely_than_the_best_are_left_out_beyond_the_first_two() -> None:
+    passages = [Passage(str(n), f"text {n}", f"title {n}") for n in range(5)]
+    found = Trail(tuple(zip(passages, (-0.1, -9.0, -1.0, -9.0, -9.5), strict=True)), (), 5)
+    assert [one.id for one in chained(found, 6, 0.1)] == ["0", "1", "2"]
+    assert len(chained(found, 6, 0.0)) == 5
+    assert len(chained(replace(found, pairs=0), 6, 0.1)) == 5, "places of a plain search are no likelihoods"

@@ -12,6 +12,7 @@ from tests.strategies.bench import Bench, Pages, Shelf, entry
 
 from wellread import events, plugins
 from wellread.models import local
+from wellread.ranking.evaluator import Evaluator
 from wellread.text.citations import check
 from wellread.types import Spec
 
@@ -35,6 +36,8 @@ PARAMS: dict[str, dict[str, object]] = {
     "fanout": {"max_queries": 2, "answer_tokens": 32, "top_k": 2},
     "react": {"max_turns": 2, "turn_tokens": 32, "answer_tokens": 32, "wikipedia": "none"},
     "corrective": {"grader": "llm", "top_k": 1, "answer_tokens": 32, "fallback_results": 1},
+    "guided": {"answer_tokens": 32, "passages": 2},
+    "auto": {"answer_tokens": 32, "passages": 2},
     "digest": {"top_k_documents": 1, "summary_tokens": 32, "answer_tokens": 32},
 }
 
@@ -53,6 +56,7 @@ async def test_it_runs_to_a_valid_end(smol: Any, name: str) -> None:
     pages = Pages({hit.url or "": [hit.text or ""] for hit in SHELF})
     bench = Bench(source=Shelf(SHELF), fallback=Shelf(SHELF, name="web"), page_reader=pages)
     bench.scripted = smol
+    bench.answer_reader = lambda: Evaluator() if name in ("guided", "auto") else None  # pyright: ignore[reportAttributeAccessIssue]
     answer = await asyncio.wait_for(bench.ask(plugins.load("strategies", name), QUESTION, **PARAMS[name]), 240)
     assert answer.outcome in ("answered", "unsure")
     assert answer.outcome == "answered" or answer.reason

@@ -26,7 +26,7 @@ from wellread.types import Answer, Passage
 
 @dataclass(frozen=True, slots=True)
 class AutoParams(GuidedParams):
-    sure: Share = param(0.9, "from this confidence on the small model's own answer is given; 1: never")
+    sure: Share = param(0.85, "from this confidence on the small model's own answer is given; 1: never")
 
 
 class Auto:
@@ -48,7 +48,9 @@ class Auto:
             tracker = run.kit.answer_reader()
             if isinstance(tracker, Tracker) and tracker.plan.singles:
                 reached = await quote.reach(run, tracker, question)
-                found = [passage for one in reached.parts for passage in chained(one.trail, self.params.passages)]
+                found = [
+                    passage for one in reached.parts for passage in chained(one.trail, self.params.passages, self.params.least)
+                ]
                 sure = reached.whole and reached.confidence >= self.params.sure < 1
                 run.emit(Decided("quote" if sure else "ask the model", f"the small model is {reached.confidence:.0%} sure"))
                 if sure:

@@ -11,12 +11,13 @@ Without the evaluator (effort low) the passages are those of a plain search.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 from wellread.events import Decided
-from wellread.parameters import Length, Range, param
+from wellread.parameters import Length, Range, Share, param
 from wellread.ranking.evaluator import Trail
 from wellread.run import Run
 from wellread.strategies import context, trail
@@ -26,10 +27,13 @@ from wellread.strategies.roles import Roles
 from wellread.text.neighbours import by_place
 from wellread.types import Answer, Passage
 
+_CHAIN = 2  # passages that are shown however unlikely they are
+
 
 @dataclass(frozen=True, slots=True)
 class GuidedParams(Roles):
-    passages: Annotated[int, Range(1, 100)] = param(6, "passages that the answer is written from")
+    passages: Annotated[int, Range(1, 100)] = param(6, "passages that the answer is written from, at most")
+    least: Share = param(0.1, "passages less likely to help than this part of the best are left out; 0: none")
     detail: Literal["brief", "full"] = param("brief", "how much the answer says")
     answer_tokens: Length = param(1000, "tokens for the answer")
 
@@ -67,15 +71,19 @@ class Guided:
 
     async def _find(self, run: Run, question: str) -> list[Passage]:
         followed = await trail.search(run, question, self.params.passages)
-        found = chained(followed, self.params.passages)
+        found = chained(followed, self.params.passages, self.params.least)
         if followed.pairs:
             run.emit(Decided("read", " → ".join(dict.fromkeys(passage.title for passage in found))))
         return found
 
 
-def chained(followed: Trail, most: int) -> list[Passage]:
-    """The best passages; those of a chain that leads to an answer stand together, in the chain's order."""
-    best = [passage for passage, _ in followed.passages[:most]]
+def chained(followed: Trail, most: int, least: float = 0.0) -> list[Passage]:
+    """The best passages; those of a chain that leads to an answer stand together, in the chain's order.
+
+    Beyond the first two, those go that are far less likely than the best: every passage is paid for.
+    """
+    floor = followed.passages[0][1] + 2 * math.log(least) if least and followed.pairs and followed.passages else -math.inf
+    best = [passage for place, (passage, score) in enumerate(followed.passages[:most]) if place < _CHAIN or score >= floor]
     kept = {passage.id for passage in best}
     chains = [one.chain for one in followed.answers if len(one.chain) > 1 and all(passage.id in kept for passage in one.chain)]
     ordered = {passage.id: passage for chain in chains for passage in chain}
