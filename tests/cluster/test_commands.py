@@ -32,7 +32,7 @@ def said(*words: str) -> str:
     return done.stdout
 
 
-def test_an_index_is_built_deployed_asked_and_stopped(cluster: Any, tmp_path: Path) -> None:
+def test_an_index_is_built_deployed_asked_and_stopped(cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = write_documents(tmp_path / "notes", 20)
     for name, text in MOONS.items():
         (folder / name).write_text(text)
@@ -47,6 +47,9 @@ def test_an_index_is_built_deployed_asked_and_stopped(cluster: Any, tmp_path: Pa
     assert "Phobos" in said("search", "moon of Mars", "--source", "index:ray://moons")
     status = json.loads(said("cluster", "status", "--json", "--address", address))
     assert [(one["name"], len(one["shards"])) for one in status] == [("moons", 2)]
+    monkeypatch.setenv("WELLREAD_SOURCE", "index:ray://moons")
+    assert "2 shards, 4 of 4 replicas answer" in typed("doctor").stdout
+    monkeypatch.delenv("WELLREAD_SOURCE")
     scaled = json.loads(said("cluster", "scale", "moons", "--replicas", "1", "--evaluators", "1", "--json"))
     assert (len(scaled["evaluators"]), [len(nodes) for nodes in scaled["shards"].values()]) == (1, [1, 1])
     assert "3 actors ended" in said("cluster", "stop", "moons")

@@ -69,6 +69,14 @@ async def test_it_waits_for_a_replacement_until_the_deadline() -> None:
     assert shard.counts.gone == 1
 
 
+async def test_what_happened_is_counted_for_the_metrics() -> None:
+    from wellread.cluster.replicas import counts
+
+    shard = shard_of(Scripted("dead", -0.0001), Scripted("alive", 0.001))
+    await shard.call("hits")
+    assert (counts()["0000"].calls, counts()["0000"].gone) == (1, 0)
+
+
 async def test_an_error_of_the_call_is_not_a_loss() -> None:
     class Wrong(Scripted):
         async def call(self, method: str, *arguments: object) -> str:

@@ -151,6 +151,24 @@ def _sources() -> Iterator[Finding]:
         argument = parse_spec(text).argument
         if argument.startswith(("http://", "https://")):
             yield _server(f"source {text}", argument)
+        elif argument.startswith("ray://"):
+            yield _deployed(argument.removeprefix("ray://"))
+
+
+def _deployed(argument: str) -> Finding:
+    """An index on a cluster: is it there, and are all its replicas?"""
+    from wellread.cluster import on_ray
+
+    name, _, address = argument.partition("@")
+    try:
+        on_ray.connect(address or None)
+        found = on_ray.status(name)
+    except WellreadError as problem:
+        return Finding("problem", f"source index:ray://{name}: {problem}", "start the cluster, then: wellread cluster deploy")
+    starting = sum(not node for nodes in found.replicas.values() for node in nodes)
+    count = sum(len(nodes) for nodes in found.replicas.values())
+    what = f"source index:ray://{name}: {len(found.replicas)} shards, {count - starting} of {count} replicas answer"
+    return Finding("note" if starting else "ok", what, "see: wellread cluster status" if starting else "")
 
 
 def _extras() -> Iterator[Finding]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +20,9 @@ _SLOWEST_SHARE = 0.95
 _AT_LEAST, _AT_FIRST = 0.01, 0.2  # seconds before a second replica is asked: never earlier, and while nothing is known
 _LOOK_EVERY = 10.0  # seconds between two looks at which replicas there are, unless one was lost
 _REST = 0.25  # seconds that a replica which failed is not asked first
+
+
+_all: weakref.WeakSet[ReplicatedShard] = weakref.WeakSet()  # for `counts`
 
 
 class ReplicaLost(Exception):
@@ -78,6 +82,7 @@ class ReplicatedShard:
         self._standing: dict[str, _Standing] = {}
         self._looked = -1e9
         self._looking = asyncio.Lock()
+        _all.add(self)
 
     async def statistics(self, terms: Sequence[Term]) -> Statistics:
         return cast("Statistics", await self.call("statistics", terms))
@@ -167,3 +172,8 @@ class ReplicatedShard:
             return await standing.replica.call(method, *arguments)
         finally:
             standing.busy -= 1
+
+
+def counts() -> dict[str, Counts]:
+    """What happened so far in this process, by shard."""
+    return {shard.name: shard.counts for shard in sorted(_all, key=lambda shard: shard.name)}

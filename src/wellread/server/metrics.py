@@ -7,11 +7,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from wellread.cluster import replicas
 from wellread.types import Usage
 
 if TYPE_CHECKING:
     from wellread.server.service import Service
 
+_CLUSTER = {
+    "calls": "Calls to the shards of a cluster.",
+    "hedged": "Calls that a second replica was asked for, too.",
+    "lost": "Calls to replicas that were gone.",
+    "gone": "Calls that no replica answered in time.",
+}
 _BUCKETS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
 
 
@@ -70,6 +77,9 @@ def text(service: Service) -> str:
     responses = {_labels(method=m, status=s): n for (m, s), n in metrics.responses.items()}
     page.add("http_responses_total", "counter", "Responses by method and status.", responses)
     page.add("history_failed_writes_total", "counter", "Writes that failed.", {"": service.history.failed_writes})
+    for name, help in _CLUSTER.items():
+        rows = {_labels(shard=shard): float(getattr(known, name)) for shard, known in replicas.counts().items()}
+        page.add(f"cluster_{name}_total", "counter", help, rows)
     return "\n".join(page.lines) + "\n"
 
 
