@@ -26,6 +26,7 @@ from wellread.parts import NO_MODEL, Kit
 from wellread.protocols import Model, Source
 from wellread.run import History, Outside, Run, Strategy, as_values
 from wellread.settings import Settings
+from wellread.text.languages import foreign_language
 from wellread.types import Answer, Hits
 
 if TYPE_CHECKING:
@@ -144,7 +145,8 @@ class Engine:
         """Search the configured sources, nothing more. `failures` names those that could not be asked."""
         from wellread.types import Query
 
-        found = await self._main_source().search(Query(clean_question(query), limit))
+        question = clean_question(query)
+        found = await self._main_source().search(Query(question, limit, language=foreign_language(question)))
         return Hits.all_of(found)
 
     def strategy(self, wanted: str | None = None) -> str:
@@ -177,6 +179,7 @@ class Engine:
             model_name=model,
             timeout=outside.timeout,
             outbound=Outbound(question, open=self.settings.share_private),
+            language=foreign_language(question),
         )
         run.outbound.learn(said for turn in run.history for said in turn[:1])
         return chosen, run

@@ -349,6 +349,7 @@ def answer_json(answer: Answer) -> dict[str, object]:
             for citation in answer.citations
         ],
         "nearest": [near_json(one) for one in answer.nearest],
+        "notes": list(answer.notes),
         "tries": list(answer.tries),
         "usage": to_json(answer.usage),
         "seconds": answer.seconds,

@@ -137,6 +137,7 @@ class Run:
     timeout: Callable[[float | None, str], Patience] = real_time
     spent: BudgetExhausted | None = None  # the limit that ended the work, once one has
     passages: dict[int, Passage] = field(default_factory=dict[int, Passage])
+    language: str | None = None  # of the question, where that is another than English
     understood: str | None = None  # its question, where that is a follow-up that was made to stand alone
     failures: list[str] = field(default_factory=list[str])  # of sources; part of the reason when nothing is found
     withdrawn: dict[str, str] = field(default_factory=dict[str, str])  # sources that cannot be reached, and why
@@ -173,7 +174,7 @@ class Run:
         lent = max(0, self.pairs_left - self._lent) if read else 0
         self._lent += lent  # searches at once must not spend the same pairs
         try:
-            asked = Query(text, limit, since, until, pairs=lent, without=tuple(self.withdrawn), follow=read)
+            asked = Query(text, limit, since, until, self.language, pairs=lent, without=tuple(self.withdrawn), follow=read)
             found = Hits.all_of(await self.timed(self._slotted(where.search(self.outbound.query(where, asked)))))
             self._withdraw(found.unreachable)
         except Unreachable as problem:

@@ -265,6 +265,7 @@ class Answer(Encodable):
     understood: str | None = None  # a follow-up, as it was made to stand alone
     asks: str | None = None  # what has to be asked back before there can be an answer
     nearest: tuple[Near, ...] = ()  # no answers: what a reader may look at where there is none, or no sure one
+    notes: tuple[str, ...] = ()  # what a reader should know of how it was found
     tries: tuple[str, ...] = ()  # what else may find an answer, each in a few words
     unforeseen: str | None = None  # the type of an error that nobody expected; its words, in `reason`, may hold anything
 

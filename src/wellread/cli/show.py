@@ -255,6 +255,7 @@ def footer(answer: Answer) -> str:
 def beside(answer: Answer) -> list[str]:
     """How sure an answer is; where there is none, or no sure one, the passages that come nearest and what else to try."""
     lines = [f"({how_sure(answer.confidence)})"] if answer.text and answer.confidence is not None else []
+    lines += [f"Note: {note}." for note in answer.notes]
     if answer.nearest:
         lines += ["", "Nearest, not an answer:" if not answer.text else "Also near:"]
     for near in answer.nearest:

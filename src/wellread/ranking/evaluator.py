@@ -55,16 +55,24 @@ class Tracker(Protocol):
 
     @property
     def plan(self) -> Plan: ...
+    @property
+    def languages(self) -> frozenset[str]:
+        """Codes of the languages that it was trained for."""
+        ...
+
     async def trail(
         self, question: str, ranked: Sequence[Passage], candidates: Candidates, plan: Plan | None = None
     ) -> Trail: ...
 
 
 def from_spec(spec: Spec, kit: Kit) -> Evaluator:
-    """The small model in the package: grades, re-ranks, follows cross-references and reads."""
-    if spec.argument or spec.options:
-        raise UsageError("evaluator takes no argument")
-    return Evaluator(effort=kit.effort)
+    """The small model in the package, or one like it in a folder: grades, re-ranks, follows cross-references and reads."""
+    if spec.options:
+        raise UsageError("evaluator takes no options")
+    folder = Path(spec.argument).expanduser() if spec.argument else SHIPPED
+    if not available(folder):
+        raise UsageError(f"{folder}: there is no {MODEL}")
+    return Evaluator(folder, kit.effort)
 
 
 def available(folder: Path = SHIPPED) -> bool:
@@ -124,7 +132,8 @@ class Evaluator:
         model = self._folder / MODEL
         checksum = str(_calibration(self._folder).get("sha256") or "") if available(self._folder) else ""
         form = Form(settled(self._arithmetic, model), checksum) if checksum else AS_SHIPPED
-        return Judge(model, TOKENIZER, self._threads, ALLOWED[self._effort].windows, form)
+        own = self._folder / TOKENIZER.name
+        return Judge(model, own if own.is_file() else TOKENIZER, self._threads, ALLOWED[self._effort].windows, form)
 
     @cached_property
     def weights(self) -> Weights:
@@ -135,6 +144,11 @@ class Evaluator:
     def scoring(self) -> AnswerWeights:
         """What an answer's score and confidence are made of."""
         return _fitted(self._folder, "answers", AnswerWeights)
+
+    @cached_property
+    def languages(self) -> frozenset[str]:
+        """What it was trained for: English, unless its files name others."""
+        return frozenset(cast("Sequence[str]", _calibration(self._folder).get("languages") or ("en",)))
 
     @property
     def plan(self) -> Plan:

@@ -25,6 +25,7 @@ class EvaluatorOnTape(Evaluator):
     def __init__(self, tape: Tape, label: str, facts: Json, inner: Any = None) -> None:
         super().__init__()
         self._plan: Plan = codec.decode(Plan, facts["plan"])
+        self.languages = frozenset(facts["languages"])
         self._tape, self._label, self._inner = tape, label, inner
 
     @property

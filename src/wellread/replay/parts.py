@@ -181,6 +181,7 @@ def facts_of(kind: str, part: Any) -> Json:
         facts["abilities"] = abilities
     if hasattr(part, "trail"):
         facts["plan"] = codec.encode(part.plan)
+        facts["languages"] = sorted(part.languages)
     if kind == "source" and getattr(part, "sources", None):
         facts["members"] = [source.name for source in part.sources]
     return facts

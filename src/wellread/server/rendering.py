@@ -78,6 +78,7 @@ def refusal(answer: Mapping[str, Any]) -> str:
 def beside(answer: Mapping[str, Any]) -> str:
     """How sure an answer is; where there is none, or no sure one, the passages that come nearest and what else to try."""
     parts = [f"*{answer['sure']}*".capitalize()] if answer.get("sure") and answer.get("answer") else []
+    parts += [f"Note: {note}." for note in cast("list[str]", answer.get("notes") or [])]
     if near := cast("list[dict[str, Any]]", answer.get("nearest") or []):
         rows = [f"- {_link(one)}: “{inert(' '.join(str(one['text']).split()))}”" for one in near]
         parts.append("\n".join(["Also near:" if answer.get("answer") else "Nearest, not an answer:", "", *rows]))

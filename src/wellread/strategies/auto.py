@@ -46,7 +46,7 @@ class Auto:
             question = await stand_alone(run, self.params)
             quote = Quote(QuoteParams(min_confidence=self.params.sure))
             tracker = run.kit.answer_reader()
-            if isinstance(tracker, Tracker) and tracker.plan.singles:
+            if isinstance(tracker, Tracker) and tracker.plan.singles and run.language in (None, *tracker.languages):
                 reached = await quote.reach(run, tracker, question)
                 found = [
                     passage for one in reached.parts for passage in chained(one.trail, self.params.passages, self.params.least)

@@ -25,16 +25,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from wellread.effort import ALLOWED
-from wellread.events import AnswerDelta, Decided, Ranked
+from wellread.events import AnswerDelta, Decided, Notice, Ranked
 from wellread.parameters import Count, Share, param
 from wellread.run import Run
-from wellread.strategies import likely_sentences, wording
+from wellread.strategies import foreign, likely_sentences, wording
 from wellread.strategies.followup import by_rules
 from wellread.strategies.likely_sentences import Asked, Candidate
 from wellread.strategies.nearest import nearest, others, unsure
 from wellread.strategies.wording import Scored
 from wellread.text.certainty import SURE
 from wellread.text.inert import inert
+from wellread.text.languages import NAMES
 from wellread.text.neighbours import places
 from wellread.text.titles import bare_title
 from wellread.types import Answer, Passage
@@ -90,9 +91,30 @@ class Quote:
         if tracker is not None:
             from wellread.ranking.evaluator import Tracker
 
-            if isinstance(tracker, Tracker):
+            if isinstance(tracker, Tracker) and (run.language is None or run.language in tracker.languages):
                 return await self.conclude(run, await self.reach(run, tracker, meant.question))
+        if run.language is not None:
+            return await self._in_its_language(run, meant.question, run.language)
         return await self._by_words(run, meant.question)
+
+    async def _in_its_language(self, run: Run, asked: str, language: str) -> Answer:
+        """Search and quote by the words of a language that the evaluator does not know, and say so."""
+        note = f"the question is in {NAMES[language]}, which the evaluator was not trained for: quoted by words alone"
+        run.emit(Notice(note, "info"))
+        found = await self._search(run, asked)
+        ranked = foreign.rank(asked, language, found)
+        if not ranked:
+            return replace(await unsure(run, _nothing(run)), notes=(note,))
+        run.emit(_ranking(ranked))
+        sure = ranked[0].confidence
+        near = nearest(likely_sentences.asked(asked, found), list({one.passage.id: one.passage for one in _of(ranked)}.values()))
+        if sure < self.params.min_confidence:
+            why = f"nothing found fits the question (best match: {ranked[0].candidate.passage.title}, {sure:.0%} sure)"
+            return replace(await unsure(run, why, sure, near), notes=(note,))
+        text = _quoted(run, foreign.near_best(ranked, self.params.max_sentences))
+        run.emit(AnswerDelta(text))
+        answer = await run.answer(text, confidence=sure, nearest=others(run, near) if sure < SURE else ())
+        return replace(answer, notes=(note,))
 
     async def reach(self, run: Run, tracker: Tracker, asked: str) -> Reading:
         """Search, follow paths, read the answer; of a two-part question first the one, then the other."""
@@ -139,7 +161,7 @@ class Quote:
         ranked = await wording.rank(run, question, likely_sentences.candidates(found))
         run.emit(_ranking(ranked))
         best = ranked[0]
-        near = nearest(question, list({one.candidate.passage.id: one.candidate.passage for one in ranked}.values()))
+        near = nearest(question, list({one.passage.id: one.passage for one in _of(ranked)}.values()))
         if best.confidence < self.params.min_confidence:
             why = f"nothing found fits the question (best match: {best.candidate.passage.title}, {best.confidence:.0%} sure)"
             return await unsure(run, why, best.confidence, near)
@@ -216,6 +238,10 @@ def _way(reached: Sequence[Reached]) -> str:
 def _quoted(run: Run, chosen: Sequence[Candidate]) -> str:
     whole = places(one.passage for one in chosen)
     return " ".join(f"{inert(' '.join(one.text.split()))} [{run.number(whole[one.passage.id])}]" for one in chosen)
+
+
+def _of(ranked: Sequence[Scored]) -> list[Candidate]:
+    return [one.candidate for one in ranked]
 
 
 def _ranking(ranked: Sequence[Scored]) -> Ranked:

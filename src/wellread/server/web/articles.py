@@ -75,12 +75,14 @@ def _finished(record: Record, passages: Mapping[int, Passage]) -> Safe:
     short = el("p", answer["short"], class_="short") if answer.get("short") and body else None
     weak = sum(not one["supported"] for one in answer["sentences"]) if answer["outcome"] != "unsure" else 0
     warning = f"{weak} of {len(answer['sentences'])} sentences {'is' if weak == 1 else 'are'} not carried by the cited sources: "
+    remarks = [el("p", f"Note: {note}.", class_="facts") for note in answer.get("notes") or ()]
     sure = el("p", answer["sure"], class_="facts sure") if answer.get("sure") and body else None
     return join(
         _understood(answer),
         notes,
         short,
         sure,
+        *remarks,
         el("div", body, class_="answer") if body else None,
         el("p", warning, el("span", "?", class_="mark", aria_hidden="true"), class_="note note-weak") if weak else None,
         _actions(record, markdown(answer)),

@@ -1,0 +1,50 @@
+"""Which language a question is in, and its words."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from wellread.text.languages import foreign_language, language_of, stems
+
+QUESTIONS = {
+    "en": "Who discovered the largest moon of Saturn?",
+    "de": "Wer hat den größten Mond des Saturn entdeckt?",
+    "es": "¿Quién descubrió la luna más grande de Saturno?",
+    "fr": "Qui a découvert la plus grande lune de Saturne ?",
+    "it": "Chi ha scoperto la luna più grande di Saturno?",
+    "ru": "Кто открыл самый большой спутник Сатурна?",
+    "zh": "谁发现了土星最大的卫星？",
+}
+
+
+@pytest.mark.parametrize(("code", "question"), QUESTIONS.items())
+def test_the_language_of_a_question(code: str, question: str) -> None:
+    assert language_of(question) == code
+    assert foreign_language(question) == (None if code == "en" else code)
+
+
+@pytest.mark.parametrize("text", ["", "1655?", "Titan", "?!"])
+def test_what_says_too_little_is_no_foreign_language(text: str) -> None:
+    assert foreign_language(text) is None
+
+
+def test_an_english_question_loads_no_recogniser() -> None:
+    code = "import sys; from wellread.text.languages import language_of; language_of('Who is the king of Norway?'); "
+    done = subprocess.run([sys.executable, "-c", code + "sys.exit('py3langid' in sys.modules)"], check=False)
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("language", "one", "other"),
+    [("de", "die Gärten", "ein Garten"), ("es", "los jardines", "un jardín"), ("ru", "столицей", "столица")],
+)
+def test_forms_of_a_word_have_one_stem_and_small_words_none(language: str, one: str, other: str) -> None:
+    assert stems(one, language) == stems(other, language)
+    assert len(stems(one, language) or ()) == 1
+
+
+def test_a_language_without_a_stemmer_says_so() -> None:
+    assert stems("谁发现了土星", "zh") is None
