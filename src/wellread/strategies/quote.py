@@ -22,6 +22,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from wellread.effort import ALLOWED
@@ -34,6 +35,7 @@ from wellread.strategies.likely_sentences import Asked, Candidate
 from wellread.strategies.nearest import nearest, others, unsure
 from wellread.strategies.wording import Scored
 from wellread.text.certainty import SURE
+from wellread.text.comparisons import Comparison, comparison
 from wellread.text.inert import inert
 from wellread.text.languages import NAMES
 from wellread.text.neighbours import places
@@ -87,15 +89,20 @@ class Quote:
         if meant.asks:
             why = "the question refers to something that was not named"
             return replace(await run.answer("", outcome="unsure", reason=why), asks=meant.asks)
-        tracker = run.kit.answer_reader() if ALLOWED[run.kit.effort].pairs else None
-        if tracker is not None:
-            from wellread.ranking.evaluator import Tracker
-
-            if isinstance(tracker, Tracker) and (run.language is None or run.language in tracker.languages):
-                return await self.conclude(run, await self.reach(run, tracker, meant.question))
-        if run.language is not None:
+        tracker = _judging(run)
+        if run.language is not None and tracker is None:
             return await self._in_its_language(run, meant.question, run.language)
+        if (asked := comparison(meant.question)) and (decided := await self._by_comparing(run, tracker, asked)):
+            return decided
+        if tracker is not None:
+            return await self.conclude(run, await self.reach(run, tracker, meant.question))
         return await self._by_words(run, meant.question)
+
+    async def _by_comparing(self, run: Run, tracker: Tracker | None, asked: Comparison) -> Answer | None:
+        from wellread.strategies.comparing import compare
+
+        search, least = partial(self._search, run), self.params.min_confidence
+        return await compare(run, tracker, asked, search, partial(_quoted, run), least)
 
     async def _in_its_language(self, run: Run, asked: str, language: str) -> Answer:
         """Search and quote by the words of a language that the evaluator does not know, and say so."""
@@ -200,6 +207,18 @@ class Quote:
         if not ranked or not _needed(parts, ranked[0][1], open_before):
             return []
         return [ranked[0][2]]
+
+
+def _judging(run: Run) -> Tracker | None:
+    """The evaluator, where the effort allows it and it was trained for the question's language."""
+    tracker = run.kit.answer_reader() if ALLOWED[run.kit.effort].pairs else None
+    if tracker is None:
+        return None
+    from wellread.ranking.evaluator import Tracker
+
+    if not isinstance(tracker, Tracker) or run.language not in (None, *tracker.languages):
+        return None
+    return tracker
 
 
 def _second_step(question: Asked, first: Candidate, one: Candidate, open_before: float) -> tuple[float, float]:

@@ -1,0 +1,85 @@
+"""quote on "Which was released first, A or B?": the value of each side is read by itself, and a program compares them.
+
+Where one side's value is not found, is not sure enough, or stands in a sentence about something else, nothing is decided here and
+the question is read as any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from wellread.events import AnswerDelta, Decided
+from wellread.run import Run
+from wellread.strategies import likely_sentences, trail, wording
+from wellread.strategies.likely_sentences import Candidate
+from wellread.text import comparisons
+from wellread.text.comparisons import Comparison, Value
+from wellread.text.words import fold
+from wellread.types import Answer, Passage
+
+if TYPE_CHECKING:
+    from wellread.ranking.evaluator import Tracker
+
+Search = Callable[[str, int], Awaitable[list[Passage]]]
+Quoted = Callable[[Sequence[Candidate]], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """What was read of one side: its value, the sentence it stands in, and how sure that is."""
+
+    value: Value
+    sentence: Candidate
+    confidence: float
+
+
+async def compare(
+    run: Run, tracker: Tracker | None, asked: Comparison, search: Search, quoted: Quoted, least: float
+) -> Answer | None:
+    """The side that wins, the sentences that both values stand in, and the comparison; None where it cannot be decided so."""
+    read: list[Side] = []
+    for side in asked.sides:
+        one = await _read(run, tracker, asked, side, search)
+        if one is None or one.confidence < least:
+            return None
+        read.append(one)
+    values = (read[0].value, read[1].value)
+    winner = comparisons.decide(asked, *values)
+    if winner is None:
+        return None
+    told = comparisons.shown(asked, values, winner)
+    run.emit(Decided(f"answer: {asked.sides[winner]}", told))
+    text = quoted([read[winner].sentence, read[1 - winner].sentence])
+    run.emit(AnswerDelta(text))
+    answer = await run.answer(text, short=asked.sides[winner], confidence=min(one.confidence for one in read))
+    return replace(answer, notes=(told,))
+
+
+async def _read(run: Run, tracker: Tracker | None, asked: Comparison, side: str, search: Search) -> Side | None:
+    question = asked.question(side)
+    if tracker is None:
+        found = await search(question, 0)
+        sentences = likely_sentences.candidates(found)
+        ranked = await wording.rank(run, likely_sentences.asked(question, found), sentences) if sentences else []
+        told, sure = [(one.candidate, one.candidate.text) for one in ranked[:1]], ranked[0].confidence if ranked else 0.0
+    else:
+        plan = trail.shared(tracker.plan)
+        found = await search(question, plan.singles)
+        if not found:
+            return None
+        one = await trail.reach(run, tracker, question, found, plan, slack=trail.PART)
+        told, sure = [(sentence, one.text or sentence.text) for sentence in one.sentences[:1]], one.confidence
+    for sentence, words in told:
+        value = comparisons.value(words, asked.measure, last="die?" in question)
+        if value is not None and _is_about(side, sentence):
+            return Side(value, sentence, sure)
+    return None
+
+
+def _is_about(side: str, sentence: Candidate) -> bool:
+    """Whether the sentence, or the title it stands under, names the side."""
+    said = {fold(word) for word in f"{sentence.passage.title} {sentence.text}".replace(",", " ").split()}
+    wanted = [fold(word.strip("().,“”\"'")) for word in side.split() if word.lower() not in ("the", "a", "an")]
+    return sum(word in said for word in wanted) >= 0.6 * len(wanted)

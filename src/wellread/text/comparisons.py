@@ -1,0 +1,186 @@
+"""Questions that a program can decide once two values are read: "Which was released first, A or B?".
+
+The question is taken apart into its two sides, what to ask of each, and which value wins; dates and measures are read out of
+the words that answer. What cannot be taken apart so is no comparison here.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from wellread.text.lexicon import MONTHS
+
+Measure = Literal["date", "number"]
+
+_FIRST = "first|earlier|earliest|before|sooner"
+_LAST = "later|last|latest|more recently|most recently|after"
+_DONE = rf"(?P<done>(?:was|were) [\w-]+(?: [\w-]+)?|(?:came|come) out|[\w-]+)(?: [\w-]+ the)? (?P<when>{_FIRST}|{_LAST})\b"
+_KIND = r"(?:which|what|who|whose)(?: of (?:these|the two|the) \w+| (?!(?:is|was|were|has|had|did|does)\b)[\w-]+){0,2}"
+_SIDES = r"[,:]? (?P<one>.+?),? or (?:was |is |did )?(?P<other>.+)"
+_WHEN = re.compile(rf"{_KIND} {_DONE}{_SIDES}", re.IGNORECASE)
+_WAS = re.compile(
+    rf"(?P<aux>was|were|did) (?P<one>.+?) or (?P<other>.+?) (?P<verb>[\w-]+(?: out)?) (?P<when>{_FIRST}|{_LAST})", re.IGNORECASE
+)
+_AGES = "older|younger|oldest|youngest|newer|elder"
+_AGE = re.compile(rf"(?P<kind>{_KIND}) (?:is|was) (?:the )?(?P<age>{_AGES}){_SIDES}", re.IGNORECASE)
+_SIZES = {
+    "longer": "long", "taller": "tall", "higher": "high", "larger": "large", "bigger": "big", "heavier": "heavy",
+    "deeper": "deep", "wider": "wide", "faster": "fast", "hotter": "hot", "shorter": "long", "smaller": "large",
+    "lower": "high", "lighter": "heavy", "slower": "fast", "colder": "hot",
+}  # fmt: skip
+_ASKED = {
+    "died": "When did {} die?",
+    **dict.fromkeys(("out", "came out", "come out"), "When was {} released?"),
+    **dict.fromkeys(("came", "come", "happened", "occurred"), "When was {}?"),
+}
+_LESS = frozenset(("shorter", "smaller", "lower", "lighter", "slower", "colder"))
+_SIZE = re.compile(rf"{_KIND} (?:is|was) (?:the )?(?P<size>{'|'.join(_SIZES)}){_SIDES}", re.IGNORECASE)
+_COUNT = re.compile(rf"{_KIND} (?:has|had) (?P<more>more|fewer) (?P<what>[\w -]+?){_SIDES}", re.IGNORECASE)
+_MONTHS = {name[:3]: place for place, name in enumerate(MONTHS, 1)}
+_MONTH = r"(?P<month>jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec)[a-z]*\.?"
+_DATES = (
+    re.compile(rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)? {_MONTH},? (?P<year>\d{{3,4}})\b", re.IGNORECASE),
+    re.compile(rf"\b{_MONTH} (?P<day>\d{{1,2}})(?:st|nd|rd|th)?,? (?P<year>\d{{3,4}})\b", re.IGNORECASE),
+    re.compile(rf"\b{_MONTH},? (?P<year>\d{{3,4}})\b", re.IGNORECASE),
+    re.compile(r"\b(?P<year>\d{1,4}) (?P<era>BC|BCE)\b"),
+    re.compile(r"\b(?P<year>1\d{3}|20\d\d|[5-9]\d\d)(?:s\b|\b)"),
+)
+# To metres, kilograms, square kilometres, km/h and degrees; what has no unit is counted.
+_UNITS = {
+    "km": ("m", 1e3), "kilometre": ("m", 1e3), "kilometer": ("m", 1e3), "m": ("m", 1.0), "metre": ("m", 1.0),
+    "meter": ("m", 1.0), "cm": ("m", 0.01), "mm": ("m", 1e-3), "mile": ("m", 1609.344), "foot": ("m", 0.3048),
+    "feet": ("m", 0.3048), "ft": ("m", 0.3048), "kg": ("kg", 1.0), "kilogram": ("kg", 1.0), "g": ("kg", 1e-3),
+    "gram": ("kg", 1e-3), "t": ("kg", 1e3), "tonne": ("kg", 1e3), "ton": ("kg", 1e3), "pound": ("kg", 0.4536),
+    "°c": ("°", 1.0), "km/h": ("km/h", 1.0), "mph": ("km/h", 1.609344), "square kilometre": ("km²", 1.0),
+    "square kilometer": ("km²", 1.0), "km²": ("km²", 1.0), "square mile": ("km²", 2.59), "hectare": ("km²", 0.01),
+}  # fmt: skip
+_SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9}
+_NUMBER = re.compile(
+    rf"(?<![\w.])(?P<number>\d{{1,3}}(?:[,\u00a0\u202f ]\d{{3}})+(?:\.\d+)?|\d+(?:\.\d+)?)\s?(?P<scale>{'|'.join(_SCALES)})?\s?"
+    rf"(?P<unit>{'|'.join(sorted(map(re.escape, _UNITS), key=len, reverse=True))})?s?(?![\w])",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two sides, what to ask of each, and whether the smaller or the larger value wins."""
+
+    sides: tuple[str, str]
+    asks: str  # a question with {} for the side
+    measure: Measure
+    least: bool
+
+    def question(self, side: str) -> str:
+        return self.asks.format(side)
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A date as year, month and day, or a measure in the unit that it is compared in; and the words it was read from."""
+
+    said: str
+    key: tuple[float, ...]
+    unit: str
+
+
+def comparison(question: str) -> Comparison | None:
+    """The comparison that a question asks for; None where it asks for something else."""
+    text = " ".join(question.split()).rstrip(" ?.!")
+    return _of_dates(text) or _of_ages(text) or _of_sizes(text)
+
+
+def _of_dates(text: str) -> Comparison | None:
+    if match := _WAS.fullmatch(text):
+        asks = f"When {match['aux'].lower()} {{}} {match['verb']}?"
+        return _between(match, asks, "date", least=_is_first(match))
+    match = _WHEN.fullmatch(text)
+    if match is None or re.search(
+        r"\b(?:director|author|composer|performer|husband|wife|father|mother)\b", text[: match.start("one")]
+    ):
+        return None  # of somebody who has to be found first: that takes a reader
+    done = match["done"].lower()
+    asked = re.fullmatch(r"(was|were) (.+)", done)
+    asks = f"When {asked[1]} {{}} {asked[2]}?" if asked else _ASKED.get(done, f"When was {{}} {done}?")
+    return _between(match, asks, "date", least=_is_first(match))
+
+
+def _of_ages(text: str) -> Comparison | None:
+    match = _AGE.fullmatch(text)
+    if match is None:
+        return None
+    who = match["kind"].lower().startswith("who") or match["age"].lower() in ("younger", "youngest", "elder")
+    asks = "When was {} born?" if who else "When was {} founded or built?"
+    return _between(match, asks, "date", least=match["age"].lower() in ("older", "oldest", "elder"))
+
+
+def _of_sizes(text: str) -> Comparison | None:
+    if match := _SIZE.fullmatch(text):
+        size = match["size"].lower()
+        return _between(match, f"How {_SIZES[size]} is {{}}?", "number", least=size in _LESS)
+    if match := _COUNT.fullmatch(text):
+        return _between(match, f"How many {match['what']} does {{}} have?", "number", least=match["more"].lower() == "fewer")
+    return None
+
+
+def _between(match: re.Match[str], asks: str, measure: Measure, *, least: bool) -> Comparison | None:
+    sides = (match["one"].strip(" ,"), match["other"].strip(" ,"))
+    if not all(sides) or any(len(side.split()) > 8 for side in sides) or "{" in "".join(sides):
+        return None
+    return Comparison(sides, asks, measure, least)
+
+
+def _is_first(match: re.Match[str]) -> bool:
+    return re.fullmatch(_FIRST, match["when"], re.IGNORECASE) is not None
+
+
+def value(text: str, measure: Measure, *, last: bool = False) -> Value | None:
+    """The first value in a text, or the last of its first two: of the dates of a life the second is the death."""
+    if measure == "number":
+        return _number(text)
+    found = _date(text)
+    if last and found is not None:
+        return _date(text[text.index(found.said) + len(found.said) :]) or found
+    return found
+
+
+def _date(text: str) -> Value | None:
+    found = [match for pattern in _DATES if (match := pattern.search(text))]
+    if not found:
+        return None
+    first = min(found, key=lambda match: (match.start(), -len(match[0])))
+    parts = first.groupdict()
+    year = -float(parts["year"]) if parts.get("era") else float(parts["year"])
+    month = float(_MONTHS[parts["month"][:3].lower()]) if parts.get("month") else 0.0
+    return Value(first[0], (year, month, float(parts.get("day") or 0)), "date")
+
+
+def _number(text: str) -> Value | None:
+    match = _NUMBER.search(text)
+    if match is None:
+        return None
+    number = float(re.sub(r"[^\d.]", "", match["number"])) * _SCALES.get((match["scale"] or "").lower(), 1.0)
+    unit, factor = _UNITS.get((match["unit"] or "").lower(), ("", 1.0))
+    return Value(match[0].strip(), (number * factor,), unit)
+
+
+def decide(asked: Comparison, one: Value, other: Value) -> int | None:
+    """Which side wins, 0 or 1; None where the two cannot be compared, or are equal as far as both are known."""
+    if one.unit != other.unit:
+        return None
+    known = [(a, b) for a, b in zip(one.key, other.key, strict=False)]
+    for place, (a, b) in enumerate(known):
+        if place and not (a and b):  # a year alone says nothing of the month
+            return None
+        if a != b:
+            return int((a < b) != asked.least)
+    return None
+
+
+def shown(asked: Comparison, values: tuple[Value, Value], winner: int) -> str:
+    """The comparison in words."""
+    how = ("earlier" if asked.least else "later") if asked.measure == "date" else "less" if asked.least else "more"
+    sides = "; ".join(f"{side}: {one.said}" for side, one in zip(asked.sides, values, strict=True))
+    return f"compared {sides}; {values[winner].said} is {how}"
