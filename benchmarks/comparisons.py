@@ -2,8 +2,8 @@
 
     python benchmarks/comparisons.py --data DIR [--part tuned|kept] [--limit N] [--effort normal|low] [--show] [--quick]
 
-DATA holds `corpus.jsonl.gz` and `questions.jsonl.gz`; of its questions those that `text/comparisons.py` can take apart are asked, each
-over its own `context` passages. Right: the headline is the answer. The parts are halves by a hash of the id.
+DATA holds `corpus.jsonl.gz` and `questions.jsonl.gz`. Those of its questions that `text/comparisons.py` can take apart are
+asked, each over its own `context` passages. Right: the headline is the answer. The parts are halves by a hash of the id.
 """
 
 from __future__ import annotations
