@@ -169,8 +169,7 @@ class Run:
             return ()
         self.budget.search()
         self.emit(events.Searching(text, (where.name,)))
-        begun = self.clock()
-        found = Hits()
+        begun, found = self.clock(), Hits()
         lent = max(0, self.pairs_left - self._lent) if read else 0
         self._lent += lent  # searches at once must not spend the same pairs
         try:
@@ -387,8 +386,7 @@ async def _next(stream: AsyncIterator[T]) -> T | None:
 
 
 async def _close(stream: object) -> None:
-    close = getattr(stream, "aclose", None)  # asking for the protocol instead would cost more than the call
-    if close is not None:
+    if close := getattr(stream, "aclose", None):  # asking for the protocol instead would cost more than the call
         await close()
 
 
