@@ -44,6 +44,9 @@ class TestKit:
     def embedder(self, spec: str | None = None) -> Embedder:
         return LetterEmbedder()
 
+    def answer_reader(self) -> None:
+        return None
+
     def pages(self) -> PageReader:
         assert self.reader is not None
         return self.reader

@@ -39,7 +39,7 @@ def notes(tmp_path: Path) -> Path:
 
 @asynccontextmanager
 async def opened(path: Path, **options: str) -> AsyncIterator[files.Files]:
-    source = files.from_spec(Spec("files", str(path), options), TestKit(dict(os.environ), cache=True))
+    source = files.from_spec(Spec("files", str(path), {"hops": "1", **options}), TestKit(dict(os.environ), cache=True))
     assert isinstance(source, files.Files)
     try:
         yield source
@@ -146,6 +146,6 @@ def test_a_bare_path_is_a_source(notes: Path, monkeypatch: pytest.MonkeyPatch) -
     (notes.parent / "library").mkdir()
     assert plugins.parse_source("library").name == "library"  # a name is a name; ./library is the folder
     assert plugins.parse_source("./library").name == "files"
-    assert isinstance(Kit(Settings()).source(str(library_path())), IndexSource)
+    assert isinstance(Kit(Settings()).source(f"{library_path()}?hops=1"), IndexSource)
     with pytest.raises(UsageError):
         plugins.parse_source("./nowhere")

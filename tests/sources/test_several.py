@@ -113,7 +113,7 @@ async def test_a_run_reports_the_failures() -> None:
 def test_name_and_hint_are_those_of_all() -> None:
     both = Several([Fixed("a", A), Fixed("b", B)])
     assert both.name == "a + b"
-    assert both.hint == "a: ask anything\nb: ask anything"
+    assert both.hint == "- ask anything\n- ask anything"
 
 
 async def test_examples_of_queries_survive_a_group() -> None:
