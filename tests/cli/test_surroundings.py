@@ -25,8 +25,14 @@ def run(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_an_answer_leaves_nothing_behind_in_the_home_folder(tmp_path: Path) -> None:
+def test_an_answer_leaves_only_its_sources_behind_in_the_home_folder(tmp_path: Path) -> None:
     done = run(*HAMLET, HOME=str(tmp_path), XDG_CACHE_HOME=str(tmp_path / "cache"))
+    assert done.returncode == 0
+    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["last.json"]  # for `wellread open`
+
+
+def test_without_a_cache_nothing_is_left_behind(tmp_path: Path) -> None:
+    done = run(*HAMLET, "--no-cache", HOME=str(tmp_path), XDG_CACHE_HOME=str(tmp_path / "cache"))
     assert done.returncode == 0
     assert list(tmp_path.rglob("*")) == []
 
@@ -98,9 +104,9 @@ def test_a_conversation_that_cannot_be_kept_goes_on(tmp_path: Path) -> None:
 
 
 def test_letters_that_the_terminal_lacks_are_question_marks() -> None:
-    done = run(*HAMLET, PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    done = run("search", "Hamlet", "--limit", "1", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
     assert done.returncode == 0
-    assert "?Hamlet is a tragedy" in done.stdout
+    assert done.stdout.endswith(" ?\n")  # the dots of a text that goes on
 
 
 def test_what_nobody_foresaw_is_one_line_and_can_be_looked_into(tmp_path: Path) -> None:
@@ -153,7 +159,7 @@ def test_whoever_finds_nothing_in_the_library_learns_where_else_to_look(tmp_path
 def test_a_quote_is_one_line_however_its_file_is_broken(tmp_path: Path) -> None:
     (tmp_path / "note.txt").write_text("The green kettle was bought\n   in Lisbon in 1998.", encoding="utf-8")
     done = run("ask", "When was the green kettle bought?", "--effort", "low", "--source", f"files:{tmp_path}")
-    assert "“The green kettle was bought in Lisbon in 1998.”" in done.stdout
+    assert done.stdout.count("The green kettle was bought in Lisbon in 1998.") == 1
 
 
 def test_a_file_whose_name_is_not_utf_8_is_read_cited_traced_and_recorded(tmp_path: Path) -> None:

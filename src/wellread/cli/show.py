@@ -227,11 +227,15 @@ def marked(answer: Answer) -> str:
 
 
 def sources(answer: Answer) -> list[tuple[int, str, list[str]]]:
-    """Each cited passage once: its number, where it is from, the words that carry the answer."""
-    grouped: dict[int, list[Citation]] = {}
-    for citation in answer.citations:
-        grouped.setdefault(citation.number, []).append(citation)
-    return [(n, _where(found[0]), [" ".join(c.quote.split()) for c in found]) for n, found in sorted(grouped.items())]
+    """Each cited passage once: its number, where it is from, and the words that carry the answer, unless it says them itself."""
+    said = " ".join(answer.text.split())
+    grouped: dict[int, dict[str, Citation]] = {}
+    for citation in sorted(answer.citations, key=lambda one: -one.support):
+        grouped.setdefault(citation.number, {})[" ".join(citation.quote.split())] = citation
+    return [
+        (number, _where(next(iter(found.values()))), [quote for quote in found if quote not in said])
+        for number, found in sorted(grouped.items())
+    ]
 
 
 def unsupported(answer: Answer) -> str:
