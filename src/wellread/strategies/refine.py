@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -50,7 +51,7 @@ async def refine(
     leads: Sequence[Chain],
 ) -> list[Refined]:
     """Each passage with the strips that help, judged with what leads to it. All were graded relevant: none loses every strip."""
-    cut = [strips(passage.text) for passage in passages]
+    cut = await asyncio.to_thread(lambda: [strips(passage.text) for passage in passages])  # a long page takes long to cut
     if isinstance(grader, ModelGrader):
         kept = await run.gather([_chosen(grader, question, *row) for row in zip(cut, leads, strict=True)])
     else:
