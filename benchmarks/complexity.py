@@ -12,6 +12,7 @@ whole run worked on such texts.
 from __future__ import annotations
 
 import argparse
+import asyncio
 import gc
 import json
 import signal
@@ -25,21 +26,24 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.shapes import SHAPES
+from tests.strategies.bench import Shelf
 
-from wellread.engine import clean_question
+from wellread.engine import Engine, clean_question
 from wellread.errors import WellreadError
 from wellread.models import structured, thinking, tokens
+from wellread.models.scripted import ScriptedModel
 from wellread.models.stops import Stops
 from wellread.net import robots
 from wellread.net.address import canonical
 from wellread.reading import charset, extract, markdown, plain
 from wellread.replay.secrets import Covers
 from wellread.server import access, openai_format, rendering
+from wellread.settings import Settings
 from wellread.sources import keywords, markup, mediawiki, newsapi, slack
 from wellread.strategies import attribution, context, relevance, tags, turns
 from wellread.text import citations, dates, markers, sentences, split, titles, words
 from wellread.tools import calculate
-from wellread.types import Passage
+from wellread.types import Hit, Passage
 
 Parser = Callable[[str], object]
 GROWTH = 1.3  # times linear
@@ -47,6 +51,8 @@ SMALL_GROWTH = 3.0  # at sizes where constant parts disturb; what is quadratic g
 NOISE = 0.02  # seconds; shorter times say nothing about growth
 SMALL_NOISE = 0.05  # where texts are small and the machine does other things too
 LONGEST = 20.0  # seconds for one text; then it has failed
+LARGE, ANSWER = 100_000, 20_000  # characters of a text, and of an answer, in a whole run
+BLOCKED = 0.05  # seconds that a loop may stand still
 
 
 def _streamed(feed: Callable[[str], object], text: str) -> None:
@@ -190,6 +196,38 @@ def _growth(took: list[float], sizes: list[int]) -> float:
     return took[-1] / max(took[-2], NOISE / 4 if sizes[-1] > 100_000 else NOISE / 100) / step
 
 
+async def _answered(text: str) -> None:
+    """A whole run whose source and model say nothing but this."""
+    hits = [Hit(str(n), text[:LARGE], text[:200], f"https://a.example/{n}", snippet=text[:500]) for n in range(3)]
+    said = ScriptedModel(lambda prompt: f"Answer: {text[:ANSWER]} [1]", piece=400)
+    async with Engine(Settings(effort="low", max_seconds=60), model=said, source=Shelf(hits, everything=True)) as engine:
+        await engine.ask("What is it about?", strategy="corrective", params={"grader": "llm"})
+
+
+def blocked(shape: str) -> float:
+    """The most processor time, in seconds, that the event loop gave to one callback in such a run; nobody else counts."""
+    longest, run_one = 0.0, asyncio.Handle._run
+
+    def timed(handle: asyncio.Handle) -> None:
+        nonlocal longest
+        begun = time.thread_time()
+        run_one(handle)
+        longest = max(longest, time.thread_time() - begun)
+
+    async def whole() -> None:
+        nonlocal longest
+        await _answered("Words. " * 20)  # what is loaded once is loaded now
+        longest = 0.0
+        await _answered(SHAPES[shape](LARGE))
+
+    asyncio.Handle._run = timed  # type: ignore[method-assign]
+    try:
+        asyncio.run(whole())
+    finally:
+        asyncio.Handle._run = run_one  # type: ignore[method-assign]
+    return longest
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     options.add_argument("--quick", action="store_true")
@@ -207,8 +245,13 @@ def main() -> None:
         for one in found[:5]:
             print(f"    {one}", file=sys.stderr)
         slow += found
-    print(json.dumps({"parsers": len(given.parser or PARSERS), "shapes": len(SHAPES), "sizes": sizes, "slow": len(slow)}))
-    raise SystemExit(bool(slow))
+    shapes = list(SHAPES)[:: 40 if given.quick else 1] if given.parser is None else []
+    stood = {shape: took for shape in shapes if (took := blocked(shape)) > BLOCKED}
+    for shape, took in stood.items():
+        print(f"the loop stood still for {1000 * took:.0f} ms on {shape}", file=sys.stderr)
+    told = {"parsers": len(given.parser or PARSERS), "shapes": len(SHAPES), "sizes": sizes, "slow": len(slow)}
+    print(json.dumps({**told, "runs": len(shapes), "blocked": len(stood)}))
+    raise SystemExit(bool(slow or stood))
 
 
 if __name__ == "__main__":
