@@ -164,13 +164,13 @@ def second_ask(work: Path, files: int, rounds: int) -> dict[str, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="fewer rounds, and small files for the question")
-    parser.add_argument("--passages", type=int, default=10_000)
+    parser.add_argument("--quick", action="store_true", help="fewer passages, rounds, and files for the question")
+    parser.add_argument("--passages", type=int, default=None, help="10,000; with --quick 3,000")
     options = parser.parse_args()
     work = Path(tempfile.mkdtemp(prefix="wellread-ingest-"))
     try:
-        folder = written(work / "files", options.passages // 9)
-        result: dict[str, float | None] = dict(words(folder, work, 1 if options.quick else 3))
+        folder = written(work / "files", (options.passages or (3_000 if options.quick else 10_000)) // 9)
+        result: dict[str, float | None] = dict(words(folder, work, 2 if options.quick else 3))
         print(json.dumps(result), file=sys.stderr)
         result["first_search_s"] = round(min(first_search(folder, work / str(n)) for n in range(1 if options.quick else 3)), 2)
         print(json.dumps(result), file=sys.stderr)

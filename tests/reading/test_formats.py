@@ -210,6 +210,24 @@ def test_a_mailbox_has_its_subjects_as_headings_and_slides_are_pages() -> None:
     assert [(one.heading, one.page) for one in pieces(slides.blocks, Splitting())] == [("Lamps", 1), ("Wicks", 2)]
 
 
+def test_a_letter_is_read_with_all_its_parts_and_what_it_forwards() -> None:
+    inner, outer = EmailMessage(), EmailMessage()
+    inner["Subject"], inner["From"] = "On wicks", "Bo Lind <bo@b.example>"
+    inner.set_content("Trim it.")
+    inner.add_alternative("<p>Trim it in colour.</p>", subtype="html")
+    outer["Subject"] = "On oil"
+    outer.set_content("Fill it.")
+    outer.add_attachment("Not shown.", filename="a.txt")
+    outer.attach(inner)
+    second = EmailMessage()
+    second.set_content("Then wait.")
+    outer.attach(second)
+    outer.add_attachment(inner, disposition="inline")
+    page = read_bytes(bytes(outer), "file:///a.eml", name="a.eml")
+    wicks = ("## On wicks", "From: Bo Lind <bo@b.example>", "Trim it.")
+    assert page.passages == ("Fill it.", "Trim it.", "Then wait.", *wicks)
+
+
 def test_an_epub_that_does_not_say_its_order_is_read_all_the_same() -> None:
     body = archive(
         mimetype="application/epub+zip", **{"b.xhtml": "<p>Second words.</p>", "a.xhtml": "<h1>One</h1><p>First words.</p>"}
