@@ -15,38 +15,22 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Mappi
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
-from types import TracebackType
 from typing import Any, ClassVar, Protocol, TypeVar
 
-from wellread import events
+from wellread import entailment, events
 from wellread.budget import Budget
 from wellread.effort import ALLOWED
 from wellread.encodable import Pieces
-from wellread.errors import BrokenStream, BudgetExhausted, ReadError, SourceError, Unreachable
+from wellread.errors import BrokenStream, BudgetExhausted, ReadError, SourceError, Unreachable, WellreadError
 from wellread.outbound import Outbound
+from wellread.patience import Patience, real_time
 from wellread.protocols import Kit, Model, Priced, Source
 from wellread.text import verdicts
-from wellread.text.citations import check
 from wellread.text.inert import inert
-from wellread.types import Answer, Completion, Hit, Hits, Near, Outcome, Page, Passage, Prompt, Query
+from wellread.types import Answer, Completion, Hit, Hits, Near, Outcome, Page, Passage, Prompt, Query, Sentence
 
 T = TypeVar("T")
 History = tuple[tuple[str, str], ...]  # earlier questions and answers of a conversation
-
-
-class Patience(Protocol):
-    """How long something may take, as a context: it cancels what is inside and raises `TimeoutError`."""
-
-    async def __aenter__(self) -> object: ...
-    async def __aexit__(
-        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None, /
-    ) -> bool | None: ...
-    def expired(self) -> bool: ...
-
-
-def real_time(seconds: float | None, limit: str) -> Patience:
-    """Patience by the clock on the wall; `limit` says what it belongs to: "seconds" is the run's budget."""
-    return asyncio.timeout(seconds)
 
 
 def _kit_as_it_is(kit: Kit) -> Kit:
@@ -301,8 +285,10 @@ class Run:
         one, answers a part, or only says what is missing."""
         text = inert(text, self.passages)
         # Long answers on long passages take many milliseconds to check, and others share the loop.
-        sentences = await asyncio.to_thread(check, text, dict(self.passages), self.question) if text else []
-        missing = verdicts.missing(sentences, missing)
+        given = (text, dict(self.passages), self.question, missing)
+        sentences, said = await asyncio.to_thread(verdicts.judged, *given) if text or missing else ([], [])
+        sentences = await self._reread(sentences)
+        missing = verdicts.missing(sentences, said)
         return Answer(
             question=self.question,
             text=text,
@@ -327,6 +313,16 @@ class Run:
             if name not in self.withdrawn:
                 self.withdrawn[name] = why
                 self.emit(events.Notice(f"{name} cannot be reached and is not asked again: {why}"))
+
+    async def _reread(self, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
+        """The evaluator's second reading. Without time or evaluator the first check stands."""
+        try:
+            pairs = 0 if self.spent else self.pairs_left
+            judged, used = await self.timed(entailment.reread(sentences, self.kit.answer_reader, pairs))
+        except WellreadError:
+            return sentences
+        self.budget.pairs(used)
+        return judged
 
     async def _slotted(self, job: Awaitable[T]) -> T:
         async with self._slots:

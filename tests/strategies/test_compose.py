@@ -169,3 +169,72 @@ async def test_quotations_without_a_common_word_are_the_beginnings() -> None:
         "Hans Lipperhey applied for a patent on the telescope in 1608. [1] Galileo built his own telescope in 1609. [2]"
     )
     assert extractive(Bench().run("x")) == ""
+
+
+@pytest.mark.parametrize("piece", [3, 7, 500])
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Hans Lipperhey applied for a patent in 1608. [1]\nMISSING: who built the first one",
+        "Hans Lipperhey applied for a patent in 1608. [1]\n\n**Missing:** who built the first one",
+        "Hans Lipperhey applied for a patent in 1608. [1] MISSING: who built the first one",
+    ],
+)
+async def test_a_partial_answer_says_what_is_missing_as_data(reply: str, piece: int) -> None:
+    answer = await written(Bench([reply], model_options={"piece": piece}))
+    assert answer.text == "Hans Lipperhey applied for a patent in 1608. [1]"
+    assert (answer.outcome, answer.missing) == ("partial", ("who built the first one",))
+
+
+async def test_a_sentence_that_says_what_is_missing_makes_an_answer_partial_too() -> None:
+    answer = await written(Bench(["Hans Lipperhey applied for a patent in 1608. [1] The material does not say who built it."]))
+    assert (answer.outcome, answer.missing) == ("partial", ("The material does not say who built it.",))
+    assert [sentence.verdict for sentence in answer.sentences] == ["carried", "says what is missing"]
+
+
+async def test_an_answer_that_only_says_what_is_missing_is_none() -> None:
+    answer = await written(Bench(["The material does not say who invented the telescope."]))
+    assert answer.outcome == "unsure"
+    assert answer.missing == ("The material does not say who invented the telescope.",)
+    assert answer.reason == "what was found does not answer it; searched for “telescope”"
+
+
+async def test_what_is_missing_brings_no_claim_in() -> None:
+    reply = "Hans Lipperhey applied for a patent in 1608. [1]\nMISSING: who built it first, which was Zacharias Janssen in 1590"
+    assert (await written(Bench([reply]))).missing == ("a part of the question",)
+
+
+async def test_a_line_of_what_is_missing_alone_is_no_answer() -> None:
+    answer = await written(Bench(["MISSING: who invented it"], model_options={"piece": 4}))
+    assert (answer.text, answer.outcome) == ("", "unsure")
+
+
+async def test_words_that_only_look_like_the_label_stay() -> None:
+    answer = await written(Bench(["Hans Lipperhey was missing: nobody saw him. [1]"], model_options={"piece": 2}))
+    assert answer.text == "Hans Lipperhey was missing: nobody saw him. [1]"
+
+
+async def test_a_long_answer_does_not_hold_up_the_loop() -> None:
+    """Nothing of reading passages and numbering sentences stands in the way of others for long."""
+    import asyncio
+    import time
+
+    bench = Bench(["Hans Lipperhey applied for a patent on the telescope in 1608. " * 300], model_options={"piece": 10**6})
+    run = bench.run(QUESTION)
+    text = "Hans Lipperhey applied for a patent on the telescope in 1608, they say, and lived in Middelburg. "
+    for number in range(1, 9):
+        run.number(passage(number, text * 300))
+    brief = Brief(QUESTION, ["[1] x"], bench.scripted)
+    longest, last = 0.0, time.thread_time()
+
+    async def watch() -> None:
+        nonlocal longest, last
+        while True:
+            await asyncio.sleep(0)
+            now = time.thread_time()  # of this thread alone: what others compute meanwhile does not count
+            longest, last = max(longest, now - last), now
+
+    watching = asyncio.create_task(watch())
+    await compose(run, brief)
+    watching.cancel()
+    assert longest < 0.1

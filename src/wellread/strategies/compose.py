@@ -28,7 +28,7 @@ from wellread.types import Answer, Completion, Message, Prompt
 Detail = Literal["brief", "full"]
 _DECLINED = re.compile(r"[*_#>\s]*no answer\b[*_\s]*(?:[:.–—-]+|\n|\Z)[*_\s]*", re.IGNORECASE)
 _LABEL = re.compile(r"\A[*_#\s]*(?:final )?answer[*_]*:[*_\s]*", re.IGNORECASE)
-_MISSING = re.compile(r"(?:(?:\A|\n)[-*_#>\s]*missing|(?<!\S)[*_]*MISSING)[*_]*:[*_]*", re.IGNORECASE)
+_MISSING = re.compile(r"(?i:\n[-*_#>\s]{0,12}missing[*_]*:[*_]*)|(?<!\S)[*_]*MISSING[*_]*:[*_]*")
 _LABEL_BEGUN = re.compile(r"[-*_#>\s]*(?<!\w)(?:m|mi|mis|miss|missi|missin|missing)?[*_]*\Z", re.IGNORECASE)
 _STEP = 500  # characters that are looked at before others have their turn
 _DECIDED_AT = 16  # characters after which it is clear whether a reply opens with NO ANSWER
@@ -68,7 +68,7 @@ class Draft:
     @property
     def missing(self) -> list[str]:
         """What a partial answer says is missing, a row for each."""
-        return [_MISSING.sub("", row).strip(" *_-\t") for row in (self._lacking or "").splitlines()]
+        return [_MISSING.sub("", f"\n{row}").strip(" *_-\t\n") for row in (self._lacking or "").splitlines()]
 
     async def feed(self, piece: str) -> None:
         """Take in what has come. Numbering its sentences takes a while; a long piece is taken in steps."""
@@ -112,9 +112,10 @@ class Draft:
 
     def _pass_on(self, *, final: bool = False) -> None:
         """Show what is sure to be the answer: not the blanks at its end, nor what may become the label of what is missing."""
-        label = _MISSING.search(self._held)
+        told = self._held if self.text else f"\n{self._held}"  # the whole answer may be that line
+        label = _MISSING.search(told)
         if label and self._lacking is None:
-            self._held, self._lacking = self._held[: label.start()], self._held[label.end() :]
+            self._held, self._lacking = told[: label.start()].lstrip("\n"), told[label.end() :]
         begun = None if final or label else _LABEL_BEGUN.search(self._held)
         ready = self._held[: begun.start()] if begun else self._held.rstrip()
         self._held = self._held[len(ready) :]

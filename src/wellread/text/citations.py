@@ -24,7 +24,8 @@ from wellread.types import Citation, Passage, Sentence, Verdict
 
 __all__ = ["check", "markers", "sentences", "strip_markers"]
 
-THRESHOLD = 0.5  # share of a sentence's weight that its passages must hold
+THRESHOLD = 0.4  # share of a sentence's weight that its passages must hold
+_SHORT = 4, 0.5  # of a sentence of so few words, more
 
 _HEADING = re.compile(r"#{1,6}[ \t]|\*\*[^*\n]+\*\*:?\Z|__[^_\n]+__:?\Z")
 _RULE_CELL = re.compile(r":?-*:?")
@@ -123,12 +124,19 @@ def _weigh(claim: _Claim, cited: tuple[int, ...], evidence: Evidence) -> tuple[t
         return tuple(citations), _concludes(claim, asked, windows, evidence)
     carried = (
         readable
-        and asked.share(union(window.bits for window in windows.values())) >= THRESHOLD
+        and asked.share(union(window.bits for window in windows.values())) >= _needed(claim.words)
         and not evidence.lacks(claim.words, cited)
         and not evidence.negates(asked, windows, held)
+        and not evidence.opposes(asked, windows, held)
         and not evidence.misplaces(asked, held)
+        and not evidence.rearranges(claim.body, asked, held)
     )
     return tuple(citations), carried
+
+
+def _needed(words: Words) -> float:
+    few, share = _SHORT
+    return share if len(words.content) <= few else THRESHOLD
 
 
 def _concludes(claim: _Claim, asked: Asked, windows: Mapping[int, Window], evidence: Evidence) -> bool:

@@ -9,16 +9,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from wellread.text import lexicon
+from wellread.text import lexicon, roles
+from wellread.text.arrangement import Line, arranged
 from wellread.text.missing import about, presumed
 from wellread.text.sentences import prefix_end, sentences
-from wellread.text.words import Words, read
+from wellread.text.words import Words, read, stem
 from wellread.types import Passage
 
 _WIDEST = 3  # sentences in a window
 _WORTH = 0.06  # what one more sentence must add to the support
 _OWN = 1e-3  # between windows that are equal with the title's words, the one that has more of its own
 _ALIKE = 0.7  # from here on a passage's sentence says the same thing, so its numbers and negations count
+_LINE = 1000  # characters of a sentence whose names and numbers are put in order; what is longer is no sentence
+_LINES = 8  # sentences of the passages that are compared by who does what in them
 _EQUAL = 1e-9  # shares that differ by less are the same
 _QUOTE_MARKS = "\"'“”„‘’«»*_ \t\n"
 
@@ -39,6 +42,7 @@ class Asked:
     def __init__(self, words: Words, weights: Mapping[str, float]) -> None:
         self.words = words
         self.keys = list(weights)
+        self.weights = weights
         self.numbers = sum(1 << bit for bit, key in enumerate(self.keys) if key in words.counts)
         self._weights = list(weights.values())
         self._total = sum(self._weights)
@@ -71,6 +75,11 @@ class Source:
         self.acronyms = set(around.acronyms).union(*(words.acronyms for words in self.words))
         self.around = around.content.keys()
         self._whole = {passage.text[start:end]: (start, end) for start, end in reversed(self.spans)}
+
+    def line(self, place: int) -> Line:
+        """A sentence with its names and numbers in their places."""
+        start, end = self.spans[place]
+        return arranged(self.passage.text[start : min(end, start + _LINE)], self.passage.title)
 
     def held(self, asked: Asked) -> dict[int, int]:
         """Which keys each sentence of the passage holds; sentences without any are left out."""
@@ -170,7 +179,12 @@ class Evidence:
         sources = [self.sources[number] for number in numbers]
         if any(not any(_has_number(source.counts, key) for source in sources) for key in words.numbers):
             return True
-        spelled = {form for initials, run in words.acronyms.items() for form in run if any(initials in s.forms for s in sources)}
+        spelled = {
+            form
+            for initials, run in words.acronyms.items()
+            for form in run
+            if any({initials, initials + "a"} & s.forms for s in sources)
+        }
         return any(
             name not in spelled and not any(name in source.acronyms or _has_name(source.forms, name) for source in sources)
             for name in words.names
@@ -209,6 +223,40 @@ class Evidence:
                 return True
         return False
 
+    def rearranges(self, body: str, asked: Asked, held: Mapping[int, Mapping[int, int]]) -> bool:
+        """Whether names or numbers of the sentence have other parts in the sentences of the passages that are most like it."""
+        near = sorted(
+            ((asked.share(bits), number, place) for number, places in held.items() for place, bits in places.items()),
+            reverse=True,
+        )[:_LINES]
+        told = [self.sources[number].line(place) for _, number, place in near]
+        return roles.misplaced(arranged(body[:_LINE]), told, asked.weights) is not None
+
+    def _alike(self, asked: Asked, held: Mapping[int, Mapping[int, int]]) -> list[Words]:
+        """The sentences that are nearly as much like the claim as the one most like it."""
+        places = ((self.sources[number].words[place], bits) for number, found in held.items() for place, bits in found.items())
+        shares = [(asked.share(bits), words) for words, bits in places]
+        top = max((share for share, _ in shares), default=0.0)
+        return [words for share, words in shares if share >= 0.6 * top]
+
+    def opposes(self, asked: Asked, windows: Mapping[int, Window], held: Mapping[int, Mapping[int, int]]) -> bool:
+        """Whether the sentence says "not" where the words that carry it say nothing of the kind, or has the opposite of one."""
+        said = asked.words.forms
+        near = [self.sources[number].words[place] for number, one in windows.items() for place in range(one.first, one.last + 1)]
+        forms = set[str]().union(*(words.forms for words in near))
+        refuses = bool(asked.words.negated) or any(stem(form) in lexicon.REFUSING for form in said)
+        if refuses and near:
+            return not any(map(_is_negative, forms))
+        forms.update(*(words.forms for words in self._alike(asked, held)))
+        if any(left in said and right not in said and right in forms and left not in forms for left, right in _OPPOSITES):
+            return True
+        return any(
+            form not in forms
+            and any(prefix + form in forms and prefix + form not in said for prefix in ("un", "in", "im", "il", "ir", "dis"))
+            for form in said
+            if len(form) > 4
+        )
+
     def misplaces(self, asked: Asked, held: Mapping[int, Mapping[int, int]]) -> bool:
         """Whether the passages give a number of the sentence to something else: the sentences most like it
         have other numbers, and where this one stands, nothing of the claim is said that is not said there."""
@@ -223,7 +271,8 @@ class Evidence:
         if not all(one.words.numbers for one in alike):
             return False
         said = union(one.facts for one in alike)
-        return any(_is_elsewhere(key, told, closest, said) for key in asked.words.numbers)
+        titles = set[str]().union(*(self.sources[number].around for number in held))
+        return any(_is_elsewhere(key, told, closest, said) for key in asked.words.numbers if key not in titles)
 
     def _told(self, asked: Asked, held: Mapping[int, Mapping[int, int]]) -> list[_Told]:
         """What each sentence that shares words with the claim says of it, numbers aside."""
@@ -235,6 +284,20 @@ class Evidence:
                 facts = (bits | beside) & ~asked.numbers
                 told.append(_Told(known.words[place], facts, asked.share(facts)))
         return told
+
+
+_OPPOSITES = (*lexicon.OPPOSITES, *((right, left) for left, right in lexicon.OPPOSITES))
+
+
+def _is_negative(form: str) -> bool:
+    if form in lexicon.NEGATIVE or (form.endswith("nt") and form[:-2] in _AUXILIARIES):
+        return True
+    return stem(form) in lexicon.NEGATIVE_STEMS or (
+        len(form) > 6 and form.startswith(("un", "non")) and not form.startswith(lexicon.NOT_PREFIXED)
+    )
+
+
+_AUXILIARIES = ("did", "does", "do", "is", "was", "were", "are", "could", "would", "should", "has", "have", "had", "ca", "wo")
 
 
 class _Told(NamedTuple):

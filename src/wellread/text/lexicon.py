@@ -7,6 +7,10 @@ def word_set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
+def _pairs(words: str) -> tuple[tuple[str, str], ...]:
+    return tuple((left, right) for left, _, right in (word.partition(":") for word in words.split()))
+
+
 def _counted(words: str, first: int, step: int = 1) -> dict[str, int]:
     return {word: first + step * index for index, word in enumerate(words.split())}
 
@@ -57,6 +61,25 @@ SINGULAR_VERBS = word_set("is was has does")
 PEOPLE_ENDINGS = word_set("an ian n ese ish i ic s ns ans ians")
 COUNTRY_ENDINGS = word_set("y ia a e o land any") | {""}
 
+# Forms that no rule takes back to their verb.
+IRREGULAR = dict(
+    _pairs("""
+    won:win wrote:write written:write made:make led:lead lost:lose began:begin begun:begin built:build bought:buy
+    brought:bring caught:catch chose:choose chosen:choose drew:draw drawn:draw drove:drive driven:drive fell:fall
+    fallen:fall fought:fight flew:fly flown:fly forgot:forget gave:give given:give grew:grow grown:grow held:hold
+    kept:keep knew:know known:know left:leave lent:lend met:meet paid:pay ran:run rose:rise risen:rise said:say
+    sang:sing sung:sing sold:sell sent:send shot:shoot spoke:speak spoken:speak spent:spend stood:stand swam:swim
+    taught:teach told:tell thought:think threw:throw thrown:throw took:take taken:take understood:understand wore:wear
+    worn:wear went:go gone:go came:come became:become died:die dies:die dying:die sat:sit slept:sleep stole:steal
+    stolen:steal struck:strike sought:seek shown:show
+""")
+)
+
+KIN = word_set("""
+    father mother son daughter brother sister husband wife uncle aunt nephew niece cousin grandfather grandmother grandson
+    granddaughter widow widower
+""")
+
 # --- numbers ---
 
 UNITS = _counted(
@@ -65,12 +88,12 @@ UNITS = _counted(
     0,
 )
 TENS = _counted("twenty thirty forty fifty sixty seventy eighty ninety", 20, 10)
-_ORDINALS = _counted(
+ORDINALS = _counted(
     """first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth
     sixteenth seventeenth eighteenth nineteenth twentieth""",
     1,
 )
-NUMBER_WORDS = UNITS | TENS | _ORDINALS | {"dozen": 12}
+NUMBER_WORDS = UNITS | TENS | ORDINALS | {"dozen": 12}
 VAGUE = word_set("zero one first second")  # they also mean other things than a number
 SCALES = {"hundred": 10**2, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 MONTHS = list(_counted("january february march april may june july august september october november december", 1))
@@ -84,6 +107,25 @@ NEGATORS = word_set("""
 NOT_NEGATING = word_set("only just merely until least doubt matter")  # "not only", "no doubt"
 SKIPPED_BY_NEGATION = word_set("longer yet ever really actually fully entirely completely always simply directly even")
 LIMITING = word_set("until till unless except")  # "did not recover until 1700" says that it did
+# In a passage, any of these may be what a "not" of the answer is about; so may a word with one of the prefixes.
+NEGATIVE = NEGATORS | word_set("""
+    until unless except rather instead less fewer hardly rarely seldom barely scarcely unlike unable impossible outside
+    false myth longer illegal irregular inactive incomplete invalid
+""")
+NEGATIVE_STEMS = word_set("fail refus deny denial lack prevent reject declin avoid resist forbid ban prohibit ceas")
+NOT_PREFIXED = ("uni", "under", "unt", "unless", "unanim")  # no "un-" of their own
+# In an answer, these say "not" of what follows.
+REFUSING = word_set("fail refus deny unabl declin reject")
+OPPOSITES = _pairs("""
+    more:less more:fewer most:least won:lost wins:loses winner:loser increase:decrease increased:decreased rose:fell
+    agrees:refuses agreed:refused accepted:rejected accept:reject admits:denies admitted:denied support:oppose
+    supported:opposed supports:opposes before:after earlier:later largest:smallest oldest:youngest oldest:newest
+    highest:lowest longest:shortest best:worst first:last allowed:forbidden allowed:banned legal:illegal open:closed
+    opened:closed north:south east:west northern:southern eastern:western son:daughter father:mother husband:wife
+    brother:sister above:below inside:outside bought:sold begin:end began:ended same:different true:false always:never
+    older:younger larger:smaller higher:lower faster:slower male:female men:women man:woman man:women woman:man
+    won:defeated
+""")
 # What a sentence with one of these reports, it does not say.
 DENYING = word_set("myth myths untrue misconception misconceptions hoax")
 DENIALS = (  # in front of a quoted part of a sentence

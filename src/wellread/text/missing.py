@@ -55,7 +55,7 @@ _FORMS = tuple(
         rf"|\b(?:in|from|among|by)\s{_ITS}\s(?:\w+\s){{0,3}}{_THINGS})",
         rf"{_OPENING}it (?:is|was|remains|cannot be|could not be|isn['’]t) (?:not |un)?(?:\w+ )?{_TOLD}\b[^,;]*?\b{_ASKING}",
         rf"{_OPENING}{_ASKING}[^;:]*?\b(?:is|are|was|were|remains?|cannot be|could not be)\s"
-        rf"(?:{_NOT}|un(?=known|clear|stated)).*?\b{_TOLD}?",
+        rf"(?:{_NOT}\s(?:\w+\s){{0,2}}{_TOLD}\b|un(?:known|clear|stated|specified|named)\b)",
         rf"[^;:]*?\b{_AUXILIARY}\s?(?:{_NOT}\s)?(?:\w+\s)?(?:{_NOT}\s)?(?:be\s)?{_TOLD}\b.{{0,40}}?"
         rf"\b(?:in|from|by|among|on the basis of|with)\s{_ITS}\s(?:[\w-]+\s){{0,3}}{_THINGS}",
         rf"[^;:]*?\b(?:is|are|was|were|remains?)\sun(?:known|clear|stated|named|specified)\s(?:in|from|by)\s{_ITS}\s(?:[\w-]+\s){{0,3}}{_THINGS}",

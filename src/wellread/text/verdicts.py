@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from wellread.text.citations import check
+from wellread.text.evidence import Evidence
 from wellread.text.markers import strip_markers
 from wellread.text.missing import told
-from wellread.types import Outcome, Sentence
+from wellread.types import Outcome, Passage, Sentence
+
+_SOMETHING = "a part of the question"
 
 
 def missing(sentences: Sequence[Sentence], said: Iterable[str]) -> tuple[str, ...]:
@@ -19,6 +23,17 @@ def missing(sentences: Sequence[Sentence], said: Iterable[str]) -> tuple[str, ..
         elif sentence.verdict == "carried" and (said := told(strip_markers(sentence.text))).claim:
             rows.append(said.missing)  # "…, but the material does not say when"
     return tuple(dict.fromkeys(row.strip() for row in rows if re.search(r"\w", row)))
+
+
+def judged(text: str, passages: Mapping[int, Passage], question: str, said: Iterable[str]) -> tuple[list[Sentence], list[str]]:
+    """The sentences of an answer, and what it says is missing."""
+    return check(text, passages, question), without_claims(said, passages, question)
+
+
+def without_claims(said: Iterable[str], passages: Mapping[int, Passage], question: str) -> list[str]:
+    """What a model says is missing, as far as it says no more: a name or number that nobody has is no lack but a claim."""
+    evidence = Evidence(passages, (), question)
+    return [row if not evidence.smuggles(row) else _SOMETHING for row in said if re.search(r"\w", row)]
 
 
 def outcome(sentences: Sequence[Sentence], lacking: Sequence[str]) -> Outcome:

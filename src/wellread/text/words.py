@@ -24,6 +24,7 @@ _TOKEN = re.compile(
 )
 _URL = re.compile(r"https?://\S+")
 _ISO_DATE = re.compile(r"(?<!\d)\d{4}-(\d\d)-\d\d(?!\d)")
+_SPAN_OF_YEARS = re.compile(r"(?<!\d)(\d\d)\d\d[-–—/](\d\d)(?!\d|[-–—/]\d)")  # "1973–75"
 _KATAKANA = re.compile(r"[\u30a1-\u30fa\u30fc]{3,}")
 
 
@@ -57,7 +58,7 @@ class Words:
     acronyms: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])  # "un": united, nations
 
 
-class _Token(NamedTuple):
+class Token(NamedTuple):
     kind: str
     raw: str
     form: str = ""
@@ -65,15 +66,18 @@ class _Token(NamedTuple):
     capital: bool = False
 
 
-_END = _Token("stop", "")
+_END = Token("stop", "")
 
 
 def read(text: str) -> Words:
     """The words of one sentence."""
-    tokens = _tokens(_URL.sub(" ", text if text.isascii() else text.translate(_PLAIN)))
+    tokens = tokens_of(_URL.sub(" ", text if text.isascii() else text.translate(_PLAIN)))
     words = Words()
     _read_names(tokens, words)
     _read_content(tokens, words)
+    for match in _SPAN_OF_YEARS.finditer(text):
+        words.counts.add(year := f"#{match[1]}{match[2]}")
+        words.content[year] = None
     for match in _ISO_DATE.finditer(text):
         if 1 <= int(match[1]) <= 12:
             month = lexicon.MONTHS[int(match[1]) - 1]
@@ -99,6 +103,7 @@ def fold(word: str) -> str:
 @lru_cache(maxsize=1 << 16)
 def stem(form: str) -> str:
     """A folded word without its inflection, roughly. Only Latin letters are touched."""
+    form = lexicon.IRREGULAR.get(form, form)
     if len(form) < 4 or not form.isascii():
         return form
     if form.endswith("ies") and len(form) > 4:
@@ -107,8 +112,8 @@ def stem(form: str) -> str:
         form = form[:-2]
     elif form.endswith("s") and not form.endswith(("ss", "us", "is")):
         form = form[:-1]
-    form = _cut(form, (("ing", 6), ("ed", 5), ("ly", 6), ("ion", 7), ("y", 5)))
-    form = _cut(form, (("er", 7), ("or", 7), ("e", 5)))
+    form = _cut(form, (("ing", 6), ("ed", 5), ("ly", 6), ("ion", 7), ("al", 7), ("y", 5)))
+    form = _cut(form, (("er", 7), ("or", 7), ("e", 5), ("at", 8)))  # "resignation", "resigned"
     doubled = len(form) > 3 and form[-1] == form[-2] and form[-1] not in "aeiouls"
     return form[:-1] if doubled else form
 
@@ -120,19 +125,20 @@ def _cut(form: str, endings: tuple[tuple[str, int], ...]) -> str:
     return form
 
 
-def _tokens(text: str) -> list[_Token]:
-    tokens: list[_Token] = []
+def tokens_of(text: str) -> list[Token]:
+    """Words, numbers and stops, in order."""
+    tokens: list[Token] = []
     for match in _TOKEN.finditer(text):
         if match["number"]:
-            tokens.append(_Token("number", match["number"], _plain(match["number"]), match["tail"] or ""))
+            tokens.append(Token("number", match["number"], _plain(match["number"]), match["tail"] or ""))
         elif (word := match["dotted"] or match["word"]) and max(word) >= "\u0e00" and any(map(_is_unspaced, word)):
             for wide, run in groupby(word, _is_unspaced):
                 piece = "".join(run)
-                tokens.extend([_Token("wide", piece)] if wide else _tokens(piece))
+                tokens.extend([Token("wide", piece)] if wide else tokens_of(piece))
         elif word:
-            tokens.append(_Token("word", word, fold(word), "", word[0].isupper()))
+            tokens.append(Token("word", word, fold(word), "", word[0].isupper()))
         else:
-            tokens.append(_Token("stop", match[0]))
+            tokens.append(Token("stop", match[0]))
     return tokens
 
 
@@ -152,7 +158,7 @@ def _plain(number: str) -> str:
     return f"{whole}.{decimals}" if decimals else whole
 
 
-def _read_names(tokens: list[_Token], words: Words) -> None:
+def _read_names(tokens: list[Token], words: Words) -> None:
     run: list[str] = []
     opening = closed = True
     for index, token in enumerate(tokens):
@@ -175,7 +181,7 @@ def _note_acronym(run: list[str], words: Words) -> None:
         words.acronyms["".join(form[0] for form in run if form)] = tuple(run)
 
 
-def _is_name(tokens: list[_Token], index: int, opening: bool) -> bool:
+def _is_name(tokens: list[Token], index: int, opening: bool) -> bool:
     token = tokens[index]
     if len(token.form) < 2 or token.form in lexicon.TITLES or token.form in lexicon.NUMBER_WORDS:
         return False  # "J." in "J. S. Bach" is no name of its own
@@ -188,7 +194,7 @@ def _is_name(tokens: list[_Token], index: int, opening: bool) -> bool:
     return _opens_with_name(token, following, after)
 
 
-def _opens_with_name(token: _Token, following: _Token, after: _Token) -> bool:
+def _opens_with_name(token: Token, following: Token, after: Token) -> bool:
     """Whether the capitalised first word of a sentence names something: what follows it tells."""
     form = token.form
     if form in lexicon.NO_NAMES or form.endswith(("ly", "ing", "ed")):
@@ -202,14 +208,14 @@ def _opens_with_name(token: _Token, following: _Token, after: _Token) -> bool:
     return following.form in lexicon.VERBS or (following.form.endswith("ed") and len(following.form) > 4)
 
 
-def _read_content(tokens: list[_Token], words: Words) -> None:
+def _read_content(tokens: list[Token], words: Words) -> None:
     index = 0
     denied = False  # behind a "not", before the word it denies
     while index < len(tokens):
         token = tokens[index]
         if token.form:
             words.forms.add(token.form)
-        if token.form in lexicon.NEGATORS or token.raw.endswith(("n't", "n’t")):
+        if token.form in lexicon.NEGATORS or token.raw.endswith(("n't", "n’t")) or token.form == "less":
             denied = _denies(tokens, index)
             index += 1
             continue
@@ -223,10 +229,14 @@ def _read_content(tokens: list[_Token], words: Words) -> None:
     words.denies = "true" in words.negated or not words.forms.isdisjoint(lexicon.DENYING)
 
 
-def _denies(tokens: list[_Token], index: int) -> bool:
+def _denies(tokens: list[Token], index: int) -> bool:
     """Whether the negator there negates what follows it: "No. 5", "not only" and "not until" do not."""
     following, after = (*tokens[index + 1 : index + 3], _END, _END)[:2]
-    if following.raw == "." or following.form in lexicon.NOT_NEGATING:
+    if (
+        following.raw == "."
+        or following.form in lexicon.NOT_NEGATING
+        or (tokens[index].form == "less" and following.form == "than")
+    ):
         return False
     if following.form in ("more", "less", "fewer") and after.form == "than":
         return False
@@ -234,7 +244,7 @@ def _denies(tokens: list[_Token], index: int) -> bool:
     return not any(token.form in lexicon.LIMITING for token in clause)
 
 
-def _keys(tokens: list[_Token], index: int, words: Words) -> tuple[list[str], int]:
+def _keys(tokens: list[Token], index: int, words: Words) -> tuple[list[str], int]:
     """The content that starts at a token, and the index behind it."""
     token = tokens[index]
     if token.kind == "wide":
@@ -248,7 +258,7 @@ def _keys(tokens: list[_Token], index: int, words: Words) -> tuple[list[str], in
     return [], index + 1
 
 
-def _read_number(tokens: list[_Token], index: int, words: Words) -> tuple[list[str], int]:
+def _read_number(tokens: list[Token], index: int, words: Words) -> tuple[list[str], int]:
     """Note the number that starts here, with its scale ("1.5 million")."""
     token = tokens[index]
     following = tokens[index + 1] if index + 1 < len(tokens) else _END
@@ -268,6 +278,12 @@ def _read_number(tokens: list[_Token], index: int, words: Words) -> tuple[list[s
     if not vague:
         words.numbers[key] = None
     return [key], index
+
+
+def key_at(tokens: list[Token], index: int, words: Words) -> tuple[str, int]:
+    """The number that starts there, and the index behind it."""
+    keys, behind = _read_number(tokens, index, words)
+    return keys[0], behind
 
 
 def _times(value: str, scale: int) -> str:
