@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from wellread.text.comparisons import Comparison, comparison, decide, shown, value
+from wellread.text.comparisons import Comparison, Value, comparison, decide, shown
+
+BORN = Comparison(("A", "B"), "When was {} born?", "date", least=True)
+DIED = Comparison(("A", "B"), "When did {} die?", "date", least=True)
+LONG = Comparison(("A", "B"), "How long is {}?", "number", least=False)
+
+
+def value(text: str, measure: str) -> Value | None:
+    return (BORN if measure == "date" else LONG).value("A", text)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +70,7 @@ def test_dates_are_read(text: str, key: tuple[float, ...]) -> None:
 
 def test_of_the_dates_of_a_life_the_second_is_the_death() -> None:
     life = "He (1 January 1634 – 25 August 1698) was a courtier."
-    born, died = value(life, "date"), value(life, "date", last=True)
+    born, died = value(life, "date"), DIED.value("A", life)
     assert born is not None
     assert died is not None
     assert (born.key[0], died.key[0]) == (1634, 1698)
@@ -102,3 +110,21 @@ def test_the_earlier_date_wins_and_the_comparison_is_told() -> None:
     assert new is not None
     assert decide(asked, new, old) == 1
     assert shown(asked, (new, old), 1) == "compared Tron: 2013; Alien: 1940; 1940 is earlier"
+
+
+def test_a_year_beside_what_is_counted_is_no_count() -> None:
+    asked = comparison("Which planet has more moons, Saturn or Jupiter?")
+    assert asked is not None
+    assert asked.value("Saturn", "In 1610 Galileo saw the moons of Jupiter for the first time.") is None
+    counted = asked.value("Saturn", "In 2023 Saturn had 146 known moons.")
+    assert counted is not None
+    assert counted.key == (146,)
+    assert asked.value("Saturn", "146") is not None
+
+
+def test_a_year_in_a_name_is_no_date() -> None:
+    asked = comparison("Which film came out first, Tron or Dilan 1991?")
+    assert asked is not None
+    found = asked.value("Dilan 1991", "Dilan 1991 is an Indonesian film of 2019.")
+    assert found is not None
+    assert found.key[0] == 2019

@@ -72,7 +72,7 @@ async def _read(run: Run, tracker: Tracker | None, asked: Comparison, side: str,
         one = await trail.reach(run, tracker, question, found, plan, slack=trail.PART)
         told, sure = [(sentence, one.text or sentence.text) for sentence in one.sentences[:1]], one.confidence
     for sentence, words in told:
-        value = comparisons.value(words, asked.measure, last="die?" in question)
+        value = asked.value(side, words)
         if value is not None and _is_about(side, sentence):
             return Side(value, sentence, sure)
     return None

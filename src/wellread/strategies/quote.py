@@ -38,6 +38,7 @@ from wellread.text.certainty import SURE
 from wellread.text.comparisons import Comparison, comparison
 from wellread.text.inert import inert
 from wellread.text.languages import NAMES
+from wellread.text.lists import items, with_what_follows
 from wellread.text.neighbours import places
 from wellread.text.titles import bare_title
 from wellread.types import Answer, Passage
@@ -255,8 +256,24 @@ def _way(reached: Sequence[Reached]) -> str:
 
 
 def _quoted(run: Run, chosen: Sequence[Candidate]) -> str:
+    """The sentences with their numbers; one that ends with a colon together with the list or code that it leads to."""
     whole = places(one.passage for one in chosen)
-    return " ".join(f"{inert(' '.join(one.text.split()))} [{run.number(whole[one.passage.id])}]" for one in chosen)
+    text = ""
+    for one in chosen:
+        told = _told(one, f"[{run.number(whole[one.passage.id])}]")
+        apart = "\n\n" if "\n" in text + told else " "
+        text += apart + told if text else told
+    return text
+
+
+def _told(one: Candidate, number: str) -> str:
+    """On one line, unless a list or code belongs to it: each item keeps its line, and has the number, as code has below it."""
+    end = with_what_follows(one.passage.text, one.end)
+    below = one.passage.text[one.end : end].strip("\n")
+    if not below:
+        return f"{inert(' '.join(one.text.split()))} {number}"
+    rows = [f"{inert(item)} {number}" for item in items(below)] or [inert(below), number]
+    return "\n".join([f"{inert(' '.join(one.text.split()))} {number}", "", *rows])
 
 
 def _of(ranked: Sequence[Scored]) -> list[Candidate]:

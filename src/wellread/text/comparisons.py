@@ -7,7 +7,7 @@ the words that answer. What cannot be taken apart so is no comparison here.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from wellread.text.lexicon import MONTHS
@@ -56,6 +56,7 @@ _UNITS = {
     "°c": ("°", 1.0), "km/h": ("km/h", 1.0), "mph": ("km/h", 1.609344), "square kilometre": ("km²", 1.0),
     "square kilometer": ("km²", 1.0), "km²": ("km²", 1.0), "square mile": ("km²", 2.59), "hectare": ("km²", 0.01),
 }  # fmt: skip
+_BARE = 3  # words; so few are the number alone
 _SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9}
 _NUMBER = re.compile(
     rf"(?<![\w.])(?P<number>\d{{1,3}}(?:[,\u00a0\u202f ]\d{{3}})+(?:\.\d+)?|\d+(?:\.\d+)?)\s?(?P<scale>{'|'.join(_SCALES)})?\s?"
@@ -72,6 +73,17 @@ class Comparison:
     asks: str  # a question with {} for the side
     measure: Measure
     least: bool
+    counted: str = ""  # what is counted
+
+    def value(self, side: str, words: str) -> Value | None:
+        """The value of a side, out of the words that answer its question."""
+        words = re.sub(rf"(?<!\w){re.escape(side)}(?!\w)", " ", words, flags=re.I)  # "Dilan 1991" was not made in 1991
+        if self.counted and len(words.split()) > _BARE and not _counts(self.counted, words):
+            return None
+        found = _number(_counts(self.counted, words) or words) if self.measure == "number" else _date(words)
+        if found is not None and self.question(side).endswith(" die?"):  # of the dates of a life the second is the death
+            return _date(words[words.index(found.said) + len(found.said) :]) or found
+        return found
 
     def question(self, side: str) -> str:
         return self.asks.format(side)
@@ -121,7 +133,8 @@ def _of_sizes(text: str) -> Comparison | None:
         size = match["size"].lower()
         return _between(match, f"How {_SIZES[size]} is {{}}?", "number", least=size in _LESS)
     if match := _COUNT.fullmatch(text):
-        return _between(match, f"How many {match['what']} does {{}} have?", "number", least=match["more"].lower() == "fewer")
+        asked = _between(match, f"How many {match['what']} does {{}} have?", "number", least=match["more"].lower() == "fewer")
+        return replace(asked, counted=match["what"]) if asked else None
     return None
 
 
@@ -136,14 +149,13 @@ def _is_first(match: re.Match[str]) -> bool:
     return re.fullmatch(_FIRST, match["when"], re.IGNORECASE) is not None
 
 
-def value(text: str, measure: Measure, *, last: bool = False) -> Value | None:
-    """The first value in a text, or the last of its first two: of the dates of a life the second is the death."""
-    if measure == "number":
-        return _number(text)
-    found = _date(text)
-    if last and found is not None:
-        return _date(text[text.index(found.said) + len(found.said) :]) or found
-    return found
+def _counts(what: str, words: str) -> str:
+    """A number of these things: "146 known moons"; a year beside them is none."""
+    if not what:
+        return ""
+    thing = re.escape(what.split()[-1].casefold().rstrip("s"))
+    found = re.search(rf"\d[\d,. ]*(?: (?!\d)[\w-]+){{0,2}} {thing}", words, re.IGNORECASE)
+    return found[0] if found else ""
 
 
 def _date(text: str) -> Value | None:

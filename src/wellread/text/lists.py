@@ -1,0 +1,44 @@
+"""An instruction that goes on below its sentence: the list or the piece of code that a colon leads to."""
+
+from __future__ import annotations
+
+import re
+
+_ITEM = re.compile(r"[ \t]*(?:[-*+•‣◦·]|\d{1,3}[.)]|[a-z][.)])[ \t]+\S")
+_FENCE = re.compile(r"[ \t]*(?:```|~~~)")
+_INDENTED = re.compile(r"(?: {2,}|\t)\S")
+_LONGEST = 900  # characters
+
+
+def with_what_follows(text: str, end: int) -> int:
+    """Where a sentence that ends there ends together with the list or code it introduces; the same place where it does not."""
+    if not text[:end].rstrip().endswith(":"):
+        return end
+    position, last, fenced, begun = end, end, False, False
+    for line in text[end:].splitlines(keepends=True):
+        position += len(line)
+        if position - end > _LONGEST:
+            break
+        if _FENCE.match(line):
+            fenced, begun = not fenced, True
+        elif not line.strip():
+            if not fenced and last > end and not begun:
+                break
+            continue
+        elif not (fenced or _ITEM.match(line) or (begun and _INDENTED.match(line))):
+            break
+        begun, last = True, position
+    return len(text[:last].rstrip()) if last > end else end
+
+
+def items(below: str) -> list[str]:
+    """The items of a list, each on one line; none where there is code among them."""
+    if any(_FENCE.match(line) for line in below.splitlines()):
+        return []
+    found: list[str] = []
+    for line in below.splitlines():
+        if _ITEM.match(line) or not found:
+            found.append(line.rstrip())
+        elif line.strip():
+            found[-1] += f" {line.strip()}"
+    return found

@@ -1,0 +1,38 @@
+"""Sentences that a list or a piece of code goes on with."""
+
+from __future__ import annotations
+
+import pytest
+
+from wellread.text.lists import items, with_what_follows
+
+STEPS = "To restart it, do this:\n\n1. Stop the server.\n2. Start it again.\n\nThat is all there is."
+BULLETS = "You need:\n- a key,\n  which is in the hall\n- a lamp\nThen go on."
+CODE = "Run this command:\n\n```\nmake clean\nmake all\n```\n\nIt takes a minute."
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "whole"),
+    [
+        (STEPS, "To restart it, do this:", "To restart it, do this:\n\n1. Stop the server.\n2. Start it again."),
+        (BULLETS, "You need:", "You need:\n- a key,\n  which is in the hall\n- a lamp"),
+        (CODE, "Run this command:", "Run this command:\n\n```\nmake clean\nmake all\n```"),
+        (STEPS, "That is all there is.", STEPS),
+        ("It says: yes. No more.", "It says: yes.", "It says: yes."),
+        ("What it is:\n\nA thing.", "What it is:", "What it is:"),
+    ],
+)
+def test_what_a_colon_leads_to_belongs_to_it(text: str, first: str, whole: str) -> None:
+    assert text[: with_what_follows(text, text.index(first) + len(first))] == whole
+
+
+def test_a_list_without_end_is_cut() -> None:
+    text = "All of them:\n" + "".join(f"- item {number}\n" for number in range(500))
+    end = with_what_follows(text, len("All of them:"))
+    assert 0 < end <= len("All of them:") + 900
+    assert text[:end].rsplit("\n", 1)[1].startswith("- item ")
+
+
+def test_items_have_a_line_each_and_code_has_none() -> None:
+    assert items("- a key,\n  which is in the hall\n- a lamp") == ["- a key, which is in the hall", "- a lamp"]
+    assert items("```\nmake\n```") == []
