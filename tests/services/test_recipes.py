@@ -171,7 +171,7 @@ async def test_a_question_the_index_cannot_answer_goes_to_the_web(mediawiki: str
     def model(prompt: Prompt) -> str:
         text = whole(prompt)
         if "You judge" in text:
-            return json.dumps({"relevant": "no"})
+            return json.dumps({"relevant": "yes" if "Nolan" in text else "no"})
         if "one query for a search engine" in text:
             return "Oppenheimer film director"
         if "numbered strips" in text:
@@ -272,7 +272,7 @@ async def test_21_queries_to_the_news(serve: Serve, monkeypatch: pytest.MonkeyPa
 
     server = serve(news)
     source = f"newsapi?base={server.url}&from=2023-06-01&to=2023-06-30"
-    answer, seen = await run(model, NBA, "fanout", sources=(source,), params={"fanout": {"max_queries": 21}})
+    answer, seen = await run(model, NBA, "fanout", sources=(source,), params={"max_queries": 21})
     assert len({asked.params["q"] for asked in server.asked}) == 21
     assert all(asked.params["sortBy"] == "relevancy" and asked.params["pageSize"] == "50" for asked in server.asked)
     (ranked,) = [event for event in seen if isinstance(event, events.Ranked)]
