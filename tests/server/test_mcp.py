@@ -42,6 +42,8 @@ async def test_the_tools_over_http(live: Live, mode: str) -> None:
         assert found.structured_content is not None
         assert [hit["title"] for hit in found.structured_content["hits"]] == ["Titan"]
     assert "searching: moons of Saturn" in told
+    with live.client() as plain:
+        assert plain.get("/api/runs").json()["runs"][0]["via"] == "mcp"
 
 
 async def test_wrong_calls_are_answers_that_say_so(live: Live) -> None:

@@ -45,7 +45,7 @@ class NotFound(Exception):
 
 @router.post("/api/ask", tags=["ask"], response_class=EventStream, responses={**_WRONG, **_STREAM})
 async def ask(request: Request, body: AskRequest) -> EventStream:
-    """Answer a question as a stream of events. Closing the connection stops the work; nothing is kept."""
+    """Answer a question as a stream of events. Closing the connection stops the work; an answer is kept in the history."""
     here = service.of(request)
     asked = here.menu.order(body.wish())
     return EventStream(_attached(here, asked, here.runs.admit(client(request))))
@@ -54,7 +54,7 @@ async def ask(request: Request, body: AskRequest) -> EventStream:
 async def _attached(here: Service, asked: ReadyRun, ticket: Ticket) -> AsyncGenerator[str, None]:
     number = 0
     try:
-        async with aclosing(here.runs.attach(asked, ticket)) as stream:
+        async with aclosing(here.runs.attach(asked, ticket, "api")) as stream:
             async for event in stream:
                 yield chunk(number, encode(event))
                 number += 1

@@ -25,7 +25,7 @@ State = Literal["running", "done", "failed", "stopped", "interrupted"]
 T = TypeVar("T")
 Job = tuple[str, tuple[object, ...]]
 
-_COLUMNS = "id, thread, parent, question, strategy, model, sources, state, created, finished, outcome, answer, turns"
+_COLUMNS = "id, thread, parent, question, strategy, model, sources, state, created, finished, outcome, answer, turns, via"
 _STATES = get_args(State)
 _DAMAGED = object()  # a column that is no JSON
 _ENDED = '{"event": "ended", "state": "interrupted", "reason": "the server stopped"}'
@@ -48,12 +48,18 @@ class Record(Encodable):
     outcome: str | None = None
     answer: dict[str, object] | None = None
     turns: tuple[tuple[str, str], ...] = ()  # that a client told with the question: said before, and not here
+    via: str | None = None  # the door it came in by, where that was not the page: api, openai, mcp
 
     @property
     def told(self) -> str:
         """What was said, for a later question to refer to; see `Answer.told`."""
         said = self.answer or {}
         return "\n\n".join(str(part) for part in (said.get("short"), said.get("answer")) if part) or str(said.get("asks") or "")
+
+    @property
+    def short(self) -> str | None:
+        """The answer in a few words."""
+        return str(found) if (found := (self.answer or {}).get("short")) else None
 
     @property
     def text(self) -> str:
@@ -126,9 +132,9 @@ class History:
         row = (
             *(record.id, record.thread, record.parent, record.question, record.strategy, record.model),
             *(json.dumps(record.sources), record.state, record.created, None, None, None),
-            *(json.dumps(record.turns, ensure_ascii=False) if record.turns else None, record.question.casefold()),
+            *(json.dumps(record.turns, ensure_ascii=False) if record.turns else None, record.via, record.question.casefold()),
         )
-        await self._commit([(f"INSERT INTO runs ({_COLUMNS}, words) VALUES ({', '.join('?' * 14)})", row)])
+        await self._commit([(f"INSERT INTO runs ({_COLUMNS}, words) VALUES ({', '.join('?' * 15)})", row)])
 
     def append(self, run: str, number: int, body: str) -> None:
         """Keep one event, soon."""
@@ -168,13 +174,29 @@ class History:
 
     async def list(self, *, search: str = "", limit: int = 50, before: float | None = None) -> list[Record]:
         """The latest runs first; `search` words must all be in question or answer."""
-        where, values = ["created < ?"], [before if before is not None else float("inf")]
-        terms: list[object] = [*values]
-        for word in search.casefold().split()[:10]:
-            where.append("words LIKE ? ESCAPE '\\'")
-            terms.append("%" + word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%")
-        sql = f"SELECT {_COLUMNS} FROM runs WHERE {' AND '.join(where)} ORDER BY created DESC LIMIT ?"
-        return [_record(row) for row in await self._rows(sql, (*terms, limit))]
+        where, terms = _matching(search)
+        sql = f"SELECT {_COLUMNS} FROM runs WHERE created < ? AND {where} ORDER BY created DESC LIMIT ?"
+        return [_record(row) for row in await self._rows(sql, (before if before is not None else float("inf"), *terms, limit))]
+
+    async def threads(self, *, search: str = "", limit: int = 100) -> list[list[Record]]:
+        """Conversations in which a question or answer has these words, the latest first, each from its beginning on."""
+        where, terms = _matching(search)
+        latest = f"SELECT thread FROM runs WHERE {where} GROUP BY thread ORDER BY MAX(created) DESC LIMIT ?"
+        rows = await self._rows(f"SELECT {_COLUMNS} FROM runs WHERE thread IN ({latest}) ORDER BY created", (*terms, limit))
+        found: dict[str, list[Record]] = {}
+        for record in map(_record, rows):
+            found.setdefault(record.thread, []).append(record)
+        return sorted(found.values(), key=lambda thread: -thread[-1].created)
+
+    async def names(self) -> dict[str, str]:
+        """Conversations that were given a name."""
+        return {str(thread): str(name) for thread, name in await self._rows("SELECT thread, name FROM names", ())}
+
+    async def rename(self, thread: str, name: str) -> None:
+        """Give a conversation a name; an empty one takes it away."""
+        forget = ("DELETE FROM names WHERE thread = ?", (thread,))
+        keep = ("INSERT INTO names SELECT ?, ? WHERE EXISTS (SELECT 1 FROM runs WHERE thread = ?)", (thread, name, thread))
+        await self._commit([forget, keep] if name else [forget])
 
     async def thread(self, thread: str) -> list[Record]:
         """A conversation, oldest first."""
@@ -267,6 +289,12 @@ class History:
         return await asyncio.get_running_loop().run_in_executor(self._reading, job)
 
 
+def _matching(search: str) -> tuple[str, list[object]]:
+    """All words have to be in question or answer: a condition and its values."""
+    words = [word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") for word in search.casefold().split()[:10]]
+    return " AND ".join(["1", *("words LIKE ? ESCAPE '\\'" for _ in words)]), [f"%{word}%" for word in words]
+
+
 def _event(run: str, number: int, body: str) -> Job:
     # a run that was deleted while it was running takes no more events
     sql = "INSERT INTO events SELECT ?, ?, ? WHERE EXISTS (SELECT 1 FROM runs WHERE id = ?)"
@@ -306,7 +334,7 @@ def _record(row: tuple[object, ...]) -> Record:
     values[8] = values[8] if isinstance(values[8], int | float) else 0.0
     if not whole or values[7] not in _STATES:
         values[7] = "failed"
-    for place in (0, 1, 2, 3, 4, 5, 10):
+    for place in (0, 1, 2, 3, 4, 5, 10, 13):
         values[place] = values[place] if values[place] is None else str(values[place])
     return Record(*values)  # pyright: ignore[reportArgumentType]
 

@@ -21,6 +21,12 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         ) WITHOUT ROWID""",
     ),
     ("ALTER TABLE runs ADD COLUMN turns TEXT",),
+    (
+        "ALTER TABLE runs ADD COLUMN via TEXT",
+        "CREATE TABLE names (thread TEXT PRIMARY KEY, name TEXT NOT NULL) WITHOUT ROWID",
+        """CREATE TRIGGER forgotten AFTER DELETE ON runs WHEN NOT EXISTS (SELECT 1 FROM runs WHERE thread = OLD.thread)
+            BEGIN DELETE FROM names WHERE thread = OLD.thread; END""",
+    ),
 )
 
 

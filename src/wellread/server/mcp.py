@@ -74,7 +74,7 @@ class InServer:
 
     def stream(self, asked: ReadyRun, client: str) -> AsyncGenerator[events.Event, None]:
         runs = self._service.runs
-        return runs.attach(asked, runs.admit(client))
+        return runs.attach(asked, runs.admit(client), "mcp")
 
     def turn(self, client: str) -> AbstractAsyncContextManager[None]:
         return self._service.turn(client)

@@ -19,6 +19,7 @@ from wellread.server.api import client
 from wellread.server.limits import Ticket
 from wellread.server.menu import ClientRequest, Menu, ReadyRun
 from wellread.server.openai_format import PREFIX, AnswerJson, Message
+from wellread.server.runs import Door
 from wellread.server.service import Service
 from wellread.server.sse import EventStream, Whole
 
@@ -46,6 +47,7 @@ class ChatRequest(BaseModel):
     stream: bool | None = None
     stream_options: StreamOptions | None = None
     n: int | None = None
+    store: bool | None = None
 
     def wish(self, menu: Menu) -> ClientRequest:
         """The last user message, and what was said before it."""
@@ -67,7 +69,7 @@ async def complete(request: Request, body: ChatRequest) -> Response:
     """Answer the last message; whole, or as chunks when `stream` is set. Leaving stops the work."""
     here = service.of(request)
     asked = here.menu.order(body.wish(here.menu))
-    reply = Reply(body.model)
+    reply = Reply(body.model, None if body.store is False else "openai")
     ticket = here.runs.admit(client(request))
     if body.stream:
         usage = bool(body.stream_options and body.stream_options.include_usage)
@@ -79,7 +81,8 @@ async def complete(request: Request, body: ChatRequest) -> Response:
 class Reply:
     """The envelope around an answer."""
 
-    def __init__(self, model: str) -> None:
+    def __init__(self, model: str, via: Door | None) -> None:
+        self.via: Door | None = via
         self.head: dict[str, Any] = {"id": f"chatcmpl-{secrets.token_hex(12)}", "created": int(time.time()), "model": model}
 
     def whole(self, answer: AnswerJson) -> dict[str, Any]:
@@ -102,7 +105,7 @@ async def _chunks(here: Service, asked: ReadyRun, ticket: Ticket, reply: Reply, 
     said = ""
     try:
         yield reply.chunk({"role": "assistant", "content": ""})
-        async with aclosing(here.runs.attach(asked, ticket)) as stream:
+        async with aclosing(here.runs.attach(asked, ticket, reply.via)) as stream:
             async for event in stream:
                 if words := openai_format.said_now(event):
                     said += words
@@ -130,7 +133,7 @@ def _ending(reply: Reply, answer: AnswerJson, said: str, usage: bool) -> list[st
 
 async def _one(here: Service, asked: ReadyRun, ticket: Ticket, reply: Reply) -> AsyncGenerator[JSONResponse, None]:
     try:
-        async with aclosing(here.runs.attach(asked, ticket)) as stream:
+        async with aclosing(here.runs.attach(asked, ticket, reply.via)) as stream:
             async for event in stream:
                 if isinstance(event, events.Answered):
                     answer = event.answer

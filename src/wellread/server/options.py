@@ -25,6 +25,7 @@ class ServerOptions:
     token: str | None = field(default=None, repr=False, metadata={"help": "what clients must show; better in WELLREAD_TOKEN"})
     data: str | None = param(None, "file of the history; in the user's data folder if not set")
     retention_days: Annotated[int, Range(0, 100_000)] = param(90, "days that finished runs are kept; 0 keeps them for ever")
+    keep_api: bool = param(True, "keep questions that come by /api/ask, /v1 and MCP in the history too, marked as such")
     allowed_hosts: tuple[str, ...] = param((), "names by which browsers may reach the server (answers.example.org)")
     sources: tuple[SourceSpec, ...] = param((), "sources clients may choose from, besides the default one")
     models: tuple[ModelSpec, ...] = param((), "models clients may choose from, besides the default one")

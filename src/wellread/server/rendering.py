@@ -44,7 +44,7 @@ def answer_html(answer: dict[str, object] | None) -> str:
 def markdown(answer: dict[str, Any]) -> str:
     """An answer as Markdown to copy: how the question was understood, the short answer, the text, then its sources."""
     short = answer.get("short")
-    parts = [opening(answer), f"**{_plain(str(short))}**\n\n" if short else "", refusal(answer), beside(answer)]
+    parts = [opening(answer), f"**{plain(str(short))}**\n\n" if short else "", refusal(answer), beside(answer)]
     lines = ["".join(parts).strip()]
     if lacking := missing_line(answer):
         lines += ["", lacking]
@@ -56,13 +56,13 @@ def markdown(answer: dict[str, Any]) -> str:
 def missing_line(answer: dict[str, object]) -> str:
     """What a partial answer does not answer, as a paragraph of Markdown; "" for others."""
     rows = cast("list[str]", answer.get("missing") or []) if answer.get("outcome") == "partial" else []
-    return f"**Missing:** {_plain('; '.join(row.rstrip('.') for row in rows))}" if rows else ""
+    return f"**Missing:** {plain('; '.join(row.rstrip('.') for row in rows))}" if rows else ""
 
 
 def opening(answer: Mapping[str, Any]) -> str:
     """How a follow-up was understood, before anything else is said."""
     meant = answer.get("understood")
-    return f"{UNDERSTOOD}{_plain(str(meant))}\n\n" if meant else ""
+    return f"{UNDERSTOOD}{plain(str(meant))}\n\n" if meant else ""
 
 
 def refusal(answer: Mapping[str, Any]) -> str:
@@ -101,11 +101,11 @@ def source_lines(answer: dict[str, object]) -> list[str]:
 def _link(one: dict[str, Any]) -> str:
     url = str(one["url"] or "")
     if not re.match(r"https?://", url):
-        return _plain(place_of(one))
-    return f"[{_plain(name_of(one))}](<{url.replace('<', '%3C').replace('>', '%3E')}>)"
+        return plain(place_of(one))
+    return f"[{plain(name_of(one))}](<{url.replace('<', '%3C').replace('>', '%3E')}>)"
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """One line that means nothing in Markdown."""
     return re.sub(r"([\[\]\\`*_<>])", r"\\\1", " ".join(text.split()))
 

@@ -58,7 +58,7 @@ async def respond(request: Request, body: ResponseRequest) -> Response:
     asked = here.menu.order(wish, also=passages)
     store = body.store is not False
     if store:
-        record = await here.runs.start(asked, client(request), before, turns)
+        record = await here.runs.start(asked, client(request), before, turns, "openai")
         name, telling = record.id, Kept(here.runs, record.id)
     else:
         name, telling = secrets.token_urlsafe(9), Passing(here.runs, asked, here.runs.admit(client(request)))

@@ -13,7 +13,7 @@ import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
-from typing import cast
+from typing import Literal, cast
 
 from wellread import events
 from wellread.errors import BudgetExhausted, WellreadError
@@ -24,6 +24,7 @@ from wellread.server.menu import ReadyRun
 from wellread.server.metrics import Metrics
 
 Numbered = tuple[int, str]  # an event's number and its JSON
+Door = Literal["api", "openai", "mcp"]  # by which a run comes in that is not the page's
 
 
 @dataclass(eq=False, slots=True)
@@ -50,8 +51,9 @@ class LiveRun:
 class Runs:
     """All that is running now."""
 
-    def __init__(self, history: History, gate: Gate, metrics: Metrics) -> None:
+    def __init__(self, history: History, gate: Gate, metrics: Metrics, *, keep_api: bool = True) -> None:
         self.history = history
+        self.keep_api = keep_api
         self.gate = gate
         self.metrics = metrics
         self.live: dict[str, LiveRun] = {}
@@ -59,23 +61,17 @@ class Runs:
         self.stopping = False
 
     async def start(
-        self, asked: ReadyRun, client: str, parent: Record | None = None, turns: tuple[tuple[str, str], ...] = ()
+        self,
+        asked: ReadyRun,
+        client: str,
+        parent: Record | None = None,
+        turns: tuple[tuple[str, str], ...] = (),
+        via: Door | None = None,
     ) -> Record:
         """Begin a detached run; when this returns, the history holds it."""
         ticket = self._admit(client)
-        name = secrets.token_urlsafe(9)
-        record = Record(
-            id=name,
-            thread=parent.thread if parent else name,
-            parent=parent.id if parent else None,
-            question=asked.question,
-            strategy=asked.strategy,
-            model=asked.model,
-            sources=asked.sources,
-            state="running",
-            created=time.time(),
-            turns=turns,
-        )
+        record = _new(asked, parent, turns, via)
+        name = record.id
         try:
             await self.history.add(record)
         except BaseException:
@@ -113,8 +109,13 @@ class Runs:
             yield batch
             offset = batch[-1][0] + 1
 
-    async def attach(self, asked: ReadyRun, ticket: Ticket) -> AsyncGenerator[events.Event, None]:
-        """The events of a run that ends with its reader. Takes a ticket from `admit` and gives it back."""
+    async def attach(self, asked: ReadyRun, ticket: Ticket, via: Door | None = None) -> AsyncGenerator[events.Event, None]:
+        """The events of a run that ends with its reader. Takes a ticket from `admit` and gives it back.
+
+        One with an answer that came in by a named door is kept in the history, unless the operator wants none of these.
+        """
+        log: list[str] | None = [] if via is not None and self.keep_api else None
+        record = _new(asked, None, asked.history, via)
         task = cast("asyncio.Task[object]", asyncio.current_task())
         self.attached.add(task)
         begun = time.monotonic()
@@ -128,12 +129,28 @@ class Runs:
                     if isinstance(event, events.Answered):
                         outcome = event.answer.outcome
                         self.metrics.used(event.answer.usage)
+                        await self._keep_attached(record, log, event)
+                    elif log is not None:
+                        log.append(encode(event))
                     yield event
         except TimeoutError:
             raise BudgetExhausted("seconds") from None
         finally:
             self.attached.discard(task)
             self._finished(ticket, asked.strategy, outcome, time.monotonic() - begun)
+
+    async def _keep_attached(self, record: Record, log: list[str] | None, last: events.Answered) -> None:
+        """Whoever asked has the answer all the same when the history cannot be written."""
+        if log is None:
+            return
+        state: State = "failed" if last.answer.outcome == "failed" else "done"
+        try:
+            await self.history.add(record)
+            for number, body in enumerate([*log, encode(last)]):
+                self.history.append(record.id, number, body)
+            await self.history.finish(record.id, state, events.answer_json(last.answer), (len(log) + 1, _ended(state, None)))
+        except WellreadError as problem:
+            logs.fault("history not written", problem)
 
     def admit(self, client: str) -> Ticket:
         """A place for an attached run, or `Busy`."""
@@ -234,6 +251,23 @@ class Runs:
             self.gate.took(seconds)
         self.metrics.finished(strategy, outcome, seconds)
         logs.info("run ended", strategy=strategy, outcome=outcome, seconds=round(seconds, 3))
+
+
+def _new(asked: ReadyRun, parent: Record | None, turns: tuple[tuple[str, str], ...], via: Door | None) -> Record:
+    name = secrets.token_urlsafe(9)
+    return Record(
+        id=name,
+        thread=parent.thread if parent else name,
+        parent=parent.id if parent else None,
+        question=asked.question,
+        strategy=asked.strategy,
+        model=asked.model,
+        sources=asked.sources,
+        state="running",
+        created=time.time(),
+        turns=turns,
+        via=via,
+    )
 
 
 def _ended(state: State, reason: str | None) -> str:

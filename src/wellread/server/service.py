@@ -83,7 +83,9 @@ def _build(engine: Engine, options: ServerOptions, history: History, metrics: Me
     menu = Menu(engine, options)
     if menu.default_model is not None:
         engine.kit.model()
-    service = Service(options, engine, history, gate, searching, metrics, Runs(history, gate, metrics), menu)
+    service = Service(
+        options, engine, history, gate, searching, metrics, Runs(history, gate, metrics, keep_api=options.keep_api), menu
+    )
     service.plugins = [to_json(plugin) for plugin in plugins.everything()]
     import_module("wellread.reading.reader")
     answer_html({"answer": "**ready**"})

@@ -84,6 +84,8 @@ class Summary(BaseModel):
     created: float = Field(description="seconds since 1970")
     finished: float | None
     outcome: str | None = Field(description="answered, partial, unsure, exhausted or failed")
+    via: str | None = Field(description="api, openai or mcp where it did not come from the page or /api/runs")
+    short: str | None = Field(description="the answer in a few words, where there are some")
     preview: str = Field(description="the answer's first words")
 
 
@@ -155,11 +157,12 @@ def whole(record: Record, html: str) -> Run:
 
 
 def _fields(record: Record) -> dict[str, Any]:
-    names = ("id", "thread", "parent", "question", "strategy", "model", "state", "created", "finished", "outcome")
+    names = ("id", "thread", "parent", "question", "strategy", "model", "state", "created", "finished", "outcome", "via")
     preview = " ".join(record.text.split())
     return {
         **{name: getattr(record, name) for name in names},
         "sources": list(record.sources),
+        "short": record.short,
         "preview": preview if len(preview) <= 160 else preview[:159] + "…",
     }
 

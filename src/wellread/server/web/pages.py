@@ -20,7 +20,7 @@ from wellread.server.menu import ClientRequest, Menu
 from wellread.server.security import address
 from wellread.server.service import Service
 from wellread.server.sse import EventStream
-from wellread.server.web import reference
+from wellread.server.web import reference, threads
 from wellread.server.web.articles import article
 from wellread.server.web.html import Child, Safe, el, icon, join, render
 from wellread.server.web.listing import listing
@@ -78,8 +78,10 @@ async def show(request: Request, run: RunId) -> Response:
     last = chain[-1]
     again = None if last.state != "running" else el("noscript", el("meta", http_equiv="refresh", content=2))
     box = ask_box(here.menu, parent=last, label="Ask a follow-up")
-    title = el("h1", "Question and answer" if len(chain) == 1 else "Questions and answers", class_="hidden")
-    thread = el("div", title, *articles, class_="thread")
+    name = (await here.history.names()).get(last.thread)
+    heading = name or ("Question and answer" if len(chain) == 1 else "Questions and answers")
+    title = el("h1", heading, class_="thread-name" if name else "hidden")
+    thread = el("div", title, *articles, threads.tools(last, name), class_="thread")
     return page(last.question, thread, el("div", box, class_="follow-up"), head=again)
 
 
@@ -124,8 +126,8 @@ async def delete(request: Request, run: RunId) -> Response:
 
 @router.get("/history")
 async def history(request: Request, q: Annotated[str, Query(max_length=200)] = "") -> Response:
-    records = await service.of(request).history.list(search=q, limit=200)
-    return page("History", listing(records, q))
+    kept = service.of(request).history
+    return page("History", listing(await kept.threads(search=q), await kept.names(), q))
 
 
 @router.get("/docs")

@@ -1,4 +1,4 @@
-// Buttons: stop, copy, link, theme; and a question before something is deleted.
+// Buttons: stop, copy, link, print, theme; and a question before something is deleted.
 import { announce } from "./announce.js";
 
 const actions = {
@@ -14,6 +14,7 @@ const actions = {
   },
   copy: (button) => copy(button, button.dataset.text),
   link: (button) => copy(button, new URL(button.dataset.path, location.href).href),
+  print: () => print(),
   theme() {
     const dark = document.documentElement.dataset.theme
       ? document.documentElement.dataset.theme === "dark"

@@ -1,0 +1,80 @@
+"""A conversation as something to keep: its name, and what was asked and answered as Markdown, as JSON or on paper."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Form, Request
+from fastapi.responses import RedirectResponse, Response
+
+from wellread.server import service, shapes
+from wellread.server.api import NotFound, RunId
+from wellread.server.history import Record
+from wellread.server.rendering import markdown, plain
+from wellread.server.service import Service
+from wellread.server.web.html import Safe, el, icon
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/r/{run}/export.md")
+async def as_markdown(request: Request, run: RunId) -> Response:
+    name, records = await _thread(service.of(request), run)
+    text = "\n\n".join([f"# {plain(name)}", *map(_section, records)]) + "\n"
+    return Response(text, media_type="text/markdown; charset=utf-8", headers=_download(name, "md"))
+
+
+@router.get("/r/{run}/export.json")
+async def as_json(request: Request, run: RunId) -> Response:
+    name, records = await _thread(service.of(request), run)
+    runs = [{**shapes.summary(record).model_dump(), "answer": record.answer} for record in records]
+    body = json.dumps({"name": name, "thread": records[0].thread, "runs": runs}, ensure_ascii=False, indent=1)
+    return Response(body, media_type="application/json", headers=_download(name, "json"))
+
+
+@router.post("/r/{run}/name")
+async def rename(request: Request, run: RunId, name: Annotated[str, Form(max_length=200)] = "") -> Response:
+    here = service.of(request)
+    _, records = await _thread(here, run)
+    await here.history.rename(records[0].thread, " ".join(name.split()))
+    return RedirectResponse(f"/r/{run}", 303)
+
+
+def tools(record: Record, name: str | None) -> Safe:
+    """What can be done with the whole conversation, out of the way until it is wanted."""
+    field = el("input", name="name", value=name or "", maxlength=200, placeholder="Name of this conversation", aria_label="Name")
+    naming = el("form", field, el("button", "Name it", class_="button"), method="post", action=f"/r/{record.id}/name")
+    ways = [
+        el("a", icon("page"), f"Save as {label}", href=f"/r/{record.id}/export.{kind}", download=True, class_="button")
+        for label, kind in (("Markdown", "md"), ("JSON", "json"))
+    ]
+    printing = el("button", "Print", type="button", class_="button", data_action="print")
+    inside = el("div", *ways, printing, naming, class_="actions")
+    return el("details", el("summary", "Keep this conversation"), inside, class_="tools")
+
+
+async def _thread(here: Service, run: str) -> tuple[str, list[Record]]:
+    """The name of the conversation that a run belongs to, and its runs from the first on."""
+    record = await here.history.get(run)
+    if record is None:
+        raise NotFound
+    records = await here.history.thread(record.thread)
+    return (await here.history.names()).get(record.thread) or records[0].question, records
+
+
+def _section(record: Record) -> str:
+    when = time.strftime("%-d %B %Y, %H:%M", time.localtime(record.created))
+    facts = " · ".join([when, record.strategy, record.model or "no language model", *record.sources])
+    answer: dict[str, Any] | None = record.answer
+    told = markdown(answer) if answer else f"This run was {record.state}."
+    return f"## {plain(record.question)}\n\n*{plain(facts)}*\n\n{told}"
+
+
+def _download(name: str, kind: str) -> dict[str, str]:
+    """A name for the file that every system takes."""
+    words: Sequence[str] = re.findall(r"[a-z0-9]+", name.lower())[:8]
+    return {"Content-Disposition": f'attachment; filename="{"-".join(words) or "conversation"}.{kind}"'}
