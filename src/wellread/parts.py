@@ -34,9 +34,10 @@ class Kit:
         self._parts: dict[tuple[str, str], Any] = {}
         self._given = model
 
-    def choosing(self, model: str) -> Kit:
-        """The same kit, parts shared, whose runs use another model."""
-        other = Kit(replace(self.settings, model=model), self._environ)
+    def choosing(self, model: str | None, effort: Effort) -> Kit:
+        """The same kit, parts shared, whose runs use another model (None: the same) and read as closely as this effort says."""
+        chosen = replace(self.settings, effort=effort, model=model or self.settings.model)
+        other = Kit(chosen, self._environ, None if model else self._given)
         other._parts = self._parts
         return other
 
@@ -124,7 +125,8 @@ class Kit:
             spec = plugins.parse_source(text) if kind == "sources" else plugins.parse_spec(text)
             return plugins.load(kind, spec.name)(spec, self)
 
-        return self._kept(kind, text, build)
+        closely = f" at {self.effort}" if kind in ("rerankers", "graders") else ""  # they are made for an effort
+        return self._kept(kind, text + closely, build)
 
     def _optional(self, kind: plugins.Kind, text: str | None) -> Any:
         """The part that is named; else the evaluator, where its weights are there and the effort lets it read."""

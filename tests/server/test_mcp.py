@@ -46,6 +46,21 @@ async def test_the_tools_over_http(live: Live, mode: str) -> None:
         assert plain.get("/api/runs").json()["runs"][0]["via"] == "mcp"
 
 
+async def test_what_ask_cites_can_be_read(library: Live) -> None:
+    async with Client(f"{library.url}/mcp") as client:
+        told = (await client.call_tool("ask", {"question": "Who discovered Titan?"})).structured_content
+        assert told is not None
+        cited = told["citations"][0]
+        opened = await client.call_tool("read", {"source": cited["source"], "document": cited["document"]})
+        assert not opened.is_error
+        assert opened.structured_content is not None
+        assert cited["quote"] in opened.structured_content["text"]
+        for wrong in ({"source": "library", "document": "../../etc/passwd"}, {"source": "files:/etc", "document": "passwd"}):
+            reply = await client.call_tool("read", wrong)
+            assert reply.is_error
+            assert "there is no such document" in reply.content[0].text  # type: ignore[union-attr]
+
+
 async def test_wrong_calls_are_answers_that_say_so(live: Live) -> None:
     async with Client(f"{live.url}/mcp") as client:
         calls = (

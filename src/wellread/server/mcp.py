@@ -18,12 +18,14 @@ from starlette.types import Receive, Scope, Send
 from wellread import events
 from wellread.engine import Engine
 from wellread.errors import WellreadError
+from wellread.server import viewer
 from wellread.server.conversations import Conversations
 from wellread.server.limits import Busy
 from wellread.server.menu import ClientRequest, Menu, ReadyRun
 from wellread.server.options import ServerOptions
 from wellread.server.rendering import markdown
 from wellread.server.service import Service
+from wellread.server.viewer import Place
 from wellread.text.inert import inert
 from wellread.text.places import place
 from wellread.types import Answer
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
 
 _INSTRUCTIONS = (
     "wellread answers questions from its sources with checked citations. Use ask for a question, search to see "
-    "passages, read for the main text of a web page."
+    "passages, read for a whole web page or for the document behind a citation."
 )
 _LONGEST = 100_000  # characters of a page that are returned
 _LINE = 200  # characters of a line of progress
@@ -145,11 +147,15 @@ def build(backend: Backend) -> MCPServer[Any]:
         return await _search(backend, query, limit, source, _client(ctx))
 
     async def read(
-        url: Annotated[str, Field(description="An http or https address.", max_length=4_000)],
         ctx: Context[Any, Any],
+        url: Annotated[str | None, Field(description="An http or https address.", max_length=4_000)] = None,
+        source: Annotated[str | None, Field(description="A citation's or hit's source.", max_length=500)] = None,
+        document: Annotated[str | None, Field(description="Its document, with source.", max_length=4_000)] = None,
     ) -> CallToolResult:
-        """Read the main text of a public web page or PDF."""
-        return await _read(backend, url, _client(ctx))
+        """Read a public web page or PDF by its url, or a document that ask or search named, by its source and document."""
+        if source and document:
+            return await _open(backend, Place(source, document), _client(ctx))
+        return await _read(backend, url or "", _client(ctx))
 
     # the SDK resolves annotations of functions by their module's names, and these are local
     for tool in (ask, search, read):
@@ -198,7 +204,7 @@ async def _read(backend: Backend, url: str, client: str) -> Any:
     from mcp.server.mcpserver.exceptions import ToolError
 
     if not url.lower().startswith(("http://", "https://")):
-        raise ToolError("only http and https addresses can be read")
+        raise ToolError("only http and https addresses can be read; documents of a source by source and document")
     try:
         async with backend.turn(client):
             page = await backend.menu.engine.kit.pages().read(url)
@@ -207,6 +213,22 @@ async def _read(backend: Backend, url: str, client: str) -> Any:
     text = page.text[:_LONGEST]
     facts = {"url": page.url, "title": page.title, "published": page.published, "truncated": len(page.text) > _LONGEST}
     return _result(inert(f"{page.title}\n\n{text}"), {**facts, "text": text})
+
+
+async def _open(backend: Backend, place: Place, client: str) -> Any:
+    """A document as its source has it."""
+    from mcp.server.mcpserver.exceptions import ToolError
+
+    try:
+        async with backend.turn(client):
+            view = await viewer.look(backend.menu, place)
+    except (WellreadError, Busy) as problem:
+        raise ToolError(str(problem)) from None
+    whole = "\n\n".join(passage.text for passage in view.passages)
+    title = view.passages[0].title or place.document
+    facts = {"source": place.source, "document": place.document, "title": title, "truncated": len(whole) > _LONGEST}
+    notes = "".join(f"\n\n({note})" for note in view.notes)
+    return _result(inert(f"{title}{notes}\n\n{whole[:_LONGEST]}"), {**facts, "text": whole[:_LONGEST]})
 
 
 def _result(text: str, body: dict[str, Any], *, failed: bool = False) -> Any:

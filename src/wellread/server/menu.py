@@ -12,9 +12,10 @@ import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, get_args
 
 from wellread import plugins
+from wellread.effort import Effort
 from wellread.encodable import encodable
 from wellread.engine import Engine, clean_question
 from wellread.errors import UsageError
@@ -37,6 +38,7 @@ class ClientRequest:
     history: tuple[tuple[str, str], ...] = ()
     limits: Mapping[str, float | None] = field(default_factory=dict[str, "float | None"])
     fallback: str | None = None
+    effort: Effort | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +95,23 @@ class Menu:
         self._check(strategy, cls, wish.params)
         model = self._model(wish.model) if cls.needs_model else None
         settings = self._falling_back(self._limited(wish.limits), wish.fallback)
-        kit = self.engine.kit
-        if model is not None and model != self.default_model:
-            kit = kit.choosing(model)
+        kit = self.engine.kit.choosing(model if model != self.default_model else None, self._effort(wish.effort))
         source, names = self._source(wish.sources)
         engine = self.engine.changed(settings, kit=kit, source=source, also=also if cls.needs_model else ())
         seconds = (settings.max_seconds or 0) + 15.0
         return ReadyRun(question, strategy, model, names, dict(wish.params), wish.history, engine, seconds)
+
+    @property
+    def efforts(self) -> tuple[Effort, ...]:
+        """What clients may ask for, from the least on."""
+        known: tuple[Effort, ...] = get_args(Effort)
+        return known[: known.index(self.options.max_effort) + 1]
+
+    def _effort(self, wanted: Effort | None) -> Effort:
+        if wanted is None:
+            return self.engine.settings.effort
+        _offered(wanted, self.efforts, "effort")
+        return wanted
 
     def searching(self, sources: Sequence[str]) -> Engine:
         """An engine for plain searches in these sources."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
 
+from wellread.effort import Effort
 from wellread.errors import SettingsError, UsageError
 from wellread.net.address import is_loopback
 from wellread.parameters import Length, ModelSpec, Range, SourceSpec, fill, param
@@ -29,6 +30,9 @@ class ServerOptions:
     allowed_hosts: tuple[str, ...] = param((), "names by which browsers may reach the server (answers.example.org)")
     sources: tuple[SourceSpec, ...] = param((), "sources clients may choose from, besides the default one")
     models: tuple[ModelSpec, ...] = param((), "models clients may choose from, besides the default one")
+    max_effort: Effort = param(
+        "high", "the most effort that clients may ask for; without a word of theirs it is the setting effort"
+    )
     unknown_models: Literal["refuse", "default"] = param(
         "refuse", "model names that /v1 does not know: refuse and list those there are, or answer with the default strategy"
     )

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from wellread.effort import Effort
 from wellread.server.history import Record
 from wellread.server.menu import ClientRequest
 
@@ -38,6 +39,7 @@ class AskRequest(BaseModel):
     params: dict[Annotated[str, Field(max_length=100)], str | int | float | bool | None] = Field(
         default_factory=dict, max_length=50, description="Parameters of the strategy; see /api/plugins. null: none."
     )
+    effort: Effort | None = Field(None, description="How thorough: low, normal or high, as far as the operator lets it.")
     max_searches: int | None = Field(None, ge=0, le=1_000_000)
     max_tokens: int | None = Field(None, ge=0, le=1_000_000_000)
     max_seconds: Limit = None
@@ -52,6 +54,7 @@ class AskRequest(BaseModel):
             model=self.model or None,
             params=self.params,
             history=history,
+            effort=self.effort,
             limits={name: getattr(self, name) for name in ("max_searches", "max_tokens", "max_seconds", "max_cost")},
         )
 

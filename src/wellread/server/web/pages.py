@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncGenerator
 from pathlib import Path as File
-from typing import Annotated
+from typing import Annotated, Literal
 from urllib.parse import quote
 
 from fastapi import APIRouter, Form, Header, Query, Request
@@ -16,13 +16,15 @@ from wellread.plain import Json
 from wellread.server import follow_up, service
 from wellread.server.api import NotFound, RunId, client
 from wellread.server.history import Record
-from wellread.server.menu import ClientRequest, Menu
+from wellread.server.menu import ClientRequest
 from wellread.server.security import address
 from wellread.server.service import Service
+from wellread.server.shapes import RUN_ID
 from wellread.server.sse import EventStream
 from wellread.server.web import reference, threads
 from wellread.server.web.articles import article
-from wellread.server.web.html import Child, Safe, el, icon, join, render
+from wellread.server.web.controls import again_box, ask_box
+from wellread.server.web.html import Child, Safe, el, join, render
 from wellread.server.web.listing import listing
 from wellread.server.web.steps import status, step
 
@@ -58,15 +60,32 @@ async def ask(
     strategy: Annotated[str, Form(max_length=100)] = "",
     source: Annotated[str, Form(max_length=500)] = "",
     model: Annotated[str, Form(max_length=500)] = "",
+    effort: Annotated[Literal["low", "normal", "high", ""], Form()] = "",
     parent: Annotated[str, Form(max_length=40)] = "",
+    again: Annotated[str, Form(pattern=f"{RUN_ID}|^$")] = "",
 ) -> Response:
     """The form without JavaScript; with it the page posts to /api/runs."""
     here = service.of(request)
     before = await here.history.get(parent) if parent else None
     history, earlier = await follow_up.context(here.history, before)
-    wish = ClientRequest(question, strategy or None, (source,) if source else (), model or None, history=history)
+    wish = ClientRequest(
+        question, strategy or None, (source,) if source else (), model or None, history=history, effort=effort or None
+    )
     record = await here.runs.start(here.menu.order(wish, also=earlier), client(request), before)
-    return RedirectResponse(f"/r/{record.id}", 303)
+    return RedirectResponse(f"/compare/{again}/{record.id}" if again else f"/r/{record.id}", 303)
+
+
+@router.get("/compare/{first}/{second}")
+async def compare(request: Request, first: RunId, second: RunId) -> Response:
+    """Two answers side by side."""
+    here = service.of(request)
+    both = [await here.history.get(run) for run in (first, second)]
+    if any(record is None for record in both):
+        raise NotFound
+    columns = [await _article(here, record) for record in both if record is not None]
+    again = el("noscript", el("meta", http_equiv="refresh", content=2)) if 'data-state="running"' in columns[1] else None
+    title = el("h1", "Two answers", class_="hidden")
+    return page("Two answers", el("div", title, *columns, class_="compare"), head=again)
 
 
 @router.get("/r/{run}")
@@ -81,7 +100,7 @@ async def show(request: Request, run: RunId) -> Response:
     name = (await here.history.names()).get(last.thread)
     heading = name or ("Question and answer" if len(chain) == 1 else "Questions and answers")
     title = el("h1", heading, class_="thread-name" if name else "hidden")
-    thread = el("div", title, *articles, threads.tools(last, name), class_="thread")
+    thread = el("div", title, *articles, again_box(here.menu, last), threads.tools(last, name), class_="thread")
     return page(last.question, thread, el("div", box, class_="follow-up"), head=again)
 
 
@@ -180,39 +199,6 @@ def error(status_code: int, message: str, headers: dict[str, str] | None = None)
     """A failure, in the page's dress."""
     words = el("div", el("h1", message.capitalize()), el("p", el("a", "Ask a question", href="/")), class_="hero")
     return HTMLResponse(render("page.html", title="wellread", head=None, main=words), status_code, headers=headers)
-
-
-def ask_box(menu: Menu, *, parent: Record | None = None, label: str = "Your question", autofocus: bool = False) -> Safe:
-    """The form: a question and three pickers."""
-    strategies = [(name, name, about, usable) for name, about, usable in menu.strategies()]
-    chosen = parent.strategy if parent else menu.default_strategy
-    pickers = [
-        _picker("strategy", "Strategy", strategies, chosen),
-        _picker("source", "Source", [(name, name, "", True) for name in menu.sources], menu.default_source),
-        _picker(
-            "model",
-            "Model",
-            [(name, name, "", True) for name in menu.models] or [("", "none", "", True)],
-            menu.default_model or "",
-        ),
-    ]
-    area = el(
-        "textarea", name="question", rows=1, required=True, maxlength=menu.options.max_question,
-        placeholder=f"{label} …", aria_label=label, autofocus=autofocus, enterkeyhint="send",
-    )  # fmt: skip
-    send = el("button", icon("send"), el("span", "Ask", class_="hidden"), class_="send", title="Ask (Enter)")
-    hidden = el("input", type="hidden", name="parent", value=parent.id) if parent else None
-    row = el("div", *pickers, send, class_="pickers")
-    problem = el("p", class_="problem", role="alert", hidden=True)
-    return el("form", area, row, hidden, problem, class_="ask", method="post", action="/ask")
-
-
-def _picker(name: str, label: str, choices: list[tuple[str, str, str, bool]], chosen: str) -> Safe:
-    options = [
-        el("option", shown, value=value, title=about or None, disabled=not usable, selected=value == chosen)
-        for value, shown, about, usable in choices
-    ]
-    return el("label", el("span", label), el("select", *options, name=name, aria_label=label), class_="picker")
 
 
 def _login(following: str, problem: str = "", status_code: int = 200) -> HTMLResponse:

@@ -17,6 +17,7 @@ function prepare(form) {
     area.rows = Math.min(10, area.value.split("\n").length);
   };
   area.addEventListener("input", grow);
+  form.querySelectorAll(".picker select").forEach(shorten);
   area.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
     event.preventDefault();
@@ -30,6 +31,16 @@ function prepare(form) {
   addEventListener("pageshow", () => busy(form, false));
 }
 
+// A choice is told in one line while one chooses, and by its name afterwards.
+function shorten(select) {
+  const lines = [...select.options].map((option) => option.textContent);
+  const brief = () => [...select.options].forEach((option) => { option.textContent = option.dataset.shown; });
+  const whole = () => [...select.options].forEach((option, number) => { option.textContent = lines[number]; });
+  for (const event of ["pointerdown", "keydown"]) select.addEventListener(event, whole);
+  for (const event of ["change", "blur"]) select.addEventListener(event, brief);
+  brief();
+}
+
 async function send(form) {
   const fields = form.elements;
   const body = {
@@ -37,6 +48,7 @@ async function send(form) {
     strategy: fields.strategy.value || null,
     sources: [fields.source.value],
     model: fields.model.value || null,
+    effort: fields.effort.value || null,
     parent: fields.parent ? fields.parent.value : null,
   };
   busy(form, true);
@@ -49,7 +61,7 @@ async function send(form) {
     });
     const said = await reply.json();
     if (!reply.ok) throw new Error(said.error);
-    location.assign(said.page);
+    location.assign(fields.again ? `/compare/${fields.again.value}/${said.id}` : said.page);
   } catch (problem) {
     busy(form, false);
     complain(form, problem instanceof TypeError ? "The server cannot be reached." : problem.message);

@@ -1,0 +1,100 @@
+"""The question box and its controls, in the words of someone who asks and not of someone who builds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from wellread.server.history import Record
+from wellread.server.menu import Menu
+from wellread.server.web.html import Safe, el, icon
+
+# Every recipe in a word or two and in one line; one that a plugin brings has its name and its own summary.
+_HOW = {
+    "auto": ("Automatic", "the cheapest way that is sure enough"),
+    "quote": ("Quote", "sentences word for word, no language model"),
+    "guided": ("Guided", "one call of the model on the best chain of passages"),
+    "iterative": ("Step by step", "plan, search, reflect, answer"),
+    "fanout": ("Many searches", "several queries at once, the likeliest results"),
+    "react": ("Think and act", "search, read, calculate, in turns"),
+    "corrective": ("Check and correct", "look elsewhere where the sources are poor"),
+    "digest": ("Read and digest", "digest each document, answer from the digests"),
+}
+_THOROUGH = {
+    "low": ("Quick", "by words and meaning alone"),
+    "normal": ("Normal", ""),
+    "high": ("Thorough", "reads more, takes longer"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    value: str
+    shown: str
+    about: str = ""
+    usable: bool = True
+
+    @property
+    def line(self) -> str:
+        return f"{self.shown}: {self.about}" if self.about else self.shown
+
+
+def how(strategy: str) -> str:
+    """A recipe's name for people."""
+    return _HOW.get(strategy, (strategy, ""))[0]
+
+
+def ask_box(menu: Menu, *, parent: Record | None = None, label: str = "Your question", autofocus: bool = False) -> Safe:
+    """The form: a question and the controls."""
+    hidden = el("input", type="hidden", name="parent", value=parent.id) if parent else None
+    return _form(menu, label, hidden, pickers(menu, parent), autofocus=autofocus)
+
+
+def again_box(menu: Menu, record: Record) -> Safe:
+    """The same question once more with other settings, to be seen beside its first answer."""
+    before = el("input", type="hidden", name="parent", value=record.parent) if record.parent else ""
+    hidden = Safe(before + el("input", type="hidden", name="again", value=record.id))
+    form = _form(menu, "The question again", hidden, pickers(menu, record), question=record.question)
+    return el("details", el("summary", "Ask again, and compare"), form, class_="again")
+
+
+def pickers(menu: Menu, like: Record | None = None) -> list[Safe]:
+    """How, how thorough, where and with which model; as in the run that is given."""
+    strategies = [
+        _Choice(name, *_HOW.get(name, (name, about)), usable or name == "auto")  # which is to quote where there is no model
+        for name, about, usable in menu.strategies()
+    ]
+    strategies.sort(key=lambda one: [*_HOW, one.value].index(one.value))
+    efforts = [_Choice(name, *_THOROUGH[name]) for name in menu.efforts]
+    models = [_Choice(name, name) for name in menu.models] or [_Choice("", "none")]
+    sources = [_Choice(name, name) for name in menu.sources]
+    before = " + ".join(like.sources) if like else ""
+    searched = before if before in menu.sources else menu.default_source
+    chosen = like.strategy if like and like.strategy != menu.default_strategy else "auto"
+    return [
+        _picker("strategy", "How", strategies, chosen),
+        _picker("effort", "How thorough", efforts, menu.engine.settings.effort),
+        _picker("source", "Search in", sources, searched),
+        _picker("model", "Model", models, (like.model if like else None) or menu.default_model or ""),
+    ]
+
+
+def _form(
+    menu: Menu, label: str, hidden: Safe | None, controls: Sequence[Safe], *, question: str = "", autofocus: bool = False
+) -> Safe:
+    area = el(
+        "textarea", question, name="question", rows=1, required=True, maxlength=menu.options.max_question,
+        placeholder=f"{label} …", aria_label=label, autofocus=autofocus, enterkeyhint="send",
+    )  # fmt: skip
+    send = el("button", icon("send"), el("span", "Ask", class_="hidden"), class_="send", title="Ask (Enter)")
+    row = el("div", *controls, send, class_="pickers")
+    problem = el("p", class_="problem", role="alert", hidden=True)
+    return el("form", area, row, hidden, problem, class_="ask", method="post", action="/ask")
+
+
+def _picker(name: str, label: str, choices: Sequence[_Choice], chosen: str) -> Safe:
+    options = [
+        el("option", one.line, value=one.value, disabled=not one.usable, selected=one.value == chosen, data_shown=one.shown)
+        for one in choices
+    ]
+    return el("label", el("span", label), el("select", *options, name=name, aria_label=label), class_="picker")
