@@ -260,7 +260,10 @@ def info(folder: Folder, as_json: options.AsJson = False) -> None:
         say_json(facts)
         return
     for name, value in facts.items():
-        say(f"{name:11} {value:,}" if isinstance(value, int) and not isinstance(value, bool) else f"{name:11} {value}")
+        if isinstance(value, bool):
+            say(f"{name:11} {'yes' if value else 'no'}")
+        elif value != "":
+            say(f"{name:11} {value:,}" if isinstance(value, int) else f"{name:11} {value}")
 
 
 @app.command()

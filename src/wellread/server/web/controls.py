@@ -70,7 +70,8 @@ def pickers(menu: Menu, like: Record | None = None) -> list[Safe]:
     sources = [_Choice(name, name) for name in menu.sources]
     before = " + ".join(like.sources) if like else ""
     searched = before if before in menu.sources else menu.default_source
-    chosen = like.strategy if like and like.strategy != menu.default_strategy else "auto"
+    preset = menu.engine.settings.strategy or "auto"
+    chosen = like.strategy if like and like.strategy != menu.default_strategy else preset
     return [
         _picker("strategy", "How", strategies, chosen),
         _picker("effort", "How thorough", efforts, menu.engine.settings.effort),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncGenerator
 from pathlib import Path as File
 from typing import Annotated, Literal
@@ -31,6 +32,7 @@ from wellread.server.web.steps import status, step
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 _STATIC = File(__file__).parent / "static"
 _FILES = {path.name: path for path in _STATIC.iterdir()}
+_LANDMARK = re.compile(r'(?<=<section )aria-label="([^"]*)"')
 _EXAMPLES = (
     "Who invented the telescope?",
     "Which planet has the most moons?",
@@ -84,6 +86,7 @@ async def compare(request: Request, first: RunId, second: RunId) -> Response:
         raise NotFound
     columns = [await _article(here, record) for record in both if record is not None]
     again = el("noscript", el("meta", http_equiv="refresh", content=2)) if 'data-state="running"' in columns[1] else None
+    columns[0] = Safe(_LANDMARK.sub(r'aria-label="\1 of the first answer"', columns[0]))  # names of places must differ
     title = el("h1", "Two answers", class_="hidden")
     return page("Two answers", el("div", title, *columns, class_="compare"), head=again)
 

@@ -5,7 +5,7 @@ const lastArticle = () => [...document.querySelectorAll("article.run")].pop();
 const press = (selector) => lastArticle()?.querySelector(selector)?.click();
 
 const keys = {
-  "/": () => document.querySelector("form.ask textarea, form.search input")?.focus(),
+  "/": () => document.querySelector(".hero form.ask textarea, .follow-up textarea, form.search input")?.focus(),
   n: () => location.assign("/"),
   h: () => location.assign("/history"),
   s: () => press('[data-action="stop"]'),
