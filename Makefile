@@ -80,7 +80,8 @@ bench: setup-dev
 
 # Nothing is fetched while the site is built or read; a link that leads nowhere is an error.
 docs: $(VENV)/docs.stamp
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@mkdir -p build
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict > build/site.log 2>&1 || { cat build/site.log; exit 1; }
 	@echo "the site is in build/site; with its search: python3 -m http.server --directory build/site"
 
 wheel: setup
