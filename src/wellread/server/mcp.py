@@ -39,6 +39,9 @@ _INSTRUCTIONS = (
     "wellread answers questions from its sources with checked citations. Use ask for a question, search to see "
     "passages, read for a whole web page or for the document behind a citation."
 )
+_Address = Annotated[str | None, Field(description="An http or https address.", max_length=4_000)]
+_SourceOf = Annotated[str | None, Field(description="A citation's or hit's source.", max_length=500)]
+_DocumentOf = Annotated[str | None, Field(description="Its document, with source.", max_length=4_000)]
 _LONGEST = 100_000  # characters of a page that are returned
 _LINE = 200  # characters of a line of progress
 
@@ -147,15 +150,11 @@ def build(backend: Backend) -> MCPServer[Any]:
         return await _search(backend, query, limit, source, _client(ctx))
 
     async def read(
-        ctx: Context[Any, Any],
-        url: Annotated[str | None, Field(description="An http or https address.", max_length=4_000)] = None,
-        source: Annotated[str | None, Field(description="A citation's or hit's source.", max_length=500)] = None,
-        document: Annotated[str | None, Field(description="Its document, with source.", max_length=4_000)] = None,
+        ctx: Context[Any, Any], url: _Address = None, source: _SourceOf = None, document: _DocumentOf = None
     ) -> CallToolResult:
         """Read a public web page or PDF by its url, or a document that ask or search named, by its source and document."""
-        if source and document:
-            return await _open(backend, Place(source, document), _client(ctx))
-        return await _read(backend, url or "", _client(ctx))
+        named = Place(source, document) if source and document else None
+        return await (_open(backend, named, _client(ctx)) if named else _read(backend, url or "", _client(ctx)))
 
     # the SDK resolves annotations of functions by their module's names, and these are local
     for tool in (ask, search, read):
