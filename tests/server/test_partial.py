@@ -1,0 +1,53 @@
+"""An answer to a part of the question says what is missing at every door."""
+
+from __future__ import annotations
+
+import pytest
+
+from wellread.cli import ask, show
+from wellread.cli.compare import _words  # pyright: ignore[reportPrivateUsage]
+from wellread.events import answer_json
+from wellread.server import openai_format, rendering
+from wellread.server.history import Record
+from wellread.server.web.articles import article
+from wellread.server.web.listing import listing
+from wellread.text.citations import check
+from wellread.types import Answer, Passage
+
+PASSAGES = {1: Passage("p", "Rome Nights was directed by Anna Bell.", title="Rome Nights")}
+TEXT = "Rome Nights was directed by Anna Bell. [1]"
+PARTIAL = Answer(
+    "Who made it?",
+    TEXT,
+    "partial",
+    "guided",
+    missing=("who produced it",),
+    sentences=tuple(check(TEXT, PASSAGES)),
+    passages=PASSAGES,
+)
+
+
+def test_json_and_markdown_tell_it() -> None:
+    body = answer_json(PARTIAL)
+    assert (body["outcome"], body["missing"]) == ("partial", ["who produced it"])
+    assert "**Missing:** who produced it" in rendering.markdown(body)  # MCP, and to copy
+    assert openai_format.sources(body).startswith("\n\n**Missing:** who produced it")
+    assert rendering.missing_line({**body, "outcome": "answered"}) == ""
+
+
+def test_the_terminal_tells_it(capsys: pytest.CaptureFixture[str]) -> None:
+    show._print_plain(PARTIAL)  # pyright: ignore[reportPrivateUsage]
+    assert "Missing: who produced it" in capsys.readouterr().out
+    assert "partial: missing: who produced it" in _words(PARTIAL)
+    assert ask.EXIT["partial"] == 0
+
+
+def test_the_page_and_the_history_tell_it() -> None:
+    record = Record(
+        id="r", thread="t", parent=None, question="Who made it?", strategy="guided", model=None, sources=("library",),
+        state="done", created=0.0, finished=1.0, outcome="partial", answer=answer_json(PARTIAL),
+    )  # fmt: skip
+    page = str(article(record, ()))
+    assert "answers a part of the question" in page
+    assert "who produced it" in page
+    assert "in part" in str(listing([record], ""))
