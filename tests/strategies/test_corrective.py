@@ -305,6 +305,7 @@ class Pathfinder:
     """Finds the second step through the first, as the evaluator does."""
 
     plan = Plan(singles=4, firsts=1, seconds=2)
+    languages = frozenset({"en"})
 
     async def trail(self, question: str, ranked: Sequence[Passage], candidates: object, plan: object = None) -> Trail:
         first, second = (next(one for one in ranked if one.title == title) for title in ("Hamlet", "Shakespeare"))
