@@ -19,6 +19,7 @@ class Plan:
     thirds: int = 0  # paths of two that are followed once more
     third_width: int = 0  # candidates judged after each of those
     reads: int = 0  # chains of the best passages read at the end
+    opening: int = 0  # passages judged before looking whether the answer is sure already; 0: everything is judged
 
     @property
     def pairs(self) -> int:

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.ranking.answers import AnswerWeights, Best, best_answers, told_in
+from wellread.ranking.answers import AnswerWeights, Best, Kind, best_answers, settles, told_in
+from wellread.ranking.doubts import Doubt
 from wellread.ranking.paths import Marked, Verdict, Weights
 
 WEIGHTS, SCORING = Weights(), AnswerWeights()
@@ -158,3 +159,21 @@ def test_questions_about_ones_own_things_want_to_be_told() -> None:
     assert all(scoring.asked(question).told == 3.0 for question in own)
     named = ["Who was king before Elizabeth I?", "When did World War I begin?", "Is Titan larger than Mercury?"]
     assert all(scoring.asked(question).told == 0.0 for question in named)
+
+
+@pytest.mark.parametrize(
+    ("question", "kind", "confidence", "missing", "settled"),
+    [
+        ("Who found Titan?", "span", 0.7, 0.0, True),
+        ("Who found Titan?", "span", 0.5, 0.0, False),
+        ("Who found Titan?", "span", 0.7, 0.5, False),
+        ("Who found Titan?", "yes", 0.9, 0.0, False),
+        ("Who found the moon that orbits the planet which Galileo saw first?", "span", 0.9, 0.0, False),
+        ("How do I reset the radio that stands beside my bed at home?", "text", 0.55, 0.5, True),
+    ],
+)
+def test_a_sure_answer_to_a_short_question_or_one_that_is_told_settles_it(
+    question: str, kind: Kind, confidence: float, missing: float, settled: bool
+) -> None:
+    answer = Best("x", kind, ("a",), Verdict(0.0), 0.0, 0.0, 0, Doubt(0.0, missing), confidence=confidence)
+    assert settles(question, answer) is settled

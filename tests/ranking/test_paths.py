@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pytest
@@ -39,8 +39,10 @@ class Script:
     scored: list[Path] = field(default_factory=list[Path])
     collected: list[Path] = field(default_factory=list[Path])
 
+    settled: Callable[[Mapping[Path, Verdict]], bool] | None = None
+
     def run(self, ranked: Sequence[str], plan: Plan, weights: Weights = WEIGHTS) -> Found[str]:
-        search = search_paths(ranked, plan, weights)
+        search = search_paths(ranked, plan, weights, self.settled)
         reply = None
         while True:
             try:
@@ -63,6 +65,22 @@ def order(found: Found[str]) -> list[str]:
 def test_every_effort_keeps_within_its_pairs() -> None:
     for allowed in ALLOWED.values():
         assert allowed.plan.pairs <= allowed.pairs
+
+
+@pytest.mark.parametrize(("sure_from", "scored"), [("b", "ab"), ("c", "abcd")])
+def test_reading_stops_when_the_answer_is_soon_sure(sure_from: str, scored: str) -> None:
+    script = Script(lambda chain: 0.0, settled=lambda verdicts: (sure_from,) in verdicts)
+    found = script.run("abcdef", Plan(singles=4, firsts=1, seconds=2, opening=2))
+    assert [chain for chain in script.scored if len(chain) == 1] == [(key,) for key in scored]
+    assert found.settled == (sure_from == "b")
+    assert bool(script.collected) != found.settled, "nothing is followed"
+    assert sorted(order(found)) == list("abcdef"), "what was not read stays in the list"
+
+
+def test_without_an_opening_everything_is_read_however_sure() -> None:
+    script = Script(lambda chain: 0.0, settled=lambda verdicts: True)
+    script.run("abcd", Plan(singles=4, firsts=1, seconds=2))
+    assert script.collected
 
 
 def test_a_low_effort_asks_nothing_and_keeps_the_list() -> None:

@@ -42,6 +42,11 @@ _OWN = re.compile(
 )
 
 
+# Nothing more is read once an answer is that sure (docs/log/evaluator.md). Longer questions may need two steps, whatever the
+# first passages seem to say.
+_SETTLED, _SETTLED_TOLD, _ONE_STEP = 0.6, 0.5, 10  # the last in words
+
+
 @dataclass(frozen=True, slots=True)
 class AnswerWeights:
     """What an answer's score is made of, and the logistic fit that turns it into a confidence."""
@@ -100,6 +105,14 @@ class Best(Generic[K]):
         """As a `ShortAnswer` in the passage with this number."""
         start, end = (self.verdict.start, self.verdict.end) if self.kind in ("span", "text") else (0, 0)
         return ShortAnswer(self.kind, self.text, passage, start, end, self.confidence)
+
+
+def settles(question: str, best: Best[K]) -> bool:
+    """Whether an answer out of single passages makes reading on needless."""
+    if best.kind == "text":
+        return best.confidence >= _SETTLED_TOLD
+    one_step = not best.doubt.missing and len(question.split()) <= _ONE_STEP
+    return best.kind == "span" and one_step and best.confidence >= _SETTLED
 
 
 def best_answers(

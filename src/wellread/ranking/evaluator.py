@@ -22,10 +22,20 @@ from wellread.effort import ALLOWED, Effort, Plan
 from wellread.embedding.arithmetic import Choice, settled
 from wellread.errors import DamagedFile, UsageError
 from wellread.protocols import Kit
-from wellread.ranking.answers import AnswerWeights, Best, best_answers
+from wellread.ranking.answers import AnswerWeights, Best, best_answers, settles
 from wellread.ranking.doubts import doubts
 from wellread.ranking.judge import AS_SHIPPED, Chain, Form, Judge
-from wellread.ranking.paths import Collect, Score, Verdict, Weights, leading, log_probability, place_worth, search_paths
+from wellread.ranking.paths import (
+    Collect,
+    Score,
+    Verdict,
+    Weights,
+    leading,
+    log_probability,
+    place_worth,
+    rank_passages,
+    search_paths,
+)
 from wellread.types import Grade, Passage, ShortAnswer, Spec
 
 T = TypeVar("T")
@@ -47,6 +57,7 @@ class Trail:
     answers: tuple[Best[Passage], ...]  # best first
     pairs: int  # how many were judged
     leads: Mapping[str, Chain] = field(default_factory=dict[str, Chain])  # by id: what leads to a passage on its best path
+    settled: bool = False  # whether the first few passages were enough
 
 
 @runtime_checkable
@@ -182,7 +193,12 @@ class Evaluator:
     async def trail(self, question: str, ranked: Sequence[Passage], candidates: Candidates, plan: Plan | None = None) -> Trail:
         """Search along paths that start in the first list; `candidates` finds what may follow a chain."""
         chosen = plan or self.plan
-        search = search_paths(tuple(ranked), chosen, self.weights)
+
+        def sure(verdicts: Mapping[Chain, Verdict]) -> bool:
+            order = [passage for passage, _ in rank_passages(ranked, verdicts, self.weights)]
+            return any(settles(question, best) for best in self._answers(question, order, verdicts)[:1])
+
+        search = search_paths(tuple(ranked), chosen, self.weights, sure)
         request = next(search, None)
         pairs = 0
         try:
@@ -197,7 +213,8 @@ class Evaluator:
             found = end.value
             order = [passage for passage, _ in found.ranking]
             leads = {passage.id: chain for passage, chain in leading(found.verdicts, self.weights).items()}
-            return Trail(found.ranking, tuple(self._answers(question, order, found.verdicts)), pairs, leads)
+            answers = tuple(self._answers(question, order, found.verdicts))
+            return Trail(found.ranking, answers, pairs, leads, found.settled)
         return Trail(tuple((passage, -float(rank)) for rank, passage in enumerate(ranked)), (), 0)
 
     def _answers(self, question: str, order: Sequence[Passage], verdicts: Mapping[Chain, Verdict]) -> list[Best[Passage]]:

@@ -15,7 +15,7 @@ threads, and training can run a thousand of them in step on a GPU:
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
@@ -81,17 +81,27 @@ class Found(Generic[K]):
 
     ranking: tuple[tuple[K, float], ...]
     verdicts: Mapping[tuple[K, ...], Verdict]
+    settled: bool = False  # after the opening
 
 
 Request: TypeAlias = "Score[K] | Collect[K]"
 Reply: TypeAlias = "Sequence[Verdict] | Sequence[Sequence[Sequence[K]]]"
+Settled: TypeAlias = "Callable[[Mapping[tuple[K, ...], Verdict]], bool]"
 Search: TypeAlias = "Generator[Score[K] | Collect[K], Sequence[Verdict] | Sequence[Sequence[Sequence[K]]], Found[K]]"
 
 
-def search_paths(ranked: Sequence[K], plan: Plan, weights: Weights) -> Search[K]:
-    """Search from the first list `ranked`; returns what it `Found`."""
+def search_paths(ranked: Sequence[K], plan: Plan, weights: Weights, settled: Settled[K] | None = None) -> Search[K]:
+    """Search from the first list `ranked`; returns what it `Found`.
+
+    Where the plan has an opening, the search ends there if its verdicts have `settled` the question: a row with two passages
+    costs twice as much as one with one, and most questions need none.
+    """
     verdicts: dict[tuple[K, ...], Verdict] = {}
     ranked = tuple(dict.fromkeys(ranked))  # a source may name a passage twice
+    if plan.opening and settled is not None:
+        yield from _judge([(key,) for key in ranked[: plan.opening]], verdicts)
+        if settled(verdicts):
+            return Found(tuple(rank_passages(ranked, verdicts, weights)), verdicts, settled=True)
     yield from _judge([(key,) for key in ranked[: plan.singles]], verdicts)
     if plan.firsts:
         firsts = [(key,) for key, _ in rank_passages(ranked, verdicts, weights)[: plan.firsts]]

@@ -31,9 +31,11 @@ from wellread.types import Hit, Passage
 _READER, _WORDING, _BIAS = 0.756, 0.288, 0.064
 # Of what is told in sentences the reader alone knows: on manuals every sentence has the question's words (fitted on four shelves
 # of manuals and on mixed documents).
-_TELLING = 0.25
+_TELLING = 0.1
 _AGREED = 0.95  # from here on the sentence that fits best decides between answers that are nearly as good
 _TOLD = 0.3  # how sure the evaluator must be for its short answer to be told
+_OPENING = 8  # passages read before looking whether the answer is sure already
+_SURE = 0.6  # how sure both readers must be together to leave it at that
 WHOLE, PART = 2.0, 9.0  # see `reach`
 _LISTED, _REACHED = 8, 4  # passages found first, and by the evaluator, whose sentences are ranked by words and meaning
 _BACK = re.compile(
@@ -70,11 +72,18 @@ def ranking(trail: Trail, most: int) -> Ranked:
 async def reach(
     run: Run, tracker: Tracker, question: str, found: Sequence[Passage], plan: Plan, *, slack: float = WHOLE
 ) -> Reached:
-    """Follow, read, and look at the sentences themselves.
+    """Follow, read, and look at the sentences themselves; little is read where both readers are soon sure.
 
     `slack` says how far behind in score an answer may be that the best-fitting sentence holds: little for a whole question,
     which may need two steps, more for a part of one.
     """
+    soon = await _reach(run, tracker, question, found, replace(plan, opening=_OPENING), slack)
+    if soon.confidence >= _SURE or not soon.trail.settled:
+        return soon
+    return await _reach(run, tracker, question, found, plan, slack)
+
+
+async def _reach(run: Run, tracker: Tracker, question: str, found: Sequence[Passage], plan: Plan, slack: float) -> Reached:
     trail = await follow(run, tracker, question, found, plan)
     near = {p.id: p for p in (*found[:_LISTED], *(passage for passage, _ in trail.passages[:_REACHED]))}
     asked = likely_sentences.asked(question, list(near.values()))
