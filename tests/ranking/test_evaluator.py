@@ -191,5 +191,5 @@ def test_the_kit_hands_it_out_unless_the_effort_is_low() -> None:
     none = Kit(Settings(reranker="none"), environ={})
     assert none.answer_reader() is None
     assert Kit(Settings(effort="high", reranker="evaluator"), environ={}).answer_reader().plan == ALLOWED["high"].plan  # type: ignore[union-attr]
-    with pytest.raises(UsageError, match="no argument"):
+    with pytest.raises(UsageError, match="there is no evaluator"):
         from_spec(parse_spec("evaluator:x"), normal)
