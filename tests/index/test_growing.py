@@ -29,6 +29,8 @@ from wellread.index.progress import Gauge
 from wellread.index.search import LocalIndex
 from wellread.index.vectors import embed
 from wellread.index.verify import problems
+from wellread.index.write import SegmentWriter
+from wellread.types import Passage
 
 pytestmark = pytest.mark.anyio
 
@@ -296,3 +298,12 @@ def test_the_rate_is_that_of_the_last_seconds() -> None:
     standing = gauge.standing()
     assert standing.rate == pytest.approx(10, rel=0.05)
     assert standing.left == pytest.approx((70_000 - 60_390) / 10, rel=0.05)
+
+
+def test_a_segment_that_was_given_up_says_so(tmp_path: Path) -> None:
+    """On a full disk a part is closed and tried once more: that is an error with a name, too."""
+    writer = SegmentWriter(tmp_path / "part", 4, vectors=False)
+    writer.append_texts([Passage("1", "words")])
+    writer.close()
+    with pytest.raises(IndexFault, match="given up"):
+        writer.checkpoint()

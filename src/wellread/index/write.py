@@ -81,6 +81,8 @@ class SegmentWriter:
 
     def checkpoint(self) -> None:
         """From here a killed build goes on."""
+        if any(file.closed for file in self._files):  # after a failure: the disk was full
+            raise IndexFault(f"{self.folder} was given up")
         for file in self._files:
             file.flush()
             os.fsync(file.fileno())
