@@ -66,6 +66,13 @@ async def results(folder: Path) -> list[object]:
         index.close()
 
 
+def replace(path: Path, content: bytes) -> None:
+    """A new file in the place of one: a thread that still reads the old one must not find it cut short."""
+    fresh = path.with_name(path.name + ".fresh")
+    fresh.write_bytes(content)
+    fresh.replace(path)
+
+
 async def test_every_file_of_a_large_segment_has_sums(large: Path) -> None:
     (segment,) = manifest.load(large).segments
     assert segment.lists
@@ -86,12 +93,12 @@ async def test_of_200_flipped_bits_each_is_noticed_or_changes_nothing(large: Pat
         path = chance.choice(parts)
         whole = path.read_bytes()
         place, bit = chance.randrange(len(whole)), 1 << chance.randrange(8)
-        path.write_bytes(whole[:place] + bytes([whole[place] ^ bit]) + whole[place + 1 :])
+        replace(path, whole[:place] + bytes([whole[place] ^ bit]) + whole[place + 1 :])
         try:
             assert await results(folder) == right, f"{path.relative_to(folder)}, byte {place}, bit {bit}"
         except (DamagedFile, IndexFault):
             noticed += 1
-        path.write_bytes(whole)
+        replace(path, whole)
     assert noticed > 100  # the others lie where nothing was read
     assert await results(folder) == right
 
