@@ -65,6 +65,8 @@ class Linked(Shelf):
 class Script:
     """Follows the film, and ranks what it was given backwards."""
 
+    languages = frozenset({"en"})
+
     plan: Plan = field(default_factory=lambda: ALLOWED["normal"].plan)
     pairs: int = 7
     lists: list[Any] = field(default_factory=list)

@@ -107,7 +107,19 @@ def _run(
     task = module.remote(step).options(max_retries=-1, num_cpus=1, num_gpus=gpus)
     waiting = list(enumerate(jobs))[::-1]
     running: dict[Any, int] = {}
+    try:
+        return _results(module, task, waiting, running, progress, name)
+    finally:  # stopped or failed: nobody may still be writing when the build is taken up again
+        for reference in running:
+            module.cancel(reference)
+        module.wait(list(running), num_returns=len(running), timeout=60) if running else None
+
+
+def _results(
+    module: Any, task: Any, waiting: list[tuple[int, tuple[Any, ...]]], running: dict[Any, int], progress: Progress, name: str
+) -> list[Any]:
     found: dict[int, Any] = {}
+    total = len(waiting)
     while waiting or running:
         while waiting and len(running) < max(2, int(module.cluster_resources().get("CPU", 1)) * _AHEAD):
             number, job = waiting.pop()
@@ -120,8 +132,8 @@ def _run(
             except module.exceptions.RayTaskError as problem:
                 cause = problem.cause if isinstance(problem.cause, WellreadError) else WellreadError(on_ray.cause(problem))
                 raise cause from None
-        progress(name, len(found), len(jobs))
-    return [found[number] for number in range(len(jobs))]
+        progress(name, len(found), total)
+    return [found[number] for number in range(total)]
 
 
 def _begin(folder: Path, order: Order) -> tuple[Path, list[Part]]:

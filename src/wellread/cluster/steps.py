@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,7 @@ from wellread.index import texts
 from wellread.index.build import BuildOptions, build
 from wellread.index.dataset import About, DatasetFeed, write_part
 from wellread.index.feed import BATCH, Batch, embedding_text
+from wellread.index.folder import BeingWritten
 from wellread.index.inputs import InputOptions, Part, passages_of
 from wellread.index.manifest import replace_file
 from wellread.index.quantize import SAMPLE, Floats, calibrate, check, to_bytes, to_codes
@@ -124,11 +126,24 @@ def assemble(work: Path, folder: Path, number: int, words: bool) -> ShardEntry:
     done = work / "assembled" / f"{number:06d}"
     if not done.exists():
         ordinals = np.concatenate([np.fromfile(path, np.int64) for path in sorted(parts.glob("ordinals-*"))])
-        asyncio.run(build(home, DatasetFeed(parts), BuildOptions(words=words, resume=True)))
+        _alone(lambda: asyncio.run(build(home, DatasetFeed(parts), BuildOptions(words=words, resume=True))))
         shard.write_beside(home, ordinals)
         done.parent.mkdir(parents=True, exist_ok=True)
         replace_file(done, b"")
     return sharded.entry_of(folder, number)
+
+
+def _alone(job: Callable[[], object], seconds: float = 60.0) -> None:
+    """The same step may still be at its end elsewhere, after a build that was stopped."""
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            job()
+            return
+        except BeingWritten:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.5)
 
 
 def _passages(work: Path, block: Block) -> Iterator[Passage]:
