@@ -50,4 +50,4 @@ def test_the_page_and_the_history_tell_it() -> None:
     page = str(article(record, ()))
     assert "answers a part of the question" in page
     assert "who produced it" in page
-    assert "in part" in str(listing([record], ""))
+    assert "in part" in str(listing([[record]], {}, ""))
