@@ -51,7 +51,8 @@ async def record(path: Path, strategy: str, seed: int, breaks: float = 0.0, **li
     model = Unsteady(say, piece=3, cost=0.001)
     model.chance, model.breaks = random.Random(seed), breaks
     model.pace = 10.0 if "max_seconds" in limits else 1.0  # the limit must strike while calls are under way
-    params = {**PARAMS, "corrective": {"grader": "llm", "top_k": 8}}.get(strategy, {})
+    several = {"corrective": {"grader": "llm", "top_k": 8}, "digest": {"shared_tokens": 1}}  # calls at the same time
+    params = {**PARAMS, **several}.get(strategy, {})
     async with Engine(Settings(embedder="none", effort="low", **limits), model=model, source=Shelf(HITS)) as engine:
         return [event async for event in recorded(engine, path, QUESTION, strategy=strategy, params=params)]
 

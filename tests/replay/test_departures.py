@@ -66,7 +66,7 @@ async def test_one_changed_character_of_a_prompt_is_located(
 ) -> None:
     path = tmp_path / "run.jsonl"
     await record(path, strategy)
-    word = render._load(prompt)[0].split()[5]
+    word = next(word for word in render._load(prompt)[0].split()[5:] if "{{" not in word)  # a variable's name is never asked
     change_prompt(prompt, word, word[:-1] + "#")
     with pytest.raises(ReplayMismatch) as caught:
         await replay(path, patience=1)
