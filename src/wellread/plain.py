@@ -38,7 +38,13 @@ def decode(hint: Any, value: Any) -> Any:
     if is_dataclass(hint):
         hints = _hints(cast("type", hint))
         return cast("Any", hint)(**{name: decode(hints[name], item) for name, item in value.items()})
+    if _is_named_tuple(hint):  # written as a list
+        return hint(*(decode(part, item) for part, item in zip(_hints(hint).values(), value, strict=True)))
     return value
+
+
+def _is_named_tuple(hint: Any) -> bool:
+    return isinstance(hint, type) and issubclass(hint, tuple) and hasattr(cast("type", hint), "_fields")
 
 
 @cache

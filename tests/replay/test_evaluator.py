@@ -18,7 +18,7 @@ from wellread.parts import Kit
 from wellread.ranking.answers import AnswerWeights
 from wellread.ranking.evaluator import Evaluator
 from wellread.ranking.judge import Chain
-from wellread.ranking.paths import Verdict, Weights
+from wellread.ranking.paths import Marked, Verdict, Weights
 from wellread.replay.runs import recorded, replayed
 from wellread.settings import Settings
 
@@ -35,7 +35,17 @@ class Fake(Evaluator):
         await asyncio.sleep(0.001)
         places = [(chain, chain[-1].text.find("July 21")) for chain in chains]
         return [
-            Verdict(4.0 - len(chain), (0.0, 5.0, -5.0, -5.0), -0.1, len(chain) - 1, at, at + 13, "July 21, 2023")
+            Verdict(
+                4.0 - len(chain),
+                (0.0, 5.0, -5.0, -5.0),
+                -0.1,
+                len(chain) - 1,
+                at,
+                at + 13,
+                "July 21, 2023",
+                told=-5.0,
+                evidence=(Marked(0, len(chain[-1].text), 1.5),),
+            )
             for chain, at in places
         ]
 
