@@ -30,5 +30,5 @@ class First:
         hits = await run.search(run.question, limit=self.params.passages)
         quoted = [f"{hit.text.split('. ')[0].rstrip('.')}. [{run.number(hit)}]" for hit in hits[: self.params.passages]]
         if not quoted:
-            return run.answer("", outcome="unsure", reason="nothing was found")
-        return run.answer(" ".join(quoted))
+            return await run.answer("", outcome="unsure", reason="nothing was found")
+        return await run.answer(" ".join(quoted))
