@@ -42,7 +42,7 @@ $(VENV)/docs.stamp: requirements/docs.txt $(VENV)/dev.stamp
 	@touch $@
 
 setup: $(VENV)/core.stamp
-setup-dev: $(VENV)/dev.stamp
+setup-dev: $(VENV)/docs.stamp  # the tests build the site and lint the Dockerfile
 
 # The question goes through the environment, so that quotes and dollar signs in it are safe.
 ask: export WELLREAD_QUESTION = $(value q)
