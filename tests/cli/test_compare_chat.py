@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -117,7 +118,8 @@ def test_chat_rewrites_follow_ups_and_reuses_sources(server: WireServer, tmp_pat
     follow_up = next(text for text in asked if "Follow-up: And when?" in text)
     assert f"Question: {QUESTION}" in follow_up
     assert any("When was Titan discovered?" in text for text in asked)
-    assert any("You can search: library + earlier" in text for text in asked)
+    both = r"- a small encyclopaedia[^\\]*\\n- passages that earlier answers of this conversation were built on"
+    assert [bool(re.search(both, text)) for text in asked if "What you can search" in text] == [False, False, True, True]
     assert "/sources" in done.stderr
     assert "[1] Titan" in done.stdout
     assert [json.loads(line)["question"] for line in file.read_text().splitlines()] == [QUESTION, "And when?"]
