@@ -92,7 +92,9 @@ async def test_another_parameter_or_question_departs_at_the_first_event(tmp_path
 async def test_a_program_that_says_something_else_departs_at_that_event(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "run.jsonl"
     then = await record(path, "corrective")
-    monkeypatch.setattr("wellread.strategies.corrective.Corrective.decide", lambda self, grades: ("correct", "because I say so"))
+    monkeypatch.setattr(
+        "wellread.strategies.corrective.Corrective.decide", lambda self, grades, **_: ("correct", "because I say so")
+    )
     seen: list[Event] = []
 
     async def collect() -> None:
