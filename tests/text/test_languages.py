@@ -48,3 +48,18 @@ def test_forms_of_a_word_have_one_stem_and_small_words_none(language: str, one: 
 
 def test_a_language_without_a_stemmer_says_so() -> None:
     assert stems("谁发现了土星", "zh") is None
+
+
+def test_a_disk_without_room_costs_the_language_and_not_the_question() -> None:
+    """The recogniser unpacks its model into a file before it reads it."""
+    code = "import sys; from wellread.text.languages import language_of; print(language_of(sys.argv[1]))"
+    told = {
+        limit: subprocess.run(
+            ["bash", "-c", f'ulimit -f {limit}; exec "$@"', "bash", sys.executable, "-B", "-c", code, QUESTIONS["de"]],
+            capture_output=True,
+            text=True,
+            check=False,
+        ).stdout
+        for limit in ("unlimited", "64")
+    }
+    assert told == {"unlimited": "de\n", "64": "None\n"}
