@@ -40,6 +40,11 @@ def rewrite(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
 
 CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
     "negative rows": lambda data: data["segments"][0].update(rows=-1),
+    "no rows": lambda data: data["segments"][0].update(rows=0),
+    "fewer rows than there are": lambda data: data["segments"][0].update(rows=5, vectors=5),
+    "no offsets": lambda data: data["segments"][0]["files"].pop("offsets.u64"),
+    "more vectors than rows": lambda data: data["segments"][0].update(vectors=10**6),
+    "negative vectors": lambda data: data["segments"][0].update(vectors=-1),
     "endless rows": lambda data: data["segments"][0].update(rows=10**30),
     "negative lists": lambda data: data["segments"][0].update(lists=-1),
     "a segment above": lambda data: data["segments"][0].update(name="../../elsewhere"),

@@ -22,6 +22,7 @@ from typing import Any, cast
 
 from wellread.errors import DamagedFile, IndexFault
 from wellread.index import checks
+from wellread.index.texts import OFFSETS
 
 FORMAT = 3  # 3: passages may say their place, and may be there before their vectors
 _SKETCHES = 2  # the format from which large segments have sketches; small ones are the same as before
@@ -202,6 +203,9 @@ def _check(content: Manifest) -> None:
     for segment in content.segments:
         checks.name(segment.name)
         checks.count("a segment's number of rows", segment.rows)
+        if segment.files[OFFSETS].bytes != segment.rows * 8:  # or what is found by words would have no place
+            raise checks.Wrong(f"a segment's number of rows is {segment.rows}, which its offsets are not")
+        checks.count("a segment's number of vectors", segment.vectors, segment.rows)
         checks.count("a segment's number of lists", segment.lists)
         for name in segment.files:
             checks.inner_name(name)
