@@ -102,6 +102,8 @@ def test_links_to_sources_stay_and_so_do_numbers() -> None:
     )
 )
 @example([" ", "<p"])
+@example(["<", "a", "a"])
+@example(["[r]:", "evil.example", "/"])
 def test_in_pieces_as_in_one(pieces: list[str]) -> None:
     made = Inert(leads_to(SOURCE))
     streamed = "".join(map(made.feed, pieces)) + made.close()

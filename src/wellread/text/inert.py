@@ -21,6 +21,7 @@ _TAGS = (
 # or a mailbox; a name that goes on and on is no word.
 _OTHERS = r"[!?]|[a-z][a-z0-9.+_-]{0,39}[\s/:@]|[a-z][a-z0-9.+_-]{40}"
 _ACTIVE = re.compile(rf"!\[|\]\(|\]:|<(?=/?(?:{'|'.join(_TAGS.split())})\b|{_OTHERS})", re.IGNORECASE)
+_MAY_DEFINE = re.compile(r"\]:\s{0,200}<?[^\s\]/:]{0,200}")
 _DEFINES = re.compile(r"\]:\s{0,200}<?[^\s\]]{0,200}[/:]")
 _MAYBE = re.compile(r"(?:!|\]|<(?:/?[a-zA-Z][a-zA-Z0-9.+_-]{0,40}|/)?|\]:\s{0,200}\S{0,200})\Z")
 _LONGEST_TARGET = 2_500  # characters
@@ -67,9 +68,11 @@ class Inert:
             waiting = target is None and not final and len(text) - after < _LONGEST_TARGET and "\n" not in text[after:]
             return None if waiting else ("]\\(", after)
         if sign == "]:":
-            if not final and len(text) - after < 8:
+            if not final and _MAY_DEFINE.fullmatch(text, match.start()):
                 return None
             return ("]\\:" if _DEFINES.match(text, match.start()) else sign), after
+        if sign == "<" and not final and _MAYBE.fullmatch(text, match.start()):
+            return None  # `<a` may become `<aa`, which is no element that acts
         return ("!\\[" if sign == "![" else "&lt;"), after
 
 
