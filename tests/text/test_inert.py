@@ -75,6 +75,12 @@ def test_nothing_acts(text: str) -> None:
     assert inert(shown, SOURCE) == shown
 
 
+@pytest.mark.parametrize("text", ["<p>\n<p! onclick=alert(1)>", "<p>\n<p<p onclick=alert(1)>", "<p>\n<pé/onclick=alert(1)>"])
+def test_a_browser_takes_nearly_every_sign_for_a_part_of_a_name(text: str) -> None:
+    assert acting(text)
+    assert not acting(inert(text))
+
+
 def test_links_to_sources_stay_and_so_do_numbers() -> None:
     text = "Saturn has [moons](https://source.example/page) [1]. See [1]: it is `a[0]` < 3. [a](http://evil.example)"
     shown = inert(text, SOURCE)
@@ -102,6 +108,7 @@ def test_links_to_sources_stay_and_so_do_numbers() -> None:
     )
 )
 @example([" ", "<p"])
+@example(["<p", ">", "<p", "!", "\n", "!"])
 @example(["<", "a", "a"])
 @example(["[r]:", "evil.example", "/"])
 def test_in_pieces_as_in_one(pieces: list[str]) -> None:

@@ -19,11 +19,13 @@ _TAGS = (
 )
 # Any other element can act through its attributes, so it is one that has room for some; a link in angle brackets names a scheme
 # or a mailbox; a name that goes on and on is no word.
-_OTHERS = r"[!?]|[a-z][a-z0-9.+_-]{0,39}[\s/:@]|[a-z][a-z0-9.+_-]{40}"
+_OTHERS = r"[!?]|[a-z][^\s/>]{0,39}[\s/:@]|[a-z][^\s/>]{40}"  # to a browser nearly every sign can be part of a name
 _ACTIVE = re.compile(rf"!\[|\]\(|\]:|<(?=/?(?:{'|'.join(_TAGS.split())})\b|{_OTHERS})", re.IGNORECASE)
 _MAY_DEFINE = re.compile(r"\]:\s{0,200}<?[^\s\]/:]{0,200}")
 _DEFINES = re.compile(r"\]:\s{0,200}<?[^\s\]]{0,200}[/:]")
-_MAYBE = re.compile(r"(?:!|\]|<(?:/?[a-zA-Z][a-zA-Z0-9.+_-]{0,40}|/)?|\]:\s{0,200}\S{0,200})\Z")
+_NAME = r"<(?:/?[a-zA-Z][^\s/>]{0,40}|/)?"
+_MAYBE = re.compile(rf"(?:!|\]|{_NAME}|\]:\s{{0,200}}\S{{0,200}})\Z")
+_UNENDED = re.compile(rf"{_NAME}\Z")
 _LONGEST_TARGET = 2_500  # characters
 
 
@@ -43,7 +45,10 @@ class Inert:
 
     def _take(self, *, final: bool) -> str:
         text, parts, at = self._held, list[str](), 0
+        unended = None if final else _UNENDED.search(text, max(0, len(text) - 45))  # may take in the signs that follow it
         while match := _ACTIVE.search(text, at):
+            if unended and at <= unended.start() < match.start():
+                break
             parts.append(text[at : match.start()])
             at = match.start()
             made = self._made(text, match, final=final)
