@@ -72,9 +72,11 @@ async def test_it_waits_for_a_replacement_until_the_deadline() -> None:
 async def test_what_happened_is_counted_for_the_metrics() -> None:
     from wellread.cluster.replicas import counts
 
-    shard = shard_of(Scripted("dead", -0.0001), Scripted("alive", 0.001))
-    await shard.call("hits")
-    assert (counts()["0000"].calls, counts()["0000"].gone) == (1, 0)
+    found = {"dead": Scripted("dead", -0.0001), "alive": Scripted("alive", 0.001)}
+    shards = [ReplicatedShard("counted", Known(lambda: list(found), found.__getitem__)) for _ in range(2)]
+    for shard in shards:
+        await shard.call("hits")
+    assert (counts()["counted"].calls, counts()["counted"].gone) == (2, 0)
 
 
 async def test_an_error_of_the_call_is_not_a_loss() -> None:

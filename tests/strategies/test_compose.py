@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 from tests.strategies.bench import Bench, passage, supported
 
@@ -237,4 +239,4 @@ async def test_a_long_answer_does_not_hold_up_the_loop() -> None:
     watching = asyncio.create_task(watch())
     await compose(run, brief)
     watching.cancel()
-    assert longest < 0.1
+    assert longest < (1.0 if sys.gettrace() else 0.1)  # counting covered lines takes several times as long as running them

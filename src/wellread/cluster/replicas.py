@@ -176,4 +176,9 @@ class ReplicatedShard:
 
 def counts() -> dict[str, Counts]:
     """What happened so far in this process, by shard."""
-    return {shard.name: shard.counts for shard in sorted(_all, key=lambda shard: shard.name)}
+    found: dict[str, Counts] = {}
+    for shard in sorted(_all, key=lambda shard: shard.name):
+        total = found.setdefault(shard.name, Counts())  # several searchers may know the same shard
+        total.calls, total.hedged = total.calls + shard.counts.calls, total.hedged + shard.counts.hedged
+        total.lost, total.gone = total.lost + shard.counts.lost, total.gone + shard.counts.gone
+    return found
