@@ -11,7 +11,7 @@ import pytest
 
 from wellread.errors import DamagedFile, EmbedderError
 from wellread.ranking.evaluator import MODEL, SHIPPED, TOKENIZER
-from wellread.ranking.judge import LONGEST_ANSWER, Chain, Judge, best_spans
+from wellread.ranking.judge import LONGEST_ANSWER, Chain, Judge, best_spans, whole
 from wellread.ranking.paths import Verdict
 from wellread.types import Passage
 
@@ -213,3 +213,19 @@ def test_headings_and_questions_are_no_evidence(judge: Judge) -> None:
         "The stations are lost.",
         "Two batteries last a year.",
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "cut", "wanted"),
+    [
+        ("Default value: 127.0.0.1:8118", "127", "127.0.0.1:8118"),
+        ("It came with 3.5 inch disks.", "3", "3.5"),
+        ("At 12:30, they say.", "12", "12:30"),
+        ("It was found in 1655. It is large.", "1655", "1655"),
+        ("It was found in 1655.", "1655", "1655"),
+        ("The word and/or is odd.", "and", "and"),
+    ],
+)
+def test_a_span_does_not_end_inside_a_number(text: str, cut: str, wanted: str) -> None:
+    start = text.index(cut)
+    assert text[start : whole(text, start + len(cut))] == wanted

@@ -34,3 +34,15 @@ async def test_code_is_quoted_whole() -> None:
     answer = await asked("How do I clean the build folder?")
     assert "```\nmake clean\nmake all\n```" in answer.text
     assert all(sentence.supported for sentence in answer.sentences)
+
+
+async def test_quotes_without_a_full_stop_are_not_run_together() -> None:
+    """Read as one sentence, neither passage would carry all of it."""
+    shelf = (
+        Hit("port", "The port of the lamp server\n\nDefault value of the lamp port: 8118", "Lamp port"),
+        Hit("host", "The lamp host\n\nDefault value of the lamp host: example", "Lamp host"),
+    )
+    async with Engine(Settings(model="none", effort="low"), source=Shelf(shelf, everything=True)) as engine:
+        answer = await engine.ask("What are the default values of the lamp port and the lamp host?")
+    assert len(answer.sentences) == len(answer.citations) >= 2
+    assert all(sentence.supported for sentence in answer.sentences)

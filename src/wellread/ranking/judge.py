@@ -7,6 +7,7 @@ is the embedder's: both models grew from MiniLM.
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -42,6 +43,7 @@ _BATCH_TOKENS = 512  # more does not fit a processor's caches
 _MOST_ROWS = 64
 _STEP = 4  # of a matrix, in onnxruntime: rows left over are rounded otherwise, and a verdict would depend on its batch
 _IMPOSSIBLE = -1e4
+_GOES_ON = re.compile(r"(?:[.:/]\d{1,20}){1,20}")
 
 Chain = tuple[Passage, ...]
 Floats = NDArray[np.float32]
@@ -66,6 +68,12 @@ class _Read:
     title_offsets: tuple[tuple[int, int], ...]
     text_offsets: NDArray[np.int32]
     statements: tuple[tuple[int, int], ...]
+
+
+def whole(text: str, end: int) -> int:
+    """Where a span ends that must not cut a number: an address, a version, a time."""
+    goes_on = _GOES_ON.match(text, end) if text[end - 1 : end].isdigit() else None
+    return goes_on.end() if goes_on else end
 
 
 class Judge:
@@ -141,7 +149,7 @@ class Judge:
             if placed.text_at <= first < placed.text_at + placed.length:
                 shift = placed.window - placed.text_at
                 end = min(last, placed.text_at + placed.length - 1)
-                a, b = int(read.text_offsets[first + shift][0]), int(read.text_offsets[end + shift][1])
+                a, b = int(read.text_offsets[first + shift][0]), whole(passage.text, int(read.text_offsets[end + shift][1]))
                 return replace(verdict, passage=place, start=a, end=b, text=passage.text[a:b])
             if placed.title_at <= first < placed.title_at + placed.title_length:
                 end = min(last, placed.title_at + placed.title_length - 1) - placed.title_at

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from wellread.ranking.evaluator import Tracker
     from wellread.strategies.trail import Reached
 
+_ENDED = re.compile(r"[.!?…。！？:;][\"'”’»)\]]*\s*\Z")
 _PARTS = re.compile(
     r",?\s+and\s+(?=(?:(?:in|on|at|for|by|of) )?(?:who|whom|whose|what|when|where|which|how|why)\b)", re.IGNORECASE
 )
@@ -258,12 +259,10 @@ def _way(reached: Sequence[Reached]) -> str:
 def _quoted(run: Run, chosen: Sequence[Candidate]) -> str:
     """The sentences with their numbers; one that ends with a colon together with the list or code that it leads to."""
     whole = places(one.passage for one in chosen)
-    text = ""
-    for one in chosen:
-        told = _told(one, f"[{run.number(whole[one.passage.id])}]")
-        apart = "\n\n" if "\n" in text + told else " "
-        text += apart + told if text else told
-    return text
+    told = [_told(one, f"[{run.number(whole[one.passage.id])}]") for one in chosen]
+    # Without a full stop between them two quotes would be read, and checked, as one sentence.
+    apart = any("\n" in one for one in told) or not all(_ENDED.search(one.text) for one in chosen)
+    return ("\n\n" if apart else " ").join(told)
 
 
 def _told(one: Candidate, number: str) -> str:
