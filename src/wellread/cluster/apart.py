@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -47,7 +46,7 @@ async def shard_index(source: Path, folder: Path, count: int, progress: Progress
         if row not in index.removed:
             passage = index.passage(row)
             members[shard_of(passage.document or passage.id, count)].append(row)
-    _none_empty(members)
+    sharded.none_empty(sum(not rows for rows in members), count)
     with disk_errors(folder), writing(folder):
         for number, rows in enumerate(members):
             home = folder / SHARDS / shard_name(number)
@@ -60,23 +59,10 @@ async def shard_index(source: Path, folder: Path, count: int, progress: Progress
             content.dimensions,
             content.words,
             tuple(sharded.entry_of(folder, number) for number in range(count)),
+            sharded.next_generation(folder),
             origin=content.origin,
         )
-        made = replace(made, generation=_generation(folder) + 1)
         sharded.save(folder, made)
         sharded.tidy(folder, made)
     index.close()
     return made
-
-
-def _none_empty(members: Sequence[Sequence[int]]) -> None:
-    empty = sum(not rows for rows in members)
-    if empty:
-        raise IndexFault(f"{empty} of {len(members)} shards would be empty: choose fewer")
-
-
-def _generation(folder: Path) -> int:
-    try:
-        return sharded.load(folder).generation
-    except IndexFault:
-        return 0

@@ -55,11 +55,17 @@ def build(folder: Path, order: Order, progress: Progress = silent, told: Told | 
     module = on_ray.connect()
     with disk_errors(folder), writing(folder):
         work = _embedded(module, folder, order, progress, told if told is not None else Told())
-        _none_empty(work, order.shards)
+        missing = [n for n in range(order.shards) if not (work / f"shard-{sharded.shard_name(n)}").is_dir()]
+        sharded.none_empty(len(missing), order.shards)
         jobs = [(work, folder, number, order.words) for number in range(order.shards)]
         entries = _run(module, steps.assemble, jobs, progress, "shards")
         made = Sharded(
-            order.embedder, order.dimensions, order.words, tuple(entries), _next(folder), origin={"inputs": order.origin}
+            order.embedder,
+            order.dimensions,
+            order.words,
+            tuple(entries),
+            sharded.next_generation(folder),
+            origin={"inputs": order.origin},
         )
         sharded.save(folder, made)
         sharded.tidy(folder, made)
@@ -163,16 +169,3 @@ def _plan(order: Order, listed: Iterable[Part]) -> bytes:
         "files": digest.hexdigest(),
     }
     return json.dumps(facts, sort_keys=True).encode()
-
-
-def _none_empty(work: Path, count: int) -> None:
-    empty = sum(not (work / f"shard-{sharded.shard_name(number)}").is_dir() for number in range(count))
-    if empty:
-        raise IndexFault(f"{empty} of {count} shards would be empty: choose fewer")
-
-
-def _next(folder: Path) -> int:
-    try:
-        return sharded.load(folder).generation + 1
-    except IndexFault:
-        return 1

@@ -70,10 +70,6 @@ def shard_name(number: int) -> str:
     return f"{number:04d}"
 
 
-def is_sharded(folder: Path) -> bool:
-    return (folder / NAME).is_file()
-
-
 def load(folder: Path) -> Sharded:
     """The manifest of a sharded index; errors say what to do."""
     path = folder / NAME
@@ -107,6 +103,20 @@ def tidy(folder: Path, content: Sharded) -> None:
     for path in (folder / SHARDS).iterdir():
         if path.name not in named:
             shutil.rmtree(path, ignore_errors=True)
+
+
+def next_generation(folder: Path) -> int:
+    """The number of the state that comes after the one that is there."""
+    try:
+        return load(folder).generation + 1
+    except IndexFault:
+        return 1
+
+
+def none_empty(empty: int, count: int) -> None:
+    """An index has at least one passage, so every shard must."""
+    if empty:
+        raise IndexFault(f"{empty} of {count} shards would be empty: choose fewer")
 
 
 def entry_of(folder: Path, number: int) -> ShardEntry:
