@@ -32,7 +32,9 @@ def feed(*versions: int) -> EmbeddingFeed:
 
 
 def look(folder: Path, faults: list[str]) -> int:
-    """One reader's look: what it finds belongs together."""
+    """One reader's look: what it finds belongs together, unless the index was replaced meanwhile: then it opens again."""
+    manifest = folder / "manifest.json"
+    before = manifest.stat()
     try:
         index = LocalIndex.open(folder)
         found = asyncio.run(index.search("lighthouse version", WordEmbedder(), 100, SearchOptions()))
@@ -44,12 +46,10 @@ def look(folder: Path, faults: list[str]) -> int:
         if len(found) != index.manifest.passages:
             faults.append(f"{len(found)} of {index.manifest.passages} passages found")
         index.close()
-    except (DamagedFile, IndexFault) as problem:
-        # the files of a state that is gone may be gone too: the reader opens again
-        if "missing" not in str(problem) and "No such file" not in str(problem):
+    except (DamagedFile, IndexFault, OSError) as problem:
+        after = manifest.stat()
+        if (before.st_ino, before.st_mtime_ns) == (after.st_ino, after.st_mtime_ns):
             faults.append(repr(problem))
-        return 0
-    except FileNotFoundError:
         return 0
     return 1
 

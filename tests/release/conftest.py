@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -22,15 +23,22 @@ class Installed:
     elsewhere: Path  # a folder to be in that is not the repository
 
     def run(self, *command: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
+        """A command to its end. One that hangs is made to say where all its threads are."""
+        with subprocess.Popen(
             [str(self.environment / "bin" / command[0]), *command[1:]],
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
-            timeout=240,
-            check=False,
             cwd=self.elsewhere,
-            env=self.environ(**variables),
-        )
+            env=self.environ(PYTHONFAULTHANDLER="1", **variables),
+        ) as process:
+            try:
+                said, complained = process.communicate(timeout=240)
+            except subprocess.TimeoutExpired:
+                process.send_signal(signal.SIGABRT)
+                said, complained = process.communicate(timeout=30)
+                pytest.fail(f"{command} did not end:\n{said}\n{complained}")
+        return subprocess.CompletedProcess(command, process.returncode, said, complained)
 
     def environ(self, **variables: str) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
