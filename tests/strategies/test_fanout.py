@@ -221,7 +221,7 @@ async def test_passages_of_a_local_index_are_used_whole() -> None:
         for n in range(2)
     ]
     passages = [
-        Hit(f"nba#{n}", hit.text, hit.title, hit.url, snippet=hit.snippet, document="nba") for n, hit in enumerate(passages)
+        Hit(f"nba#{2 * n}", hit.text, hit.title, hit.url, snippet=hit.snippet, document="nba") for n, hit in enumerate(passages)
     ]
     bench = news(source=Shelf(passages))
     await bench.ask(Fanout, QUESTION)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from wellread.errors import CalculationError, WellreadError
 from wellread.events import Notice
@@ -12,11 +13,14 @@ from wellread.protocols import Group, Model, Source
 from wellread.run import Run
 from wellread.sources.markup import plain
 from wellread.strategies import context, lookup
+from wellread.text.neighbours import places
 from wellread.tools.calculate import calculate
 from wellread.types import Hit, Passage
 
 _ADDRESS = re.compile(r"https?://[^\s<>\"')\]]+")
 _WANTS_SENTENCES = re.compile(r"in a full sentence|(?:whole|clear|specific) question|understands questions")  # of hints
+_LAST_WORD = re.compile(r"\s+\S*\Z")
+_EACH = 2  # hits asked for beyond each number that is shown: neighbours share one
 _OPERATORS = (("**", " to the power of "), ("*", " times "), ("/", " divided by "), ("+", " plus "), ("-", " minus "))
 
 
@@ -57,6 +61,7 @@ class Actions:
     limits: Limits
     known: dict[str, Action] = field(default_factory=dict[str, Action])
     addresses: set[str] = field(default_factory=set[str])
+    shown: dict[str, int] = field(default_factory=dict[str, int])  # the numbers of passages, of joined ones too, by their ids
 
     def add(self, action: Action) -> None:
         self.known.setdefault(action.name, action)
@@ -75,18 +80,19 @@ class Actions:
         return await action.act(given)
 
     async def search(self, source: Source, term: str, *, snippets: bool) -> Observation:
-        """The best hits that were not shown before: their snippets, or how their texts begin."""
+        """The best hits that were not shown before: their snippets, or how their texts begin. Neighbours are one."""
         failed = len(self.run.failures)
-        shown = {passage.id: number for number, passage in self.run.passages.items()}
-        hits = lookup.unique(await self.run.search(term, limit=self.limits.hits + len(shown), source=source))
-        found = [lookup.excerpt(hit, text) for hit in hits if (text := self._excerpt(hit, snippets))]
+        limit = self.limits.hits + _EACH * len(self.run.passages)
+        hits = lookup.unique(await self.run.search(term, limit=limit, source=source))
+        found = [passage for hit in hits if (passage := self._excerpt(hit, snippets)).text]
         if not found:
             return told(self._nothing(source, self.run.failures[failed:]))
-        new = [passage for passage in found if passage.id not in shown][: self.limits.hits]
+        numbers = {passage.id: self.shown.get(passage.id) or lookup.shown_as(self.run, passage) for passage in found}
+        new = [passage for passage in found if numbers[passage.id] is None][: self.limits.hits]
         if not new:
-            above = " ".join(f"[{shown[passage.id]}]" for passage in found)
+            above = " ".join(f"[{number}]" for number in dict.fromkeys(numbers.values()))
             return told(f"Nothing new was found: {above} are shown above. Try another term.")
-        observations = [self._observe(passage) for passage in new]
+        observations = self._observe_places(new)
         return Observation("\n".join(o.text for o in observations), "\n".join(o.shown for o in observations))
 
     async def read(self, url: str) -> Observation:
@@ -115,6 +121,18 @@ class Actions:
         number = self.run.number(Passage(f"calculate:{expression}", text, "Calculation", source="calculate"))
         return told(f"[{number}] {expression} = {result}")
 
+    def _observe_places(self, passages: Sequence[Passage]) -> list[Observation]:
+        """Passages that stand beside each other as one, no longer than they may be one by one."""
+        joined = places(passages)
+        parts = Counter(place.id for place in joined.values())
+        shown: dict[str, Observation] = {}
+        for part, place in joined.items():
+            if place.id not in shown:
+                short = replace(place, text=_beginning(place.text, self.limits.characters * parts[place.id]))
+                shown[place.id] = self._observe(short)
+            self.shown[part] = self.run.number(place)
+        return list(shown.values())
+
     def _observe(self, passage: Passage) -> Observation:
         number = self.run.number(passage)
         where = f"\n{passage.url}" if passage.url else ""
@@ -123,12 +141,13 @@ class Actions:
         inner = f"{passage.title}: {passage.text}{where}"
         return Observation(f"[{number}] {context.fence(self.run, inner)}", f"[{number}] {inner}")
 
-    def _excerpt(self, hit: Hit, snippets: bool) -> str:
+    def _excerpt(self, hit: Hit, snippets: bool) -> Passage:
+        """What of a hit is shown. A passage of a local index is itself: its neighbours may join it before it is cut."""
+        if hit.document is not None and hit.text:
+            return hit.passage()
         whole = plain(hit.text)
         chosen = (plain(hit.snippet) or whole) if snippets else (whole or plain(hit.snippet))
-        if len(chosen) <= self.limits.characters:
-            return chosen
-        return chosen[: self.limits.characters].rpartition(" ")[0]
+        return lookup.excerpt(hit, _beginning(chosen, self.limits.characters))
 
     def _nothing(self, source: Source, failures: Sequence[str]) -> str:
         """Why there is nothing to show. A source that cannot be reached is no action any more."""
@@ -140,6 +159,11 @@ class Actions:
         if failures:
             return f"The search failed ({failures[-1]}). Try again, or another action."
         return "Nothing was found. Try another term."
+
+
+def _beginning(text: str, characters: int) -> str:
+    """So many characters at the most, up to the end of a word where there is one."""
+    return text if len(text) <= characters else _LAST_WORD.sub("", text[:characters]) or text[:characters]
 
 
 def told(text: str) -> Observation:

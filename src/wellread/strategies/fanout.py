@@ -10,7 +10,7 @@ Recipe: works on top of any search service, nothing is embedded ahead of time.
 
 Departures from the original. The hypothetical answer is written while the searches run, not after them.
 A query that fails or takes too long is left out and reported. Markup is taken out of descriptions before
-anything else. Passages of a local index are used whole: they have no description. Without an embedder
+anything else. Passages of a local index are used whole: they have no description; neighbours are one source. Without an embedder
 the ranking counts shared words.
 """
 
@@ -31,6 +31,7 @@ from wellread.strategies import calls, context, lookup, relevance
 from wellread.strategies.compose import Brief, compose
 from wellread.strategies.followup import stand_alone
 from wellread.strategies.roles import Roles
+from wellread.text.neighbours import by_place
 from wellread.types import Answer, Hit, Passage
 
 _QUERIES = texts("queries", "a query")
@@ -174,9 +175,10 @@ class Fanout:
 
     def _brief(self, run: Run, results: _Results) -> Brief:
         params = self.params
+        found = by_place(_excerpt(hit) for hit in results.best if lookup.description(hit) or hit.title)
         return Brief(
             results.question,
-            [self._material(run, hit) for hit in results.best if lookup.description(hit) or hit.title],
+            [_material(run, passage) for passage in found],
             params.answerer(run),
             temperature=params.temperature,
             max_tokens=params.answer_tokens,
@@ -186,17 +188,16 @@ class Fanout:
             tried=results.queries,
         )
 
-    def _material(self, run: Run, hit: Hit) -> str:
-        """Title, description and address: what the answer is written from."""
-        passage = _excerpt(hit)
-        number = run.number(passage)
-        rows = [f"Title: {plain(hit.title)}", f"Description: {passage.text}"]
-        rows += [f"Published: {hit.published}"] if hit.published else []
-        rows += [f"Address: {hit.url}"] if hit.url else []
-        return f"[{number}]\n{context.fence(run, chr(10).join(rows))}"
-
     def _manner(self, run: Run) -> dict[str, Any]:
         return {"model": self.params.writer(run), "temperature": self.params.temperature}
+
+
+def _material(run: Run, passage: Passage) -> str:
+    """Title, description and address: what the answer is written from."""
+    rows = [f"Title: {plain(passage.title)}", f"Description: {passage.text}"]
+    rows += [f"Published: {passage.published}"] if passage.published else []
+    rows += [f"Address: {passage.url}"] if passage.url else []
+    return f"[{run.number(passage)}]\n{context.fence(run, chr(10).join(rows))}"
 
 
 def _excerpt(hit: Hit) -> Passage:

@@ -40,10 +40,13 @@ async def _whole(run: Run, hit: Hit) -> Passage | None:
     return hit.passage() if hit.words.strip() else None
 
 
-def is_shown(run: Run, passage: Passage) -> bool:
-    """Whether it has a number, or stands in a passage of its document that has one."""
-    same = (one for one in run.passages.values() if one.id == passage.id or one.document == passage.document is not None)
-    return any(one.id == passage.id or (passage.text and passage.text in one.text) for one in same)
+def shown_as(run: Run, passage: Passage) -> int | None:
+    """Its number, or that of a passage of its document in which it stands."""
+    for number, one in run.passages.items():
+        within = one.document == passage.document is not None and passage.text and passage.text in one.text
+        if one.id == passage.id or within:
+            return number
+    return None
 
 
 def of_page(hit: Hit, page: Page) -> Passage:
@@ -59,9 +62,10 @@ def excerpt(hit: Hit, text: str) -> Passage:
 
 
 def description(hit: Hit) -> str:
-    """What a hit says about itself, without markup: its snippet, or its text when that is a passage."""
+    """What a hit says about itself, without markup: its snippet. A passage of a local index stays as it was read, so that
+    its neighbours join it and its words are found again in its document."""
     if hit.document is not None and hit.text:
-        return plain(hit.text)
+        return hit.text
     return plain(hit.snippet) or plain(hit.text or hit.beginning)
 
 

@@ -103,7 +103,7 @@ class Research:
         found = await run.search(query, limit=limit)
         if self.reread and found:
             found = await _reread(run, query, found)
-        new = [hit for hit in found if not lookup.is_shown(run, hit)]
+        new = [hit for hit in found if lookup.shown_as(run, hit) is None]
         self.hits.extend(new[: self.results])
         return by_place(await lookup.passages(run, new, self.results)) or [hit.passage() for hit in found[: self.results]]
 
