@@ -43,7 +43,7 @@ def index(notes: Path) -> Path:
 
 def test_search_info_and_verify(index: Path) -> None:
     found = json.loads(run("index", "search", index, "Why is the red planet red?", "-n", "1", "--json").stdout)
-    assert [hit["id"] for hit in found["hits"]] == ["mars.txt#0"]
+    assert [(hit["id"], hit["place"]) for hit in found["hits"]] == [("mars.txt#0", "mars.txt")]
     assert "1. Moons" in run("index", "search", index, "moon of Saturn", "-n", "1", "--mode", "thorough").stdout
     facts = json.loads(run("index", "info", index, "--json").stdout)
     assert (facts["documents"], facts["passages"], facts["removed"], facts["dimensions"]) == (2, 2, 0, 384)

@@ -37,7 +37,7 @@ class Terminal:
         path.chmod(0o755)
         return told
 
-    def run(self, *arguments: str, display: bool = False, status: int = 0) -> subprocess.CompletedProcess[str]:
+    def run(self, *arguments: str, display: bool = False, status: int = 0, typed: str = "") -> subprocess.CompletedProcess[str]:
         environ = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
         environ |= {
             "PATH": str(self.programs),
@@ -47,7 +47,9 @@ class Terminal:
         environ |= {"DISPLAY": ":9"} if display else {}
         program = "import sys; from wellread.cli.main import main; sys.argv[0] = 'wellread'; main()"
         command = [sys.executable, "-c", program, *arguments]
-        done = subprocess.run(command, cwd=self.root, env=environ, capture_output=True, text=True, timeout=120, check=False)
+        done = subprocess.run(
+            command, cwd=self.root, env=environ, capture_output=True, text=True, timeout=120, check=False, input=typed
+        )
         assert done.returncode == status, done.stderr
         return done
 
@@ -66,6 +68,16 @@ def told(path: Path) -> list[str]:
         assert time.monotonic() < deadline, "the program was never called"
         time.sleep(0.02)
     return path.read_text().splitlines()
+
+
+def test_the_last_answer_of_a_chat_opens(terminal: Terminal) -> None:
+    how = ("chat", "--source", "docs", "--model", "none", "--effort", "low")
+    asked = terminal.run(*how, typed="What was the soup made of?\nHow many jars of honey does the cellar hold?\n")
+    assert "soup.txt" in asked.stdout
+    assert "«" not in asked.stdout
+    assert "»The cellar holds forty jars of honey.«" in terminal.run("open", "1", "--print").stdout
+    terminal.run(*how, "--no-cache", typed="What was the soup made of?\n")
+    assert "forty jars" in terminal.run("open", "1", "--print").stdout, "kept before, and nothing since"
 
 
 def test_an_answer_opens_at_the_page_of_its_pdf(terminal: Terminal) -> None:

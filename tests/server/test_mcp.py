@@ -46,6 +46,18 @@ async def test_the_tools_over_http(live: Live, mode: str) -> None:
         assert plain.get("/api/runs").json()["runs"][0]["via"] == "mcp"
 
 
+async def test_a_hit_says_its_place_as_everywhere(library: Live) -> None:
+    async with Client(f"{library.url}/mcp") as client:
+        told = (await client.call_tool("search", {"query": "Titan discovered", "limit": 3})).structured_content
+        assert told is not None
+    with library.client() as plain:
+        hits = plain.get("/api/search", params={"q": "Titan discovered", "limit": 3}).json()["hits"]
+    assert [{**hit, "text": None} for hit in told["hits"]] == [
+        {name: None if name == "text" else value for name, value in hit.items() if name != "view"} for hit in hits
+    ]
+    assert all(hit["place"] and "anchor" in hit for hit in told["hits"])
+
+
 async def test_what_ask_cites_can_be_read(library: Live) -> None:
     async with Client(f"{library.url}/mcp") as client:
         told = (await client.call_tool("ask", {"question": "Who discovered Titan?"})).structured_content

@@ -15,6 +15,7 @@ from wellread.strategies.guided import Guided
 from wellread.strategies.iterative import Iterative
 from wellread.strategies.quote import Quote
 from wellread.strategies.react import React
+from wellread.trace.timeline import timeline
 from wellread.types import Hit
 
 pytestmark = pytest.mark.anyio
@@ -55,6 +56,8 @@ async def test_react_shows_neighbours_as_one_and_neither_of_them_again() -> None
     asks = ["Action: shelf: lamp of the lighthouse\nPAUSE", "Action: shelf: lit in 1874 by its first keeper\nPAUSE"]
     bench = Bench([*asks, f"Answer: {SECOND} [1]"], source=Shelf(LAMP))
     answer = await bench.ask(React, QUESTION, wikipedia=None)
+    told = timeline(bench.seen, events.answer_json(answer)).fates
+    assert [(fate.id, fate.verdict, fate.number) for fate in told] == [(hit.id, "cited", 1) for hit in LAMP]
     (numbered,) = bench.of(events.Numbered)
     assert numbered.passage.text == f"{FIRST}\n\n{SECOND}"
     assert observations(bench)[1] == "Nothing new was found: [1] are shown above. Try another term."

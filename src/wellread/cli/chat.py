@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wellread.cli import options, show
+from wellread.cli import last, options, show
 from wellread.cli.terminal import note, say
 from wellread.text.places import place
 from wellread.types import Answer
@@ -88,6 +88,8 @@ class Conversation:
 
     def _keep(self, answer: Answer) -> None:
         self.last = answer
+        if self.settings.cache:
+            last.keep(last.cited(answer))
         self.earlier.remember(answer)
         if not answer.told:
             return

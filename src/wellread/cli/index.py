@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -14,10 +15,12 @@ from wellread.cli.commands import Commands
 from wellread.cli.progress import ticking
 from wellread.cli.terminal import note, say, say_json
 from wellread.errors import UsageError
-from wellread.events import counted
+from wellread.events import counted, hit_json
+from wellread.text.places import inside
 
 if TYPE_CHECKING:
     from wellread.index.manifest import Manifest
+    from wellread.types import Hit
 
 app = Commands("Build, change, search and check local indexes.")
 Folder = Annotated[Path, typer.Argument(help="Folder of the index.", metavar="INDEX")]
@@ -206,7 +209,7 @@ def search(
     if not query.strip():
         raise UsageError("the query is empty")
 
-    async def work() -> list[dict[str, object]]:
+    async def work() -> Sequence[Hit]:
         from wellread.protocols import Closing
         from wellread.sources.index import from_spec
 
@@ -214,21 +217,20 @@ def search(
         async with feeds.kit_of_settings() as kit:
             source = from_spec(Spec("index", str(folder), {"mode": mode, **given}), kit)
             try:
-                hits = await source.search(Query(query, limit))
+                return await source.search(Query(query, limit))
             finally:
                 if isinstance(source, Closing):
                     await source.aclose()
-        keys = ("id", "title", "url", "text", "snippet", "published", "score", "source", "document")
-        return [{key: getattr(hit, key) for key in keys} for hit in hits]
 
-    rows = asyncio.run(work())
+    hits = asyncio.run(work())
     if as_json:
-        say_json({"query": query, "hits": rows})
-    for number, row in enumerate([] if as_json else rows, start=1):
-        show.found(number, str(row["title"]), f"{row['id']}, {row['score']:.3f}", str(row["text"]))
-    if not rows:
+        say_json({"query": query, "hits": [hit_json(hit) for hit in hits]})
+    for number, hit in enumerate([] if as_json else hits, start=1):
+        at = inside(hit.heading, hit.page)
+        show.found(number, hit.title, f"{hit.id}, {hit.score:.3f}", f"{at}: {hit.text}" if at else hit.text)
+    if not hits:
         note("nothing found")
-    raise typer.Exit(0 if rows else 3)
+    raise typer.Exit(0 if hits else 3)
 
 
 @app.command()

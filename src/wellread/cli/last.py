@@ -1,4 +1,4 @@
-"""What the last `ask` or `search` in a terminal has shown, so that `open` knows what its numbers mean.
+"""What the last `ask`, `chat` or `search` in a terminal has shown, so that `open` knows what its numbers mean.
 
 Kept in the user's state folder, for this user alone. Nothing depends on it: where it cannot be written, it is not kept.
 """

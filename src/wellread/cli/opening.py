@@ -40,7 +40,7 @@ def open_place(
         bool, typer.Option("--print", help="Print the passage and the command that opens it, and open nothing.")
     ] = False,
 ) -> None:
-    """Open a source of the last `ask` or `search` at its place: the page of a PDF, the words of a page on the web.
+    """Open a source of the last `ask`, `chat` or `search` at its place: the page of a PDF, the words of a page on the web.
 
     Where there is no display, the passage is printed with the command that opens it.
 

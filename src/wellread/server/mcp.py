@@ -27,7 +27,6 @@ from wellread.server.rendering import markdown
 from wellread.server.service import Service
 from wellread.server.viewer import Place
 from wellread.text.inert import inert
-from wellread.text.places import place
 from wellread.types import Answer
 from wellread.version import __version__
 
@@ -193,8 +192,7 @@ async def _search(backend: Backend, query: str, limit: int, source: str | None, 
             hits = await backend.menu.searching((source,) if source else ()).search(query, limit=limit)
     except (WellreadError, Busy) as problem:
         raise ToolError(inert(str(problem))) from None
-    names = ("title", "url", "source", "score", "document", "heading", "page")
-    rows = [{**{name: getattr(hit, name) for name in names}, "text": hit.words, "place": place(hit)} for hit in hits]
+    rows = [{**events.hit_json(hit), "text": hit.words} for hit in hits]
     text = "\n\n".join(f"{row['place']}\n{row['text']}" for row in rows) or "nothing found"
     return _result(inert(text), {"query": query, "hits": rows})
 

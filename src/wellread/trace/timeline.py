@@ -6,7 +6,7 @@ It is made of a run's events, live or from the file of a trace (`--trace`) or a 
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,7 @@ from wellread.events import (
 )  # fmt: skip
 from wellread.plain import Json
 from wellread.replay.record import opened
+from wellread.types import Hit, Passage
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +134,7 @@ def _step(event: Event) -> Step | None:
 
 
 def _fates(seen: Sequence[Event], answer: Json) -> list[Fate]:
-    found: dict[str, tuple[str, str, int]] = {}
+    found: dict[str, tuple[Hit, str, int]] = {}
     graded: dict[str, Graded] = {}
     ranked = False
     kept: set[str] = set()  # by any of the rankings: a run may rank for each part of a question, or each page
@@ -142,20 +143,21 @@ def _fates(seen: Sequence[Event], answer: Json) -> list[Fate]:
         match event:
             case Searched(query=query, hits=hits):
                 for place, hit in enumerate(hits, 1):
-                    found.setdefault(hit.id, (hit.title, query, place))
+                    found.setdefault(hit.id, (hit, query, place))
             case Graded():
                 graded[event.id] = event
             case Ranked():
                 ranked = True
                 kept |= {one.rpartition("@")[0] or one for one in event.kept}
             case Numbered(number=number, passage=passage):
-                numbers.setdefault(_hit_of(passage.id, found), []).append(number)
+                for one in (_hit_of(passage.id, found), *_joined(passage, found)):
+                    numbers.setdefault(one, []).append(number)
             case _:
                 pass
     cited = {citation["number"] for citation in answer.get("citations", ())}
     fates = [
-        Fate(one, title, query, place, *_verdict(one, number, cited, graded.get(one), kept if ranked else None), number)
-        for one, (title, query, place) in found.items()
+        Fate(one, hit.title, query, place, *_verdict(one, number, cited, graded.get(one), kept if ranked else None), number)
+        for one, (hit, query, place) in found.items()
         for number in [_best(numbers.get(one, ()), cited)]
     ]
     order = ("cited", "shown", "dropped")
@@ -165,6 +167,12 @@ def _fates(seen: Sequence[Event], answer: Json) -> list[Fate]:
 def _hit_of(passage: str, found: Container[str]) -> str:
     """The hit a passage is a part of: excerpts and paragraphs of a page have longer ids."""
     return next((one for one in (passage, passage.rpartition("~")[0], passage.rpartition("#")[0]) if one in found), passage)
+
+
+def _joined(passage: Passage, found: Mapping[str, tuple[Hit, str, int]]) -> list[str]:
+    """Hits of the same document whose words stand in the passage: neighbours are shown as one."""
+    hits = (hit for hit, _, _ in found.values() if hit.document == passage.document is not None and hit.id != passage.id)
+    return [hit.id for hit in hits if hit.text and hit.text in passage.text]
 
 
 def _best(numbers: Sequence[int], cited: set[Any]) -> int | None:
