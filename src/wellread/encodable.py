@@ -12,14 +12,15 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, TypeVar, cast
 
 T = TypeVar("T")
-_PLAIN = (type(None), float, int, bool)  # asking whether one of these is a mapping would cost more than all texts
+_PLAIN = frozenset((type(None), float, int, bool))  # asking whether one of these is a mapping would cost more than all texts
+_EMPTY = frozenset((str, tuple, dict, list))
 _HALF = re.compile("[\ud800-\udfff]")
 
 
 def encodable(value: T) -> T:
     """A text, or a list or mapping of texts, that can be written; the same object where it could be before."""
     if isinstance(value, str):
-        return cast("T", _text(value))
+        return _text(value)  # pyright: ignore[reportReturnType]  a cast is a call, and this is called for every text
     if type(value) in _PLAIN or isinstance(value, Encodable):  # mended when it was made
         return value
     if isinstance(value, (list, tuple)):
@@ -43,6 +44,8 @@ def _parts(value: list[Any] | tuple[Any, ...]) -> list[Any] | tuple[Any, ...]:
 
 
 def _text(text: str) -> str:
+    if text.isascii():  # which Python knows without looking
+        return text.replace("\0", "") if "\0" in text else text
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -66,7 +69,11 @@ class Encodable:
     def __post_init__(self) -> None:
         for name in self.__dataclass_fields__:
             value = getattr(self, name)
-            if (mended := encodable(value)) is not value:
+            kind = value.__class__
+            if kind in _PLAIN or (kind in _EMPTY and not value):  # most fields of most values
+                continue
+            mended = _text(value) if kind is str else encodable(value)
+            if mended is not value:
                 object.__setattr__(self, name, mended)
 
 

@@ -26,6 +26,7 @@ class Outbound:
     open: bool = False  # the operator lets private words out
     private: bool = False  # whether anything private was seen
     _known: set[str] = field(default_factory=set[str])
+    _asked: dict[int, _Reach] = field(default_factory=dict[int, "_Reach"])
     _instructions: set[str] = field(default_factory=set[str])
 
     def __post_init__(self) -> None:
@@ -44,19 +45,25 @@ class Outbound:
         """The query as this source may hear it; a group hears both, and passes on to each what it may."""
         if self.open:
             return query
-        if isinstance(where, Group) and _mixed(where.sources):
+        reach = self._reach(where)
+        if reach.mixed:
             return replace(query, outside=self._allowed(query.text))
-        return replace(query, text=self._allowed(query.text)) if is_public(where) else query
+        return replace(query, text=self._allowed(query.text)) if reach.public else query
 
     def heard(self, where: Source, hits: Sequence[Hit]) -> None:
         """Remember what was said, and by whom."""
-        members = list(where.sources) if isinstance(where, Group) else [where]
-        public = {_kind(source.name) for source in members if is_public(source)}
+        reach = self._reach(where)
         for hit in hits:
-            if _kind(hit.source) in public or (len(members) == 1 and public):
+            if reach.single or (reach.public and _kind(hit.source) in reach.public):
                 self.learn([hit.title, hit.words])
             else:
                 self.private = True
+
+    def _reach(self, where: Source) -> _Reach:
+        """Asking an object what it can do takes longer than all else here: once for each source of a run."""
+        if (known := self._asked.get(id(where))) is None:
+            known = self._asked[id(where)] = _Reach.of(where)
+        return known
 
     def _recites(self, text: str) -> bool:
         rows = _rows(text) - _rows(self.question)
@@ -71,6 +78,23 @@ class Outbound:
         return " ".join(word for word in words if word.casefold() in self._known) or self.question
 
 
+@dataclass(frozen=True, slots=True)
+class _Reach:
+    """Which of a source's members anyone can ask."""
+
+    source: Source  # kept, so that no other object gets its number
+    public: frozenset[str]  # their kinds
+    mixed: bool
+    single: bool  # it is one source, and public
+
+    @classmethod
+    def of(cls, where: Source) -> _Reach:
+        members = list(where.sources) if isinstance(where, Group) else [where]
+        outside = [source for source in members if is_public(source)]
+        kinds = frozenset(_kind(source.name) for source in outside)
+        return cls(where, kinds, 0 < len(outside) < len(members), len(members) == len(outside) == 1)
+
+
 def is_public(source: Source) -> bool:
     """Whether what it is asked leaves the operator's hands; of a group: whether what any of them is asked does."""
     if isinstance(source, Group):
@@ -82,10 +106,6 @@ def _rows(text: str) -> set[tuple[str, ...]]:
     """The words in rows, wherever one begins."""
     words = [word.casefold() for word in _WORD.findall(text)]
     return {tuple(words[start : start + _RECITED]) for start in range(len(words) - _RECITED + 1)}
-
-
-def _mixed(sources: Sequence[Source]) -> bool:
-    return len({is_public(source) for source in sources}) > 1
 
 
 def _kind(name: str) -> str:
