@@ -7,7 +7,7 @@ from math import sqrt
 from wellread.run import Run
 from wellread.strategies.relevance import content
 from wellread.text.citations import sentences
-from wellread.text.inert import inert
+from wellread.text.quoting import one_after_another, quoted
 
 _MOST = 3  # sentences in the answer
 _READ = 1500  # sentences looked at: this runs when time is already up
@@ -20,7 +20,7 @@ def extractive(run: Run) -> str:
     for number, passage in run.passages.items():
         about = content(passage.title) & wanted
         for start, end in sentences(passage.text):
-            words = content(sentence := " ".join(passage.text[start:end].split()))
+            words = content(sentence := passage.text[start:end])
             shared = len(words & wanted) + 0.5 * len(about - words)
             found.append((shared / sqrt(len(words) + 4) if words else 0.0, number, start, sentence))
         if len(found) > _READ:
@@ -32,4 +32,4 @@ def extractive(run: Run) -> str:
         firsts = {item[1]: item for item in reversed(found)}
         best = [firsts[number] for number in sorted(firsts)][:2]
     ordered = sorted(best, key=lambda item: (item[1], item[2]))
-    return " ".join(f"{inert(sentence)} [{number}]" for _, number, _, sentence in ordered)
+    return one_after_another([quoted(sentence, f"[{number}]") for _, number, _, sentence in ordered])

@@ -40,6 +40,7 @@ from wellread.text.inert import inert
 from wellread.text.languages import NAMES
 from wellread.text.lists import items, with_what_follows
 from wellread.text.neighbours import places
+from wellread.text.quoting import one_after_another, quoted
 from wellread.text.titles import bare_title
 from wellread.types import Answer, Passage
 
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
     from wellread.ranking.evaluator import Tracker
     from wellread.strategies.trail import Reached
 
-_ENDED = re.compile(r"[.!?…。！？:;][\"'”’»)\]]*\s*\Z")
 _PARTS = re.compile(
     r",?\s+and\s+(?=(?:(?:in|on|at|for|by|of) )?(?:who|whom|whose|what|when|where|which|how|why)\b)", re.IGNORECASE
 )
@@ -259,20 +259,17 @@ def _way(reached: Sequence[Reached]) -> str:
 def _quoted(run: Run, chosen: Sequence[Candidate]) -> str:
     """The sentences with their numbers; one that ends with a colon together with the list or code that it leads to."""
     whole = places(one.passage for one in chosen)
-    told = [_told(one, f"[{run.number(whole[one.passage.id])}]") for one in chosen]
-    # Without a full stop between them two quotes would be read, and checked, as one sentence.
-    apart = any("\n" in one for one in told) or not all(_ENDED.search(one.text) for one in chosen)
-    return ("\n\n" if apart else " ").join(told)
+    return one_after_another([_told(one, f"[{run.number(whole[one.passage.id])}]") for one in chosen])
 
 
 def _told(one: Candidate, number: str) -> str:
-    """On one line, unless a list or code belongs to it: each item keeps its line, and has the number, as code has below it."""
+    """A list or code that belongs to it stands below: each item keeps its line, and has the number, as code has below it."""
     end = with_what_follows(one.passage.text, one.end)
     below = one.passage.text[one.end : end].strip("\n")
     if not below:
-        return f"{inert(' '.join(one.text.split()))} {number}"
+        return quoted(one.text, number)
     rows = [f"{inert(item)} {number}" for item in items(below)] or [inert(below), number]
-    return "\n".join([f"{inert(' '.join(one.text.split()))} {number}", "", *rows])
+    return "\n".join([quoted(one.text, number), "", *rows])
 
 
 def _of(ranked: Sequence[Scored]) -> list[Candidate]:

@@ -18,7 +18,7 @@ from wellread.text.evidence import Asked, Evidence, Window, union
 from wellread.text.inference import is_marked, unmarked
 from wellread.text.markers import Link, Marker, addresses, links, markers, same_address, strip_markers
 from wellread.text.missing import told
-from wellread.text.sentences import paragraphs, prefix_end, sentences
+from wellread.text.sentences import FENCE, paragraphs, prefix_end, sentences
 from wellread.text.words import Words, fold, read
 from wellread.types import Citation, Passage, Sentence, Verdict
 
@@ -175,7 +175,7 @@ def _claims(text: str, passages: Mapping[int, Passage]) -> list[list[_Claim]]:
             body = _body(text, start, end, shown)
             bare = _unmarked_end(text, prefix_end(text, start, end), end, inside)
             inferred = is_marked(body)
-            body, bare = (unmarked(body), unmarked(bare)) if inferred else (body, bare)
+            body, bare = (unmarked(body), unmarked(bare)) if inferred else (_unfenced(body), _unfenced(bare))
             linked = tuple(dict.fromkeys(group for group in linked if not known_numbers.intersection(group)))
             marked = bool(inside or cited)
             claims.append(_Claim(start, end, text[start:end], body, bare, read(body), cited, linked, marked, inferred))
@@ -219,13 +219,23 @@ def _unmarked_end(text: str, start: int, end: int, inside: list[Marker]) -> str:
     return text[start:end].strip() + stop
 
 
+def _unfenced(sentence: str) -> str:
+    """Of code what stands between its fences, without the name of its language."""
+    sign = sentence[:3]
+    if sign not in ("```", "~~~"):
+        return sentence
+    first, _, below = sentence.partition("\n")
+    inner = below.rstrip() if below else first[3:].rstrip() if first.endswith(sign) else ""
+    return inner.rstrip(sign[0]).strip() or sentence
+
+
 def _lent(blocks: list[list[_Claim]]) -> list[list[tuple[int, ...]]]:
     """For each sentence the citations it may borrow when it has none: those at the end of its paragraph,
-    those of the line that introduces its list, or those of the list it introduces."""
+    those of the line that introduces its list, or those of the list it introduces. Code is introduced as a list is."""
     lent: list[list[tuple[int, ...]]] = []
     head: tuple[int, ...] = ()
     for block in blocks:
-        item = _LIST_ITEM.match(block[0].raw) is not None
+        item = _is_introduced(block[0])
         head = head if item else ()
         row = [head]
         ending = block[-1].cited
@@ -239,11 +249,15 @@ def _lent(blocks: list[list[_Claim]]) -> list[list[tuple[int, ...]]]:
     for block, row in zip(reversed(blocks), reversed(lent), strict=True):
         if _introduces(block[-1]):
             row[-1] = tuple(listed) or row[-1]
-        if _LIST_ITEM.match(block[0].raw):
+        if _is_introduced(block[0]):
             listed.update(dict.fromkeys(number for claim in block for number in claim.cited))
         else:
             listed.clear()
     return lent
+
+
+def _is_introduced(claim: _Claim) -> bool:
+    return _LIST_ITEM.match(claim.raw) is not None or FENCE.match(claim.raw) is not None
 
 
 def _introduces(claim: _Claim) -> bool:

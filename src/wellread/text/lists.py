@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
+from wellread.text.sentences import FENCE
+
 _ITEM = re.compile(r"[ \t]*(?:[-*+•‣◦·]|\d{1,3}[.)]|[a-z][.)])[ \t]+\S")
-_FENCE = re.compile(r"[ \t]*(?:```|~~~)")
 _INDENTED = re.compile(r"(?: {2,}|\t)\S")
 _LONGEST = 900  # characters
 
@@ -19,7 +20,7 @@ def with_what_follows(text: str, end: int) -> int:
         position += len(line)
         if position - end > _LONGEST:
             break
-        if _FENCE.match(line):
+        if FENCE.match(line):
             fenced, begun = not fenced, True
         elif not line.strip():
             if not fenced and last > end and not begun:
@@ -33,7 +34,7 @@ def with_what_follows(text: str, end: int) -> int:
 
 def items(below: str) -> list[str]:
     """The items of a list, each on one line; none where there is code among them."""
-    if any(_FENCE.match(line) for line in below.splitlines()):
+    if any(FENCE.match(line) for line in below.splitlines()):
         return []
     found: list[str] = []
     for line in below.splitlines():

@@ -51,7 +51,7 @@ def markers(text: str) -> list[Marker]:
     found: list[Marker] = []
     code = _code(text)
     for match in _MARKER.finditer(text):
-        if _inside(match.start(), code):
+        if inside(match.start(), code):
             continue
         numbers = _numbers(next(group for group in match.groups() if group is not None))
         if numbers:
@@ -66,7 +66,7 @@ def links(text: str) -> list[Link]:
     return [
         Link(match.start(), match.end(), match[1], match[2])
         for match in _LINK.finditer(text)
-        if not _inside(match.start(), code)
+        if not inside(match.start(), code)
         and text[match.start() - 1 : match.start()] != "!"
         and not _MARKER.fullmatch(f"[{match[1]}]")
     ]
@@ -115,6 +115,7 @@ def _code(text: str) -> list[tuple[int, int]]:
     return [match.span() for match in _CODE.finditer(text)] if "`" in text else []
 
 
-def _inside(position: int, spans: list[tuple[int, int]]) -> bool:
+def inside(position: int, spans: list[tuple[int, int]]) -> bool:
+    """Whether one of the spans, which are in order and apart, covers the place."""
     before = bisect_right(spans, (position, len(spans) and spans[-1][1])) - 1
     return before >= 0 and position < spans[before][1]

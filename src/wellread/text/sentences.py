@@ -12,7 +12,7 @@ from bisect import bisect_left
 from typing import NamedTuple
 
 from wellread.text import lexicon
-from wellread.text.markers import Link, Marker, links, markers
+from wellread.text.markers import Link, Marker, inside, links, markers
 
 # No blank is needed after these: scripts that use them write on without one.
 _WIDE_STOPS = "。！？｡।॥"
@@ -29,16 +29,19 @@ _NUMBERED = re.compile(r"[ \t]*(\d{1,3})[.)](?=[ \t])")
 _QUOTED = re.compile(r"[ \t]*>")
 _ALONE = re.compile(r"[ \t]*(?:#{1,6}[ \t].*|\|.*|[-*_=]{3,}[ \t]*|\*\*[^*\n]+\*\*:?[ \t]*)\Z")
 _PREFIX = re.compile(rf"(?:[ \t]*(?:>|{_BULLET}|\d{{1,3}}[.)](?=[ \t])))+[ \t]*")
-_FENCE = re.compile(r"[ \t]*(?:```|~~~)")
+# As in Markdown: what is closed on its own line is code within a sentence, and leaves the lines below it alone.
+FENCE = re.compile(r"[ \t]*(?:`{3,}+[^`\n]*$|~~~)", re.M)
+_CODE_IN_LINE = re.compile(r"(?<!`)```[^`\n]+```")
 
 _QUOTE_GOES_ON = "とのがをはにもや、，"  # after 。」
 
 
 class _Notes(NamedTuple):
-    """The markers and links of the text, and where each starts."""
+    """The markers and links of the text, and where each starts; the code within its lines."""
 
     marks: list[Marker | Link]
     starts: list[int]
+    code: list[tuple[int, int]]
 
     def at(self, position: int) -> Marker | Link | None:
         index = bisect_left(self.starts, position)
@@ -47,9 +50,10 @@ class _Notes(NamedTuple):
         return None
 
     def covers(self, position: int) -> bool:
-        """Whether a stop there is inside a link or marker, and so ends nothing."""
+        """Whether a stop there is inside a link, a marker or code, and so ends nothing."""
         index = bisect_left(self.starts, position) - 1
-        return index >= 0 and position < self.marks[index].end
+        within = index >= 0 and position < self.marks[index].end
+        return within or inside(position, self.code)
 
 
 _ASKING = ("?", "？", "؟")
@@ -76,7 +80,8 @@ def sentences(text: str) -> list[tuple[int, int]]:
 def paragraphs(text: str) -> list[list[tuple[int, int]]]:
     """The sentences of each block: a paragraph, a heading, a list item, a table row."""
     marks = sorted([*markers(text), *links(text)])
-    notes = _Notes(marks, [mark.start for mark in marks])
+    code = [match.span() for match in _CODE_IN_LINE.finditer(text)] if "```" in text else []
+    notes = _Notes(marks, [mark.start for mark in marks], code)
     found: list[list[tuple[int, int]]] = []
     for start, end in _blocks(text):
         if found and _only_markers(text, start, end, notes):
@@ -99,7 +104,7 @@ def _blocks(text: str) -> list[tuple[int, int]]:
     fenced = alone = False
     position = 0
     for line in text.splitlines(keepends=True):
-        fence = _FENCE.match(line) is not None
+        fence = FENCE.match(line) is not None
         if begun is not None and not fenced and (fence or alone or _interrupts(text, begun, position, line)):
             blocks.append((begun, position))
             begun = None
@@ -136,7 +141,7 @@ def _alone(line: str) -> bool:
 
 
 def _split(text: str, start: int, end: int, notes: _Notes) -> list[tuple[int, int]]:
-    if _FENCE.match(text, start) or text.startswith("|", start):
+    if FENCE.match(text, start) or text.startswith("|", start):
         return [(start, end)]
     spans: list[tuple[int, int]] = []
     begun = start

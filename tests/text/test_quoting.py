@@ -1,0 +1,63 @@
+"""Code in answers: quoted as it stands, read and checked as one piece, and apart from what follows it."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from wellread.text.citations import check, sentences
+from wellread.text.quoting import one_after_another, quoted
+from wellread.types import Passage
+
+CODE = "```\n  listen-address [::1]:8118\n  forward / proxy[1].example:8000\n```"
+MANUAL = Passage(
+    "manual#0",
+    f"To listen on the loopback device of an IPv6 machine, write:\n\n{CODE}\n\nSome systems prefer IPv6 to IPv4.\n\n"
+    "```\n  toggle 1",
+)
+PASSAGES = {1: MANUAL}
+
+
+def verdicts(answer: str) -> list[str]:
+    return [sentence.verdict for sentence in check(answer, PASSAGES)]
+
+
+def test_code_keeps_its_lines_and_other_words_stand_on_one() -> None:
+    assert quoted("Some systems\nprefer IPv6.", "[1]") == "Some systems prefer IPv6. [1]"
+    assert quoted(CODE, "[1]") == f"{CODE}\n[1]"
+    assert quoted("```\n  toggle 1", "[1]") == "```\n  toggle 1\n```\n[1]", "a passage may end within its code"
+
+
+def test_every_sentence_of_a_passage_is_carried_when_it_is_quoted() -> None:
+    spans = sentences(MANUAL.text)
+    assert [MANUAL.text[start:end] for start, end in spans][1] == CODE
+    answer = one_after_another([quoted(MANUAL.text[start:end], "[1]") for start, end in reversed(spans)])
+    judged = check(answer, PASSAGES)
+    assert [sentence.verdict for sentence in judged] == ["carried"] * len(spans)
+    assert all(citation.support == 1 for sentence in judged for citation in sentence.citations)
+    assert "forward / proxy[1].example:8000" in judged[2].citations[0].quote
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("``` listen-address [::1]:8118 ``` [1]\n\nIt is green. [1]", ["carried", "not carried"]),  # closed on its line
+        ("``` listen-address [::1]:8118. Toggle ``` [1]", ["carried"]),
+        ("```ini\nlisten-address [::1]:8118\n```\n[1]", ["carried"]),
+        ("```ini\nlisten-address [::1]:9999\n```\n[1]", ["not carried"]),
+        ("To listen on the loopback device: [1]\n\n~~~\nlisten-address [::1]:8118\n~~~", ["carried", "carried"]),
+        ("To listen on the loopback device: [1]\n\n~~~\nlisten-address [::1]:9999\n~~~", ["carried", "not carried"]),
+        ("```\nlisten-address [::1]:8118\n```", ["not carried"]),  # nothing cites it
+        ("``` ```", ["carried"]),  # states nothing
+    ],
+)
+def test_code_is_checked_as_what_it_says(answer: str, expected: list[str]) -> None:
+    assert verdicts(answer) == expected
+
+
+@pytest.mark.parametrize("answer", ["```" + " " * 60_000 + "x", "```a. B```. " * 10_000, "```\n" * 20_000])
+def test_the_time_grows_with_the_length(answer: str) -> None:
+    begun = time.process_time()
+    sentences(answer)
+    assert time.process_time() - begun < 2
