@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, runtime_checkable
 
 from wellread.effort import Effort
 from wellread.types import Capabilities, Completion, Grade, Hit, Original, Page, Passage, Prompt, Query, ShortAnswer
@@ -11,6 +11,8 @@ from wellread.types import Capabilities, Completion, Grade, Hit, Original, Page,
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+T = TypeVar("T")
 
 
 @runtime_checkable
@@ -163,6 +165,21 @@ class AnswerReader(Protocol):
     """Reads a short answer out of passages, best first; `pairs` are read together."""
 
     async def read(self, question: str, passages: Sequence[Passage]) -> Sequence[ShortAnswer]: ...
+
+
+@runtime_checkable
+class Trained(Protocol):
+    """A judge that knows some languages only; one that does not say so may be asked in any."""
+
+    @property
+    def languages(self) -> frozenset[str]:
+        """Codes of the languages that it was trained for."""
+        ...
+
+
+def trained(judge: T | None, language: str | None) -> T | None:
+    """The judge, if it may be asked in a language; None is English, for which everything here was trained."""
+    return judge if language is None or not isinstance(judge, Trained) or language in judge.languages else None
 
 
 @runtime_checkable

@@ -24,7 +24,7 @@ from wellread.encodable import Pieces
 from wellread.errors import BrokenStream, BudgetExhausted, ReadError, SourceError, Unreachable, WellreadError
 from wellread.outbound import Outbound
 from wellread.patience import Patience, real_time
-from wellread.protocols import Kit, Model, Priced, Source
+from wellread.protocols import AnswerReader, Kit, Model, Priced, Source, trained
 from wellread.text import verdicts
 from wellread.text.inert import inert
 from wellread.types import Answer, Completion, Hit, Hits, Near, Outcome, Page, Passage, Prompt, Query, Sentence
@@ -318,11 +318,14 @@ class Run:
         """The evaluator's second reading. Without time or evaluator the first check stands."""
         try:
             pairs = 0 if self.spent else self.pairs_left
-            judged, used = await self.timed(entailment.reread(sentences, self.kit.answer_reader, pairs))
+            judged, used = await self.timed(entailment.reread(sentences, self._answer_reader, pairs))
         except WellreadError:
             return sentences
         self.budget.pairs(used)
         return judged
+
+    def _answer_reader(self) -> AnswerReader | None:
+        return trained(self.kit.answer_reader(), self.language)
 
     async def _slotted(self, job: Awaitable[T]) -> T:
         async with self._slots:

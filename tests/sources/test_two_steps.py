@@ -65,8 +65,7 @@ class Linked(Shelf):
 class Script:
     """Follows the film, and ranks what it was given backwards."""
 
-    languages = frozenset({"en"})
-
+    languages: frozenset[str] = frozenset({"en"})
     plan: Plan = field(default_factory=lambda: ALLOWED["normal"].plan)
     pairs: int = 7
     lists: list[Any] = field(default_factory=list)
@@ -102,10 +101,17 @@ async def test_the_tracker_decides_and_its_pairs_are_told() -> None:
     assert shelf.asked[1].text == second_query(ASKED.text, Hit.passage(FILM))
 
 
+async def test_a_tracker_is_not_asked_in_a_language_that_it_was_not_trained_for() -> None:
+    for language, pairs in ((None, 7), ("en", 7), ("de", 0)):
+        found = await TwoSteps(Linked(), Tracking(tracker=Script())).search(replace(ASKED, language=language))
+        assert isinstance(found, Hits)
+        assert found.pairs == pairs, language
+
+
 async def test_the_query_keeps_its_dates_and_its_limit() -> None:
     shelf = Linked()
     asked = replace(ASKED, limit=1, since="2020-01-01", until="2021-01-01", language="pt")
-    found = await TwoSteps(shelf, Tracking(tracker=Script())).search(asked)
+    found = await TwoSteps(shelf, Tracking(tracker=Script(languages=frozenset({"pt"})))).search(asked)
     assert [hit.id for hit in found] == ["jane"]
     assert {(query.since, query.until, query.language) for query in shelf.asked} == {("2020-01-01", "2021-01-01", "pt")}
     await TwoSteps(shelf, Tracking(tracker=Script())).search(replace(ASKED, limit=50))

@@ -17,6 +17,7 @@ from wellread.models.scripted import Script, ScriptedModel
 from wellread.parameters import fill
 from wellread.run import Run
 from wellread.strategies.relevance import content
+from wellread.text.languages import foreign_language
 from wellread.types import Answer, Hit, Page, Passage, Query
 
 E = TypeVar("E", bound=events.Event)
@@ -150,6 +151,7 @@ class Bench:
             fallback=self.fallback,
             history=self.history,
             model_name=self.scripted.name,
+            language=foreign_language(question),
         )
 
     async def ask(self, strategy: Any, question: str, **params: object) -> Answer:

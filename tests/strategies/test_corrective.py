@@ -338,6 +338,24 @@ async def test_a_passage_is_graded_and_refined_with_those_that_lead_to_it() -> N
     assert "born in Stratford" in world.prompt(-1)
 
 
+async def test_an_evaluator_that_was_not_trained_for_the_language_grades_nothing_and_follows_nothing() -> None:
+    class EnglishScores(Scores):
+        languages = frozenset({"en"})
+
+    def world() -> Bench:
+        made = two_steps(bench(grade="yes", answer="So. [1]"))
+        made.grades = EnglishScores(lambda text: 0.01)
+        return made
+
+    german, english = world(), world()
+    in_german = await german.ask(Corrective, "In welcher Stadt wurde der Autor von Hamlet geboren?")
+    in_english = await english.ask(Corrective, TOWN)
+    assert [one.score for one in german.of(events.Graded)] == [None, None], "the model says yes or no, and gives no scores"
+    assert in_german.usage.pairs == 0
+    assert any("not trained" in one.message for one in german.of(events.Notice))
+    assert in_english.usage.pairs > 0
+
+
 async def test_the_model_grades_a_second_step_with_the_first_before_it() -> None:
     world = two_steps(bench(grade="yes", answer="So. [2]"))
     await world.ask(Corrective, TOWN, grader="llm")

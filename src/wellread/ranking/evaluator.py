@@ -21,7 +21,7 @@ from typing import Protocol, TypeVar, cast, runtime_checkable
 from wellread.effort import ALLOWED, Effort, Plan
 from wellread.embedding.arithmetic import Choice, settled
 from wellread.errors import DamagedFile, UsageError
-from wellread.protocols import Kit
+from wellread.protocols import Kit, Trained
 from wellread.ranking.answers import AnswerWeights, Best, best_answers, settles
 from wellread.ranking.doubts import doubts
 from wellread.ranking.judge import AS_SHIPPED, Chain, Form, Judge
@@ -61,16 +61,11 @@ class Trail:
 
 
 @runtime_checkable
-class Tracker(Protocol):
+class Tracker(Trained, Protocol):
     """What searches along paths; the evaluator, also on a recording."""
 
     @property
     def plan(self) -> Plan: ...
-    @property
-    def languages(self) -> frozenset[str]:
-        """Codes of the languages that it was trained for."""
-        ...
-
     async def trail(
         self, question: str, ranked: Sequence[Passage], candidates: Candidates, plan: Plan | None = None
     ) -> Trail: ...

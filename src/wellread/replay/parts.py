@@ -129,6 +129,8 @@ class JudgeOnTape:
         self._tape, self._label, self._inner = tape, label, inner
         for ability in facts.get("abilities", ()):
             setattr(self, ability, getattr(self, f"_{ability}"))
+        if "languages" in facts:
+            self.languages = frozenset[str](facts["languages"])
 
     async def _rerank(self, question: str, passages: Sequence[Passage]) -> Sequence[float]:
         return await self._judged("rerank", question, passages, codec.SCORES)
@@ -181,6 +183,7 @@ def facts_of(kind: str, part: Any) -> Json:
         facts["abilities"] = abilities
     if hasattr(part, "trail"):
         facts["plan"] = codec.encode(part.plan)
+    if hasattr(part, "languages"):
         facts["languages"] = sorted(part.languages)
     if kind == "source" and getattr(part, "sources", None):
         facts["members"] = [source.name for source in part.sources]

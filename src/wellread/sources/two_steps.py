@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from wellread.protocols import Kit, Linked, Source, Tunable
+from wellread.protocols import Kit, Linked, Source, Tunable, trained
 from wellread.text.titles import bare_title
 from wellread.types import Hit, Hits, Passage, Query
 
@@ -77,7 +77,7 @@ class TwoSteps:
 
         if not query.follow or (self._by_effort and self._kit.effort == "low"):
             return await self._inner.search(query)
-        tracker = self._kit.answer_reader()
+        tracker = trained(self._kit.answer_reader(), query.language)
         search = _Search(self._inner, query)
         most = 0 if query.pairs is None and self._by_effort else query.pairs
         enough = most is None or (isinstance(tracker, Tracker) and most >= tracker.plan.pairs)

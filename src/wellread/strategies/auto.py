@@ -15,6 +15,7 @@ from typing import ClassVar
 
 from wellread.events import AnswerDelta, Decided, Event
 from wellread.parameters import Share, param
+from wellread.protocols import trained
 from wellread.ranking.evaluator import Tracker
 from wellread.run import Run
 from wellread.strategies.followup import stand_alone
@@ -45,8 +46,8 @@ class Auto:
         with run.until_spent():
             question = await stand_alone(run, self.params)
             quote = Quote(QuoteParams(min_confidence=self.params.sure))
-            tracker = run.kit.answer_reader()
-            if isinstance(tracker, Tracker) and tracker.plan.singles and run.language in (None, *tracker.languages):
+            tracker = trained(run.kit.answer_reader(), run.language)
+            if isinstance(tracker, Tracker) and tracker.plan.singles:
                 reached = await quote.reach(run, tracker, question)
                 found = [
                     passage for one in reached.parts for passage in chained(one.trail, self.params.passages, self.params.least)

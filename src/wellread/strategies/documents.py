@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from wellread.events import Decided, Ranked
-from wellread.protocols import Shelf, Source
+from wellread.protocols import Shelf, Source, trained
 from wellread.ranking.evaluator import Tracker
 from wellread.run import Run
 from wellread.strategies import lookup, relevance, trail
@@ -56,7 +56,7 @@ async def _page(run: Run, question: str, hit: Hit, texts: Sequence[str], keep: i
 
 async def _likelihood(run: Run, question: str, passages: Sequence[Passage]) -> float | None:
     """That the best passage of a page helps; None where the evaluator is not there or may not read."""
-    grader = run.kit.grader() if passages and run.pairs_left else None
+    grader = trained(run.kit.grader(), run.language) if passages and run.pairs_left else None
     if grader is None:
         return None
     (grade,) = await CountedGrader(run, grader).grade(question, passages)
@@ -66,7 +66,7 @@ async def _likelihood(run: Run, question: str, passages: Sequence[Passage]) -> f
 async def from_library(run: Run, question: str, source: Source, hits: Sequence[Hit], keep: int) -> list[Document]:
     """The best passages, grouped by the document they are from; documents by their best passage."""
     passages = [hit.passage() for hit in lookup.unique(hits)]
-    tracker = run.kit.answer_reader()
+    tracker = trained(run.kit.answer_reader(), run.language)
     if isinstance(tracker, Tracker) and tracker.plan.singles and run.pairs_left >= tracker.plan.pairs:
         followed = await trail.follow(run, tracker, question, passages, replace(tracker.plan, reads=0), source)
         run.emit(trail.ranking(followed, keep))

@@ -10,7 +10,7 @@ from wellread.errors import BadOutput, BudgetExhausted, WellreadError
 from wellread.events import Notice
 from wellread.models.structured import Form, choice, numbers
 from wellread.prompts.render import render
-from wellread.protocols import ChainGrader, Grader, Model
+from wellread.protocols import ChainGrader, Grader, Model, trained
 from wellread.run import Run
 from wellread.strategies import calls, context
 from wellread.types import Grade, Passage
@@ -95,7 +95,11 @@ def grader(run: Run, kind: Literal["evaluator", "llm"], model: Model, temperatur
     """The grader that was asked for; the language model where the evaluator is not there."""
     if kind == "evaluator" and run.pairs_left:
         try:
-            found = run.kit.grader()
+            found = trained(run.kit.grader(), run.language)
+            if found is None and run.kit.grader() is not None:
+                run.emit(
+                    Notice("grading with the language model: the evaluator was not trained for the question's language", "info")
+                )
         except BudgetExhausted:
             raise
         except (WellreadError, ImportError) as problem:

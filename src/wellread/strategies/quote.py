@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, ClassVar
 from wellread.effort import ALLOWED
 from wellread.events import AnswerDelta, Decided, Notice, Ranked
 from wellread.parameters import Count, Share, param
+from wellread.protocols import trained
 from wellread.run import Run
 from wellread.strategies import foreign, likely_sentences, wording
 from wellread.strategies.followup import by_rules
@@ -213,14 +214,12 @@ class Quote:
 
 def _judging(run: Run) -> Tracker | None:
     """The evaluator, where the effort allows it and it was trained for the question's language."""
-    tracker = run.kit.answer_reader() if ALLOWED[run.kit.effort].pairs else None
+    tracker = trained(run.kit.answer_reader(), run.language) if ALLOWED[run.kit.effort].pairs else None
     if tracker is None:
         return None
     from wellread.ranking.evaluator import Tracker
 
-    if not isinstance(tracker, Tracker) or run.language not in (None, *tracker.languages):
-        return None
-    return tracker
+    return tracker if isinstance(tracker, Tracker) else None
 
 
 def _second_step(question: Asked, first: Candidate, one: Candidate, open_before: float) -> tuple[float, float]:

@@ -12,7 +12,7 @@ from math import log
 from wellread.effort import ALLOWED
 from wellread.errors import BudgetExhausted, WellreadError
 from wellread.events import Notice
-from wellread.protocols import Reranker
+from wellread.protocols import Reranker, trained
 from wellread.run import Run
 from wellread.text.lexicon import STOPWORDS, UNSPACED_CLASS
 from wellread.text.words import fold, stem
@@ -103,7 +103,7 @@ async def _read(run: Run, question: str, passages: Sequence[Passage], texts: Seq
 
 def _reranker(run: Run) -> Reranker | None:
     try:
-        return run.kit.reranker()
+        return trained(run.kit.reranker(), run.language)
     except (WellreadError, ImportError) as problem:
         run.emit(Notice(f"ranking by meaning, because the re-ranker is not there: {problem}"))
         return None

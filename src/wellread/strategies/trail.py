@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from wellread.effort import Plan
 from wellread.events import Ranked
-from wellread.protocols import Source
+from wellread.protocols import Source, trained
 from wellread.ranking.answers import Best
 from wellread.ranking.evaluator import Tracker, Trail
 from wellread.ranking.judge import Chain
@@ -170,7 +170,7 @@ def lean(plan: Plan) -> Plan:
 
 async def search(run: Run, question: str, count: int, *, lighter: bool = False) -> Trail:
     """A search in two steps; a plain one where the evaluator is not there or may not read that much."""
-    tracker = run.kit.answer_reader()
+    tracker = trained(run.kit.answer_reader(), run.language)
     plan = (lean(tracker.plan) if lighter else tracker.plan) if isinstance(tracker, Tracker) else Plan(singles=0)
     if not isinstance(tracker, Tracker) or not plan.singles or run.pairs_left < plan.pairs:
         found = readable(await run.search(question, limit=count))

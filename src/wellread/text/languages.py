@@ -44,7 +44,7 @@ def language_of(text: str) -> str | None:
         return None
     try:
         recogniser = _recogniser()
-    except (ImportError, OSError):  # an installation from before it was needed; no room for the file that it unpacks
+    except OSError:  # no room for the file that it unpacks
         return None
     code, sure = cast("tuple[str, float]", recogniser.classify(text[:2_000]))
     return code if sure >= _SURE and code in NAMES else None
