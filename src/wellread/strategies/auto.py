@@ -1,6 +1,7 @@
 """`auto`: the cheapest step that is sure enough.
 
     read the answer with the small evaluator, as quote does; sure enough: say it, no model is called
+        with polish: one small call puts its quotes into sentences; they stay as they are where that fails the check
     else answer in one call from the chain that was found, as guided does; complete and carried: that is it
     else go on as react, from what is already there
 
@@ -20,7 +21,8 @@ from wellread.ranking.evaluator import Tracker
 from wellread.run import Run
 from wellread.strategies.followup import stand_alone
 from wellread.strategies.guided import Guided, GuidedParams, chained
-from wellread.strategies.quote import Quote, QuoteParams
+from wellread.strategies.polish import polished
+from wellread.strategies.quote import Quote, QuoteParams, Reading
 from wellread.strategies.react import React, ReactParams
 from wellread.types import Answer, Passage
 
@@ -28,6 +30,7 @@ from wellread.types import Answer, Passage
 @dataclass(frozen=True, slots=True)
 class AutoParams(GuidedParams):
     sure: Share = param(0.85, "from this confidence on the small model's own answer is given; 1: never")
+    polish: bool = param(False, "put that answer's quotes into sentences, with one small call")
 
 
 class Auto:
@@ -55,8 +58,20 @@ class Auto:
                 sure = reached.whole and reached.confidence >= self.params.sure < 1
                 run.emit(Decided("quote" if sure else "ask the model", f"the small model is {reached.confidence:.0%} sure"))
                 if sure:
-                    return await quote.conclude(run, reached)
+                    return await self._quoted(run, quote, reached, question)
         return await self._with_model(run, question, found)
+
+    async def _quoted(self, run: Run, quote: Quote, reached: Reading, question: str) -> Answer:
+        held = _Held(run)
+        with held:
+            answer = await quote.conclude(run, reached)
+        if self.params.polish and answer.outcome == "answered":
+            if better := await polished(run, question, answer, self.params):
+                run.emit(AnswerDelta(better.text))
+                return better
+            answer = replace(answer, usage=run.budget.usage, seconds=run.budget.seconds)
+        held.release()
+        return answer
 
     async def _with_model(self, run: Run, question: str, found: list[Passage]) -> Answer:
         shared = {one.name: getattr(self.params, one.name) for one in fields(GuidedParams)}

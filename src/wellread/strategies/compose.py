@@ -32,7 +32,7 @@ _MISSING = re.compile(r"(?i:\n[-*_#>\s]{0,12}missing[*_]*:[*_]*)|(?<!\S)[*_]*MIS
 _LABEL_BEGUN = re.compile(r"[-*_#>\s]*(?<!\w)(?:m|mi|mis|miss|missi|missin|missing)?[*_]*\Z", re.IGNORECASE)
 _STEP = 500  # characters that are looked at before others have their turn
 _DECIDED_AT = 16  # characters after which it is clear whether a reply opens with NO ANSWER
-_LEAST_REPLY = 48  # tokens; with fewer left a model cannot say anything useful
+LEAST_REPLY = 48  # tokens; with fewer left a model cannot say anything useful
 _TRIES = 3
 
 
@@ -251,7 +251,7 @@ def _space(run: Run, brief: Brief, messages: tuple[Message, ...], reply: int) ->
     if left is None:
         return window
     frame = sum(brief.model.count_tokens(message.text) for message in messages)
-    affordable = left - frame - min(reply, _LEAST_REPLY)
-    if affordable < _LEAST_REPLY:
+    affordable = left - frame - min(reply, LEAST_REPLY)
+    if affordable < LEAST_REPLY:
         raise BudgetExhausted("tokens")
     return affordable if window is None else min(window, affordable)
