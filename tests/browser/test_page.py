@@ -194,7 +194,7 @@ def test_light_and_dark_are_kept(library: Live, visit: Visit) -> None:
 
 def test_what_the_server_refuses_is_told(library: Live, visit: Visit) -> None:
     page = visit(library, expected="status of 400")
-    page.evaluate("document.querySelector('select[name=source]').options[0].value = 'files:/etc'")
+    page.evaluate("document.querySelector('input[name=source]:checked').value = 'files:/etc'")
     page.get_by_role("textbox").fill("x")
     with page.expect_response("**/api/runs") as refused:
         page.evaluate("document.querySelector('form.ask').requestSubmit()")

@@ -36,6 +36,8 @@ _EXAMPLES: dict[str, object] = {
     "data": "/var/lib/wellread/history.sqlite",
     "allowed_hosts": ["answers.example.org"],
     "models": ["ollama:qwen3"],
+    "collections": True,
+    "folders": ["/srv/papers"],
 }
 _SECRET = "token"  # belongs into WELLREAD_TOKEN: a file is read by more eyes
 

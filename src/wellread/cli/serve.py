@@ -23,6 +23,10 @@ def serve(
         typer.Option("--token", metavar="TOKEN", help="What clients must show; WELLREAD_TOKEN keeps it out of the process list."),
     ] = None,
     data: Annotated[Path | None, typer.Option("--data", metavar="FILE", help="File of the history.")] = None,
+    folder: Annotated[
+        list[Path] | None,
+        typer.Option("--folder", metavar="DIR", help="Folder that the page may read documents from; on loopback alone."),
+    ] = None,
     *,
     chosen: options.Chosen,
 ) -> None:
@@ -34,7 +38,8 @@ def serve(
     """
     from wellread.server import options as server_options
 
-    flags = {"host": host, "port": port, "token": token, "data": str(data) if data else None}
+    flags: dict[str, object] = {"host": host, "port": port, "token": token, "data": str(data) if data else None}
+    flags["folders"] = tuple(map(str, folder)) if folder else None
     served = server_options.load(chosen.settings, flags)
     served.check()
     from wellread.server.serving import serve as run

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import Counter, deque
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 
@@ -71,6 +73,16 @@ class Gate:
         else:
             self.queue.append(ticket)
         return ticket
+
+    @asynccontextmanager
+    async def place(self, client: str) -> AsyncGenerator[None, None]:
+        """A place for as long as the block takes, or `Busy`."""
+        ticket = self.admit(client)
+        try:
+            await ticket.turn()
+            yield
+        finally:
+            ticket.release()
 
     def leave(self, ticket: Ticket) -> None:
         self.clients[ticket.client] -= 1

@@ -3,13 +3,14 @@
 Specs of sources and models come from the operator's lists, never freely from a client: a model's spec
 holds an address that the key is sent to, a source's spec may name a folder of this machine. That holds for the
 parameters of strategies too: those that name a part say so in their types, and `Menu.order` looks at all of them.
+Collections, which this server has made of documents that were sent to it, are sources like the operator's.
 Every request becomes a run through it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, get_args
@@ -58,16 +59,17 @@ class ReadyRun:
 class Menu:
     """What there is to choose from, and how a choice becomes an engine."""
 
-    def __init__(self, engine: Engine, options: ServerOptions) -> None:
+    def __init__(self, engine: Engine, options: ServerOptions, collections: Callable[[], Mapping[str, str]] = dict) -> None:
+        """`collections` are the specs, by name, of sources that this server has made itself."""
         self.engine = engine
         self.options = options
         default = engine.settings.sources or ("library",)
         self.default_source = encodable(" + ".join(default))
         # what a client can write, and the spec: the bytes of a folder's name need not be text
-        self._specs: dict[str, tuple[str, ...]] = {self.default_source: default}
-        for spec in (*options.sources, "library", "wikipedia"):
-            self._specs.setdefault(encodable(spec), (spec,))
-        self.sources = tuple(self._specs)
+        self._fixed: dict[str, tuple[str, ...]] = {self.default_source: default}
+        for spec in (*default, *options.sources, "library", "wikipedia"):
+            self._fixed.setdefault(encodable(spec), (spec,))
+        self._collections = collections
         self._defaults = default
         self.default_model = engine.kit.model_spec()
         self.models = tuple(dict.fromkeys(spec for spec in (self.default_model, *options.models) if spec))
@@ -76,6 +78,26 @@ class Menu:
             "models": self.models,
         }
         self.default_strategy = engine.strategy()
+
+    @property
+    def _specs(self) -> Mapping[str, tuple[str, ...]]:
+        return {**{name: (spec,) for name, spec in self._collections().items()}, **self._fixed}
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """What a client can choose: the operator's first, then collections."""
+        return tuple(dict.fromkeys((*self._fixed, *self._specs)))
+
+    @property
+    def single_sources(self) -> tuple[str, ...]:
+        """Those of them that are one source each, to be ticked side by side."""
+        specs = self._specs
+        return tuple(name for name in self.sources if len(specs[name]) == 1)
+
+    @property
+    def default_sources(self) -> tuple[str, ...]:
+        """What is searched where nothing is chosen."""
+        return tuple(map(encodable, self._defaults))
 
     def strategies(self) -> list[tuple[str, str, bool]]:
         """Name, summary, and whether it can be used here."""
@@ -121,7 +143,7 @@ class Menu:
     def shelves(self, name: str) -> list[Shelf]:
         """Those of the operator's sources that go by this name and hold documents."""
         found: list[Shelf] = []
-        for spec in self._parts["sources"]:
+        for spec in (*self._parts["sources"], *self._collections().values()):
             with suppress(UsageError):  # one that cannot be built here (a folder that is gone, a key that is missing) has none
                 source = self.engine.kit.source(spec)
                 if isinstance(source, Shelf) and encodable(source.name) == name:
@@ -156,10 +178,12 @@ class Menu:
         """None stands for the engine's own."""
         for name in wanted:
             _offered(name, self.sources, "source")
-        if not wanted or wanted == (self.default_source,):
-            return None, self._defaults
-        specs = tuple(spec for name in wanted for spec in self._specs[name])
-        return self.engine.kit.several(tuple(dict.fromkeys(specs))), specs
+        known = self._specs
+        specs = tuple(dict.fromkeys(spec for name in wanted for spec in known[name]))
+        if not specs or set(specs) == set(self._defaults):
+            return None, self.default_sources
+        names = (name if len(known[name]) == 1 else spec for name in wanted for spec in known[name])
+        return self.engine.kit.several(specs), tuple(dict.fromkeys(map(encodable, names)))
 
     def _falling_back(self, settings: Settings, wanted: str | None) -> Settings:
         """With the fallback that a client has chosen from the operator's list."""

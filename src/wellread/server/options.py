@@ -46,11 +46,36 @@ class ServerOptions:
         10.0, "seconds that running answers get to finish when the server stops"
     )
     proxy: bool = param(False, "believe X-Forwarded-For and X-Forwarded-Proto of a proxy on this machine")
+    collections: bool | None = param(
+        None, "take documents in the page; unless set, only where nobody but this machine can come and no token is asked for"
+    )
+    folders: tuple[str, ...] = param(
+        (), "folders of this machine that the page may read documents from, and those inside them; on loopback alone"
+    )
+    max_collections: Annotated[int, Range(1, 10_000)] = param(50, "collections of documents at most")
+    max_documents: Annotated[int, Range(1, 1_000_000)] = param(2_000, "documents of one collection at most")
+    max_document: Annotated[int, Range(1, 200_000_000)] = param(50_000_000, "bytes of one document at most")
+    max_upload: Annotated[int, Range(1, 100_000_000_000)] = param(500_000_000, "bytes of documents sent at once at most")
+    max_stored: Annotated[int, Range(1, 100_000_000_000_000)] = param(2_000_000_000, "bytes of all documents sent at most")
 
     @property
     def local(self) -> bool:
         """Whether only this machine can reach the server."""
         return is_loopback(self.host)
+
+    @property
+    def private(self) -> bool:
+        """Whether whoever comes is at this machine, as far as we know: nothing stands before the server, no name leads to it."""
+        return self.local and self.token is None and not self.proxy and not self.allowed_hosts
+
+    @property
+    def takes_documents(self) -> bool:
+        return self.private if self.collections is None else self.collections
+
+    @property
+    def readable_folders(self) -> tuple[str, ...]:
+        """Folders of this machine that may be added by their path."""
+        return self.folders if self.takes_documents and self.local else ()
 
     def check(self) -> None:
         """Refuse to be open to a network without a token, or with a guessable one."""
@@ -83,3 +108,8 @@ def history_path(options: ServerOptions) -> Path:
     import platformdirs
 
     return Path(platformdirs.user_data_dir("wellread")) / "history.sqlite"
+
+
+def collections_path(options: ServerOptions) -> Path:
+    """Where documents that were sent lie with their indexes: beside the history."""
+    return history_path(options).parent / "collections"

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -34,6 +35,7 @@ _HEADERS: Mapping[str, str] = {
 }
 _OPEN = ("/healthz", "/login", "/static/", "/favicon.ico")
 _BODY_SECONDS = 30.0
+COLLECTIONS = "/collections"  # where documents are sent
 
 
 @dataclass(slots=True)
@@ -72,6 +74,9 @@ class Wall:
             if refused is not None:
                 await refused(scope, receive, sending)
                 return
+            if self._sends_documents(scope):
+                await self.app(scope, _counted(receive, self.options.max_upload), sending)
+                return
             body = await self._body(scope, receive)
             if isinstance(body, Response):
                 await body(scope, receive, sending)
@@ -107,6 +112,12 @@ class Wall:
         refusal = _error(path, 401, "a token is needed: Authorization: Bearer …")
         refusal.headers["WWW-Authenticate"] = "Bearer"
         return refusal
+
+    def _sends_documents(self, scope: Scope) -> bool:
+        """Whether a body may be larger than others: it goes to the disk while it comes."""
+        kind = Headers(scope=scope).get("content-type", "")
+        here = scope["path"] == COLLECTIONS or scope["path"].startswith(f"{COLLECTIONS}/")
+        return here and scope["method"] == "POST" and kind.startswith("multipart/form-data") and self.options.takes_documents
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes | Response:
         """The whole body, so that nothing further in can be made to wait for it or to hold too much."""
@@ -145,6 +156,25 @@ def address(scope: Scope) -> str:
 
 def _error(path: str, status: int, message: str) -> Response:
     return openai_format.error(status, message) if path.startswith("/v1/") else JSONResponse({"error": message}, status)
+
+
+def _counted(receive: Receive, most: int) -> Receive:
+    """The body as it comes, as long as it does come and there is not too much of it."""
+    taken = 0
+
+    async def counting() -> Message:
+        nonlocal taken
+        try:
+            async with asyncio.timeout(_BODY_SECONDS):
+                message = await receive()
+        except TimeoutError:
+            raise HTTPException(408, "the request came too slowly") from None
+        taken += len(message.get("body", b""))
+        if taken > most:
+            raise HTTPException(413, f"that is too much at once: at most {most:,} bytes")
+        return message
+
+    return counting
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

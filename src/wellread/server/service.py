@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
 
@@ -15,15 +15,18 @@ from wellread.engine import Engine
 from wellread.errors import WellreadError
 from wellread.events import to_json
 from wellread.server import logs
+from wellread.server.collections import Collections
 from wellread.server.history import History
+from wellread.server.indexing import Indexing
 from wellread.server.limits import Gate
 from wellread.server.menu import Menu
 from wellread.server.metrics import Metrics
-from wellread.server.options import ServerOptions, history_path
+from wellread.server.options import ServerOptions, collections_path, history_path
 from wellread.server.rendering import answer_html
 from wellread.server.runs import Runs
 
 _DAY = 86_400
+_SENDING = 4  # documents are taken from so many clients at once; others wait
 _LOCAL = ("library", "index", "files")  # sources that may be searched once at the start, to be warm
 
 
@@ -39,17 +42,14 @@ class Service:
     metrics: Metrics
     runs: Runs
     menu: Menu
+    collections: Collections
+    indexing: Indexing
+    sending: Gate  # documents on their way here
     plugins: list[object] = field(default_factory=list[object])
 
-    @asynccontextmanager
-    async def turn(self, client: str) -> AsyncGenerator[None, None]:
+    def turn(self, client: str) -> AbstractAsyncContextManager[None]:
         """A place among the plain searches and readings."""
-        ticket = self.searching.admit(client)
-        try:
-            await ticket.turn()
-            yield
-        finally:
-            ticket.release()
+        return self.searching.place(client)
 
 
 @asynccontextmanager
@@ -57,16 +57,20 @@ async def running(engine: Engine, options: ServerOptions, metrics: Metrics) -> A
     """Open the history, build what is slow to build, and on the way out let runs finish."""
     history = await History.open(history_path(options))
     cleaner: asyncio.Task[None] | None = None
+    service: Service | None = None
     try:
         service = await asyncio.to_thread(_build, engine, options, history, metrics)
         await _warm(service)
         cleaner = asyncio.create_task(_clean(history, options.retention_days))
+        service.indexing.resume()
         yield service
         await service.runs.drain(options.stop_seconds)
     finally:
         if cleaner is not None:
             cleaner.cancel()
             await asyncio.wait([cleaner])
+        if service is not None:
+            await service.indexing.aclose()
         await history.aclose()
         await engine.aclose()
 
@@ -80,12 +84,14 @@ def _build(engine: Engine, options: ServerOptions, history: History, metrics: Me
     """In a thread: imports of model libraries take a second, and the loop must not stall later."""
     gate = Gate(options.max_running, options.max_queued, options.max_per_client)
     searching = Gate(options.max_searching, options.max_queued, options.max_per_client, usual_seconds=0.5)
-    menu = Menu(engine, options)
+    collections = Collections(collections_path(options), options)
+    menu = Menu(engine, options, collections.specs)
     if menu.default_model is not None:
         engine.kit.model()
-    service = Service(
-        options, engine, history, gate, searching, metrics, Runs(history, gate, metrics, keep_api=options.keep_api), menu
-    )
+    runs = Runs(history, gate, metrics, keep_api=options.keep_api)
+    indexing = Indexing(collections, engine.kit)
+    sending = Gate(_SENDING, options.max_queued, options.max_per_client)
+    service = Service(options, engine, history, gate, searching, metrics, runs, menu, collections, indexing, sending)
     service.plugins = [to_json(plugin) for plugin in plugins.everything()]
     import_module("wellread.reading.reader")
     answer_html({"answer": "**ready**"})

@@ -51,6 +51,7 @@ class Options:
     max_files: Annotated[int, Range(1, 10_000_000)] = param(2000, "files read at most")
     max_megabytes: Annotated[float, Range(0, 100_000)] = param(50.0, "larger files are left out")
     hops: Hops | None = param(None, "2: also follow what the first passages lead to; 1: don't; none: unless the effort is low")
+    name: str = param("", "what it is called in answers and in the page; its spec if empty")
 
 
 def from_spec(spec: Spec, kit: Kit) -> Source:
@@ -59,7 +60,7 @@ def from_spec(spec: Spec, kit: Kit) -> Source:
     path = Path(spec.argument).expanduser()
     if not spec.argument or not path.exists():
         raise UsageError(f"files needs a folder or a file that is there: files:PATH ({spec.argument or 'none given'})")
-    files = Files(f"files:{spec.argument}", path, options, kit)
+    files = Files(options.name or f"files:{spec.argument}", path, options, kit)
     return followed(files, options.hops, kit)
 
 

@@ -39,6 +39,7 @@ class Options:
     hops: Hops | None = param(None, "2: also follow what the first passages lead to; 1: don't; none: unless the effort is low")
     embedder: EmbedderSpec | None = param(None, "the embedder the index was built with, when it is not the default one")
     about: str = param("", "what is in it, as language models are told: the handbooks of a printing works")
+    name: str = param("", "what it is called in answers and in the page; its spec if empty")
 
     def __post_init__(self) -> None:
         if not (self.words or self.meaning):
@@ -157,12 +158,12 @@ def from_spec(spec: Spec, kit: Kit) -> Source:
     if not spec.argument:
         raise UsageError("index needs the folder of an index: index:PATH (make one with: wellread index build)")
     options = fill(Options, spec.options, "index")
-    path = Path(spec.argument).expanduser()
+    path, name = Path(spec.argument).expanduser(), options.name or f"index:{spec.argument}"
     if spec.argument.startswith("ray://") or (path / "shards.json").is_file():
         from wellread.sources.cluster import ClusterSource
 
-        return followed(ClusterSource(f"index:{spec.argument}", spec.argument, options, kit), options.hops, kit)
-    return followed(IndexSource(f"index:{spec.argument}", path, options, kit), options.hops, kit)
+        return followed(ClusterSource(name, spec.argument, options, kit), options.hops, kit)
+    return followed(IndexSource(name, path, options, kit), options.hops, kit)
 
 
 def library(spec: Spec, kit: Kit) -> Source:

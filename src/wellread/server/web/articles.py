@@ -9,6 +9,7 @@ from typing import Any, cast
 from wellread.events import AnswerDelta, Event
 from wellread.server.follow_up import decoded, passages_of
 from wellread.server.history import Record
+from wellread.server.labels import label
 from wellread.server.rendering import answer_html, markdown
 from wellread.server.viewer import Place, of_hit
 from wellread.server.web.documents import WORDS, marked_words
@@ -51,7 +52,7 @@ def article(record: Record, log: Sequence[str], *, waiting: bool = False) -> Saf
 
 def _facts(record: Record) -> Safe:
     day = time.strftime("%-d %B %Y, %H:%M", time.localtime(record.created))
-    parts = [record.strategy, record.model or "no language model", " + ".join(record.sources), day]
+    parts = [record.strategy, record.model or "no language model", " + ".join(map(label, record.sources)), day]
     return join(*(el("span", part) for part in parts))
 
 

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from wellread.server.history import Record
+from wellread.server.labels import labels
 from wellread.server.menu import Menu
+from wellread.server.security import COLLECTIONS
 from wellread.server.web.html import Safe, el, icon
 
 # Every recipe in a word or two and in one line; one that a plugin brings has its name and its own summary.
@@ -44,10 +46,17 @@ def how(strategy: str) -> str:
     return _HOW.get(strategy, (strategy, ""))[0]
 
 
-def ask_box(menu: Menu, *, parent: Record | None = None, label: str = "Your question", autofocus: bool = False) -> Safe:
+def ask_box(
+    menu: Menu,
+    *,
+    parent: Record | None = None,
+    label: str = "Your question",
+    autofocus: bool = False,
+    sources: Sequence[str] = (),
+) -> Safe:
     """The form: a question and the controls."""
     hidden = el("input", type="hidden", name="parent", value=parent.id) if parent else None
-    return _form(menu, label, hidden, pickers(menu, parent), autofocus=autofocus)
+    return _form(menu, label, hidden, pickers(menu, parent, sources), autofocus=autofocus)
 
 
 def again_box(menu: Menu, record: Record) -> Safe:
@@ -58,7 +67,7 @@ def again_box(menu: Menu, record: Record) -> Safe:
     return el("details", el("summary", "Ask again, and compare"), form, class_="again")
 
 
-def pickers(menu: Menu, like: Record | None = None) -> list[Safe]:
+def pickers(menu: Menu, like: Record | None = None, chosen_sources: Sequence[str] = ()) -> list[Safe]:
     """How, how thorough, where and with which model; as in the run that is given."""
     strategies = [
         _Choice(name, *_HOW.get(name, (name, about)), usable or name == "auto")  # which is to quote where there is no model
@@ -67,17 +76,29 @@ def pickers(menu: Menu, like: Record | None = None) -> list[Safe]:
     strategies.sort(key=lambda one: [*_HOW, one.value].index(one.value))
     efforts = [_Choice(name, *_THOROUGH[name]) for name in menu.efforts]
     models = [_Choice(name, name) for name in menu.models] or [_Choice("", "none")]
-    sources = [_Choice(name, name) for name in menu.sources]
-    before = " + ".join(like.sources) if like else ""
-    searched = before if before in menu.sources else menu.default_source
     preset = menu.engine.settings.strategy or "auto"
     chosen = like.strategy if like and like.strategy != menu.default_strategy else preset
     return [
         _picker("strategy", "How", strategies, chosen),
         _picker("effort", "How thorough", efforts, menu.engine.settings.effort),
-        _picker("source", "Search in", sources, searched),
+        ticks(menu, like.sources if like else chosen_sources),
         _picker("model", "Model", models, (like.model if like else None) or menu.default_model or ""),
     ]
+
+
+def ticks(menu: Menu, wanted: Sequence[str] = ()) -> Safe:
+    """Sources side by side, by their names; those that are wanted are ticked, or else the usual ones."""
+    names = labels(menu.single_sources)
+    chosen = [name for name in names if name in wanted] or list(menu.default_sources)
+    boxes = [
+        el("label", el("input", type="checkbox", name="source", value=name, checked=name in chosen), el("span", shown))
+        for name, shown in names.items()
+    ]
+    said = ", ".join(names[name] for name in chosen if name in names)
+    add = el("a", "Add documents …", href=COLLECTIONS) if menu.options.takes_documents else None
+    head = el("summary", el("span", "Search in"), " ", el("b", said, class_="ticked"))
+    panel = el("div", *boxes, add, class_="panel", role="group", aria_label="Search in")
+    return el("details", head, panel, class_="picker ticks")
 
 
 def _form(

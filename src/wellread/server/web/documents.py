@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from wellread.reading.pdfpicture import Picture
+from wellread.server.labels import label
 from wellread.server.viewer import PART, Place, Span, View
 from wellread.server.web.html import Child, Safe, el, icon, join
 from wellread.text.places import HEADINGS, at_words, is_file
@@ -38,7 +39,7 @@ def _head(view: View, here: Hit, back: str | None) -> Safe:
     web = url if url.startswith(("http://", "https://")) else ""
     words = " ".join(here.text[start:end] for start, end in view.place.spans[:1])
     facts: list[str] = [view.place.document] if is_file(url) or not web else []
-    facts += [view.place.source, f"page {view.page}" if view.page else ""]
+    facts += [label(view.place.source), f"page {view.page}" if view.page else ""]
     link = el("a", "Open the page itself", href=at_words(web, words, here.anchor), target="_blank", rel="noopener noreferrer")
     return el(
         "header",

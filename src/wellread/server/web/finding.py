@@ -15,6 +15,7 @@ from wellread.server import service
 from wellread.server.api import client
 from wellread.server.menu import Menu
 from wellread.server.viewer import Span, of_hit
+from wellread.server.web.controls import ticks
 from wellread.server.web.documents import WORDS
 from wellread.server.web.html import Safe, el, icon, join
 from wellread.server.web.pages import page
@@ -35,18 +36,18 @@ _LONGEST = 320  # characters of a passage
 async def search(
     request: Request,
     q: Annotated[str, Query(max_length=2_000)] = "",
-    source: Annotated[str, Query(max_length=4_000)] = "",
+    source: Annotated[list[str] | None, Query(max_length=50)] = None,
 ) -> Response:
     here = service.of(request)
     wanted = " ".join(q.split())
-    results = await _found(request, wanted, source) if wanted else None
-    body = el("div", el("h1", "Search"), _form(here.menu, wanted, source), results, class_="history finding")
+    results = await _found(request, wanted, source or ()) if wanted else None
+    body = el("div", el("h1", "Search"), _form(here.menu, wanted, source or ()), results, class_="history finding")
     return page(wanted or "Search", body)
 
 
-async def _found(request: Request, q: str, source: str) -> Safe:
+async def _found(request: Request, q: str, sources: Sequence[str]) -> Safe:
     here = service.of(request)
-    engine = here.menu.searching((source,) if source else ())
+    engine = here.menu.searching(sources)
     async with here.turn(client(request)):
         try:
             hits = await engine.search(q, limit=_LIMIT)
@@ -104,7 +105,7 @@ def _link(hit: Hit, text: str, words: Span) -> Safe:
     return el("a", text, href=url, target="_blank", rel="noopener noreferrer") if web else el("span", text)
 
 
-def _form(menu: Menu, q: str, source: str) -> Safe:
+def _form(menu: Menu, q: str, sources: Sequence[str]) -> Safe:
     field = el(
         "input",
         type="search",
@@ -114,6 +115,5 @@ def _form(menu: Menu, q: str, source: str) -> Safe:
         aria_label="Search your sources",
         required=True,
     )
-    options = [el("option", name, value=name, selected=name == (source or menu.default_source)) for name in menu.sources]
-    picker = el("select", *options, name="source", aria_label="Source")
+    picker = ticks(menu, sources)
     return el("form", icon("search"), field, picker, class_="search", role="search", action="/search", method="get")

@@ -41,14 +41,14 @@ _EXAMPLES = (
 
 
 @router.get("/")
-async def home(request: Request) -> Response:
+async def home(request: Request, source: Annotated[list[str] | None, Query(max_length=50)] = None) -> Response:
     here = service.of(request)
     examples = [el("li", el("button", text, type="button", class_="example", data_question=text)) for text in _EXAMPLES]
     hero = el(
         "div",
         el("h1", "Ask. Then check.", class_="headline"),
         el("p", "Answers from your sources, and every number leads to the words that carry it.", class_="lead"),
-        ask_box(here.menu, autofocus=True),
+        ask_box(here.menu, autofocus=True, sources=source or ()),
         el("ul", *examples, class_="examples", aria_label="Examples") if here.menu.default_source == "library" else None,
         class_="hero",
     )
@@ -60,7 +60,7 @@ async def ask(
     request: Request,
     question: Annotated[str, Form(max_length=20_000)],
     strategy: Annotated[str, Form(max_length=100)] = "",
-    source: Annotated[str, Form(max_length=500)] = "",
+    source: Annotated[list[str] | None, Form(max_length=50)] = None,
     model: Annotated[str, Form(max_length=500)] = "",
     effort: Annotated[Literal["low", "normal", "high", ""], Form()] = "",
     parent: Annotated[str, Form(max_length=40)] = "",
@@ -70,9 +70,7 @@ async def ask(
     here = service.of(request)
     before = await here.history.get(parent) if parent else None
     history, earlier = await follow_up.context(here.history, before)
-    wish = ClientRequest(
-        question, strategy or None, (source,) if source else (), model or None, history=history, effort=effort or None
-    )
+    wish = ClientRequest(question, strategy or None, tuple(source or ()), model or None, history=history, effort=effort or None)
     record = await here.runs.start(here.menu.order(wish, also=earlier), client(request), before)
     return RedirectResponse(f"/compare/{again}/{record.id}" if again else f"/r/{record.id}", 303)
 

@@ -14,6 +14,7 @@ from fastapi.responses import RedirectResponse, Response
 from wellread.server import service, shapes
 from wellread.server.api import NotFound, RunId
 from wellread.server.history import Record
+from wellread.server.labels import label
 from wellread.server.rendering import markdown, plain
 from wellread.server.service import Service
 from wellread.server.web.html import Safe, el, icon
@@ -68,7 +69,7 @@ async def _thread(here: Service, run: str) -> tuple[str, list[Record]]:
 
 def _section(record: Record) -> str:
     when = time.strftime("%-d %B %Y, %H:%M", time.localtime(record.created))
-    facts = " · ".join([when, record.strategy, record.model or "no language model", *record.sources])
+    facts = " · ".join([when, record.strategy, record.model or "no language model", *map(label, record.sources)])
     answer: dict[str, Any] | None = record.answer
     told = markdown(answer) if answer else f"This run was {record.state}."
     return f"## {plain(record.question)}\n\n*{plain(facts)}*\n\n{told}"

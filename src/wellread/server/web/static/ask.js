@@ -43,10 +43,11 @@ function shorten(select) {
 
 async function send(form) {
   const fields = form.elements;
+  if (!form.querySelector('input[name="source"]:checked')) return complain(form, "Tick at least one source to search in.");
   const body = {
     question: fields.question.value,
     strategy: fields.strategy.value || null,
-    sources: [fields.source.value],
+    sources: [...form.querySelectorAll('input[name="source"]:checked')].map((box) => box.value),
     model: fields.model.value || null,
     effort: fields.effort.value || null,
     parent: fields.parent ? fields.parent.value : null,

@@ -1,0 +1,219 @@
+"""Collections: documents that people have given to this server, each with an index that the server makes itself.
+
+    collections/SLUG/about.json   its name, and the folder it reads where nothing was sent
+                     documents/   what was sent
+                     index/       made by `indexing`
+    collections/incoming/         what is being sent
+
+The disk is what counts: several processes may serve the same folder.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import threading
+import time
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+from urllib.parse import urlencode
+
+from wellread.encodable import encodable
+from wellread.errors import UsageError, WellreadError
+from wellread.index.following import Item
+from wellread.private import private_folder
+from wellread.reading.folders import files_inside
+from wellread.server import filing
+from wellread.server.options import ServerOptions
+
+INCOMING = "incoming"
+_ABOUT = "about.json"
+_STOPPED = "stopped"
+_STALE = 86_400.0  # seconds after which something half sent is nobody's
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """One of them."""
+
+    slug: str
+    name: str
+    place: Path
+    folder: str | None  # of this machine, read where it lies; None: its documents were sent
+    created: float
+
+    @property
+    def root(self) -> Path:
+        return Path(self.folder) if self.folder is not None else self.place / "documents"
+
+    @property
+    def index(self) -> Path:
+        return self.place / "index"
+
+    @property
+    def spec(self) -> str:
+        return f"index:{self.index}?{urlencode({'name': self.name})}"
+
+    @property
+    def searchable(self) -> bool:
+        """Whether anything has been read: an index of nothing has no manifest."""
+        return (self.index / "manifest.json").is_file()
+
+    @property
+    def stopped(self) -> bool:
+        """Whether somebody has told the server to stop reading it."""
+        return (self.place / _STOPPED).exists()
+
+    def mark_stopped(self, yes: bool) -> None:
+        with suppress(OSError):  # gone meanwhile
+            if yes:
+                (self.place / _STOPPED).touch()
+            else:
+                (self.place / _STOPPED).unlink(missing_ok=True)
+
+
+class Collections:
+    """All of them, and the limits that hold for them together."""
+
+    def __init__(self, root: Path, options: ServerOptions) -> None:
+        self.root, self.options = root, options
+        self._filing = threading.Lock()
+
+    def everything(self) -> list[Collection]:
+        if not self.options.takes_documents:
+            return []
+        try:
+            places = [Path(entry.path) for entry in os.scandir(self.root) if entry.is_dir()]
+        except OSError:
+            return []
+        found = [one for place in places if (one := _read(place)) is not None]
+        return sorted(found, key=lambda one: one.name.casefold())
+
+    def get(self, slug: str) -> Collection | None:
+        return next((one for one in self.everything() if one.slug == slug), None)
+
+    def specs(self) -> Mapping[str, str]:
+        """The sources that they are, by name."""
+        return {one.name: one.spec for one in self.everything() if one.searchable}
+
+    def create(self, said: str, folder: str | None = None, *, taken: Sequence[str] = ()) -> Collection:
+        """A new, empty one. `taken` are names of other sources."""
+        name = filing.collection_name(said)
+        path = self._allowed(folder) if folder is not None else None
+        with self._filing:
+            there = self.everything()
+            if name.casefold() in {other.casefold() for other in (*taken, *(one.name for one in there))}:
+                raise UsageError(f"there is a source called {name!r} already: take another name")
+            if len(there) >= self.options.max_collections:
+                raise UsageError(f"there are {len(there)} collections already, which is the most this server keeps")
+            return self._make(name, path)
+
+    def _make(self, name: str, folder: str | None) -> Collection:
+        with _disk("the collection cannot be made"):
+            private_folder(self.root)
+            slug = filing.slug(name, {INCOMING, *os.listdir(self.root)})
+            place = self.root / slug
+            made = Collection(slug, name, place, folder, time.time())
+            place.mkdir(mode=0o700)
+            if folder is None:
+                made.root.mkdir(mode=0o700)
+            about = {"name": name, "folder": folder, "created": made.created}
+            draft = place / f"{_ABOUT}.tmp"
+            draft.write_text(json.dumps(about), encoding="utf-8")
+            draft.replace(place / _ABOUT)
+        return made
+
+    def _allowed(self, folder: str) -> str:
+        """A folder that the operator lets the page read from, wherever links lead."""
+        roots = [os.path.realpath(os.path.expanduser(root)) for root in self.options.readable_folders]
+        path = os.path.realpath(os.path.expanduser(folder.strip().replace("\0", "")))
+        if not any(os.path.commonpath([root, path]) == root for root in roots):
+            raise UsageError("this folder may not be read here; the operator says which ones may ([server] folders)")
+        if not os.path.isdir(path):
+            raise UsageError("there is no such folder")
+        return path
+
+    def remove(self, one: Collection) -> None:
+        """It is gone from the lists at once; its files go after that."""
+        gone = self.root / f".gone-{secrets.token_hex(6)}"
+        with _disk("the collection cannot be removed"):
+            one.place.rename(gone)
+        shutil.rmtree(gone, ignore_errors=True)
+
+    def documents(self, one: Collection) -> list[Item]:
+        """What there is to read."""
+        found: list[Item] = []
+        for path in files_inside(one.root):
+            if filing.is_readable(path.name) and 0 < _size(path) <= self.options.max_document:
+                found.append(Item(os.path.relpath(path, one.root), "document", path))
+            if len(found) >= self.options.max_documents:
+                break
+        return found
+
+    def stored(self) -> int:
+        """Bytes of all documents that were sent."""
+        sent = (one for one in self.everything() if one.folder is None)
+        return sum(_size(path) for one in sent for path in files_inside(one.root))
+
+    def incoming(self) -> Path:
+        """A new file to write to; what others have left there long ago goes."""
+        folder = self.root / INCOMING
+        with _disk("the document cannot be kept"):
+            private_folder(self.root)
+            private_folder(folder)
+            for path in folder.iterdir():
+                if time.time() - path.stat().st_mtime > _STALE:
+                    path.unlink(missing_ok=True)
+        return folder / secrets.token_hex(12)
+
+    def file(self, one: Collection, sent: Path, name: str, size: int, others: set[str]) -> str:
+        """Put what was sent where it belongs; the name it has got. It replaces one of the same name, but none of `others`."""
+        with self._filing:
+            here = {path.name: _size(path) for path in files_inside(one.root)}
+            final = filing.numbered(name, others)
+            if final not in here and len(here) >= self.options.max_documents:
+                raise UsageError(f"a collection holds {self.options.max_documents:,} documents at most")
+            if self.stored() + size - here.get(final, 0) > self.options.max_stored:
+                raise UsageError("there is no room left for it on this server")
+            with _disk("the document cannot be kept"):
+                os.replace(sent, one.root / final)
+            return final
+
+    def drop(self, one: Collection, name: str) -> bool:
+        """Delete a document that was sent; False where there is none of that name."""
+        path = next((path for path in files_inside(one.root) if encodable(path.name) == name), None)
+        if one.folder is not None or path is None:
+            return False
+        with _disk("the document cannot be removed"):
+            path.unlink(missing_ok=True)
+        return True
+
+
+@contextmanager
+def _disk(what: str) -> Generator[None]:
+    """A full or closed disk in one clear line."""
+    try:
+        yield
+    except OSError as problem:
+        raise WellreadError(f"{what}: {problem.strerror or problem}") from problem
+
+
+def _read(place: Path) -> Collection | None:
+    """What a folder says of itself; None where it is no collection, or goes away just now."""
+    try:
+        said = cast("dict[str, Any]", json.loads((place / _ABOUT).read_text(encoding="utf-8")))
+        return Collection(place.name, str(said["name"]), place, said["folder"], float(said["created"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0

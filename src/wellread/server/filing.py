@@ -1,0 +1,66 @@
+"""Names that clients give, made into names that files and collections can have."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Container
+from pathlib import PurePosixPath
+
+from wellread.errors import UsageError
+from wellread.reading.kinds import READ
+
+LONGEST_NAME = 60  # characters of a collection's
+_LONGEST_FILE = 200  # bytes; file systems end at 255
+_SEPARATORS = re.compile(r"[/\\]")
+_PLAIN = re.compile(r"[^a-z0-9]+")
+
+
+def collection_name(said: str) -> str:
+    """One line of printable characters. A colon would make it look like the spec of a source."""
+    name = _printable(said)
+    if not name:
+        raise UsageError("a collection needs a name")
+    if len(name) > LONGEST_NAME:
+        raise UsageError(f"the name is too long: at most {LONGEST_NAME} characters")
+    if ":" in name or "?" in name or " + " in name:
+        raise UsageError("a collection's name cannot hold a colon, a question mark or a plus between words")
+    return name
+
+
+def slug(name: str, taken: Container[str]) -> str:
+    """What the collection is called in addresses and on the disk."""
+    ascii_ = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    base = _PLAIN.sub("-", ascii_).strip("-")[:40].strip("-") or "collection"
+    return numbered(base, taken, "-{}")
+
+
+def file_name(said: str) -> str:
+    """The last part of a path, without what a file system, a terminal or an eye could stumble over; may be empty."""
+    name = _printable(_SEPARATORS.split(said)[-1]).lstrip(". ")
+    path = PurePosixPath(name)
+    suffix = path.suffix if path.suffix.lower() in READ else ""
+    return f"{_cut(name.removesuffix(suffix), _LONGEST_FILE - len(suffix.encode()))}{suffix}" if name else ""
+
+
+def is_readable(name: str) -> bool:
+    """Whether the ending of a name is one of those that we can read."""
+    return PurePosixPath(name).suffix.lower() in READ
+
+
+def numbered(name: str, taken: Container[str], form: str = " ({})") -> str:
+    """The name, or with the first number that makes it a new one; a file keeps its ending."""
+    path = PurePosixPath(name)
+    number, found = 2, name
+    while found in taken:
+        found, number = f"{path.stem}{form.format(number)}{path.suffix}", number + 1
+    return found
+
+
+def _printable(said: str) -> str:
+    text = unicodedata.normalize("NFC", said)
+    return " ".join("".join(c if c.isprintable() else " " if c.isspace() else "" for c in text).split())
+
+
+def _cut(text: str, most: int) -> str:
+    return text.encode()[:most].decode("utf-8", "ignore").rstrip()

@@ -1,0 +1,187 @@
+"""Documents that a form sends, written to the disk while they arrive: never more of one in memory than a piece."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+from python_multipart.exceptions import MultipartParseError
+from python_multipart.multipart import MultipartParser, parse_options_header
+from starlette.requests import Request
+
+from wellread.errors import UsageError, WellreadError
+from wellread.server import filing
+
+_LONGEST_FIELD = 10_000  # bytes of a field that is no file
+_MOST_FIELDS = 20
+
+
+@dataclass(slots=True)
+class Sent:
+    """One file of a form."""
+
+    said: str  # what the client calls it
+    path: Path | None = None  # where its bytes lie, until somebody takes them
+    size: int = 0
+    problem: str = ""
+
+    @property
+    def name(self) -> str:
+        return filing.file_name(self.said)
+
+
+@dataclass(slots=True)
+class Arrived:
+    """A whole form."""
+
+    files: list[Sent] = field(default_factory=list[Sent])
+    fields: dict[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What is taken of one form."""
+
+    files: int
+    file: int  # bytes of one
+    bytes: int  # of all
+
+
+@asynccontextmanager
+async def arriving(request: Request, room: Room, place: Callable[[], Path]) -> AsyncGenerator[Arrived]:
+    """The form of a request. Files that nobody has moved away by the end of the block are deleted, also half ones."""
+    kind, options = parse_options_header(request.headers.get("content-type", ""))
+    if kind != b"multipart/form-data" or not options.get(b"boundary"):
+        raise UsageError("documents are sent as multipart/form-data")
+    form = _Form(room, place)
+    parser = MultipartParser(options[b"boundary"], form.callbacks())  # pyright: ignore[reportArgumentType]
+    try:
+        try:
+            async for piece in request.stream():
+                await asyncio.to_thread(parser.write, piece)
+            parser.finalize()
+        except MultipartParseError as problem:
+            raise UsageError(f"the form cannot be read: {problem}") from None
+        except OSError as problem:
+            raise WellreadError(f"the document cannot be kept: {problem.strerror or problem}") from problem
+        if not form.ended:
+            raise UsageError("the form is not whole")
+        yield form.arrived
+    finally:
+        form.clear()
+
+
+class _Form:
+    """What the parser tells, piece by piece."""
+
+    def __init__(self, room: Room, place: Callable[[], Path]) -> None:
+        self._room, self._place = room, place
+        self.arrived = Arrived()
+        self.ended = False
+        self._made: list[Path] = []
+        self._taken = 0
+        self._header = b""
+        self._value = b""
+        self._headers: dict[bytes, bytes] = {}
+        self._field = ""
+        self._said = bytearray()
+        self._file: Sent | None = None
+        self._out: BinaryIO | None = None
+
+    def callbacks(self) -> dict[str, Callable[..., None]]:
+        return {
+            "on_part_begin": self._begin,
+            "on_header_field": self._header_field,
+            "on_header_value": self._header_value,
+            "on_header_end": self._header_end,
+            "on_headers_finished": self._headers_finished,
+            "on_part_data": self._data,
+            "on_part_end": self._part_end,
+            "on_end": self._end,
+        }
+
+    def clear(self) -> None:
+        if self._out is not None:
+            self._out.close()
+        for path in self._made:
+            path.unlink(missing_ok=True)
+
+    def _begin(self) -> None:
+        self._headers, self._field, self._said, self._file = {}, "", bytearray(), None
+
+    def _header_field(self, data: bytes, start: int, end: int) -> None:
+        self._header += data[start:end]
+
+    def _header_value(self, data: bytes, start: int, end: int) -> None:
+        self._value += data[start:end]
+
+    def _header_end(self) -> None:
+        self._headers[self._header.lower()] = self._value
+        self._header = self._value = b""
+
+    def _headers_finished(self) -> None:
+        _, options = parse_options_header(self._headers.get(b"content-disposition", b""))
+        self._field = options.get(b"name", b"").decode("utf-8", "replace")
+        if b"filename" not in options:
+            return
+        self._file = Sent(options[b"filename"].decode("utf-8", "replace"))
+        if not self._file.said:
+            return  # a form in which nothing was chosen
+        self.arrived.files.append(self._file)
+        self._file.problem = self._refusal(self._file)
+        if not self._file.problem:
+            self._file.path = self._place()
+            self._made.append(self._file.path)
+            self._out = self._file.path.open("xb")
+            self._file.path.chmod(0o600)
+
+    def _refusal(self, file: Sent) -> str:
+        if len(self.arrived.files) > self._room.files:
+            return f"too many at once: at most {self._room.files:,}"
+        if not file.name:
+            return "has no name that can be kept"
+        return "" if filing.is_readable(file.name) else "documents of this kind cannot be read"
+
+    def _data(self, data: bytes, start: int, end: int) -> None:
+        if self._file is None:
+            self._said += data[start:end]
+            if len(self._said) > _LONGEST_FIELD:
+                raise MultipartParseError("a field is too long")
+            return
+        self._file.size += end - start
+        self._taken += end - start if self._out is not None else 0
+        if self._file.size > self._room.file:
+            self._refuse(f"is too large: at most {self._room.file:,} bytes")
+        elif self._taken > self._room.bytes:
+            self._refuse("there is no room left for it on this server")
+        if self._out is not None:
+            self._out.write(data[start:end])
+
+    def _refuse(self, problem: str) -> None:
+        """Its bytes are not kept; those that still come are passed over, so that the others arrive."""
+        assert self._file is not None
+        self._file.problem = self._file.problem or problem
+        if self._out is not None:
+            self._out.close()
+            self._out = None
+        if self._file.path is not None:
+            self._file.path.unlink(missing_ok=True)
+            self._file.path = None
+
+    def _part_end(self) -> None:
+        if self._file is None:
+            if len(self.arrived.fields) >= _MOST_FIELDS:
+                raise MultipartParseError("there are too many fields")
+            self.arrived.fields[self._field] = self._said.decode("utf-8", "replace")
+        elif self._file.said and not self._file.size and not self._file.problem:
+            self._refuse("is empty")
+        if self._out is not None:
+            self._out.close()
+            self._out = None
+
+    def _end(self) -> None:
+        self.ended = True

@@ -1,0 +1,275 @@
+"""Collections as pages: all of them, one with its documents and how far reading is, and the question before a removal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import quote, urlencode
+
+from wellread.encodable import encodable
+from wellread.index.following import Item
+from wellread.index.ledger import Entry
+from wellread.reading.kinds import READ
+from wellread.server.collections import Collection, Collections
+from wellread.server.filing import LONGEST_NAME
+from wellread.server.indexing import Indexing
+from wellread.server.intake import Sent
+from wellread.server.labels import label
+from wellread.server.menu import Menu
+from wellread.server.options import ServerOptions
+from wellread.server.security import COLLECTIONS
+from wellread.server.web.html import Safe, el, icon, join
+
+_FEW = 5  # refused documents that are told by name
+_SHOWN = 500  # documents that are listed
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A collection as it is at a moment."""
+
+    one: Collection
+    items: Sequence[Item]
+    entries: Mapping[str, Entry]
+    running: bool
+    problem: str
+    files: tuple[int, int]  # read, wanted
+    vectors: tuple[int, int]  # made, wanted
+
+    @property
+    def passages(self) -> int:
+        return sum(self.entries[item.name].passages for item in self.items if item.name in self.entries)
+
+
+def look(collections: Collections, indexing: Indexing, one: Collection) -> View:
+    """Blocks."""
+    from wellread.index.folder import existing
+
+    job, content, items = indexing.job(one), existing(one.index), collections.documents(one)
+    entries = indexing.entries(one)
+    files = sum(item.name in entries for item in items), len(items)
+    vectors = (content.vectors, content.rows) if content else (0, 0)
+    if job is None or not job.running:
+        return View(one, items, entries, False, job.problem if job else "", files, vectors)
+    counts = job.gauge.standing().counts
+    return View(one, items, entries, True, "", _counted(counts, "files") or files, _counted(counts, "vectors") or vectors)
+
+
+def _counted(counts: Mapping[str, tuple[int, int | None]], step: str) -> tuple[int, int] | None:
+    done, total = counts.get(step, (0, None))
+    return None if total is None else (done, total)
+
+
+def names(menu: Menu) -> list[str]:
+    """What sources are called in the page; a collection must not be called like one of them."""
+    return [label(source) for source in menu.sources]
+
+
+def closed() -> Safe:
+    how = "Its operator can change that with collections = true in the [server] table of the settings."
+    return el("div", el("h1", "Your documents"), el("p", "This server takes no documents."), el("p", how), class_="history")
+
+
+def told(refused: Sequence[Sent]) -> str:
+    """What was not taken, and why."""
+    few = [f"{sent.name or 'a document'}: {sent.problem}" for sent in refused[:_FEW]]
+    more = f"; and {len(refused) - _FEW} more" if len(refused) > _FEW else ""
+    return f"Not added: {'; '.join(few)}{more}"
+
+
+def everything(views: Sequence[View], options: ServerOptions, problem: str, fields: Mapping[str, str]) -> Safe:
+    listed = el("ul", *(_card(view) for view in views), class_="collections") if views else None
+    lead = "Add documents and ask them right away. They stay on this server; nothing of them is sent elsewhere to be read."
+    return el(
+        "div",
+        el("h1", "Your documents"),
+        el("p", lead, class_="lead"),
+        el("p", icon("warning"), problem, class_="note", role="alert") if problem else None,
+        listed,
+        el("h2", "A new collection"),
+        _new(options, fields),
+        _of_folder(options, fields) if options.readable_folders else None,
+        class_="history shelf",
+    )
+
+
+def collection(view: View, options: ServerOptions, note: str) -> Safe:
+    one = view.one
+    return el(
+        "div",
+        el("p", el("a", "Your documents", href=COLLECTIONS), class_="back"),
+        el("h1", one.name),
+        el("p", icon("warning"), note, class_="note", role="alert") if note else None,
+        el(
+            "div",
+            _standing(view),
+            _actions(view),
+            _documents(view),
+            id="collection",
+            data_path=_path(one),
+            data_working=view.running,
+        ),
+        _more(one, options) if one.folder is None else el("p", f"It reads the folder {encodable(one.folder)}.", class_="facts"),
+        class_="history shelf",
+    )
+
+
+def question(one: Collection, count: int, document: str) -> Safe:
+    what = f"Remove {document} from {one.name}?" if document else f"Remove {one.name}?"
+    which = "1 document" if count == 1 else f"{count:,} documents"
+    if document:
+        said = "This server's copy is deleted."
+    elif one.folder is None:
+        said = f"The collection goes with this server's copies of {which}."
+    else:
+        said = "What was read from the folder goes; the folder itself stays as it is."
+    hidden = el("input", type="hidden", name="document", value=document) if document else None
+    buttons = el(
+        "div",
+        el("button", "Remove", class_="button primary"),
+        el("a", "Keep", href=_path(one), class_="button"),
+        class_="actions",
+    )
+    form = el("form", hidden, buttons, method="post", action=f"{_path(one)}/remove")
+    return el("div", el("h1", what), el("p", said, " Answers that were given from it stay in the history."), form, class_="hero")
+
+
+def again(view: View) -> Safe | None:
+    return el("noscript", el("meta", http_equiv="refresh", content=2)) if view.running else None
+
+
+def _card(view: View) -> Safe:
+    return el("li", el("h2", el("a", view.one.name, href=_path(view.one))), el("p", _brief(view), class_="facts"))
+
+
+def _brief(view: View) -> Safe:
+    count = len(view.items)
+    parts = [f"{count:,} {'document' if count == 1 else 'documents'}"]
+    if view.running and view.files[0] < view.files[1]:
+        parts.append(f"reading, {view.files[0]:,} done")
+    elif view.passages:
+        parts.append(f"{view.passages:,} {'passage' if view.passages == 1 else 'passages'}")
+    if view.one.folder is not None:
+        parts.append("a folder of this machine")
+    return join(*(el("span", part) for part in parts))
+
+
+def _standing(view: View) -> Safe:
+    """How far reading is, as the build itself tells it."""
+    (read, count), (made, wanted) = view.files, view.vectors
+    lines: list[Safe | None] = [el("p", _brief(view), class_="facts")]
+    if view.running and read < count:
+        lines.append(_bar("Reading documents", read, count, "what has been read can be searched already"))
+    elif view.running and made < wanted:
+        lines.append(_bar("Searching by meaning", made, wanted, "by words everything can be searched already"))
+    elif view.running:
+        lines.append(el("p", "Looking what is new …", class_="facts"))
+    elif view.problem:
+        lines.append(el("p", icon("warning"), f"Reading has ended early: {view.problem}", class_="note"))
+    elif view.one.stopped and (read < count or made < wanted):
+        said = f"Reading was stopped: {read:,} of {count:,} documents can be searched. Refresh to go on."
+        lines.append(el("p", icon("stop"), said, class_="note"))
+    return el("div", *lines, class_="standing")
+
+
+def _bar(what: str, done: int, total: int, meanwhile: str) -> Safe:
+    words = f"{what}: {done:,} of {total:,}; {meanwhile}."
+    return el("p", el("progress", value=done, max=max(total, 1), aria_label=what), el("span", words), class_="bar")
+
+
+def _actions(view: View) -> Safe:
+    one = view.one
+    chosen = urlencode({"source": one.name})
+    ask = el("a", icon("send"), "Ask it", href=f"/?{chosen}", class_="button primary") if one.searchable else None
+    search = el("a", icon("search"), "Search it", href=f"/search?{chosen}", class_="button") if one.searchable else None
+    doing: tuple[Literal["stop", "refresh"], str] = ("stop", "Stop") if view.running else ("refresh", "Refresh")
+    form = el("form", el("button", doing[1], class_="button"), method="post", action=f"{_path(one)}/{doing[0]}")
+    remove = el("a", icon("delete"), "Remove", href=f"{_path(one)}/remove", class_="button")
+    return el("div", ask, search, form, remove, class_="actions")
+
+
+def _documents(view: View) -> Safe:
+    rows = [_document(view, item) for item in view.items[:_SHOWN]]
+    rest = len(view.items) - _SHOWN
+    more = el("p", f"and {rest:,} more", class_="facts") if rest > 0 else None
+    empty = el("p", "There is no document in it.", class_="empty")
+    return join(el("ul", *rows, class_="files") if rows else empty, more)
+
+
+def _document(view: View, item: Item) -> Safe:
+    name = encodable(item.name)
+    entry = view.entries.get(item.name)
+    address = f"/document?{urlencode({'source': view.one.name, 'document': name})}"
+    shown = el("a", name, href=address) if entry is not None and entry.passages else el("span", name)
+    remove = el(
+        "a", icon("delete"), class_="button quiet", title="Remove", aria_label=f"Remove {name}",
+        href=f"{_path(view.one)}/remove?{urlencode({'document': name})}",
+    )  # fmt: skip
+    return el("li", el("div", shown, el("p", _state(entry), class_="facts")), remove if view.one.folder is None else None)
+
+
+def _state(entry: Entry | None) -> Safe:
+    if entry is None:
+        return el("span", "not read yet")
+    count = el("span", f"{entry.passages:,} {'passage' if entry.passages == 1 else 'passages'}") if entry.passages else None
+    notice = entry.notice or ("" if entry.passages else "there is no text in it")
+    return join(count, el("span", notice, class_="badge") if notice else None)
+
+
+def _new(options: ServerOptions, fields: Mapping[str, str]) -> Safe:
+    name = el(
+        "input", type="text", name="name", value=fields.get("name", ""), required=True, maxlength=LONGEST_NAME,
+        autocomplete="off", placeholder="Minutes of the board",
+    )  # fmt: skip
+    return _sending(COLLECTIONS, options, el("label", el("span", "Name"), name, class_="field"), "Make it")
+
+
+def _more(one: Collection, options: ServerOptions) -> Safe:
+    return join(el("h2", "Add documents"), _sending(f"{_path(one)}/documents", options, None, "Add"))
+
+
+def _sending(action: str, options: ServerOptions, first: Safe | None, button: str) -> Safe:
+    """A plain form; with JavaScript documents can be dropped on it and one sees how much has been sent."""
+    chosen = el("input", type="file", name="documents", multiple=True, required=True, accept=",".join(sorted(READ)))
+    limits = f"PDF, Word, HTML, Markdown, text, tables …; up to {_megabytes(options.max_document)} each"
+    drop = el(
+        "label",
+        icon("page"),
+        el("span", "Choose documents", class_="drop-words"),
+        chosen,
+        el("small", limits),
+        class_="drop",
+    )
+    sent = el("div", el("progress", max=100, value=0, aria_label="Sent"), el("button", "Cancel", type="button", class_="button"),
+              class_="sent", hidden=True)  # fmt: skip
+    problem = el("p", class_="problem", role="alert", hidden=True)
+    go = el("button", button, class_="button primary")
+    return el(
+        "form", first, drop, sent, problem, go, method="post", action=action, enctype="multipart/form-data",
+        class_="sending", data_most=options.max_upload,
+    )  # fmt: skip
+
+
+def _of_folder(options: ServerOptions, fields: Mapping[str, str]) -> Safe:
+    """Read where it lies, for servers on this machine whose operator allows it."""
+    name = el("input", type="text", name="name", required=True, maxlength=LONGEST_NAME, autocomplete="off")
+    path = el("input", type="text", name="folder", required=True, value=fields.get("folder", ""), list="folders")
+    known = el("datalist", *(el("option", value=root) for root in options.readable_folders), id="folders")
+    form = el(
+        "form",
+        el("label", el("span", "Name"), name, class_="field"),
+        el("label", el("span", "Folder"), path, class_="field"),
+        known,
+        el("button", "Read it", class_="button primary"),
+        method="post", action=COLLECTIONS, enctype="multipart/form-data", class_="of-folder",
+    )  # fmt: skip
+    return el("details", el("summary", "Or read a folder of this machine"), form, open=bool(fields.get("folder")))
+
+
+def _path(one: Collection) -> str:
+    return f"{COLLECTIONS}/{quote(one.slug)}"
+
+
+def _megabytes(count: int) -> str:
+    return f"{count / 1_000_000:,.0f} MB" if count >= 1_000_000 else f"{count:,} bytes"
