@@ -80,7 +80,7 @@ def told(refused: Sequence[Sent]) -> str:
 
 def everything(views: Sequence[View], options: ServerOptions, problem: str, fields: Mapping[str, str]) -> Safe:
     listed = el("ul", *(_card(view) for view in views), class_="collections") if views else None
-    lead = "Add documents and ask them right away. They stay on this server; nothing of them is sent elsewhere to be read."
+    lead = "Add documents and ask them right away. They are kept and read on this server, nowhere else."
     return el(
         "div",
         el("h1", "Your documents"),
