@@ -40,12 +40,14 @@ async def test_neighbours_have_one_number(recipe: Any) -> None:
     assert {citation.quote for citation in answer.citations} >= {SECOND}, "a citation ends at its own words"
 
 
-async def test_iterative_shows_neighbours_together_and_not_again() -> None:
-    asks = ["<think>a</think><search>lamp of the lighthouse</search>", "<search>the lamp, lit by its keeper</search>"]
-    bench = Bench([*asks, f"<answer>{SECOND} [1]</answer>", *[f"{SECOND} [1]"] * 2], source=Shelf(LAMP), effort="low")
-    await bench.ask(Iterative, "When was the lamp lit?")
+async def test_iterative_shows_neighbours_together_and_neither_of_them_again() -> None:
+    asks = ["<search_query>lamp of the lighthouse</search_query>", "<search_query>lit in 1874 by its keeper</search_query>"]
+    notes = f"<information>{SECOND} [1]</information>"
+    bench = Bench([*asks, notes, f"{SECOND} [1]"], source=Shelf(LAMP), effort="low")
+    await bench.ask(Iterative, "When was the lamp lit?", protocol="text")
     (numbered,) = bench.of(events.Numbered)
     assert numbered.passage.text == f"{FIRST}\n\n{SECOND}"
+    assert "Nothing new was found: [1] are shown above." in bench.prompt(2)
 
 
 def observations(bench: Bench) -> list[str]:

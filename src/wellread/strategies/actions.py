@@ -20,7 +20,6 @@ from wellread.types import Hit, Passage
 _ADDRESS = re.compile(r"https?://[^\s<>\"')\]]+")
 _WANTS_SENTENCES = re.compile(r"in a full sentence|(?:whole|clear|specific) question|understands questions")  # of hints
 _LAST_WORD = re.compile(r"\s+\S*\Z")
-_EACH = 2  # hits asked for beyond each number that is shown: neighbours share one
 _OPERATORS = (("**", " to the power of "), ("*", " times "), ("/", " divided by "), ("+", " plus "), ("-", " minus "))
 
 
@@ -82,7 +81,7 @@ class Actions:
     async def search(self, source: Source, term: str, *, snippets: bool) -> Observation:
         """The best hits that were not shown before: their snippets, or how their texts begin. Neighbours are one."""
         failed = len(self.run.failures)
-        limit = self.limits.hits + _EACH * len(self.run.passages)
+        limit = self.limits.hits + lookup.beyond_shown(self.run)
         hits = lookup.unique(await self.run.search(term, limit=limit, source=source))
         found = [passage for hit in hits if (passage := self._excerpt(hit, snippets)).text]
         if not found:

@@ -10,6 +10,8 @@ from wellread.run import Run
 from wellread.sources.markup import plain
 from wellread.types import Hit, Page, Passage
 
+_EACH = 2  # hits of a place that is shown, as a rule
+
 
 async def read_best(run: Run, hits: Sequence[Hit], count: int) -> list[tuple[Hit, Page]]:
     """The pages behind the best hits, in their order. A page that fails is skipped, the next is tried."""
@@ -47,6 +49,11 @@ def shown_as(run: Run, passage: Passage) -> int | None:
         if one.id == passage.id or within:
             return number
     return None
+
+
+def beyond_shown(run: Run) -> int:
+    """How many hits more to ask for, as what was shown takes no place: neighbours share a number."""
+    return _EACH * len(run.passages)
 
 
 def of_page(hit: Hit, page: Page) -> Passage:

@@ -99,7 +99,7 @@ class Research:
 
     async def _search(self, run: Run, query: str) -> list[Passage]:
         """The best results that were not shown before; when all were, those."""
-        limit = max(self.results + _SPARE, _READ if self.reread else 0) + len(run.passages)
+        limit = max(self.results + _SPARE, _READ if self.reread else 0) + lookup.beyond_shown(run)
         found = await run.search(query, limit=limit)
         if self.reread and found:
             found = await _reread(run, query, found)
@@ -114,7 +114,7 @@ class Research:
         share = None if space is None else max(0, space // len(loaded) - _AROUND)
         tokens = min((limit for limit in (self.page_tokens, share) if limit is not None), default=None)
         items: list[str] = []
-        before = {passage.id: number for number, passage in run.passages.items()}
+        before = {passage.id: number for passage in loaded if (number := lookup.shown_as(run, passage)) is not None}
         for passage in loaded:
             if passage.id in before:
                 continue
@@ -122,7 +122,7 @@ class Research:
             inner = f"<page_title>{passage.title}</page_title>\n<page_content>\n{short.text}\n</page_content>"
             if short.text:
                 items.append(f'<item index="{run.number(short)}">\n{context.fence(run, inner)}\n</item>')
-        above = "".join(f"[{before[passage.id]}]" for passage in loaded if passage.id in before)
+        above = "".join(f"[{number}]" for number in dict.fromkeys(before.values()))
         if not items and above:
             items.append(f"Nothing new was found: {above} are shown above. Use other words.")
         return self._results("\n".join(items)) if items else self._nothing(run)
