@@ -60,6 +60,7 @@ async def test_react_shows_neighbours_as_one_and_neither_of_them_again() -> None
     answer = await bench.ask(React, QUESTION, wikipedia=None)
     told = timeline(bench.seen, events.answer_json(answer)).fates
     assert [(fate.id, fate.verdict, fate.number) for fate in told] == [(hit.id, "cited", 1) for hit in LAMP]
+    assert {fate.name for fate in told} == {"lamp.txt, “Oil”"}
     (numbered,) = bench.of(events.Numbered)
     assert numbered.passage.text == f"{FIRST}\n\n{SECOND}"
     assert observations(bench)[1] == "Nothing new was found: [1] are shown above. Try another term."

@@ -58,7 +58,7 @@ def _print(story: Timeline) -> None:
         for fate in story.fates:
             style = {"cited": "green", "shown": "", "dropped": "dim"}[fate.verdict]
             where = f"“{_short(fate.query, 40)}” #{fate.place}"
-            told = Text(f"{fate.verdict:8} {_short(fate.title or fate.id, 40)} · {fate.why} · {where}", style=style)
+            told = Text(f"{fate.verdict:8} {_short(fate.name or fate.id, 60)} · {fate.why} · {where}", style=style)
             console.print(told, no_wrap=True, overflow="ellipsis", crop=sys.stdout.isatty())
 
 

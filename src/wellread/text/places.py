@@ -15,8 +15,16 @@ _ENDS = 5  # words of a quote's beginning, and of its end, that a browser looks 
 
 def place(passage: Passage) -> str:
     """The document and the place in it, with its address where it is not a file."""
-    fields = ("title", "url", "source", "document", "heading", "page")
-    return place_of({name: getattr(passage, name) for name in fields})
+    return place_of(_fields(passage))
+
+
+def name(passage: Passage) -> str:
+    """The same without the address."""
+    return name_of(_fields(passage))
+
+
+def _fields(passage: Passage) -> dict[str, Any]:
+    return {field: getattr(passage, field) for field in ("title", "url", "source", "document", "heading", "page")}
 
 
 def place_of(citation: Mapping[str, Any]) -> str:

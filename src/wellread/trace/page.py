@@ -82,6 +82,6 @@ def _passages(story: Timeline) -> str:
 
 def _fate(fate: Fate) -> str:
     return (
-        f"<tr class={fate.verdict}><td>{fate.verdict}</td><td>{escape(fate.title or fate.id)}</td>"
+        f"<tr class={fate.verdict}><td>{fate.verdict}</td><td>{escape(fate.name or fate.id)}</td>"
         f"<td>{escape(fate.query)} <small>#{fate.place}</small></td><td>{escape(fate.why)}</td></tr>"
     )

@@ -34,6 +34,7 @@ from wellread.events import (
 )  # fmt: skip
 from wellread.plain import Json
 from wellread.replay.record import opened
+from wellread.text.places import name
 from wellread.types import Hit, Passage
 
 
@@ -58,7 +59,7 @@ class Fate:
     """What became of a passage that was found."""
 
     id: str
-    title: str
+    name: str  # of its document, with the place in it
     query: str
     place: int  # in the search that found it first
     verdict: str  # "cited", "shown", "dropped"
@@ -156,7 +157,7 @@ def _fates(seen: Sequence[Event], answer: Json) -> list[Fate]:
                 pass
     cited = {citation["number"] for citation in answer.get("citations", ())}
     fates = [
-        Fate(one, hit.title, query, place, *_verdict(one, number, cited, graded.get(one), kept if ranked else None), number)
+        Fate(one, name(hit), query, place, *_verdict(one, number, cited, graded.get(one), kept if ranked else None), number)
         for one, (hit, query, place) in found.items()
         for number in [_best(numbers.get(one, ()), cited)]
     ]
