@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -187,7 +187,7 @@ class Run:
         self.emit(events.PageRead(url, page.title, len(page.passages), self.clock() - begun))
         return page
 
-    async def generate(self, prompt: Prompt, *, role: str, model: Model | None = None) -> AsyncIterator[str | Completion]:
+    async def generate(self, prompt: Prompt, *, role: str, model: Model | None = None) -> AsyncGenerator[str | Completion]:
         """Stream one model call; the last item is the completion."""
         call = ModelCall(role, model or self.kit.model(), self._within_tokens(prompt), self.clock())
         self.outbound.instructed(message.text for message in prompt.messages if message.role == "system")

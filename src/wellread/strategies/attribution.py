@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 from wellread.strategies.relevance import content
 from wellread.text.citations import check, markers, sentences
+from wellread.text.evidence import read_ahead
 from wellread.text.markers import links
 from wellread.types import Passage
 
@@ -36,6 +37,12 @@ class Attribution:
         self._spans: list[tuple[int, int]] | None = None  # its sentences, as far as it is here
         self._shown = 0  # characters of the tail that are out already
         self._from = 0  # where to look for the next possible end in the tail
+
+    def read_ahead(self) -> None:
+        """Read all passages now, for the numbers and for the checker."""
+        read_ahead(list(self._passages.values()))
+        for number in list(self._passages):
+            self._content(number)
 
     def feed(self, piece: str) -> str:
         return "".join(self._fed(piece[at : at + _STEP]) for at in range(0, len(piece), _STEP))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -21,7 +22,6 @@ from wellread.strategies import context
 from wellread.strategies.attribution import Attribution
 from wellread.strategies.extract import extractive
 from wellread.text.citations import strip_markers
-from wellread.text.evidence import read_ahead
 from wellread.text.inert import Inert, leads_to
 from wellread.types import Answer, Completion, Message, Prompt
 
@@ -70,12 +70,15 @@ class Draft:
         """What a partial answer says is missing, a row for each."""
         return [_MISSING.sub("", f"\n{row}").strip(" *_-\t\n") for row in (self._lacking or "").splitlines()]
 
+    async def warm(self) -> None:
+        """Read the passages before an answer streams: checking it sentence by sentence then takes no time."""
+        await asyncio.to_thread(self._attribution.read_ahead)
+
     async def feed(self, piece: str) -> None:
-        """Take in what has come. Numbering its sentences takes a while; a long piece is taken in steps."""
+        """Take in what has come. Numbering its sentences takes a while: others have their turn after each step."""
         for at in range(0, len(piece), _STEP):
-            if at:
-                await asyncio.sleep(0)
             self._feed(piece[at : at + _STEP])
+            await asyncio.sleep(0)
 
     def _feed(self, piece: str) -> None:
         if self._lacking is not None:
@@ -128,7 +131,7 @@ async def compose(run: Run, brief: Brief) -> Answer:
     if not any(block.strip() for block in brief.material):
         return await (cut_short(run) if run.spent else unsure(run, brief.missing, brief.tried))
     with run.until_spent():
-        await warm(run)
+        await draft.warm()
         completion = await _write(run, brief, draft)
     return await finished(run, draft, completion, brief.tried)
 
@@ -183,11 +186,6 @@ async def cut_short(run: Run, draft: Draft | None = None) -> Answer:
     return await run.answer(draft.text, outcome="exhausted", reason=reason, missing=draft.missing)
 
 
-async def warm(run: Run) -> None:
-    """Read the passages for the checker before an answer streams: sentence by sentence it then takes no time."""
-    await asyncio.to_thread(read_ahead, list(run.passages.values()))
-
-
 async def _write(run: Run, brief: Brief, draft: Draft) -> Completion:
     """Stream the reply. Where a provider's window turns out smaller than known, show it less."""
     for _ in range(_TRIES - 1):
@@ -208,12 +206,14 @@ def _halved(run: Run, brief: Brief) -> list[str]:
 
 async def _stream(run: Run, brief: Brief, draft: Draft) -> Completion:
     prompt = _prompt(run, brief)
+    await asyncio.sleep(0)  # counting and cutting may have taken a while
     last: str | Completion = Completion("")
     streamed = False
-    async for last in run.generate(prompt, role="answer", model=brief.model):
-        if isinstance(last, str):
-            streamed = True
-            await draft.feed(last)
+    async with aclosing(run.generate(prompt, role="answer", model=brief.model)) as words:
+        async for last in words:
+            if isinstance(last, str):
+                streamed = True
+                await draft.feed(last)
     assert isinstance(last, Completion)
     if not streamed:  # a model that cannot stream says everything at the end
         await draft.feed(last.text)

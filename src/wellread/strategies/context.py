@@ -15,6 +15,9 @@ from wellread.types import Message, Passage
 
 _MARGIN = 64  # tokens for what chat templates add around messages
 _BOUND = 4  # tokens a character can take at most: one for each of its bytes
+_PIECE = 2_000  # characters that are counted at once
+_LOOK_BACK = 2_000  # characters in which a paragraph, a sentence, a word has to end
+_LOOK_AHEAD = 200  # characters by which a full stop is told from a point
 _LEAST = 16  # fewer tokens of a text are not worth showing
 
 
@@ -92,36 +95,48 @@ def cut(text: str, tokens: int, count: Callable[[str], int]) -> tuple[str, int, 
     total = count(text)
     if total <= tokens:
         return text, total, total
-    for ends in (_paragraph_ends, _sentence_ends, _word_ends):
-        end = _last_within(text, ends(text), tokens, count)
-        if end and count(text[:end]) > min(_LEAST, tokens // 2):
-            return text[:end], count(text[:end]), total
+    reach = _reach(text, tokens, count)
+    for last_end in (_paragraph_end, _sentence_end, _word_end):
+        kept = text[: last_end(text, reach)]
+        used = count(kept)
+        if used > min(_LEAST, tokens // 2):
+            return kept, used, total
     return "", 0, total
 
 
-def _last_within(text: str, ends: list[int], tokens: int, count: Callable[[str], int]) -> int:
-    """The last of the places before which no more than `tokens` stand. Counts grow with length."""
-    low, high = 0, len(ends)
+def _reach(text: str, tokens: int, count: Callable[[str], int]) -> int:
+    """How many characters fit. Counted piece by piece, so that a long text is not counted again and again."""
+    start, left = 0, tokens
+    while start < len(text) and (needed := count(text[start : start + _PIECE])) <= left:
+        start, left = start + _PIECE, left - needed
+    low, high = start, min(start + _PIECE, len(text))
     while low < high:
-        middle = (low + high) // 2
-        if count(text[: ends[middle]]) <= tokens:
-            low = middle + 1
+        middle = (low + high + 1) // 2
+        if count(text[start:middle]) <= left:
+            low = middle
         else:
-            high = middle
-    return ends[low - 1] if low else 0
+            high = middle - 1
+    return min(low, len(text))
 
 
-def _paragraph_ends(text: str) -> list[int]:
-    return [match.start() for match in re.finditer(r"\s+", text) if match[0].count("\n") > 1]
+def _paragraph_end(text: str, reach: int) -> int:
+    """The last end of a paragraph within reach, or 0."""
+    start = max(0, reach - _LOOK_BACK)
+    gaps = re.finditer(r"\s+", text[start : reach + 2])
+    return max((start + gap.start() for gap in gaps if gap[0].count("\n") > 1), default=0)
 
 
-def _sentence_ends(text: str) -> list[int]:
-    return [end for _, end in sentences(text)]
+def _sentence_end(text: str, reach: int) -> int:
+    start = max(0, reach - _LOOK_BACK)
+    ends = (start + end for _, end in sentences(text[start : reach + _LOOK_AHEAD]))
+    return max((end for end in ends if end <= reach), default=0)
 
 
-def _word_ends(text: str) -> list[int]:
-    ends = [match.end() for match in re.finditer(r"\S+", text)]
-    return ends if len(ends) > 1 else list(range(1, len(text) + 1))
+def _word_end(text: str, reach: int) -> int:
+    if text[reach : reach + 1].isspace() or not re.search(r"\s", text):
+        return len(text[:reach].rstrip())
+    start = max(0, reach - _LOOK_BACK)
+    return max((start + gap.start() for gap in re.finditer(r"\s+", text[start:reach])), default=0)
 
 
 def _closed(run: Run, text: str) -> str:

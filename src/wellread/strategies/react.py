@@ -14,6 +14,7 @@ observation that lists those there are. Only addresses of results, and of the qu
 
 from __future__ import annotations
 
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -23,7 +24,7 @@ from wellread.prompts.render import render
 from wellread.run import Run
 from wellread.strategies import context
 from wellread.strategies.actions import Actions, Limits, Observation, available
-from wellread.strategies.compose import Brief, Draft, compose, cut_short, finished, warm
+from wellread.strategies.compose import Brief, Draft, compose, cut_short, finished
 from wellread.strategies.followup import stand_alone
 from wellread.strategies.roles import Roles
 from wellread.strategies.transcript import Transcript, make_room
@@ -118,15 +119,16 @@ class React:
         model = run.kit.model()
         make_room(run, model, loop.transcript, self.params.turn_tokens)
         reply = context.reserve(model, self.params.turn_tokens)
-        await warm(run)
+        await loop.draft.warm()
         prompt = Prompt(loop.transcript.messages(), (_PAUSE,), reply, self.params.temperature)
         text, shown = "", 0
-        async for item in run.generate(prompt, role="turn", model=model):
-            if isinstance(item, Completion):
-                loop.last = item
-                break
-            text += item
-            shown = await self._show(loop, read_turn(text, finished=False), shown)
+        async with aclosing(run.generate(prompt, role="turn", model=model)) as words:
+            async for item in words:
+                if isinstance(item, Completion):
+                    loop.last = item
+                    break
+                text += item
+                shown = await self._show(loop, read_turn(text, finished=False), shown)
         turn = read_turn(loop.last.text)
         await self._show(loop, turn, shown)
         loop.transcript.say(turn.said)

@@ -82,7 +82,7 @@ class _Cut:
 
 
 async def _chosen(grader: ModelGrader, question: str, parts: list[str], lead: Chain) -> set[int]:
-    shown = _likeliest(question, parts, _MOST)
+    shown = await asyncio.to_thread(_likeliest, question, parts, _MOST)
     if len(shown) < 2:  # the passage was graded: its only strip is all of it
         return set(shown)
     kept = await grader.strips(question, [parts[index] for index in shown], lead)
@@ -93,7 +93,8 @@ async def _scored(grader: CountedGrader, question: str, cut: _Cut, lower: float)
     """All strips of all passages in one batch; the best strip of a passage stays in any case."""
     places = [(row, index) for row, parts in enumerate(cut.strips) for index in range(len(parts))]
     most = min(ALLOWED[grader.run.kit.effort].strips, grader.run.pairs_left)
-    read = [places[i] for i in _likeliest(question, [cut.strips[row][index] for row, index in places], most)]
+    texts = [cut.strips[row][index] for row, index in places]
+    read = [places[i] for i in await asyncio.to_thread(_likeliest, question, texts, most)]
     pieces = [replace(cut.passages[row], text=cut.strips[row][index]) for row, index in read]
     grades = await grader.grade(question, pieces, [cut.leads[row] for row, _ in read]) if pieces else ()
     kept: list[set[int]] = [set() for _ in cut.strips]
