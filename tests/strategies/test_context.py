@@ -63,3 +63,19 @@ def test_fitting_keeps_whole_blocks_or_cuts_the_first() -> None:
     assert cut.endswith("</data-f00dcafe>")
     assert context.fitting(run, bench.scripted, blocks, 3) == []
     assert len(bench.of(events.Cut)) == 3
+
+
+def test_a_long_text_is_cut_without_counting_it_again_and_again() -> None:
+    counted = 0
+
+    def count(text: str) -> int:
+        nonlocal counted
+        counted += len(text)
+        return estimate(text)
+
+    text = "One word follows another. " * 20_000
+    limit = estimate(text) // 2
+    kept, used, total = context.cut(text, limit, count)
+    assert kept.endswith(".")
+    assert 0.99 * limit < used <= limit < total
+    assert counted < 3 * len(text)
