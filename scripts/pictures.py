@@ -85,6 +85,28 @@ def page(path: Path) -> None:
         browser.close()
 
 
+MINUTES = "# Minutes of March\n\nThe board met on Monday. The bridge over the Ash is painted green by Ines Holm in May.\n"
+
+
+def documents(path: Path) -> None:
+    """A collection in the page, as PNG."""
+    from playwright.sync_api import sync_playwright
+
+    with _served() as address, sync_playwright() as player:
+        browser = player.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        tab = browser.new_page(viewport={"width": 1100, "height": 760}, color_scheme="light")
+        tab.goto(f"{address}collections")
+        tab.get_by_label("Name", exact=True).fill("Minutes of the board")
+        months = ("January", "February", "March")
+        sent = [{"name": f"{month}.md", "mimeType": "text/markdown", "buffer": MINUTES.encode()} for month in months]
+        tab.locator("input[type=file]").set_input_files(sent)  # pyright: ignore[reportArgumentType]
+        tab.get_by_role("button", name="Make it").click()
+        tab.wait_for_url("**/collections/minutes-of-the-board")
+        tab.locator("#collection:not([data-working])").wait_for(timeout=60_000)
+        tab.screenshot(path=path)
+        browser.close()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", type=Path, default=FOLDER)
@@ -92,6 +114,7 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     terminal(folder / "terminal.svg")
     page(folder / "page.png")
+    documents(folder / "documents.png")
 
 
 if __name__ == "__main__":

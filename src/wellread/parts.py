@@ -11,7 +11,7 @@ from wellread import plugins
 from wellread.effort import ALLOWED, Effort
 from wellread.errors import UsageError
 from wellread.protocols import AnswerReader, Closing, Embedder, Grader, Model, PageReader, Reranker, Source
-from wellread.settings import Settings
+from wellread.settings import Settings, with_keys
 
 T = TypeVar("T")
 NO_MODEL = (
@@ -30,7 +30,7 @@ class Kit:
         model: Model | None = None,
     ) -> None:
         self.settings = settings
-        self._environ = environ
+        self._environ = with_keys(environ, settings.keys)
         self._parts: dict[tuple[str, str], Any] = {}
         self._given = model
 

@@ -11,11 +11,15 @@ The file is `config.toml` in the user's configuration folder (`WELLREAD_CONFIG` 
 
     [server]
     retention_days = 90
+
+    [keys]
+    ANTHROPIC_API_KEY = "…"
 """
 
 from __future__ import annotations
 
 import os
+import re
 import stat
 import tomllib
 from collections.abc import Mapping
@@ -32,7 +36,7 @@ from wellread.private import OTHERS, may_others
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything a user can set once and for all. Keys of providers are not settings."""
+    """Everything a user can set once and for all."""
 
     strategy: str | None = param(None, "how to answer; auto with a model, else quote")
     sources: tuple[SourceSpec, ...] = param((), "what to search; the library in the wheel if empty")
@@ -57,13 +61,15 @@ class Settings:
     ignore_robots: bool = param(False, "read pages that robots.txt asks not to read (your own site)")
     params: Mapping[str, Mapping[str, object]] = field(default_factory=dict[str, Mapping[str, object]])
     server: Mapping[str, object] = field(default_factory=dict[str, object])
+    keys: Mapping[str, object] = field(default_factory=dict[str, object], repr=False)  # by variable, which go before them
 
     @property
     def limits(self) -> Limits:
         return Limits(self.max_searches, self.max_tokens, self.max_seconds, self.max_cost)
 
 
-_TABLES = ("params", "server")
+_TABLES = ("params", "server", "keys")
+_VARIABLE = re.compile("[A-Z][A-Z0-9_]*")
 _VARIABLES = {f"WELLREAD_{f.name.upper()}": f.name for f in fields(Settings) if f.name not in _TABLES}
 _VARIABLES["WELLREAD_SOURCE"] = "sources"
 
@@ -81,7 +87,10 @@ def load(flags: Mapping[str, object] | None = None, environ: Mapping[str, str] =
     path = config_path(environ)
     from_file = _from_file(path, named=bool(environ.get("WELLREAD_CONFIG")))
     tables = {name: _table(from_file.pop(name, {}), path, name) for name in _TABLES}
-    _check_permissions(path, holds_token="token" in tables["server"])
+    _check_permissions(path, secret="the token" if "token" in tables["server"] else "keys" if tables["keys"] else "")
+    for name, key in tables["keys"].items():
+        if not _VARIABLE.fullmatch(name) or not isinstance(key, str):
+            raise SettingsError(f'{path}: [keys] holds lines like ANTHROPIC_API_KEY = "…", not {name!r}')
     for name, table in tables["params"].items():
         _table(table, path, f"params.{name}")
     plain = {f.name: f for f in fields(Settings) if f.name not in _TABLES}
@@ -97,6 +106,12 @@ def load(flags: Mapping[str, object] | None = None, environ: Mapping[str, str] =
     return fill(Settings, {**values, **given, **tables}, "settings")
 
 
+def with_keys(environ: Mapping[str, str], keys: Mapping[str, object]) -> Mapping[str, str]:
+    """The environment, with keys of the settings file where it has none."""
+    missing = {name: str(key) for name, key in keys.items() if not environ.get(name, "").strip()}
+    return {**environ, **missing} if missing else environ
+
+
 def _from_file(path: Path, *, named: bool) -> dict[str, object]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
@@ -108,12 +123,12 @@ def _from_file(path: Path, *, named: bool) -> dict[str, object]:
         raise SettingsError(f"{path}: the settings file cannot be read: {problem}") from None
 
 
-def _check_permissions(path: Path, *, holds_token: bool) -> None:
-    """Who can write the file chooses what is read and sent; who can read a token has it."""
+def _check_permissions(path: Path, *, secret: str) -> None:
+    """Who can write the file chooses what is read and sent; who can read a token or a key has it."""
     if may_others(path, stat.S_IWOTH):
         raise SettingsError(f"{path}: everybody may write the settings file; run: chmod go-w {path}")
-    if holds_token and may_others(path, OTHERS):
-        raise SettingsError(f"{path}: others may read the token in the settings file; run: chmod 600 {path}")
+    if secret and may_others(path, OTHERS):
+        raise SettingsError(f"{path}: others may read {secret} in the settings file; run: chmod 600 {path}")
 
 
 def _from_environ(environ: Mapping[str, str]) -> dict[str, object]:

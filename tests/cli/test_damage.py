@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import wellread
-from wellread.cli import doctor
+from wellread.server import diagnosis
 
 pytestmark = pytest.mark.slow
 
@@ -118,6 +118,8 @@ def test_doctor_reads_every_table_of_the_settings(tmp_path: Path, text: str, wor
 
 
 def test_doctor_misses_an_extra_of_which_a_part_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "EXTRAS", {"whole": ("json",), "half": ("json", "no_such_module"), "none": ("no.such.module",)})
-    states = {finding.what: finding.state for finding in doctor._extras()}  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(
+        diagnosis, "EXTRAS", {"whole": ("json",), "half": ("json", "no_such_module"), "none": ("no.such.module",)}
+    )
+    states = {finding.what: finding.state for finding in diagnosis._extras()}  # pyright: ignore[reportPrivateUsage]
     assert states == {"extra whole": "ok", "extra half is not installed": "note", "extra none is not installed": "note"}

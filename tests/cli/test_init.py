@@ -31,6 +31,7 @@ def test_every_line_can_be_let_in(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
     text = re.sub(r"^# (?=\[|\w+ = )", "", init("--print").stdout, flags=re.MULTILINE)
     path.write_text(text, encoding="utf-8")
+    path.chmod(0o600)
     loaded = settings.load({}, {"WELLREAD_CONFIG": str(path)})
     assert set(tomllib.loads(text)) == {field.name for field in fields(Settings)}
     assert (loaded.effort, loaded.max_seconds, loaded.hops) == (Settings().effort, Settings().max_seconds, Settings().hops)

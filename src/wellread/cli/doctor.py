@@ -2,50 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
-import os
-import socket
-import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any, Literal
-from urllib.parse import urlsplit
-
 import typer
 
-from wellread import settings as settings_module
 from wellread.cli import options
 from wellread.cli.terminal import say, say_json
-from wellread.errors import DamagedFile, WellreadError
-from wellread.plugins import parse_spec
 
-KEYS = {
-    "ANTHROPIC_API_KEY": "models of Anthropic",
-    "OPENAI_API_KEY": "models of OpenAI",
-    "NEWSAPI_KEY": "source newsapi",
-    "TAVILY_API_KEY": "source tavily",
-    "BRAVE_API_KEY": "source brave",
-    "SLACK_TOKEN": "source slack",
-}
-EXTRAS = {
-    "local": ("xllamacpp",),
-    "zim": ("libzim",),
-    "hub": ("huggingface_hub", "datasets"),
-    "published": ("usearch",),
-    "report": ("matplotlib",),
-    "ray": ("ray",),
-    "otel": ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"),
-}
 SIGNS = {"ok": "✓", "note": "·", "problem": "✗"}
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that was looked at."""
-
-    state: Literal["ok", "note", "problem"]
-    what: str
-    advice: str = ""
 
 
 def doctor(as_json: options.AsJson = False) -> None:
@@ -53,7 +15,9 @@ def doctor(as_json: options.AsJson = False) -> None:
 
     Keys are only looked for, never printed.
     """
-    findings = [finding for check in CHECKS for finding in check()]
+    from wellread.server import diagnosis
+
+    findings = diagnosis.findings()
     if as_json:
         from wellread.events import to_json
 
@@ -64,147 +28,3 @@ def doctor(as_json: options.AsJson = False) -> None:
             if finding.advice:
                 say(f"    {finding.advice}")
     raise typer.Exit(1 if any(finding.state == "problem" for finding in findings) else 0)
-
-
-def _python() -> Iterator[Finding]:
-    version = ".".join(map(str, sys.version_info[:3]))
-    good = sys.version_info >= (3, 11)
-    yield Finding("ok" if good else "problem", f"Python {version}", "" if good else "wellread needs Python 3.11 or newer")
-
-
-def _settings() -> Iterator[Finding]:
-    path = settings_module.config_path()
-    try:
-        _check_tables(settings_module.load())
-    except WellreadError as problem:
-        yield Finding("problem", f"settings: {problem}", f"correct {path} or the WELLREAD_* variable")
-        return
-    yield Finding("ok", f"settings: {path if path.exists() else 'defaults (no ' + str(path) + ')'}")
-
-
-def _check_tables(settings: options.Settings) -> None:
-    """What is only looked at when a strategy or the server starts."""
-    from wellread import plugins
-    from wellread.parameters import fill
-    from wellread.server import options as server_options
-
-    for name, values in settings.params.items():
-        kind: Any = plugins.load("strategies", name)
-        fill(kind.Params, values, f"strategy {name}")
-    server_options.load(settings, {})
-
-
-def _weights() -> Iterator[Finding]:
-    from wellread.embedding import onnx
-    from wellread.ranking import evaluator
-
-    again = "install wellread again: pip install --force-reinstall wellread"
-    yield _attempt("weights of the embedder", onnx.verify, again)
-    if evaluator.available():
-        yield _attempt("weights of the evaluator", evaluator.verify, again)
-    else:
-        yield Finding("note", "the evaluator's weights are not installed: answers are chosen by words and meaning alone")
-
-
-def _library() -> Iterator[Finding]:
-    from wellread.index.verify import problems
-    from wellread.sources.index import library_path
-
-    def check() -> None:
-        for problem in problems(library_path()):
-            raise DamagedFile(problem)
-
-    yield _attempt("library in the package", check, "install wellread again, or run scripts/build_library.py")
-
-
-def _keys() -> Iterator[Finding]:
-    for variable, purpose in KEYS.items():
-        if os.environ.get(variable, "").strip():
-            yield Finding("ok", f"{variable} is set ({purpose})")
-        else:
-            yield Finding("note", f"{variable} is not set ({purpose})")
-
-
-def _model() -> Iterator[Finding]:
-    from wellread.models.default import default_spec
-
-    try:
-        named = settings_module.load().model or default_spec(os.environ)
-    except WellreadError:
-        return
-    if named is None:
-        yield Finding(
-            "note", "no language model: quote answers without one", "set a provider's key, start Ollama, or use --model local"
-        )
-        return
-    yield Finding("ok", f"language model: {named}")
-    if "@" in named:
-        yield _server("model server", named.partition("@")[2])
-
-
-def _sources() -> Iterator[Finding]:
-    try:
-        configured = settings_module.load()
-    except WellreadError:
-        return
-    for text in (*configured.sources, *([configured.fallback] if configured.fallback else [])):
-        argument = parse_spec(text).argument
-        if argument.startswith(("http://", "https://")):
-            yield _server(f"source {text}", argument)
-        elif argument.startswith("ray://"):
-            yield _deployed(argument.removeprefix("ray://"))
-
-
-def _deployed(argument: str) -> Finding:
-    """An index on a cluster: is it there, and are all its replicas?"""
-    from wellread.cluster import on_ray
-
-    name, _, address = argument.partition("@")
-    try:
-        on_ray.connect(address or None)
-        found = on_ray.status(name)
-    except WellreadError as problem:
-        return Finding("problem", f"source index:ray://{name}: {problem}", "start the cluster, then: wellread cluster deploy")
-    starting = sum(not node for nodes in found.replicas.values() for node in nodes)
-    count = sum(len(nodes) for nodes in found.replicas.values())
-    what = f"source index:ray://{name}: {len(found.replicas)} shards, {count - starting} of {count} replicas answer"
-    return Finding("note" if starting else "ok", what, "see: wellread cluster status" if starting else "")
-
-
-def _extras() -> Iterator[Finding]:
-    for extra, modules in EXTRAS.items():
-        there = all(map(_installed, modules))
-        advice = "" if there else f'pip install "wellread[{extra}]"'
-        yield Finding("ok" if there else "note", f"extra {extra}{'' if there else ' is not installed'}", advice)
-
-
-def _installed(module: str) -> bool:
-    try:
-        return importlib.util.find_spec(module) is not None
-    except ModuleNotFoundError:  # not even the package around it
-        return False
-
-
-def _attempt(what: str, job: Callable[[], object], advice: str) -> Finding:
-    try:
-        job()
-    except (WellreadError, OSError) as problem:
-        return Finding("problem", f"{what}: {problem}", advice)
-    return Finding("ok", what)
-
-
-def _server(what: str, address: str) -> Finding:
-    parts = urlsplit(address)
-    port = parts.port or (443 if parts.scheme == "https" else 80)
-    try:
-        socket.create_connection((parts.hostname or "", port), timeout=3).close()
-    except OSError as problem:
-        return Finding(
-            "problem",
-            f"{what}: cannot be reached ({problem})",
-            f"start the server at {parts.hostname}:{port} or change the setting",
-        )
-    return Finding("ok", f"{what} answers")
-
-
-CHECKS = (_python, _settings, _weights, _library, _keys, _model, _sources, _extras)

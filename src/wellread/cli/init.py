@@ -19,7 +19,7 @@ from wellread.settings import Settings, config_path
 _OPENING = """\
 # Settings of wellread. Every line below is a comment that shows the default (or, where there is none, an example):
 # take the # away and change the value. Flags and WELLREAD_* variables go before this file.
-# Keys of providers do not belong here: they come from ANTHROPIC_API_KEY, OPENAI_API_KEY and the like.
+# Keys of providers come from ANTHROPIC_API_KEY, OPENAI_API_KEY and the like, or from the end of this file.
 """
 _EXAMPLES: dict[str, object] = {
     "strategy": "auto",
@@ -72,7 +72,7 @@ def written() -> str:
     """The file."""
     from wellread.server.options import ServerOptions
 
-    own = [one for one in describe(Settings) if one.name not in ("params", "server")]
+    own = [one for one in describe(Settings) if one.name not in ("params", "server", "keys")]
     served = [one for one in describe(ServerOptions) if one.name != _SECRET]
     return "\n".join(
         [
@@ -81,6 +81,8 @@ def written() -> str:
             "\n# Parameters of a strategy; `wellread plugins strategies` lists them.\n# [params.iterative]\n# max_searches = 8",
             "\n# What `wellread serve` goes by.\n# [server]",
             *_lines(served),
+            "\n# Keys, for when their variables are not set; nobody else may read this file then (chmod 600).\n# [keys]",
+            '# ANTHROPIC_API_KEY = "…"',
             "",
         ]
     )

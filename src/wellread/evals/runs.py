@@ -200,7 +200,7 @@ def digest(data: Data, cell: Cell, settings: Settings) -> str:
 
 
 def _told(settings: Settings) -> dict[str, Any]:
-    return {name: value for name, value in asdict(settings).items() if name not in ("server", "strategy")}
+    return {name: value for name, value in asdict(settings).items() if name not in ("server", "strategy", "keys")}
 
 
 @cache

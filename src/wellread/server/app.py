@@ -21,7 +21,7 @@ from wellread.server.metrics import Metrics
 from wellread.server.options import ServerOptions
 from wellread.server.security import Wall
 from wellread.server.service import running
-from wellread.server.web import collecting, finding, pages, threads, viewing
+from wellread.server.web import collecting, configuring, finding, pages, threads, viewing
 from wellread.settings import Settings
 from wellread.version import __version__
 
@@ -66,6 +66,7 @@ def create_app(
     app.include_router(viewing.router)
     app.include_router(finding.router)
     app.include_router(collecting.router)
+    app.include_router(configuring.router)
     app.router.routes.append(tools.route())
     _errors(app)
     app.add_middleware(Wall, options=options, access=access, names=origins.hosts(options), metrics=metrics)

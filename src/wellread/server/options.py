@@ -46,6 +46,7 @@ class ServerOptions:
         10.0, "seconds that running answers get to finish when the server stops"
     )
     proxy: bool = param(False, "believe X-Forwarded-For and X-Forwarded-Proto of a proxy on this machine")
+    setup: bool = param(True, "a page for the settings, where nobody but this machine can come and no token is asked for")
     collections: bool | None = param(
         None, "take documents in the page; unless set, only where nobody but this machine can come and no token is asked for"
     )

@@ -50,6 +50,7 @@ async def home(request: Request, source: Annotated[list[str] | None, Query(max_l
         el("p", "Answers from your sources, and every number leads to the words that carry it.", class_="lead"),
         ask_box(here.menu, autofocus=True, sources=source or ()),
         el("ul", *examples, class_="examples", aria_label="Examples") if here.menu.default_source == "library" else None,
+        el("p", el("a", "Settings", href="/settings"), class_="export") if here.options.setup and here.options.private else None,
         class_="hero",
     )
     return page("wellread", hero)

@@ -1,0 +1,190 @@
+"""The settings in the page: for this machine and this user alone, kept in the file, keys never shown again."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from tests.server.stage import TOKEN, Live, quoting, running
+
+from wellread import settings
+from wellread.errors import SettingsError
+from wellread.parts import Kit
+from wellread.server.settings_file import change, changed
+from wellread.settings import Settings
+
+KEY = "sk-nobody-sees-this"
+FILE = """# mine
+hops = 2  # two steps
+sources = [
+  "library",
+  "wikipedia",
+]
+
+[server]
+port = 8001  # not 8000
+
+[params.iterative]
+max_searches = 8
+"""
+
+
+@pytest.fixture
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "config.toml"
+    path.write_text(FILE, encoding="utf-8")
+    monkeypatch.setenv("WELLREAD_CONFIG", str(path))
+    for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    return path
+
+
+@pytest.fixture
+def live(config: Path, tmp_path: Path) -> Iterator[Live]:
+    with running(quoting(), tmp_path / "data") as server:
+        yield server
+
+
+@pytest.fixture
+def client(live: Live) -> Iterator[httpx2.Client]:
+    with live.client() as one:
+        yield one
+
+
+def test_what_is_saved_is_in_the_file_and_nothing_else_changes(config: Path, client: httpx2.Client) -> None:
+    form = {"model": "ollama:qwen3", "sources": "library\n", "effort": "high", "ANTHROPIC_API_KEY": KEY}
+    reply = client.post("/settings", data=form)
+    assert reply.status_code == 303
+    assert tomllib.loads(config.read_text()) == {
+        **tomllib.loads(FILE),
+        "model": "ollama:qwen3",
+        "sources": ["library"],
+        "effort": "high",
+        "keys": {"ANTHROPIC_API_KEY": KEY},
+    }
+    for comment in ("# mine", "# two steps", "# not 8000"):
+        assert comment in config.read_text()
+    assert stat.S_IMODE(config.stat().st_mode) == 0o600
+    page = client.get(reply.headers["location"]).text
+    assert "from the next start" in page
+    assert KEY not in page
+    assert "ANTHROPIC_API_KEY: models of Anthropic (kept)" in page
+
+
+def test_a_key_stays_until_it_is_forgotten(config: Path, client: httpx2.Client) -> None:
+    client.post("/settings", data={"ANTHROPIC_API_KEY": KEY, "OPENAI_API_KEY": "other"})
+    client.post("/settings", data={"ANTHROPIC_API_KEY": "", "sources": "library"})
+    assert tomllib.loads(config.read_text())["keys"] == {"ANTHROPIC_API_KEY": KEY, "OPENAI_API_KEY": "other"}
+    client.post("/settings", data={"forget ANTHROPIC_API_KEY": "yes", "sources": "library"})
+    assert tomllib.loads(config.read_text())["keys"] == {"OPENAI_API_KEY": "other"}
+
+
+def test_the_check_says_what_doctor_says(config: Path, client: httpx2.Client) -> None:
+    client.post("/settings", data={"ANTHROPIC_API_KEY": KEY, "sources": "searxng:http://127.0.0.1:9"})
+    page = client.post("/settings/check").text
+    assert KEY not in page
+    wellread = str(Path(sys.executable).parent / "wellread")
+    said = subprocess.run([wellread, "doctor"], capture_output=True, text=True, timeout=120, check=False)
+    assert said.returncode == 1
+    lines = [line[2:] for line in said.stdout.splitlines() if line[:1] in "✓·✗"]
+    shown = re.findall(r"<li class=.*?<div>(.*?)(?:<small>.*?)?</div></li>", page)
+    assert shown == lines
+    assert any("cannot be reached" in line for line in shown)
+    assert "ANTHROPIC_API_KEY is set (models of Anthropic)" in shown
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        {"model": "no-such-provider:x"},
+        {"sources": "no-such-source"},
+        {"effort": "enormous"},
+        {"ANTHROPIC_API_KEY": "two words"},
+        {"OPENAI_API_KEY": "line\nbreak"},
+    ],
+)
+def test_what_is_wrong_is_told_and_not_written(config: Path, client: httpx2.Client, form: dict[str, str]) -> None:
+    reply = client.post("/settings", data=form)
+    assert reply.status_code == 400
+    assert 'role="alert"' in reply.text
+    assert config.read_text() == FILE
+
+
+@pytest.mark.parametrize("options", [{"token": TOKEN}, {"proxy": True}, {"allowed_hosts": ("a.example",)}, {"setup": False}])
+def test_nowhere_else(config: Path, tmp_path: Path, options: dict[str, Any]) -> None:
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    with running(quoting(), tmp_path / "data", **options) as live, live.client(headers=headers) as client:
+        assert client.get("/settings").status_code == 404
+        assert client.post("/settings", data={"ANTHROPIC_API_KEY": KEY}).status_code == 404
+        assert client.post("/settings/check").status_code == 404
+        assert "/settings" not in client.get("/").text
+    assert config.read_text() == FILE
+
+
+@pytest.mark.parametrize(
+    "headers", [{"Origin": "https://elsewhere.example"}, {"Sec-Fetch-Site": "cross-site"}, {"Host": "a.example"}]
+)
+def test_other_sites_change_nothing(config: Path, client: httpx2.Client, headers: dict[str, str]) -> None:
+    assert client.post("/settings", data={"ANTHROPIC_API_KEY": KEY}, headers=headers).status_code in (403, 421)
+    assert config.read_text() == FILE
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not Path("/proc/net/tcp").exists(), reason="takes root to be somebody else")
+def test_other_users_of_the_machine_change_nothing(config: Path, live: Live) -> None:
+    asking = "import sys, urllib.request as u; print(u.build_opener(u.ProxyHandler({})).open(sys.argv[1]).status)"
+    for user, outcome in ((None, "200"), (65534, "404")):
+        command = ["/usr/bin/python3", "-c", asking, f"{live.url}/settings"]
+        done = subprocess.run(command, user=user, capture_output=True, text=True, timeout=30, check=False, cwd="/")
+        assert outcome in done.stdout + done.stderr
+
+
+def test_keys_of_the_file_are_used_where_the_environment_has_none(config: Path) -> None:
+    change(config, {}, {"ANTHROPIC_API_KEY": KEY})
+    loaded = settings.load({}, {"WELLREAD_CONFIG": str(config)})
+    assert Kit(loaded, {}).environ["ANTHROPIC_API_KEY"] == KEY
+    assert Kit(loaded, {"ANTHROPIC_API_KEY": "mine"}).environ["ANTHROPIC_API_KEY"] == "mine"
+    assert Kit(loaded, {}).model_spec() == "anthropic:claude-haiku-5-5"
+    assert KEY not in repr(loaded)
+
+
+def test_a_file_with_keys_that_others_may_read_is_refused(config: Path) -> None:
+    change(config, {}, {"ANTHROPIC_API_KEY": KEY})
+    config.chmod(0o644)
+    with pytest.raises(SettingsError, match="others may read keys") as told:
+        settings.load({}, {"WELLREAD_CONFIG": str(config)})
+    assert KEY not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "# nothing\n", 'model = "a"', '[keys]\nA = "x"\n[server]\nport = 1\n', "x = 1\n\n[server]\n", FILE]
+)
+def test_any_file_keeps_what_it_says(text: str) -> None:
+    fresh = changed(text, {"model": "b", "sources": None}, {"A": "y", "B": 'q"\\'})
+    old = tomllib.loads(text)
+    old.pop("sources", None)
+    assert tomllib.loads(fresh) == {**old, "model": "b", "keys": {**old.get("keys", {}), "A": "y", "B": 'q"\\'}}
+
+
+@pytest.mark.parametrize("text", ["keys.A = 'x'\n", "keys = { A = 'x' }\n", "a = '''\n[keys]\nmodel = 1\n'''\n"])
+def test_a_file_that_cannot_be_changed_safely_stays(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text(text)
+    try:
+        change(path, {}, {"A": "y"})
+    except SettingsError:
+        assert path.read_text() == text
+    else:
+        assert tomllib.loads(path.read_text())["keys"]["A"] == "y"
+
+
+def test_no_settings_hold_keys_by_themselves() -> None:
+    assert Settings().keys == {}
