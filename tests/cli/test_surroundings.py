@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from wellread.cli.main import with_values
+
 pytestmark = pytest.mark.slow
 
 COMMAND = str(Path(sys.executable).parent / "wellread")
@@ -188,3 +190,17 @@ def test_a_file_whose_name_is_not_utf_8_is_read_cited_traced_and_recorded(tmp_pa
     index = os.fsencode(tmp_path / "index")
     wellread(b"index", b"build", name, b"--output", index)
     assert json.loads(wellread(b"search", b"moons", b"--source", b"index:" + index, b"--json"))["hits"][0]["text"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "read"),
+    [
+        ("index build a --ray", "index build a --ray auto"),
+        ("index build a --ray --shards 3", "index build a --ray auto --shards 3"),
+        ("index build a --ray 10.0.0.1:6379 --shards 3", "index build a --ray 10.0.0.1:6379 --shards 3"),
+        ("ask -- what is --ray", "ask -- what is --ray"),
+        ("", ""),
+    ],
+)
+def test_the_address_of_a_ray_cluster_may_be_left_out(typed: str, read: str) -> None:
+    assert with_values(typed.split()) == read.split()

@@ -47,8 +47,8 @@ OnRay = Annotated[
     str | None,
     typer.Option(
         "--ray",
-        metavar="ADDRESS",
-        help="On the Ray cluster there (auto: RAY_ADDRESS, or this machine's); paths that all nodes see.",
+        metavar="[ADDRESS]",
+        help="On the Ray cluster there (none or auto: RAY_ADDRESS, or this machine's); paths that all nodes see.",
     ),
 ]
 Config = Annotated[str | None, typer.Option("--config", metavar="NAME", help="Part of a hub data set, as en.")]

@@ -59,7 +59,7 @@ def build(
     wellread index build notes/ --output notes-index
     wellread index build https://example.org/a https://example.org/b -o pages
     wellread index build corpus-embedded/ --output corpus-index --resume
-    wellread index build /shared/texts -o /shared/index --ray auto --shards 8
+    wellread index build /shared/texts -o /shared/index --ray --shards 8
     """
     from wellread.index.build import BuildOptions
     from wellread.index.build import build as make

@@ -99,7 +99,7 @@ def _mend_streams() -> None:
 
 def _status() -> int | str | None:
     try:
-        app()
+        app(with_values(sys.argv[1:]))
     except SystemExit as end:
         return _told("stopped", 130) if end.code == 130 else end.code
     except KeyboardInterrupt:
@@ -114,6 +114,17 @@ def _status() -> int | str | None:
         first = (str(problem).splitlines() or [""])[0]
         return _told(f"unexpected {type(problem).__name__}: {first} (WELLREAD_DEBUG=1 shows where)", 1)
     return 0
+
+
+def with_values(words: list[str]) -> list[str]:
+    """`--ray` may stand without a value, which Typer's options cannot."""
+    options = words[: words.index("--")] if "--" in words else words
+    filled: list[str] = []
+    for place, word in enumerate(options):
+        filled.append(word)
+        if word == "--ray" and (place + 1 == len(options) or options[place + 1].startswith("-")):
+            filled.append("auto")
+    return filled + words[len(options) :]
 
 
 def _written(status: int | str | None) -> int | str | None:
