@@ -11,7 +11,7 @@ import pytest
 
 from wellread.errors import DamagedFile, EmbedderError
 from wellread.ranking.evaluator import MODEL, SHIPPED, TOKENIZER
-from wellread.ranking.judge import LONGEST_ANSWER, Chain, Judge, best_spans, whole
+from wellread.ranking.judge import LONGEST_ANSWER, Chain, Judge, begun, best_spans, whole
 from wellread.ranking.paths import Verdict
 from wellread.types import Passage
 
@@ -229,3 +229,18 @@ def test_headings_and_questions_are_no_evidence(judge: Judge) -> None:
 def test_a_span_does_not_end_inside_a_number(text: str, cut: str, wanted: str) -> None:
     start = text.index(cut)
     assert text[start : whole(text, start + len(cut))] == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "span", "kept"),
+    [
+        ("## Introduction\n\nMusic Player Daemon", "Introduction\n\nMusic Player Daemon", "Music Player Daemon"),
+        ("It has\n- 32 devices", "- 32", "32"),
+        ("a wrapped\nline of text", "wrapped\nline", "wrapped\nline"),
+        ("from -5 to 5", "-5", "-5"),
+    ],
+)
+def test_a_span_begins_neither_in_a_heading_nor_with_the_mark_of_an_item(text: str, span: str, kept: str) -> None:
+    start = text.index(span)
+    end = start + len(span)
+    assert text[begun(text, start, end) : end] == kept

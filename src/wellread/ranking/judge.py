@@ -44,6 +44,7 @@ _MOST_ROWS = 64
 _STEP = 4  # of a matrix, in onnxruntime: rows left over are rounded otherwise, and a verdict would depend on its batch
 _IMPOSSIBLE = -1e4
 _GOES_ON = re.compile(r"(?:[.:/]\d{1,20}){1,20}")
+_MARK = re.compile(r"(?:[-*•]|#{1,6})\s+")
 
 Chain = tuple[Passage, ...]
 Floats = NDArray[np.float32]
@@ -74,6 +75,14 @@ def whole(text: str, end: int) -> int:
     """Where a span ends that must not cut a number: an address, a version, a time."""
     goes_on = _GOES_ON.match(text, end) if text[end - 1 : end].isdigit() else None
     return goes_on.end() if goes_on else end
+
+
+def begun(text: str, start: int, end: int) -> int:
+    """Where a span begins that must not run on from a heading or another paragraph, nor have the mark of a list's item."""
+    cut = text.rfind("\n\n", start, end) + 2
+    start = max(start, cut) if cut > 1 and text[cut:end].strip() else start
+    mark = _MARK.match(text, start, end)
+    return mark.end() if mark and mark.end() < end else start
 
 
 class Judge:
@@ -150,6 +159,7 @@ class Judge:
                 shift = placed.window - placed.text_at
                 end = min(last, placed.text_at + placed.length - 1)
                 a, b = int(read.text_offsets[first + shift][0]), whole(passage.text, int(read.text_offsets[end + shift][1]))
+                a = begun(passage.text, a, b)
                 return replace(verdict, passage=place, start=a, end=b, text=passage.text[a:b])
             if placed.title_at <= first < placed.title_at + placed.title_length:
                 end = min(last, placed.title_at + placed.title_length - 1) - placed.title_at

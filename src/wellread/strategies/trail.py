@@ -20,8 +20,9 @@ from wellread.ranking.evaluator import Tracker, Trail
 from wellread.ranking.judge import Chain
 from wellread.run import Run
 from wellread.sources.two_steps import AFTER, mentioned, second_query
-from wellread.strategies import likely_sentences, lookup, wording
+from wellread.strategies import kinds, likely_sentences, lookup, wording
 from wellread.strategies.likely_sentences import Candidate
+from wellread.text.questions import term_asked
 from wellread.text.sentences import sentences
 from wellread.text.titles import bare_title
 from wellread.types import Hit, Passage
@@ -36,6 +37,7 @@ _AGREED = 0.95  # from here on the sentence that fits best decides between answe
 _TOLD = 0.3  # how sure the evaluator must be for its short answer to be told
 _OPENING = 8  # passages read before looking whether the answer is sure already
 _SURE = 0.6  # how sure both readers must be together to leave it at that
+_DEFINED, _UNDEFINED = 0.7, 0.4  # how sure a sentence is at least that defines a term, and at most a phrase where none does
 WHOLE, PART = 2.0, 9.0  # see `reach`
 _LISTED, _REACHED = 8, 4  # passages found first, and by the evaluator, whose sentences are ranked by words and meaning
 _BACK = re.compile(
@@ -89,13 +91,30 @@ async def _reach(run: Run, tracker: Tracker, question: str, found: Sequence[Pass
     asked = likely_sentences.asked(question, list(near.values()))
     worded = await wording.rank(run, asked, likely_sentences.candidates(list(near.values())))
     fitting = worded[0].candidate
-    best = _agreeing(trail.answers, fitting, slack if worded[0].confidence >= _AGREED else 0.0)
+    best = _agreeing(kinds.possible(question, trail.answers), fitting, slack if worded[0].confidence >= _AGREED else 0.0)
     if best is not None and best.kind == "text":
-        return Reached("", best.chain, (_told(best),), _probability(_log_odds(best.confidence) + _TELLING), trail, asked)
+        told, sure = _told(best), _probability(_log_odds(best.confidence) + _TELLING)
+        return _defined(Reached(kinds.headline(question, best, told), best.chain, (told,), sure, trail, asked), found)
     sure = joint(best.confidence if best else 0.0, worded[0].confidence)
     if best is None or best.confidence < _TOLD:
-        return Reached("", (fitting.passage,), (fitting,), sure, trail, asked)
-    return Reached(best.text, best.chain, tuple(_joined(carrying(asked, best), best, fitting)), sure, trail, asked)
+        return _defined(Reached("", (fitting.passage,), (fitting,), sure, trail, asked), found)
+    quoted = tuple(_joined(carrying(asked, best), best, fitting))
+    return _defined(Reached(kinds.headline(question, best, quoted[0]), best.chain, quoted, sure, trail, asked), found)
+
+
+def _defined(reached: Reached, found: Sequence[Passage]) -> Reached:
+    """What was reached; where a definition was asked for, the sentence that gives it, or less sure of a phrase that does not."""
+    term = term_asked(reached.asked.text)
+    if term is None:
+        return reached
+    said = kinds.defined(term, found)
+    if said is None:
+        strays = term.certain and reached.text and not term.stands_beside(reached.text, reached.sentences[0].text)
+        return replace(reached, text="", confidence=min(reached.confidence, _UNDEFINED)) if strays else reached
+    if said.tells(reached.text) or (reached.text and not term.certain and reached.text in said.sentence.text):
+        return reached
+    sure = max(reached.confidence, _DEFINED)
+    return replace(reached, text="", chain=(said.sentence.passage,), sentences=(said.sentence,), confidence=sure)
 
 
 def _told(best: Best[Passage]) -> Candidate:

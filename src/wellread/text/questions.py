@@ -1,0 +1,111 @@
+"""Two kinds of questions that a phrase out of a passage does not answer: is it so, and what is it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+_AUX = (
+    r"(?:(?:is|are|was|were|do|does|did|can|could|may|might|must|shall|should|will|would|has|have|had)(?:n['’]?t)?"
+    r"|am|can['’]t|won['’]t)"
+)
+_CLAUSE = r"(?:(?:when|if|while|after|before|once|with|without|for|in|on)\b[^?]{3,150}?,\s*|(?:and|but|so),?\s+)?"
+_YES_NO = re.compile(rf"{_CLAUSE}(?P<aux>{_AUX})\b", re.IGNORECASE)
+# "Is the Amazon or the Nile longer?" wants a side; "Can I move or copy it?" does not.
+_SIDES = re.compile(r"(?:is|are|was|were|do|does|did|has|have|had)\Z", re.IGNORECASE)
+_OR = re.compile(r"\bor\b", re.IGNORECASE)
+_ASKS_TO_BE_TOLD = re.compile(
+    rf"{_AUX} (?:you|we|i|anyone|anybody|someone) (?:please )?(?:tell|know|explain|say|show|list|name|describe|give)\b"
+    r"|is there (?:a|any|some) (?:way|chance|trick)\b",
+    re.IGNORECASE,
+)
+_SAID = re.compile(r"(?:[-*•>]\s+|A(?:nswer)?[:.]\s+)?(?P<said>yes|no)\b(?=\s*(?:[.,;:!–—(-]|\Z))", re.IGNORECASE)
+
+_WHAT = r"what(?:\s+exactly)?(?:\s+(?:is|are)|['’]s)\s+(?:meant\s+by\s+)?"
+_DEFINES = (
+    re.compile(r"what\s+(?:do|does)\s+(?P<article>the\s+|an?\s+)?(?P<term>.+?)\s+(?:mean|stand\s+for)", re.IGNORECASE),
+    re.compile(r"what\s+is\s+the\s+(?:meaning|definition)\s+of\s+(?P<article>the\s+|an?\s+)?(?P<term>.+)", re.IGNORECASE),
+    re.compile(rf"{_WHAT}(?P<article>the\s+|an?\s+)?(?P<term>.+)", re.IGNORECASE),
+)
+_PLACE = re.compile(r"\s+(?:in|within|under)\s+(?:the\s+)?[\w.+-]+(?:\s+[\w.+-]+)?\Z")
+_LABEL = re.compile(r"\A(?:term|word|name|acronym|abbreviation|expression|phrase)\s+|\s+(?:term|option|setting)\Z", re.IGNORECASE)
+# With one of these the question is after a fact about something: "What is the default port?", "What is it made of?".
+_FACT = re.compile(
+    r"[,;:?!/]|['’]s\b|(?<![\w-])(?:of|for|to|from|with|by|on|at|in|about|than|that|this|it|they|these|those|which|who|when|where|how|if|and|or"
+    r"|called|named|known|considered|defined|described|discussed|reported|abbreviated|not|common|typical|made|used|needed|required|done|like|worth|wrong|new|default|current|same|difference|differences"
+    r"|first|last|only|most|least|more|best|worst|\w{3,}(?<!req)(?<!gu)(?<!t)(?<!dig)(?<!for)(?<!manif)(?<!inter)est)(?![\w-])",
+    re.IGNORECASE,
+)
+_MOST_WORDS = 5
+_BETWEEN = (
+    r"[\"'”’`]*\s*(?:[(,:–—]|\b(?:is|are|was|or|means|called|named)\b)\s*"
+    r"(?:(?:an?|the|i\.e\.,?|or|called|short for)\s+)*[\"'“‘`]*"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """What a definition is asked of. With "the" before it the question may be after a fact: "What is the boiling point?"."""
+
+    words: str
+    certain: bool
+
+    def defined_in(self, sentence: str) -> re.Match[str] | None:
+        """A sentence's beginning, up to where it says what the term is; None where it does not."""
+        return _defining(self.words).match(sentence)
+
+    def stands_beside(self, phrase: str, sentence: str) -> bool:
+        """Whether a sentence explains the term by a phrase in passing: "HTS (high-throughput screening)"."""
+        term, said = _worded(self.words), re.escape(phrase)
+        return re.search(rf"\b{term}{_BETWEEN}{said}|\b{said}{_BETWEEN}{term}", sentence, re.IGNORECASE) is not None
+
+
+Said = Literal["yes", "no"]
+
+
+@lru_cache(4_000)
+def asks_yes_no(question: str) -> bool:
+    """Whether "yes" or "no" would answer."""
+    found = _YES_NO.match(question.strip())
+    if found is None or _ASKS_TO_BE_TOLD.search(question):
+        return False
+    return not (_OR.search(question, found.end()) and _SIDES.match(found["aux"]))
+
+
+def said_at_once(told: str) -> Said | None:
+    """The "yes" or "no" that an answer begins with in so many words."""
+    found = _SAID.match(told)
+    return None if found is None else "yes" if found["said"].lower() == "yes" else "no"
+
+
+@lru_cache(4_000)
+def term_asked(question: str) -> Term | None:
+    """What is to be defined; None where the question asks for something else."""
+    asked = _PLACE.sub("", question.strip().rstrip("?!. "))
+    for form in _DEFINES:
+        if found := form.fullmatch(asked):
+            words = _LABEL.sub("", found["term"]).strip(" \"'“”‘’`")
+            if not words or _FACT.search(words) or len(words.split()) > _MOST_WORDS:
+                return None
+            return Term(words, form is not _DEFINES[2] or (found["article"] or "").strip().lower() != "the")
+    return None
+
+
+@lru_cache(500)
+def _defining(term: str) -> re.Pattern[str]:
+    """A sentence that has the term as its subject and goes on to say what it is."""
+    before = r"(?:[-*•]\s+)?(?:(?:currently|so|thus|here|basically|generally),?\s+)?(?:in\s+[^,.]{2,40},\s+)?"
+    opened = rf"{before}(?:an?\s+|the\s+)?[\"'“‘`*]*"
+    aside = r"[\"'”’`*]*(?:\s*\([^)]{1,80}\))?(?:,[^,.]{1,80},)?\s+"
+    article = r"(?:is|are|was|were)\s+(?:(?:simply|just|basically|essentially|actually|also)\s+)?(?=(?:an?|the|one|any)\s)"
+    return re.compile(
+        rf"{opened}{_worded(term)}{aside}(?:{article}|(?:means?|refers?\s+to|stands?\s+for|denotes?)\s+)", re.IGNORECASE
+    )
+
+
+def _worded(term: str) -> str:
+    """A pattern for a term, of one or of several."""
+    singular = re.sub(r"(?<=[^s])s\Z", "", term)
+    return r"[\s-]+".join(re.escape(word) for word in re.split(r"[\s-]+", singular)) + r"(?:e?s)?"

@@ -1,0 +1,83 @@
+"""Answers by the kind of their question, with the evaluator of the package."""
+
+from __future__ import annotations
+
+import pytest
+from tests.strategies.bench import Shelf
+
+from wellread.engine import Engine
+from wellread.ranking.answers import Best
+from wellread.ranking.paths import Verdict
+from wellread.settings import Settings
+from wellread.strategies import kinds, likely_sentences
+from wellread.types import Answer, Hit, Passage
+
+pytestmark = pytest.mark.anyio
+
+MANUAL = (
+    Hit(
+        "plugins",
+        "The vault has plugins. You can write the logic of a plugin in unmanaged C++. Put it into the folder.",
+        "Plugins",
+    ),
+    Hit("company", "Yes. The vault is free software. You may use it in a company without any fees.", "Use in a company"),
+    Hit("keys", "You need a stick. A key file is a file that holds a second key. Keep the key file safe and on a stick.", "Keys"),
+    Hit(
+        "tabs", "The poller tab controls how often values are read. Print a list of decoder plugins with the last button.", "Tabs"
+    ),
+)
+
+
+async def asked(question: str) -> Answer:
+    async with Engine(Settings(model="none"), source=Shelf(MANUAL, everything=True)) as engine:
+        return await engine.ask(question, strategy="quote", params={"min_confidence": "0"})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("question", ["Can plugins be written in unmanaged C++?", "Does the poller tab print a list?"])
+async def test_a_phrase_never_answers_a_question_after_yes_or_no(question: str) -> None:
+    assert (await asked(question)).short in (None, "Yes", "No")
+
+
+@pytest.mark.slow
+async def test_yes_is_told_where_the_passage_says_so_at_once() -> None:
+    answer = await asked("May the vault be used in a company?")
+    assert answer.short == "Yes"
+    assert answer.text.startswith("Yes. The vault is free software.")
+
+
+@pytest.mark.slow
+async def test_a_definition_is_the_sentence_that_gives_it() -> None:
+    answer = await asked("What is a key file?")
+    assert answer.citations[0].quote.startswith("A key file is a file that holds a second key.")
+    assert answer.short is None or answer.short.startswith(("a file", "file"))
+    assert (answer.confidence or 0) >= 0.7
+
+
+@pytest.mark.slow
+async def test_a_phrase_out_of_a_sentence_that_defines_nothing_is_no_headline() -> None:
+    answer = await asked("What is a decoder plugin?")
+    assert answer.short is None
+    assert (answer.confidence or 0) < 0.5
+
+
+def best(kind: str, text: str, *titles: str) -> Best[Passage]:
+    chain = tuple(Passage(title, "Both were born in Ohio.", title) for title in titles)
+    return Best(text, kind, chain, Verdict(0.0, (0.0, 0.0, 0.0, 0.0)), 0.0, 0.0, 0)  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize(
+    ("titles", "headline"),
+    [(("Ann Reed",), ""), (("Ann Reed", "Bob Hill"), "Yes"), (("Manual", "Manual"), ""), (("Manual", "Options"), "")],
+)
+def test_the_models_own_yes_is_told_where_documents_were_compared(titles: tuple[str, ...], headline: str) -> None:
+    (sentence,) = likely_sentences.candidates([Passage("1", "Both were born in Ohio.", "Directors")])
+    assert kinds.headline("Were Ann Reed and Bob Hill born in Ohio?", best("yes", "yes", *titles), sentence) == headline
+
+
+def test_other_questions_keep_their_phrases() -> None:
+    (sentence,) = likely_sentences.candidates([Passage("1", "Both were born in Ohio.", "Directors")])
+    span, yes = best("span", "Ohio", "Ohio"), best("yes", "yes", "Ohio")
+    assert kinds.headline("Where were they born?", span, sentence) == "Ohio"
+    assert kinds.possible("Where were they born?", [span, yes]) == [span, yes]
+    assert kinds.possible("Were they born in Ohio?", [span, yes]) == [yes]

@@ -1,0 +1,116 @@
+"""Questions after yes or no, and after what something is."""
+
+from __future__ import annotations
+
+import pytest
+
+from wellread.text.questions import asks_yes_no, said_at_once, term_asked
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Does it support plugins?",
+        "Is it possible to import CSV files?",
+        "Can I copy or synchronize my repository?",
+        "When backing up to a remote server, is encryption done locally?",
+        "Won't it overwrite my files?",
+        "Were both directors born in Ohio?",
+    ],
+)
+def test_yes_or_no_would_answer(question: str) -> None:
+    assert asks_yes_no(question)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Is the Amazon or the Nile the longer river?",
+        "Did Ada Lovelace or Charles Babbage die first?",
+        "Can you tell me who wrote Hamlet?",
+        "Is there a way to change the port?",
+        "What does it do?",
+        "When was it released?",
+        "Canals of Venice: how many are there?",
+    ],
+)
+def test_yes_or_no_would_not_answer(question: str) -> None:
+    assert not asks_yes_no(question)
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ("Yes. It is free software.", "yes"),
+        ("No, this is not supported.", "no"),
+        ("- Yes: see below.", "yes"),
+        ("No entry is ever deleted.", None),
+        ("Nothing is stored.", None),
+        ("You can answer yes.", None),
+    ],
+)
+def test_yes_or_no_in_so_many_words(told: str, said: str | None) -> None:
+    assert said_at_once(told) == said
+
+
+@pytest.mark.parametrize(
+    ("question", "term", "certain"),
+    [
+        ("What is a key file in KeePass?", "key file", True),
+        ("What is append-only mode?", "append-only mode", True),
+        ("What does the term partition mean in MPD?", "partition", True),
+        ("What is the meaning of telecine?", "telecine", True),
+        ("What are display filters?", "display filters", True),
+        ("What is the poller?", "poller", False),
+    ],
+)
+def test_what_is_to_be_defined(question: str, term: str, certain: bool) -> None:
+    found = term_asked(question)
+    assert found is not None
+    assert (found.words, found.certain) == (term, certain)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is the capital of France?",
+        "What is the default port?",
+        "What are the clouds on Venus made of?",
+        "What is the largest planet?",
+        "What is a young swan called?",
+        "What is France's capital?",
+        "What is it?",
+        "Which port is used?",
+    ],
+)
+def test_a_fact_is_no_definition(question: str) -> None:
+    assert term_asked(question) is None
+
+
+@pytest.mark.parametrize(
+    ("sentence", "says"),
+    [
+        ("A key file is a file that holds a key.", "a file that holds a key."),
+        ("In this program, key files (also keyfiles) are the second factor.", "the second factor."),
+        ("- “Key file” means what the owner has.", "what the owner has."),
+        ("Currently the key file is the only way.", "the only way."),
+        ("Key files are not required.", None),
+        ("The key file is stored on a stick.", None),
+        ("Every key file is a file.", None),
+        ("See the key file.", None),
+    ],
+)
+def test_a_sentence_that_says_what_it_is(sentence: str, says: str | None) -> None:
+    term = term_asked("What is a key file?")
+    assert term is not None
+    begun = term.defined_in(sentence)
+    assert (sentence[begun.end() :] if begun else None) == says
+
+
+def test_a_phrase_beside_its_term_explains_it_and_one_elsewhere_does_not() -> None:
+    term = term_asked("What is HTS?")
+    assert term is not None
+    assert term.stands_beside("high-throughput screening", "They used high-throughput screening (HTS) for it.")
+    assert term.stands_beside("fast way of screening", "HTS, a fast way of screening, was used.")
+    assert not term.stands_beside("screening", "HTS needs a robot for screening.")
+    assert not term.stands_beside("robots", "HTS robots were used.")
