@@ -410,6 +410,7 @@ def test_a_folder_is_read_where_the_operator_allows_it(tmp_path: Path) -> None:
     (papers / "inside").mkdir(parents=True)
     (papers / "inside" / "ferry.txt").write_text(FERRY)
     secret.mkdir()
+    (tmp_path / "papers2").mkdir()
     (secret / "vault.txt").write_text("The vault is vermilion.")
     (papers / "out").symlink_to(secret)
     with running(quoting(), tmp_path / "data", folders=(str(papers),)) as live, live.client() as client:
