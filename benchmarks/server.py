@@ -58,7 +58,7 @@ def serve(folder: str) -> None:
 
     model = ScriptedModel(script, capabilities=Capabilities(context_tokens=100_000, continues=True), piece=PIECE, delay=DELAY)
     options = ServerOptions(
-        port=0, data=f"{folder}/history.sqlite", max_running=2000, max_per_client=2000, max_queued=2000, stop_seconds=1
+        port=0, history=f"{folder}/history.sqlite", max_running=2000, max_per_client=2000, max_queued=2000, stop_seconds=1
     )
     app = create_app(engine=Engine(Settings(), model=model, source=Shelf()), options=options)
 

@@ -59,7 +59,7 @@ def _on_a_terminal(command: list[str]) -> str:
 @contextmanager
 def _served() -> Iterator[str]:
     with tempfile.TemporaryDirectory() as folder:
-        command = [WELLREAD, "serve", "--port", "0", "--model", "none", "--data", f"{folder}/history.sqlite"]
+        command = [WELLREAD, "serve", "--port", "0", "--model", "none", "--history", f"{folder}/history.sqlite"]
         with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
             assert server.stderr is not None
             said = next(line for line in server.stderr if "listens on" in line)

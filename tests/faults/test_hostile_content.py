@@ -32,7 +32,7 @@ from wellread.reading.allowance import WEB_PAGE
 from wellread.reading.documents import Document
 from wellread.reading.workers import shared
 from wellread.server import openai_format
-from wellread.server.history import Record
+from wellread.server.record import Record
 from wellread.server.rendering import markdown
 from wellread.server.runs import discreet, encode
 from wellread.server.web.articles import article

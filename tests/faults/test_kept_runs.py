@@ -18,10 +18,11 @@ from tests.strategies.test_all import PARAMS, QUESTION
 
 from wellread.engine import Engine
 from wellread.errors import WellreadError
-from wellread.server.history import History, Record
+from wellread.server.history import History
 from wellread.server.limits import Gate
 from wellread.server.menu import ReadyRun
 from wellread.server.metrics import Metrics
+from wellread.server.record import Record
 from wellread.server.runs import Runs
 from wellread.settings import Settings
 
@@ -79,8 +80,8 @@ def check(record: Record | None, log: list[tuple[int, str]], whole: bool, where:
 async def group(seed: int, path: Path) -> None:
     chance = Chance(seed)
     history = await History.open(path)
-    assert isinstance(history._writer, FaultyDisk)
-    history._writer.chance = chance if chance.random.random() < 0.7 else None
+    assert isinstance(history.database.writer, FaultyDisk)
+    history.database.writer.chance = chance if chance.random.random() < 0.7 else None
     runs = Runs(history, Gate(2, 8, 8), Metrics())
     kept = [one for one in await asyncio.gather(*(client(runs, chance, number) for number in range(TOGETHER))) if one]
     assert not runs.live
@@ -97,7 +98,7 @@ async def group(seed: int, path: Path) -> None:
 
 @pytest.mark.parametrize("part", range(4))
 async def test_the_history_tells_what_happened(part: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wellread.server.history._connect", faulty_disk)
+    monkeypatch.setattr("wellread.server.sqlite.connect", faulty_disk)
     seeds = [int(ONLY)] if ONLY else range(part, RUNS // TOGETHER, 4)
     tasks = len(asyncio.all_tasks())
     for seed in seeds:

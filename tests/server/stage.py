@@ -90,7 +90,7 @@ class Live:
 @contextmanager
 def running(of: Engine, folder: Path, **options: Any) -> Iterator[Live]:
     """Serve in a thread until the block ends."""
-    chosen = replace(ServerOptions(port=0, data=str(folder / "history.sqlite"), stop_seconds=0.5), **options)
+    chosen = replace(ServerOptions(port=0, history=str(folder / "history.sqlite"), stop_seconds=0.5), **options)
     app = create_app(engine=of, options=chosen)
     listening = serving.listen(chosen)
     server = serving.server(app, chosen)

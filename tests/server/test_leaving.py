@@ -128,7 +128,7 @@ def free_port() -> int:
 def test_serve_as_a_process_answers_and_ends_on_sigterm(tmp_path: Path) -> None:
     port = free_port()
     command = [sys.executable, "-c", "from wellread.cli.main import main; main()", "serve", "--port", str(port)]
-    command += ["--data", str(tmp_path / "h.sqlite"), "--model", "none"]
+    command += ["--history", str(tmp_path / "h.sqlite"), "--model", "none"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         with httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=30, trust_env=False) as client:
             deadline = time.monotonic() + 60
@@ -158,7 +158,7 @@ def test_a_taken_port_is_one_line(tmp_path: Path) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         command = [sys.executable, "-c", "from wellread.cli.main import main; main()", "serve", "--model", "none"]
-        command += ["--port", str(taken.getsockname()[1]), "--data", str(tmp_path / "h.sqlite")]
+        command += ["--port", str(taken.getsockname()[1]), "--history", str(tmp_path / "h.sqlite")]
         result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert result.returncode == 1
     assert result.stderr.splitlines()[-1].startswith("wellread: cannot listen on 127.0.0.1")
@@ -168,7 +168,7 @@ def test_a_taken_port_is_one_line(tmp_path: Path) -> None:
 def test_a_broken_history_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "h.sqlite").write_bytes(b"no database at all, just words" * 50)
     command = [sys.executable, "-c", "from wellread.cli.main import main; main()", "serve", "--model", "none"]
-    command += ["--port", "0", "--data", str(tmp_path / "h.sqlite")]
+    command += ["--port", "0", "--history", str(tmp_path / "h.sqlite")]
     result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert result.returncode != 0
     assert "the history cannot be opened" in result.stderr

@@ -8,7 +8,7 @@ from wellread.cli import ask, show
 from wellread.cli.compare import _words  # pyright: ignore[reportPrivateUsage]
 from wellread.events import answer_json
 from wellread.server import openai_format, rendering
-from wellread.server.history import Record
+from wellread.server.record import Record
 from wellread.server.web.articles import article
 from wellread.server.web.listing import listing
 from wellread.text.citations import check

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from wellread.server.history import History, Record
+from wellread.server.history import History
+from wellread.server.record import Record
 
 pytestmark = pytest.mark.anyio
 

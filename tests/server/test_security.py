@@ -224,7 +224,7 @@ def test_a_traceback_never_reaches_the_log() -> None:
 
 def test_a_history_that_cannot_be_written_is_told_as_such(folder: Path) -> None:
     with running(engine(), folder) as live, live.client() as client:
-        live.service.history._writer.close()  # type: ignore[union-attr]  # as if the disk were gone
+        live.service.history.database.writer.close()  # type: ignore[attr-defined]  # as if the disk were gone
         reply = client.post("/api/runs", json={"question": "x"})
         assert reply.status_code == 503
         assert "history" in reply.json()["error"]
@@ -233,7 +233,9 @@ def test_a_history_that_cannot_be_written_is_told_as_such(folder: Path) -> None:
         assert answer["outcome"] == "answered"
         import sqlite3
 
-        live.service.history._writer = sqlite3.connect(folder / "history.sqlite", check_same_thread=False, isolation_level=None)
+        live.service.history.database.writer = sqlite3.connect(
+            folder / "history.sqlite", check_same_thread=False, isolation_level=None
+        )
 
 
 def test_options_are_not_shared_by_accident() -> None:

@@ -48,8 +48,8 @@ def test_a_conversation_has_a_name_until_it_is_forgotten(folder: Path) -> None:
         assert "Moons &amp; &lt;others&gt;" in client.get("/history").text
         for run in (first, second):
             client.delete(f"/api/runs/{run}", params={"forget": True})
-        assert live.service.history._reader is not None  # the name is gone with the last run
-        count = live.service.history._reader.execute("SELECT COUNT(*) FROM names").fetchone()
+        assert live.service.history.database.reader is not None  # the name is gone with the last run
+        count = live.service.history.database.reader.execute("SELECT COUNT(*) FROM names").fetchone()
         assert count == (0,)
 
 

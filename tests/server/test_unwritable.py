@@ -16,7 +16,8 @@ from tests.server.stage import ANSWER, HITS, PLAIN, Actor, ask, engine, finished
 from wellread.engine import Engine
 from wellread.errors import DamagedFile
 from wellread.models.scripted import ScriptedModel
-from wellread.server.history import History, Record
+from wellread.server.history import History
+from wellread.server.record import Record
 from wellread.settings import Settings
 from wellread.types import Hit, Query
 
@@ -81,7 +82,7 @@ def test_a_folder_and_files_whose_names_are_latin_1_can_be_cited(tmp_path: Path)
 
 def test_a_run_that_cannot_be_kept_fails_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every event of runs about Pluto fails, with an error that SQLite does not have."""
-    monkeypatch.setattr("wellread.server.history._connect", _refusing)
+    monkeypatch.setattr("wellread.server.sqlite.connect", _refusing)
     with running(engine(delay=0.01), tmp_path) as live, live.client() as client:
         runs = [ask(client, f"Is {name} a planet?") for name in ("Saturn", "Pluto", "Jupiter")]
         until(lambda: not live.service.runs.live, 20)
@@ -116,9 +117,9 @@ async def test_a_full_disk_fails_what_does_not_fit_and_nothing_else(tmp_path: Pa
     history = await History.open(tmp_path / "history.sqlite")
     await history.add(_record("AAAAAAAAAAAA"))
     await history.add(_record("BBBBBBBBBBBB"))
-    assert history._writer is not None
-    pages = history._writer.execute("PRAGMA page_count").fetchone()[0]
-    history._writer.execute(f"PRAGMA max_page_count = {pages + 5}")
+    assert history.database.writer is not None
+    pages = history.database.writer.execute("PRAGMA page_count").fetchone()[0]
+    history.database.writer.execute(f"PRAGMA max_page_count = {pages + 5}")
     history.append("AAAAAAAAAAAA", 0, "small")
     history.append("BBBBBBBBBBBB", 0, "x" * 200_000)
     with pytest.raises(DamagedFile, match="missing"):
@@ -134,14 +135,13 @@ async def test_a_full_disk_fails_what_does_not_fit_and_nothing_else(tmp_path: Pa
 @pytest.mark.anyio
 async def test_a_writer_that_dies_leaves_nobody_waiting(tmp_path: Path) -> None:
     history = await History.open(tmp_path / "history.sqlite")
-    assert history._writer is not None
-    history._writer.close()
+    assert history.database.writer is not None
+    history.database.writer.close()
     with pytest.raises(DamagedFile):
         await history.add(_record("AAAAAAAAAAAA"))
     history._writing.shutdown()
     with pytest.raises(DamagedFile):
         await history.add(_record("AAAAAAAAAAAA"))
-    history._writer = None
     await history.aclose()
 
 

@@ -184,7 +184,7 @@ def test_a_run_has_only_the_sources_that_it_has(client: httpx2.Client, run: str,
 
 
 def test_runs_of_another_server_are_not_known_here(desk: Desk, run: str, tmp_path: Path) -> None:
-    with serving(Desk(desk.root), data=str(tmp_path / "own.sqlite")) as other, other.client() as client:
+    with serving(Desk(desk.root), history=str(tmp_path / "own.sqlite")) as other, other.client() as client:
         refused(client, f"/r/{run}/source/1", 404)
 
 
@@ -193,7 +193,7 @@ def test_nothing_is_written_and_nothing_shown_without_the_token(client: httpx2.C
         assert client.post(path).status_code == 405
         assert client.delete(path).status_code == 405
     own = str(tmp_path / "own.sqlite")
-    with serving(desk, token="a-token-that-nobody-guesses", data=own) as closed, closed.client() as stranger:
+    with serving(desk, token="a-token-that-nobody-guesses", history=own) as closed, closed.client() as stranger:
         for path in (of(desk.files, "lamps.html"), drawn(desk.files, "book.pdf"), "/r/aaaaaaaaaaaa/source/1"):
             refused(stranger, path, 401)
 

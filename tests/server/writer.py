@@ -8,11 +8,12 @@ import sys
 import time
 from pathlib import Path
 
-from wellread.server.history import History, Record
+from wellread.server.history import History
+from wellread.server.record import Record
 
 
-async def write(path: Path, acknowledged: Path, begin: int) -> None:
-    history = await History.open(path)
+async def write(where: Path | str, acknowledged: Path, begin: int) -> None:
+    history = await History.open(where)
     with acknowledged.open("a", buffering=1) as out:
         for number in range(begin, begin + 100_000):
             name = f"run-{number:08d}"
@@ -26,10 +27,10 @@ async def write(path: Path, acknowledged: Path, begin: int) -> None:
 
 def main() -> None:
     for line in sys.stdin:
-        path, acknowledged, begin = line.split()
+        place, acknowledged, begin = line.split()
         child = os.fork()
         if child == 0:
-            asyncio.run(write(Path(path), Path(acknowledged), int(begin)))
+            asyncio.run(write(place if "://" in place else Path(place), Path(acknowledged), int(begin)))
         tell(str(child))
         os.waitpid(child, 0)
         tell("gone")

@@ -33,7 +33,7 @@ _EXAMPLES: dict[str, object] = {
     "max_tokens": 100_000,
     "max_cost": 0.5,
     "allow_hosts": ["wiki.example.org"],
-    "data": "/var/lib/wellread/history.sqlite",
+    "history": "/var/lib/wellread/history.sqlite",
     "allowed_hosts": ["answers.example.org"],
     "models": ["ollama:qwen3"],
     "collections": True,

@@ -22,7 +22,14 @@ def serve(
         str | None,
         typer.Option("--token", metavar="TOKEN", help="What clients must show; WELLREAD_TOKEN keeps it out of the process list."),
     ] = None,
-    data: Annotated[Path | None, typer.Option("--data", metavar="FILE", help="File of the history.")] = None,
+    history: Annotated[
+        str | None,
+        typer.Option(
+            "--history",
+            metavar="PLACE",
+            help="File of the history, or postgresql://USER@HOST/DATABASE; WELLREAD_HISTORY keeps passwords out of sight.",
+        ),
+    ] = None,
     folder: Annotated[
         list[Path] | None,
         typer.Option("--folder", metavar="DIR", help="Folder that the page may read documents from; on loopback alone."),
@@ -38,7 +45,7 @@ def serve(
     """
     from wellread.server import options as server_options
 
-    flags: dict[str, object] = {"host": host, "port": port, "token": token, "data": str(data) if data else None}
+    flags: dict[str, object] = {"host": host, "port": port, "token": token, "history": history}
     flags["folders"] = tuple(map(str, folder)) if folder else None
     served = server_options.load(chosen.settings, flags)
     served.check()

@@ -30,6 +30,7 @@ EXTRAS = {
     "published": ("usearch",),
     "report": ("matplotlib",),
     "ray": ("ray",),
+    "postgres": ("psycopg",),
     "otel": ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"),
 }
 
@@ -162,6 +163,21 @@ def _deployed(argument: str) -> Finding:
     return Finding("note" if starting else "ok", what, "see: wellread cluster status" if starting else "")
 
 
+def _history() -> Iterator[Finding]:
+    """A history on a database server: can it be reached and used? A file is looked at when the server starts."""
+    from wellread.server import options as server_options
+
+    try:
+        place = server_options.history_place(server_options.load(settings_module.load(), {}))
+    except WellreadError:  # said of the settings already
+        return
+    if isinstance(place, str):
+        from wellread.server import postgres
+
+        advice = "start the database, or correct WELLREAD_HISTORY or the setting history"
+        yield _attempt("history in PostgreSQL", lambda: postgres.check(place), advice)
+
+
 def _extras() -> Iterator[Finding]:
     for extra, modules in EXTRAS.items():
         there = all(map(_installed, modules))
@@ -198,4 +214,4 @@ def _server(what: str, address: str) -> Finding:
     return Finding("ok", f"{what} answers")
 
 
-CHECKS = (_python, _settings, _weights, _library, _keys, _model, _sources, _extras)
+CHECKS = (_python, _settings, _weights, _library, _keys, _model, _sources, _history, _extras)

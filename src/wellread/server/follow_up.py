@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from wellread.events import Event, Numbered, from_json
 from wellread.protocols import Source
-from wellread.server.history import History, Record
+from wellread.server.history import History
+from wellread.server.record import Record
 from wellread.strategies.earlier import Earlier
 from wellread.types import Passage
 

@@ -1,4 +1,4 @@
-"""The history's tables, as a list of steps: a file made by an older version is brought up to date on opening."""
+"""The history's tables in SQLite, as a list of steps: a file made by an older version is brought up to date on opening."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         """CREATE TRIGGER forgotten AFTER DELETE ON runs WHEN NOT EXISTS (SELECT 1 FROM runs WHERE thread = OLD.thread)
             BEGIN DELETE FROM names WHERE thread = OLD.thread; END""",
     ),
+    ("ALTER TABLE runs ADD COLUMN server TEXT",),  # empty here: there is one
 )
 
 

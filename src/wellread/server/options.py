@@ -1,4 +1,4 @@
-"""What an operator can set about the server: the `[server]` table, `WELLREAD_TOKEN` and the flags of `serve`."""
+"""What an operator can set about the server: the `[server]` table, two `WELLREAD_` variables and the flags of `serve`."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from wellread.parameters import Length, ModelSpec, Range, SourceSpec, fill, para
 from wellread.settings import Settings
 
 _SHORTEST_TOKEN = 16
+DATABASES = ("postgresql://", "postgres://")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,11 @@ class ServerOptions:
     host: str = param("127.0.0.1", "address to listen on; any but a loopback one needs a token")
     port: Annotated[int, Range(0, 65535)] = param(8000, "port to listen on")
     token: str | None = field(default=None, repr=False, metadata={"help": "what clients must show; better in WELLREAD_TOKEN"})
-    data: str | None = param(None, "file of the history; in the user's data folder if not set")
+    history: str | None = field(
+        default=None,
+        repr=False,  # its address may hold a password
+        metadata={"help": "file of the history, in the user's data folder if not set; or the address of a PostgreSQL database"},
+    )
     retention_days: Annotated[int, Range(0, 100_000)] = param(90, "days that finished runs are kept; 0 keeps them for ever")
     keep_api: bool = param(True, "keep questions that come by /api/ask, /v1 and MCP in the history too, marked as such")
     allowed_hosts: tuple[str, ...] = param((), "names by which browsers may reach the server (answers.example.org)")
@@ -98,19 +103,26 @@ def load(settings: Settings, flags: Mapping[str, object] | None = None, environ:
     given: dict[str, object] = {name: getattr(options, name) for name in ServerOptions.__slots__}
     if token := environ.get("WELLREAD_TOKEN", "").strip():
         given["token"] = token
+    if history := environ.get("WELLREAD_HISTORY", "").strip():
+        given["history"] = history
     given.update({name: value for name, value in (flags or {}).items() if value is not None})
     return ServerOptions(**given)  # pyright: ignore[reportArgumentType]
 
 
-def history_path(options: ServerOptions) -> Path:
-    """Where the history is, or will be."""
-    if options.data:
-        return Path(options.data).expanduser()
-    import platformdirs
-
-    return Path(platformdirs.user_data_dir("wellread")) / "history.sqlite"
+def history_place(options: ServerOptions) -> Path | str:
+    """Where the history is, or will be: a file, or the address of a database."""
+    if options.history:
+        return options.history if options.history.startswith(DATABASES) else Path(options.history).expanduser()
+    return _data_folder() / "history.sqlite"
 
 
 def collections_path(options: ServerOptions) -> Path:
-    """Where documents that were sent lie with their indexes: beside the history."""
-    return history_path(options).parent / "collections"
+    """Where documents that were sent lie with their indexes: beside the history, or in the user's data folder."""
+    place = history_place(options)
+    return (place.parent if isinstance(place, Path) else _data_folder()) / "collections"
+
+
+def _data_folder() -> Path:
+    import platformdirs
+
+    return Path(platformdirs.user_data_dir("wellread"))

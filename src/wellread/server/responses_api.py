@@ -23,10 +23,10 @@ from wellread.errors import WellreadError
 from wellread.server import follow_up, openai_format, service, shapes
 from wellread.server.api import NotFound, client
 from wellread.server.follow_up import TURNS
-from wellread.server.history import Record
 from wellread.server.limits import Ticket
 from wellread.server.menu import ClientRequest, ReadyRun
 from wellread.server.openai_format import PREFIX, AnswerJson, Refused
+from wellread.server.record import Record
 from wellread.server.response_shapes import Ending, Envelope, ResponseRequest, Script, whole
 from wellread.server.runs import Runs
 from wellread.server.service import Service

@@ -18,10 +18,11 @@ from typing import Literal, cast
 from wellread import events
 from wellread.errors import BudgetExhausted, WellreadError
 from wellread.server import logs
-from wellread.server.history import History, Record, State
+from wellread.server.history import History
 from wellread.server.limits import Gate, Stopping, Ticket
 from wellread.server.menu import ReadyRun
 from wellread.server.metrics import Metrics
+from wellread.server.record import Record, State
 
 Numbered = tuple[int, str]  # an event's number and its JSON
 Door = Literal["api", "openai", "mcp"]  # by which a run comes in that is not the page's

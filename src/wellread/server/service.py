@@ -21,7 +21,7 @@ from wellread.server.indexing import Indexing
 from wellread.server.limits import Gate
 from wellread.server.menu import Menu
 from wellread.server.metrics import Metrics
-from wellread.server.options import ServerOptions, collections_path, history_path
+from wellread.server.options import ServerOptions, collections_path, history_place
 from wellread.server.rendering import answer_html
 from wellread.server.runs import Runs
 
@@ -55,7 +55,7 @@ class Service:
 @asynccontextmanager
 async def running(engine: Engine, options: ServerOptions, metrics: Metrics) -> AsyncGenerator[Service, None]:
     """Open the history, build what is slow to build, and on the way out let runs finish."""
-    history = await History.open(history_path(options))
+    history = await History.open(history_place(options))
     cleaner: asyncio.Task[None] | None = None
     service: Service | None = None
     try:

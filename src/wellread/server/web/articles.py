@@ -8,8 +8,8 @@ from typing import Any, cast
 
 from wellread.events import AnswerDelta, Event
 from wellread.server.follow_up import decoded, passages_of
-from wellread.server.history import Record
 from wellread.server.labels import label
+from wellread.server.record import Record
 from wellread.server.rendering import answer_html, markdown
 from wellread.server.viewer import Place, of_hit
 from wellread.server.web.documents import WORDS, marked_words

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 
-from wellread.server.history import Record
+from wellread.server.record import Record
 from wellread.server.web.html import Safe, el, icon
 
 DOORS = {"api": "by the API", "openai": "by the OpenAI-compatible API", "mcp": "by MCP"}

@@ -16,8 +16,8 @@ from wellread.events import AnswerDelta, from_json
 from wellread.plain import Json
 from wellread.server import follow_up, service
 from wellread.server.api import NotFound, RunId, client
-from wellread.server.history import Record
 from wellread.server.menu import ClientRequest
+from wellread.server.record import Record
 from wellread.server.security import address
 from wellread.server.service import Service
 from wellread.server.shapes import RUN_ID

@@ -13,8 +13,8 @@ from fastapi.responses import RedirectResponse, Response
 
 from wellread.server import service, shapes
 from wellread.server.api import NotFound, RunId
-from wellread.server.history import Record
 from wellread.server.labels import label
+from wellread.server.record import Record
 from wellread.server.rendering import markdown, plain
 from wellread.server.service import Service
 from wellread.server.web.html import Safe, el, icon

@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse, Response
 
 from wellread.server import follow_up, service, viewer
 from wellread.server.api import NotFound, RunId, client
-from wellread.server.history import Record
+from wellread.server.record import Record
 from wellread.server.viewer import NotThere, Place, Span
 from wellread.server.web.documents import document
 from wellread.server.web.pages import page as whole_page

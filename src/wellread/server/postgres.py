@@ -1,0 +1,199 @@
+"""The history in PostgreSQL, which several servers can share. A connection that breaks is made anew.
+
+A group that broke before its commit was sent is written again on the next connection; one that broke during it is not,
+for nobody can say whether it was written.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from wellread.encodable import encodable
+from wellread.errors import DamagedFile, MissingExtra, UsageError
+from wellread.server.database import ENDED, Job, Row, Unreachable, Values
+from wellread.server.postgres_tables import SCHEMA, migrate
+
+if TYPE_CHECKING:
+    import psycopg
+
+PATIENCE = 5.0  # seconds in which a database that restarts may come back before anybody is told
+_PAUSE = 0.1
+_EXPECTED = "postgresql://USER@HOST:PORT/DATABASE"
+# a network that swallows packets must not hold a server for the quarter of an hour that TCP would wait
+_DEFAULTS = {
+    "connect_timeout": "5",
+    "keepalives_idle": "10",
+    "keepalives_interval": "3",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "15000",
+    "application_name": "wellread",
+}
+T = TypeVar("T")
+
+
+def register(server: str | None) -> Job:
+    """Tell the others that this server is there."""
+    return "INSERT INTO servers VALUES (?, now()) ON CONFLICT (id) DO UPDATE SET seen = now()", (server,)
+
+
+def end_orphans() -> Job:
+    """End the runs that no server works on. In one statement, so that two servers who do this do it once."""
+    dead = """UPDATE runs SET state = 'interrupted', finished = ?
+        WHERE state = 'running' AND (server IS NULL OR server NOT IN (SELECT id FROM servers)) RETURNING id"""
+    number = "(SELECT COALESCE(MAX(number), -1) + 1 FROM events WHERE run = dead.id)"
+    return f"WITH dead AS ({dead}) INSERT INTO events SELECT id, {number}, ? FROM dead", (time.time(), ENDED)
+
+
+class Postgres:
+    """One connection that writes and one that reads."""
+
+    def __init__(self, address: str, patience: float = PATIENCE) -> None:
+        self.server: str | None = secrets.token_urlsafe(6)
+        self._address = Address(address)
+        self._writer = _Line(self._address, patience)
+        self._reader = _Line(self._address, patience)
+
+    def open(self) -> None:
+        try:
+            migrate(self._writer.dial())
+            self.write([[register(self.server), end_orphans()]])
+            self._reader.dial()
+        except _errors().Error as problem:
+            raise DamagedFile(f"{self._address}: the history cannot be opened: {self._address.discreet(problem)}") from None
+
+    def write(self, group: Sequence[Sequence[Job]]) -> list[int]:
+        try:
+            connection, counts = self._writer.use(lambda connection: (connection, _written(connection, group)))
+            connection.execute(b"COMMIT")
+        except _errors().Error as problem:
+            raise DamagedFile(self._address.discreet(problem)) from None
+        return counts
+
+    def read(self, sql: str, values: Values) -> list[Row]:
+        try:
+            return self._reader.use(lambda connection: connection.execute(_own(sql), _sent(values)).fetchall())
+        except (_errors().Error, Unreachable) as problem:
+            raise DamagedFile(f"the history cannot be read: {self._address.discreet(problem)}") from None
+
+    def close(self) -> None:
+        with suppress(_errors().Error):  # what this server leaves undone is known at once; without it, a little later
+            self._writer.leave(self.server)
+        self._writer.close()
+        self._reader.close()
+
+
+def check(address: str) -> None:
+    """Whether it can be opened; nothing is changed."""
+    where = Address(address)
+    line = _Line(where, 0)
+    try:
+        line.dial()
+    except _errors().Error as problem:
+        raise DamagedFile(f"{where}: {where.discreet(problem)}") from None
+    finally:
+        line.close()
+
+
+class Address:
+    """Where the database is. As a text it has no password."""
+
+    def __init__(self, address: str) -> None:
+        try:
+            import psycopg.conninfo as conninfo
+        except ImportError:
+            raise MissingExtra("a history in PostgreSQL", "postgres") from None
+        try:
+            given = {name: str(value) for name, value in conninfo.conninfo_to_dict(address).items() if value is not None}
+        except _errors().Error:  # its text may quote the password
+            raise UsageError(f"the address of the history cannot be read; it should be like {_EXPECTED}") from None
+        self.parts: dict[str, str] = {**_DEFAULTS, **given}
+
+    def __str__(self) -> str:
+        parts = self.parts
+        user = f"{parts['user']}@" if "user" in parts else ""
+        port = f":{parts['port']}" if "port" in parts else ""
+        return f"postgresql://{user}{parts.get('host', '')}{port}/{parts.get('dbname', '')}"
+
+    def discreet(self, problem: BaseException) -> str:
+        """The first line of what went wrong, without the password."""
+        text = str(problem).strip().partition("\n")[0] or type(problem).__name__
+        password = self.parts.get("password")
+        return text.replace(password, "…") if password else text
+
+
+class _Line:
+    """One connection. When it breaks, what is under way is done again on a new one, for as long as patience lasts."""
+
+    def __init__(self, address: Address, patience: float) -> None:
+        self._address = address
+        self._patience = patience
+        self._connection: psycopg.Connection[Row] | None = None
+        self._down = False  # those who come later in an outage do not wait it out again, one after the other
+
+    def dial(self) -> psycopg.Connection[Row]:
+        import psycopg
+
+        if self._connection is None or self._connection.closed:
+            self._connection = psycopg.connect(autocommit=True, **self._address.parts)  # pyright: ignore[reportArgumentType]
+            self._connection.execute(f"SET search_path TO {SCHEMA}".encode())
+        return self._connection
+
+    def use(self, action: Callable[[psycopg.Connection[Row]], T]) -> T:
+        """Raises `Unreachable` where there is no connection, or what `action` raises on a sound one."""
+        until = time.monotonic() + (0 if self._down else self._patience)
+        while True:
+            try:
+                result = action(self.dial())
+            except _errors().OperationalError as problem:
+                if self._connection is not None and not self._connection.closed:
+                    raise  # the database is there and does not want it
+                if time.monotonic() > until:
+                    self._down = True
+                    raise Unreachable(self._address.discreet(problem)) from None
+                time.sleep(_PAUSE)
+            else:
+                self._down = False
+                return result
+
+    def leave(self, server: str | None) -> None:
+        if self._connection is not None and not self._connection.closed:
+            self._connection.execute("DELETE FROM servers WHERE id = %s", (server,))
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+def _written(connection: psycopg.Connection[Row], group: Sequence[Sequence[Job]]) -> list[int]:
+    """All but the commit, in as many round trips however many statements there are."""
+    connection.execute(b"BEGIN")
+    try:
+        with connection.pipeline():
+            sent = [[connection.execute(_own(sql), _sent(values)) for sql, values in jobs] for jobs in group]
+    except BaseException:
+        if not connection.closed:
+            connection.execute(b"ROLLBACK")
+        raise
+    return [sum(max(0, cursor.rowcount) for cursor in cursors) for cursors in sent]
+
+
+@lru_cache(maxsize=200)
+def _own(sql: str) -> bytes:
+    return sql.replace("?", "%s").encode()
+
+
+def _sent(values: Values) -> Values:
+    """PostgreSQL has no NUL in its texts."""
+    return [encodable(value) for value in values]
+
+
+def _errors() -> Any:
+    import psycopg
+
+    return psycopg

@@ -1,0 +1,94 @@
+"""One run as the history keeps it, and how it is read from a row that may be damaged."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, Literal, cast, get_args
+
+from wellread.encodable import Encodable
+
+State = Literal["running", "done", "failed", "stopped", "interrupted"]
+
+COLUMNS = "id, thread, parent, question, strategy, model, sources, state, created, finished, outcome, answer, turns, via"
+_STATES = get_args(State)
+_DAMAGED = object()  # a column that is no JSON
+
+
+@dataclass(frozen=True, slots=True)
+class Record(Encodable):
+    """One run as the history keeps it. `answer` is the JSON of `ask --json`, None before the end."""
+
+    id: str
+    thread: str
+    parent: str | None
+    question: str
+    strategy: str
+    model: str | None
+    sources: tuple[str, ...]
+    state: State
+    created: float
+    finished: float | None = None
+    outcome: str | None = None
+    answer: dict[str, object] | None = None
+    turns: tuple[tuple[str, str], ...] = ()  # that a client told with the question: said before, and not here
+    via: str | None = None  # the door it came in by, where that was not the page: api, openai, mcp
+
+    @property
+    def told(self) -> str:
+        """What was said, for a later question to refer to; see `Answer.told`."""
+        said = self.answer or {}
+        return "\n\n".join(str(part) for part in (said.get("short"), said.get("answer")) if part) or str(said.get("asks") or "")
+
+    @property
+    def short(self) -> str | None:
+        """The answer in a few words."""
+        return str(found) if (found := (self.answer or {}).get("short")) else None
+
+    @property
+    def text(self) -> str:
+        return str((self.answer or {}).get("answer") or "")
+
+
+def from_row(row: tuple[object, ...]) -> Record:
+    """A row as it can be read: where a column is damaged the run has failed, and the others are still shown."""
+    values = list(row)
+    values[6] = _sources(_json(values[6]))
+    values[12] = _turns(_json(values[12]))
+    answer = _json(values[11])
+    whole = answer is None or _is_answer(answer)
+    values[11] = answer if whole else None
+    values[9] = values[9] if isinstance(values[9], int | float) else None
+    values[8] = values[8] if isinstance(values[8], int | float) else 0.0
+    if not whole or values[7] not in _STATES:
+        values[7] = "failed"
+    for place in (0, 1, 2, 3, 4, 5, 10, 13):
+        values[place] = values[place] if values[place] is None else str(values[place])
+    return Record(*values)  # pyright: ignore[reportArgumentType]
+
+
+def _json(column: object) -> Any:
+    if column is None:
+        return None
+    try:
+        return json.loads(column if isinstance(column, str) else "[")
+    except (ValueError, RecursionError):
+        return _DAMAGED
+
+
+def _sources(found: Any) -> tuple[str, ...]:
+    return tuple(map(str, cast("list[object]", found))) if isinstance(found, list) else ()
+
+
+def _turns(found: Any) -> tuple[tuple[str, str], ...]:
+    turns = cast("list[object]", found) if isinstance(found, list) else []
+    pairs = [cast("list[object]", turn) for turn in turns if isinstance(turn, list)]
+    return tuple((str(turn[0]), str(turn[1])) for turn in pairs if len(turn) == 2)
+
+
+def _is_answer(found: Any) -> bool:
+    """Whether it has what every reader of an answer takes for granted."""
+    if not isinstance(found, dict) or "outcome" not in found:
+        return False
+    rows = [cast("dict[str, Any]", found).get(name, []) for name in ("sentences", "citations")]
+    return all(isinstance(row, list) and all(isinstance(one, dict) for one in cast("list[Any]", row)) for row in rows)
