@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.server.stage import ask, engine, finished, running
+from tests.server.stage import ask, engine, finished, running, until
 from tests.server.test_history import record
 from tests.services.postgres import PASSWORD, QUOTED, Cluster
 from tests.services.servers import free_port
@@ -139,3 +139,18 @@ def test_a_whole_server_on_it(postgres: Cluster, tmp_path: Path) -> None:
     with running(engine(), tmp_path, history=address) as live, live.client() as client:
         assert finished(client, ask(client, "And Jupiter?", parent=first))["state"] == "done"
         assert client.get("/history").text.count("Jupiter") >= 1
+
+
+@pytest.mark.slow
+def test_a_run_that_the_database_was_away_for_ends_as_failed_when_it_is_back(postgres: Cluster, tmp_path: Path) -> None:
+    with running(engine(delay=0.05), tmp_path, history=postgres.database()) as live, live.client() as client:
+        run = ask(client)
+        postgres.stop()
+        try:
+            until(lambda: not live.service.runs.live, 30)
+            assert client.post("/api/runs", json={"question": "x"}).status_code == 503
+            assert client.get(f"/api/runs/{run}").status_code == 503
+        finally:
+            postgres.start()
+        until(lambda: client.get(f"/api/runs/{run}").json().get("state") == "failed", 20)
+        assert finished(client, ask(client))["state"] == "done"

@@ -34,6 +34,10 @@ def serve(
         list[Path] | None,
         typer.Option("--folder", metavar="DIR", help="Folder that the page may read documents from; on loopback alone."),
     ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option("--workers", metavar="N", min=1, max=256, help="Processes behind the one address, on a PostgreSQL history."),
+    ] = None,
     *,
     chosen: options.Chosen,
 ) -> None:
@@ -42,13 +46,16 @@ def serve(
     wellread serve
     wellread serve --source wikipedia --source library --max-seconds 60
     WELLREAD_TOKEN=… wellread serve --host 0.0.0.0
+    wellread serve --workers 4 --history postgresql://wellread@db.example.org/wellread
     """
     from wellread.server import options as server_options
 
-    flags: dict[str, object] = {"host": host, "port": port, "token": token, "history": history}
+    flags: dict[str, object] = {"host": host, "port": port, "token": token, "history": history, "workers": workers}
     flags["folders"] = tuple(map(str, folder)) if folder else None
     served = server_options.load(chosen.settings, flags)
     served.check()
-    from wellread.server.serving import serve as run
+    from wellread.server import serving
+    from wellread.server import workers as several
 
-    run(chosen.settings, served)
+    several.check(served)
+    (several if served.workers > 1 else serving).serve(chosen.settings, served)

@@ -48,7 +48,7 @@ async def ask(request: Request, body: AskRequest) -> EventStream:
     """Answer a question as a stream of events. Closing the connection stops the work; an answer is kept in the history."""
     here = service.of(request)
     asked = here.menu.order(body.wish())
-    return EventStream(_attached(here, asked, here.runs.admit(client(request))))
+    return EventStream(_attached(here, asked, await here.runs.admit(client(request))))
 
 
 async def _attached(here: Service, asked: ReadyRun, ticket: Ticket) -> AsyncGenerator[str, None]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import Counter, deque
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Protocol
 
 
 class Busy(Exception):
@@ -22,6 +23,14 @@ class Stopping(Busy):
     """The server takes no more runs."""
 
 
+class Places(Protocol):
+    """What clients hold on all servers together, where there are several."""
+
+    async def take(self, client: str, most: int) -> Callable[[], None] | None:
+        """How to give it back; None where the client has as many as it may."""
+        ...
+
+
 @dataclass(eq=False, slots=True)
 class Ticket:
     """A place in the line. `turn` waits for it to come up; `release` must follow, whatever happens."""
@@ -31,6 +40,7 @@ class Ticket:
     ready: asyncio.Future[None]
     running: bool = False
     released: bool = False
+    place: Callable[[], None] | None = None  # gives back what is held on all servers together
 
     @property
     def waiting(self) -> bool:
@@ -39,7 +49,14 @@ class Ticket:
     async def turn(self) -> None:
         await self.ready
 
+    def vacate(self) -> None:
+        """Let the client's next run in elsewhere; this one has nothing more to do but to be written down."""
+        if self.place is not None:
+            place, self.place = self.place, None
+            place()
+
     def release(self) -> None:
+        self.vacate()
         if not self.released:
             self.released = True
             self.gate.leave(self)
@@ -57,6 +74,23 @@ class Gate:
     clients: Counter[str] = field(default_factory=Counter[str])
     queue: deque[Ticket] = field(default_factory=deque[Ticket])
     usual_seconds: float = 2.0  # how long a run takes, roughly; for Retry-After
+    places: Places | None = None
+
+    async def enter(self, client: str) -> Ticket:
+        """A ticket that counts on all servers together, or `Busy`."""
+        ticket = self.admit(client)
+        if self.places is None:
+            return ticket
+        try:
+            ticket.place = await self.places.take(client, self.max_per_client)
+        except BaseException:
+            ticket.release()
+            raise
+        if ticket.place is None:
+            ticket.release()
+            self.refused += 1
+            raise Busy("too many runs of yours at once", self._retry_after(1))
+        return ticket
 
     def admit(self, client: str) -> Ticket:
         """A ticket at once, or `Busy`."""
@@ -77,7 +111,7 @@ class Gate:
     @asynccontextmanager
     async def place(self, client: str) -> AsyncGenerator[None, None]:
         """A place for as long as the block takes, or `Busy`."""
-        ticket = self.admit(client)
+        ticket = await self.enter(client)
         try:
             await ticket.turn()
             yield

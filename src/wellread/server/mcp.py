@@ -76,9 +76,11 @@ class InServer:
         self.menu = service.menu
         self._service = service
 
-    def stream(self, asked: ReadyRun, client: str) -> AsyncGenerator[events.Event, None]:
+    async def stream(self, asked: ReadyRun, client: str) -> AsyncGenerator[events.Event, None]:
         runs = self._service.runs
-        return runs.attach(asked, runs.admit(client), "mcp")
+        async with aclosing(runs.attach(asked, await runs.admit(client), "mcp")) as stream:
+            async for event in stream:
+                yield event
 
     def turn(self, client: str) -> AbstractAsyncContextManager[None]:
         return self._service.turn(client)
@@ -101,7 +103,10 @@ class McpEndpoint:
         # Host and Origin have been checked before a request comes here
         unchecked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
         server.streamable_http_app(
-            max_request_body_size=service.options.max_body, transport_security=unchecked, max_sessions=1000
+            stateless_http=service.history.database.server is not None,  # the next request may come to another server
+            max_request_body_size=service.options.max_body,
+            transport_security=unchecked,
+            max_sessions=1000,
         )
         self._manager = server.session_manager
         async with self._manager.run():

@@ -70,7 +70,7 @@ async def complete(request: Request, body: ChatRequest) -> Response:
     here = service.of(request)
     asked = here.menu.order(body.wish(here.menu))
     reply = Reply(body.model, None if body.store is False else "openai")
-    ticket = here.runs.admit(client(request))
+    ticket = await here.runs.admit(client(request))
     if body.stream:
         usage = bool(body.stream_options and body.stream_options.include_usage)
         return EventStream(_chunks(here, asked, ticket, reply, usage))

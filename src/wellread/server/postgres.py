@@ -180,7 +180,7 @@ def _written(connection: psycopg.Connection[Row], group: Sequence[Sequence[Job]]
         if not connection.closed:
             connection.execute(b"ROLLBACK")
         raise
-    return [sum(max(0, cursor.rowcount) for cursor in cursors) for cursors in sent]
+    return [sum(cursor.rowcount for cursor in cursors if cursor.description is None) for cursors in sent]  # rows that changed
 
 
 @lru_cache(maxsize=200)

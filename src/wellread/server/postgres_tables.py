@@ -20,7 +20,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             id TEXT COLLATE "C" PRIMARY KEY, thread TEXT NOT NULL, parent TEXT, question TEXT NOT NULL,
             strategy TEXT NOT NULL, model TEXT, sources TEXT NOT NULL, state TEXT NOT NULL,
             created DOUBLE PRECISION NOT NULL, finished DOUBLE PRECISION, outcome TEXT, answer TEXT, words TEXT NOT NULL,
-            turns TEXT, via TEXT, server TEXT
+            turns TEXT, via TEXT, server TEXT, stop BOOLEAN NOT NULL DEFAULT FALSE
         )""",
         "CREATE INDEX runs_created ON runs (created)",
         "CREATE INDEX runs_thread ON runs (thread, created)",
@@ -36,14 +36,13 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
                 RETURN NULL;
             END $$""",
         "CREATE TRIGGER forgotten AFTER DELETE ON runs FOR EACH ROW EXECUTE FUNCTION forgotten()",
-        # who serves, who is being served (no need to survive a crash of the database), and which runs are to be stopped
+        # who serves, and who is being served, which need not survive a crash of the database
         "CREATE TABLE servers (id TEXT PRIMARY KEY, seen TIMESTAMPTZ NOT NULL)",
         """CREATE UNLOGGED TABLE places (
             id TEXT PRIMARY KEY, server TEXT NOT NULL REFERENCES servers (id) ON DELETE CASCADE,
             kind TEXT NOT NULL, client TEXT NOT NULL
         )""",
         "CREATE INDEX places_client ON places (client, kind)",
-        """CREATE TABLE stops (run TEXT COLLATE "C" PRIMARY KEY REFERENCES runs (id) ON DELETE CASCADE)""",
     ),
 )
 

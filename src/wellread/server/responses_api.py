@@ -61,7 +61,7 @@ async def respond(request: Request, body: ResponseRequest) -> Response:
         record = await here.runs.start(asked, client(request), before, turns, "openai")
         name, telling = record.id, Kept(here.runs, record.id)
     else:
-        name, telling = secrets.token_urlsafe(9), Passing(here.runs, asked, here.runs.admit(client(request)))
+        name, telling = secrets.token_urlsafe(9), Passing(here.runs, asked, await here.runs.admit(client(request)))
     envelope = Envelope(name, body.model, body.previous_response_id, store, int(time.time()))
     return EventStream(_events(Script(envelope), telling)) if body.stream else Whole(_one(envelope, telling))
 

@@ -18,47 +18,52 @@ from typing import Literal, cast
 from wellread import events
 from wellread.errors import BudgetExhausted, WellreadError
 from wellread.server import logs
+from wellread.server.following import Following, Numbered
 from wellread.server.history import History
 from wellread.server.limits import Gate, Stopping, Ticket
 from wellread.server.menu import ReadyRun
 from wellread.server.metrics import Metrics
 from wellread.server.record import Record, State
+from wellread.server.sharing import Peers
 
-Numbered = tuple[int, str]  # an event's number and its JSON
 Door = Literal["api", "openai", "mcp"]  # by which a run comes in that is not the page's
 
 
 @dataclass(eq=False, slots=True)
 class LiveRun:
-    """A run that is going on. Readers wait on `more`, which is replaced whenever there is news."""
+    """A run that is going on here."""
 
     record: Record
     ticket: Ticket
-    log: list[str] = field(default_factory=list[str])
-    more: asyncio.Event = field(default_factory=asyncio.Event)
+    following: Following = field(default_factory=Following)
     ending: State | None = None  # set before the task is cancelled, says why
     answer: dict[str, object] | None = None
-    over: bool = False
     task: asyncio.Task[None] | None = None
 
+    @property
+    def log(self) -> list[str]:
+        return [body for _, body in self.following.known]
+
     def append(self, body: str, *, last: bool = False) -> int:
-        self.log.append(body)
-        self.over = last
-        self.more.set()
-        self.more = asyncio.Event()
-        return len(self.log) - 1
+        number = self.following.next
+        self.following.add((number, body), last=last)
+        return number
 
 
 class Runs:
     """All that is running now."""
 
-    def __init__(self, history: History, gate: Gate, metrics: Metrics, *, keep_api: bool = True) -> None:
+    def __init__(
+        self, history: History, gate: Gate, metrics: Metrics, *, keep_api: bool = True, peers: Peers | None = None
+    ) -> None:
+        self.peers = peers
         self.history = history
         self.keep_api = keep_api
         self.gate = gate
         self.metrics = metrics
         self.live: dict[str, LiveRun] = {}
         self.attached: set[asyncio.Task[object]] = set()
+        self.unkept: dict[str, Numbered] = {}  # runs that have ended, which the history does not know
         self.stopping = False
 
     async def start(
@@ -70,7 +75,7 @@ class Runs:
         via: Door | None = None,
     ) -> Record:
         """Begin a detached run; when this returns, the history holds it."""
-        ticket = self._admit(client)
+        ticket = await self.admit(client)
         record = _new(asked, parent, turns, via)
         name = record.id
         try:
@@ -84,10 +89,10 @@ class Runs:
         return record
 
     async def stop(self, run: str) -> bool:
-        """Stop a run that is going on, and wait until it has; False when it is not."""
+        """Stop a run that is going on, here or at another server, and wait until it has; False when it is not."""
         live = self.live.get(run)
         if live is None or live.task is None:
-            return False
+            return self.peers is not None and await self.peers.stop(run)
         live.ending = live.ending or "stopped"
         live.task.cancel()
         await asyncio.wait([live.task])
@@ -95,17 +100,15 @@ class Runs:
 
     async def follow(self, run: str, offset: int = 0) -> AsyncGenerator[list[Numbered], None]:
         """A run's events from an offset, as they come; ends with the run."""
-        live = self.live.get(run)
-        while live is not None:
-            batch = list(enumerate(live.log[offset:], offset))
-            offset += len(batch)
-            over, more = live.over, live.more
-            if batch:
+        if (live := self.live.get(run)) is not None:
+            async for batch in live.following.read(offset):
                 yield batch
-            if over and offset >= len(live.log):
-                return
-            if offset >= len(live.log):
-                await more.wait()
+            return
+        if self.peers is not None and await self.peers.works_on(run):
+            async with self.peers.watching(run) as following:
+                async for batch in following.read(offset):
+                    yield batch
+            return
         while batch := await self.history.events(run, offset):
             yield batch
             offset = batch[-1][0] + 1
@@ -153,9 +156,28 @@ class Runs:
         except WellreadError as problem:
             logs.fault("history not written", problem)
 
-    def admit(self, client: str) -> Ticket:
-        """A place for an attached run, or `Busy`."""
-        return self._admit(client)
+    async def admit(self, client: str) -> Ticket:
+        """A place for a run, or `Busy`."""
+        if self.stopping:
+            raise Stopping("the server is stopping", 5)
+        return await self.gate.enter(client)
+
+    @property
+    def going_on(self) -> bool:
+        return bool(self.live)
+
+    async def settle(self) -> None:
+        """Write down the ends that could not be written when they came."""
+        for run, last in list(self.unkept.items()):
+            await self.history.finish(run, "failed", None, last)
+            del self.unkept[run]
+
+    def interrupt(self) -> None:
+        """End all detached runs."""
+        for live in list(self.live.values()):
+            live.ending = live.ending or "interrupted"
+            if live.task is not None:
+                live.task.cancel()
 
     async def drain(self, seconds: float) -> None:
         """Take no more runs; let those that go on finish, then interrupt them."""
@@ -163,22 +185,16 @@ class Runs:
         tasks = self._tasks()
         if tasks:
             await asyncio.wait(tasks, timeout=seconds)
-        for live in list(self.live.values()):
-            live.ending = live.ending or "interrupted"
-        left = self._tasks()
-        for task in left:
+        self.interrupt()
+        for task in self.attached:
             task.cancel()
+        left = self._tasks()
         if left:
             await asyncio.wait(left, timeout=5)
 
     def _tasks(self) -> set[asyncio.Task[object]]:
         detached = {cast("asyncio.Task[object]", live.task) for live in self.live.values() if live.task}
         return {task for task in detached | self.attached if not task.done()}
-
-    def _admit(self, client: str) -> Ticket:
-        if self.stopping:
-            raise Stopping("the server is stopping", 5)
-        return self.gate.admit(client)
 
     async def _work(self, live: LiveRun, asked: ReadyRun) -> None:
         logs.run_id.set(live.record.id)
@@ -226,16 +242,18 @@ class Runs:
 
         A run that the history could not keep has failed, whatever its answer.
         """
+        live.ticket.vacate()
         body = _ended(state, reason)
         if not await self._keep(live, state, live.answer, body):
             state, body = "failed", _ended("failed", "the history cannot be written")
-            await self._keep(live, state, None, body)
+            if not await self._keep(live, state, None, body):
+                self.unkept[live.record.id] = (live.following.next, body)
         live.append(body, last=True)
         return state
 
     async def _keep(self, live: LiveRun, state: State, answer: dict[str, object] | None, body: str) -> bool:
         """Write how it ended, also while being cancelled: nothing may stay half-written."""
-        last = (len(live.log), body)
+        last = (live.following.next, body)
         writing = asyncio.ensure_future(self.history.finish(live.record.id, state, answer, last))
         while not writing.done():
             with suppress(asyncio.CancelledError):

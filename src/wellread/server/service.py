@@ -24,6 +24,7 @@ from wellread.server.metrics import Metrics
 from wellread.server.options import ServerOptions, collections_path, history_place
 from wellread.server.rendering import answer_html
 from wellread.server.runs import Runs
+from wellread.server.sharing import Peers, SharedPlaces
 
 _DAY = 86_400
 _SENDING = 4  # documents are taken from so many clients at once; others wait
@@ -56,19 +57,23 @@ class Service:
 async def running(engine: Engine, options: ServerOptions, metrics: Metrics) -> AsyncGenerator[Service, None]:
     """Open the history, build what is slow to build, and on the way out let runs finish."""
     history = await History.open(history_place(options))
-    cleaner: asyncio.Task[None] | None = None
+    chores: list[asyncio.Task[None]] = []
     service: Service | None = None
     try:
         service = await asyncio.to_thread(_build, engine, options, history, metrics)
         await _warm(service)
-        cleaner = asyncio.create_task(_clean(history, options.retention_days))
+        chores.append(asyncio.create_task(_clean(history, options.retention_days)))
+        if service.runs.peers is not None:
+            await service.runs.peers.join()
+            chores.append(asyncio.create_task(service.runs.peers.keep_up(service.runs)))
         service.indexing.resume()
         yield service
         await service.runs.drain(options.stop_seconds)
     finally:
-        if cleaner is not None:
-            cleaner.cancel()
-            await asyncio.wait([cleaner])
+        for chore in chores:
+            chore.cancel()
+        if chores:
+            await asyncio.wait(chores)
         if service is not None:
             await service.indexing.aclose()
         await history.aclose()
@@ -82,15 +87,20 @@ def of(request: Request) -> Service:
 
 def _build(engine: Engine, options: ServerOptions, history: History, metrics: Metrics) -> Service:
     """In a thread: imports of model libraries take a second, and the loop must not stall later."""
+    server = history.database.server
     gate = Gate(options.max_running, options.max_queued, options.max_per_client)
     searching = Gate(options.max_searching, options.max_queued, options.max_per_client, usual_seconds=0.5)
     collections = Collections(collections_path(options), options)
     menu = Menu(engine, options, collections.specs)
     if menu.default_model is not None:
         engine.kit.model()
-    runs = Runs(history, gate, metrics, keep_api=options.keep_api)
+    runs = Runs(history, gate, metrics, keep_api=options.keep_api, peers=Peers(history, server) if server else None)
     indexing = Indexing(collections, engine.kit)
     sending = Gate(_SENDING, options.max_queued, options.max_per_client)
+    if server is not None:
+        gates = {"run": gate, "search": searching, "send": sending}
+        for kind, each in gates.items():
+            each.places = SharedPlaces(history, server, kind)
     service = Service(options, engine, history, gate, searching, metrics, runs, menu, collections, indexing, sending)
     service.plugins = [to_json(plugin) for plugin in plugins.everything()]
     import_module("wellread.reading.reader")

@@ -19,15 +19,16 @@ from wellread.settings import Settings
 class Server(uvicorn.Server):
     """Lets running answers finish before connections are closed: their readers want the end."""
 
-    def __init__(self, config: uvicorn.Config, app: FastAPI, options: ServerOptions) -> None:
+    def __init__(self, config: uvicorn.Config, app: FastAPI, options: ServerOptions, *, told: bool = True) -> None:
         super().__init__(config)
+        self._told = told
         self._app = app
         self._options = options
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Say where it listens once it answers: who follows the address before would wait."""
         await super().startup(sockets)
-        for listening in (sockets or ()) if self.started else ():
+        for listening in (sockets or ()) if self.started and self._told else ():
             host, port = listening.getsockname()[:2]
             shown = f"[{host}]" if ":" in host else host
             print(f"wellread listens on http://{shown}:{port}/  (stop with Ctrl-C)", file=sys.stderr, flush=True)  # noqa: T201
@@ -42,18 +43,22 @@ class Server(uvicorn.Server):
 
 def serve(settings: Settings, options: ServerOptions) -> None:
     """Serve until SIGINT or SIGTERM."""
+    serve_on(None, settings, options)
+
+
+def serve_on(listening: socket.socket | None, settings: Settings, options: ServerOptions, *, told: bool = True) -> None:
+    """On a socket that listens already, which others may share, or on one of its own; `told` says where, on stderr."""
     logs.configure()
     app = create_app(settings, options=options)
-    listening = listen(options)
     try:
-        server(app, options).run(sockets=[listening])
+        server(app, options, told=told).run(sockets=[listening or listen(options)])
     except SystemExit:  # uvicorn's way to say that the start failed
         if isinstance(problem := getattr(app.state, "problem", None), WellreadError):
             raise problem from None
         raise
 
 
-def server(app: FastAPI, options: ServerOptions) -> Server:
+def server(app: FastAPI, options: ServerOptions, *, told: bool = True) -> Server:
     """uvicorn with our logs in place of its own."""
     config = uvicorn.Config(
         app,
@@ -69,7 +74,7 @@ def server(app: FastAPI, options: ServerOptions) -> Server:
         timeout_keep_alive=30,
         timeout_graceful_shutdown=10,
     )
-    return Server(config, app, options)
+    return Server(config, app, options, told=told)
 
 
 def listen(options: ServerOptions) -> socket.socket:

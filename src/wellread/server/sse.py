@@ -9,7 +9,7 @@ from contextlib import aclosing, suppress
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-from wellread.server.runs import Numbered
+from wellread.server.following import Numbered
 
 _PING = 15.0  # seconds; proxies close what is silent for longer
 
