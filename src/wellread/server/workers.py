@@ -19,7 +19,7 @@ from wellread.server.options import ServerOptions, history_place
 from wellread.settings import Settings
 
 _LOOK = 0.2  # seconds
-_YOUNG = 10.0  # seconds: one that ends before cannot start, and would not the next time either
+_YOUNG = 10.0  # seconds: one that ends by itself before cannot start, and would not the next time either
 
 
 @dataclass(slots=True)
@@ -64,7 +64,8 @@ def serve(settings: Settings, options: ServerOptions) -> None:
 def _replaced(worker: _Worker, settings: Settings, options: ServerOptions, listening: socket.socket) -> _Worker:
     if worker.process.is_alive():
         return worker
-    if time.monotonic() - worker.begun < _YOUNG:
+    killed = (worker.process.exitcode or 0) < 0  # by somebody else, at whatever age
+    if not killed and time.monotonic() - worker.begun < _YOUNG:
         raise WellreadError("a worker could not start; it has said why")
     logs.info("a worker died and is replaced", status=worker.process.exitcode)
     return _begin(settings, options, listening, first=False)
