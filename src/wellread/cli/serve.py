@@ -46,7 +46,7 @@ def serve(
     wellread serve
     wellread serve --source wikipedia --source library --max-seconds 60
     WELLREAD_TOKEN=… wellread serve --host 0.0.0.0
-    wellread serve --workers 4 --history postgresql://wellread@db.example.org/wellread
+    wellread serve --workers 4 --history postgresql://db.example.org/wellread
     """
     from wellread.server import options as server_options
 

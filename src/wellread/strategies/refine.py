@@ -51,9 +51,11 @@ async def refine(
     leads: Sequence[Chain],
 ) -> list[Refined]:
     """Each passage with the strips that help, judged with what leads to it. All were graded relevant: none loses every strip."""
-    cut = await asyncio.to_thread(lambda: [strips(passage.text) for passage in passages])  # a long page takes long to cut
+    # A long page takes long to cut and to look through. In one thread: several would end in an order that no replay has.
+    cut = await asyncio.to_thread(lambda: [strips(passage.text) for passage in passages])
     if isinstance(grader, ModelGrader):
-        kept = await run.gather([_chosen(grader, question, *row) for row in zip(cut, leads, strict=True)])
+        shown = await asyncio.to_thread(lambda: [_likeliest(question, parts, _MOST) for parts in cut])
+        kept = await run.gather([_chosen(grader, question, *row) for row in zip(cut, shown, leads, strict=True)])
     else:
         kept = await _scored(grader, question, _Cut(passages, cut, leads), lower)
     refined: list[Refined] = []
@@ -81,8 +83,7 @@ class _Cut:
     leads: Sequence[Chain]
 
 
-async def _chosen(grader: ModelGrader, question: str, parts: list[str], lead: Chain) -> set[int]:
-    shown = await asyncio.to_thread(_likeliest, question, parts, _MOST)
+async def _chosen(grader: ModelGrader, question: str, parts: list[str], shown: list[int], lead: Chain) -> set[int]:
     if len(shown) < 2:  # the passage was graded: its only strip is all of it
         return set(shown)
     kept = await grader.strips(question, [parts[index] for index in shown], lead)
