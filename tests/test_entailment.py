@@ -12,7 +12,7 @@ from wellread.text.citations import check
 from wellread.text.cloze import clozes
 from wellread.types import Passage, ShortAnswer
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 BOXER = Passage(
     "b",

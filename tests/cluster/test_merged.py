@@ -20,7 +20,7 @@ from wellread.index.change import remove
 from wellread.index.search import LocalIndex, SearchOptions
 from wellread.types import Hit, Passage
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 WORDS = tuple("river stone cloud music train paper green north salt apple winter bridge copper engine garden letter".split())  # noqa: SIM905
 
 

@@ -21,7 +21,7 @@ from wellread.models.scripted import ScriptedModel
 from wellread.protocols import Model, Priced
 from wellread.types import Completion, Message, Prompt
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 REPLY = "<think>Which one?</think>The capital is Paris. END It has two million people."
 WORDS = re.findall(r"\s*\S+", REPLY)
 

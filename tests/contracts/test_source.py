@@ -27,7 +27,7 @@ from wellread.protocols import Closing, Source
 from wellread.settings import Settings
 from wellread.types import Hit, Page, Query
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 KEYS = dict.fromkeys(("NEWSAPI_KEY", "TAVILY_API_KEY", "BRAVE_API_KEY", "SLACK_TOKEN", "ELASTICSEARCH_API_KEY"), searches.KEY)
 HOSTILE = (

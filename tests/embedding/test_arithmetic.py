@@ -26,6 +26,8 @@ from wellread.ranking.evaluator import SHIPPED as EVALUATOR
 from wellread.ranking.evaluator import Evaluator
 from wellread.types import Passage
 
+pytestmark = pytest.mark.slow
+
 MODEL = SHIPPED / "model.onnx"
 STORED = np.load(Path(__file__).parent / "reference.npz")
 SENTENCES: list[str] = [str(text) for text in STORED["sentences"]]

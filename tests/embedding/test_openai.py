@@ -19,7 +19,7 @@ from wellread.parts import Kit
 from wellread.plugins import parse_spec
 from wellread.settings import Settings
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 TEXTS = ["one", "two, which is longer", "", "three"]
 EXPECTED = np.stack([unit(text or " ") for text in TEXTS])
 

@@ -6,6 +6,8 @@ import pytest
 from benchmarks.complexity import PARSERS, SMALL_GROWTH, measured, seconds
 from benchmarks.shapes import SHAPES
 
+pytestmark = pytest.mark.slow
+
 
 def test_there_are_enough_shapes() -> None:
     assert len(SHAPES) >= 130

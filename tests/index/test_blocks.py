@@ -21,7 +21,7 @@ from wellread.index.search import LocalIndex, SearchOptions
 from wellread.index.verify import problems
 from wellread.types import Passage
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 WORDS = ("lighthouse", "harbour", "granite", "copper", "meadow", "violin", "comet", "glacier", "lantern", "orchard", "river")
 QUESTIONS = ("lighthouse by the harbour", "copper violin", "a comet over the glacier")
 

@@ -17,7 +17,7 @@ from wellread.index.feed import EmbeddingFeed, streamed
 from wellread.index.search import LocalIndex, SearchOptions
 from wellread.types import Passage
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 SECONDS = 4.0
 PARTS = 5  # passages of each document
 

@@ -18,7 +18,7 @@ from wellread.models import anthropic
 from wellread.models.chat import ChatModel
 from wellread.types import Message, Prompt, Spec, Tool, ToolCall
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 SEARCH = Tool("search", "Searches.", {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]})
 SHAPE = {"type": "object", "properties": {"colour": {"type": "string"}}, "required": ["colour"]}
 

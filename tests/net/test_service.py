@@ -23,7 +23,7 @@ from wellread.net.payload import Payload, complaint
 from wellread.net.service import Http, Manners, Refused
 from wellread.net.transport import cache_folder
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 QUICK = Manners(timeout=5, back_off=0.01, patience=2)
 
 

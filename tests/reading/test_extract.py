@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from wellread.reading.extract import extract
 
+pytestmark = pytest.mark.slow
+
 PROSE = (
     "The lighthouse was built on the outermost rock in the spring of that year, and its keeper moved in with two goats.",
     "For eleven winters he wrote down the weather each evening, first in ink and later, when the ink froze, in pencil.",

@@ -16,6 +16,8 @@ from wellread.reading.documents import Document, read_bytes
 from wellread.reading.workers import Workers
 from wellread.text.split import Splitting, pieces
 
+pytestmark = pytest.mark.slow
+
 OASIS = "urn:oasis:names:tc:opendocument:xmlns:"
 SPACES = " ".join(
     f'xmlns:{name}="{OASIS}{name if name != "draw" else "drawing"}:1.0"'

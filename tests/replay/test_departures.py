@@ -25,7 +25,7 @@ from wellread.replay.runs import recorded, replayed
 from wellread.settings import Settings
 from wellread.types import Completion, Prompt
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 
 async def record(path: Path, strategy: str = "iterative", **options: Any) -> list[Event]:

@@ -22,7 +22,7 @@ from wellread.ranking.paths import Marked, Verdict, Weights
 from wellread.replay.runs import recorded, replayed
 from wellread.settings import Settings
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 
 class Fake(Evaluator):

@@ -16,7 +16,7 @@ from tests.wire.loopback import Loopback, Reply
 from wellread.errors import DamagedFile, ReplayMismatch, WellreadError
 from wellread.parts import Kit
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 Line = dict[str, Any]
 
 

@@ -16,6 +16,8 @@ from tests.server.stage import ask, engine, finished, quoting, running
 
 from wellread.server import access, connections, logs
 
+pytestmark = pytest.mark.slow
+
 TOKEN = "a token that is long enough"
 
 

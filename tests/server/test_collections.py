@@ -22,6 +22,8 @@ from wellread.index.vectors import embed
 from wellread.server.filing import file_name
 from wellread.server.options import ServerOptions
 
+pytestmark = pytest.mark.slow
+
 FERRY = "The ferry to Skerry ran on Tuesdays only. It carried twelve passengers and a goat."
 LIGHT = "# The light\n\nThe lamp of Skerry was lit by Ada Moffat in 1822.\n"
 Files = list[tuple[str, tuple[str, bytes, str]]]

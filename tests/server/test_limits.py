@@ -12,7 +12,7 @@ from tests.server.stage import ask, engine, finished, running
 
 from wellread.server.limits import Busy, Gate
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 
 async def test_first_come_first_served() -> None:

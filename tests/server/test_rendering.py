@@ -18,6 +18,8 @@ from wellread.server.web.html import Safe, el, render, text
 from wellread.server.web.steps import site, status, step
 from wellread.types import Hit, Passage
 
+pytestmark = pytest.mark.slow
+
 ATTACKS = (
     "<script>alert(1)</script>",
     "<img src=x onerror=alert(1)>",

@@ -22,6 +22,8 @@ from wellread.parts import Kit
 from wellread.server.settings_file import change, changed
 from wellread.settings import Settings
 
+pytestmark = pytest.mark.slow
+
 KEY = "sk-nobody-sees-this"
 FILE = """# mine
 hops = 2  # two steps

@@ -25,7 +25,7 @@ from wellread.sources import files
 from wellread.sources.index import IndexSource
 from wellread.types import Query, Spec
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 
 @pytest.fixture

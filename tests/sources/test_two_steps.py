@@ -31,7 +31,7 @@ from wellread.sources.several import Several
 from wellread.sources.two_steps import AFTER, TwoSteps, mentioned, second_query
 from wellread.types import Hit, Hits, Passage, Query
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 ASKED = Query("Where was the director of Arrow born?", 5)
 FILM = Hit("film", title="Arrow", text="Arrow was directed by Jane Quill.", links=("Jane Quill", "Nowhere"))

@@ -28,7 +28,7 @@ from wellread.strategies.iterative import Iterative
 from wellread.strategies.react import React
 from wellread.types import Capabilities, Completion, Prompt
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 RECIPES: tuple[Any, ...] = (Iterative, Fanout, React, Corrective, Digest, Guided, Auto)
 QUESTION = "When was Oppenheimer released?"
