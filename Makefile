@@ -64,7 +64,8 @@ COVERAGE ?= 90
 WORKERS ?= 2
 
 quick: setup-dev
-	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile -m "not service and not browser and not slow"
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile -m "not service and not browser and not slow" \
+	  $(addprefix --ignore=tests/,browser faults release services training)
 
 torture: setup-dev
 	WELLREAD_FAULT_RUNS=10000 WELLREAD_HOSTILE_ALL=1 WELLREAD_FUZZ_SECONDS=600 $(BIN)/python -m pytest -q --timeout 7200 \

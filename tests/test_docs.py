@@ -71,6 +71,7 @@ def test_a_page_of_the_log_opens_with_its_conclusion(page: Path) -> None:
     assert page.read_text("utf-8").split("\n\n")[1].startswith("**In short.** ")
 
 
+@pytest.mark.slow
 def test_the_references_that_are_made_are_up_to_date() -> None:
     done = subprocess.run(
         [sys.executable, str(ROOT / "scripts" / "reference.py"), "--check"], capture_output=True, text=True, check=False

@@ -131,6 +131,7 @@ def test_no_text_crashes_the_parser(text: str) -> None:
         return
 
 
+@pytest.mark.slow
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda x: st.lists(x) | st.dictionaries(st.text(), x)))
 def test_no_value_crashes_the_fitting(value: object) -> None:
     for form in (QUERIES, RELEVANT, KEEP):

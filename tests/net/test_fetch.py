@@ -259,6 +259,7 @@ async def test_compressed_pages_are_unpacked(site: Site) -> None:
     await web.aclose()
 
 
+@pytest.mark.slow
 async def test_a_hundred_pages_at_a_time(site: Site) -> None:
     """100 pages that each take 100 ms, twenty at once. The bar, 1.3 times the ideal, is the benchmark's (`benchmarks/fetch.py`);
     a machine that also runs other tests is given some more, and five chances."""

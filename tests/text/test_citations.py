@@ -333,6 +333,7 @@ LONG = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", LONG)
 def test_a_long_answer_takes_time_in_proportion(kind: str) -> None:
     def seconds(count: int) -> float:
@@ -345,6 +346,7 @@ def test_a_long_answer_takes_time_in_proportion(kind: str) -> None:
     assert seconds(2000) < 40 * seconds(200) + 0.1
 
 
+@pytest.mark.slow
 def test_lines_held_on_questions_with_answers() -> None:
     data = Path(__file__).resolve().parents[3] / "shared/data/squad"
     if not data.is_dir():
