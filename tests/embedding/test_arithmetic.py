@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import os
 import shutil
 import stat
@@ -227,3 +228,42 @@ def test_openvino_reports_nothing_to_anybody(tmp_path: Path) -> None:
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
     assert found.stdout.split() == ["False", "True"]
     assert not (tmp_path / "intel").exists()
+
+
+TOGETHER = """
+import sys, threading
+import numpy as np
+from wellread.embedding.onnx import SHIPPED
+from wellread.embedding.session import open_shipped
+
+_, form, checksum = sys.argv
+sys.setswitchinterval(1e-9)  # the lock is handed on wherever it can be
+sessions = []
+
+def first():
+    session = open_shipped(SHIPPED / "model.onnx", checksum, form, 2, side_by_side=True)
+    sessions.append(session)
+    feed = {port.name: np.ones((1, 16), np.int64) for port in session.get_inputs()}
+    ready.wait()
+    session.run([session.get_outputs()[0].name], feed)
+
+def busy():
+    while not done.is_set():
+        sum(range(50))
+
+ready, done = threading.Barrier(3), threading.Event()
+threading.Thread(target=busy, daemon=True).start()
+threads = [threading.Thread(target=first) for _ in range(3)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+done.set()
+print(len(sessions))
+"""
+
+
+@pytest.mark.parametrize("form", [*FORMS, "block"])
+def test_threads_that_come_first_together_do_not_wait_for_each_other(form: Arithmetic, cache: Path) -> None:
+    command = [sys.executable, "-c", TOGETHER, form, hashlib.sha256(MODEL.read_bytes()).hexdigest()]
+    for _ in range(2):  # with an empty cache, then with what the first has kept
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=90, check=False)
+        assert ended.stdout == "3\n", ended.stderr

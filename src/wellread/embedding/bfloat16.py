@@ -2,6 +2,9 @@
 
 Compiling takes most of a second, so the compiled form is kept. OpenVINO's own Python package reports its use to its
 maker through its converter, which is not needed here and is kept from being loaded.
+
+Its first calls fill tables under C++ guards while they hold, and may hand on, Python's lock: two threads that come first
+together wait for each other for ever. So opening and the first run of a process happen alone.
 """
 
 from __future__ import annotations
@@ -23,6 +26,8 @@ from wellread.embedding.processors import available_processors
 from wellread.errors import DamagedFile
 
 _CONVERTER = "openvino.tools.ovc"
+_ALONE = threading.Lock()
+_ran = threading.Event()  # one run has been through: the tables are filled
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +53,14 @@ class BFloat16Session:
         return [_port(port, "tensor(float)") for port in self._compiled.outputs]
 
     def run(self, output_names: list[str], input_feed: Mapping[str, NDArray[Any]]) -> list[NDArray[Any]]:
+        if _ran.is_set():
+            return self._run(output_names, input_feed)
+        with _ALONE:
+            results = self._run(output_names, input_feed)
+            _ran.set()
+            return results
+
+    def _run(self, output_names: list[str], input_feed: Mapping[str, NDArray[Any]]) -> list[NDArray[Any]]:
         request = getattr(self._requests, "request", None)
         if request is None:
             request = self._requests.request = self._compiled.create_infer_request()
@@ -57,8 +70,12 @@ class BFloat16Session:
 
 def open_bfloat16(model: Path, checksum: str, threads: int = 0, *, side_by_side: bool = False) -> BFloat16Session:
     """A model's file, compiled or taken from the cache. `side_by_side`: the threads run a batch each, not one together."""
+    with _ALONE:
+        return BFloat16Session(_compiled(model, checksum, threads or available_processors(), side_by_side=side_by_side))
+
+
+def _compiled(model: Path, checksum: str, count: int, *, side_by_side: bool) -> Any:
     openvino = _openvino()
-    count = threads or available_processors()
     config: dict[str, object] = {
         "INFERENCE_PRECISION_HINT": "bf16",
         "INFERENCE_NUM_THREADS": count,
@@ -69,7 +86,7 @@ def open_bfloat16(model: Path, checksum: str, threads: int = 0, *, side_by_side:
     path = kept_file(f"{checksum[:16]}-bf16-{openvino.get_version().split('-')[0]}.blob")
     if (body := load(path)) is not None:
         try:
-            return BFloat16Session(core.import_model(body, "CPU", config))
+            return core.import_model(body, "CPU", config)
         except RuntimeError:  # whole, but of a version that called itself the same
             pass
     try:
@@ -77,7 +94,7 @@ def open_bfloat16(model: Path, checksum: str, threads: int = 0, *, side_by_side:
     except (OSError, ValueError, KeyError, RuntimeError) as problem:
         raise DamagedFile(f"{model} is not a model that can be loaded ({str(problem).strip()[-200:]})") from problem
     keep(path, compiled.export_model().getvalue())
-    return BFloat16Session(compiled)
+    return compiled
 
 
 def _openvino() -> Any:
