@@ -93,6 +93,8 @@ async def test_an_answer_that_merely_begins_like_that_is_an_answer() -> None:
         (Completion("", finish="refusal"), "the model declined to answer"),
         ("   ", "the model gave no usable answer"),
         ("<think>hm</think>", "the model gave no usable answer"),
+        ("MISSING", "the model gave no usable answer"),
+        ("**MISSING** MISSING: MISSING", "the model gave no usable answer"),
     ],
 )
 async def test_no_usable_words(reply: object, reason: str) -> None:

@@ -30,6 +30,7 @@ _DECLINED = re.compile(r"[*_#>\s]*no answer\b[*_\s]*(?:[:.–—-]+|\n|\Z)[*_\s]
 _LABEL = re.compile(r"\A[*_#\s]*(?:final )?answer[*_]*:[*_\s]*", re.IGNORECASE)
 _MISSING = re.compile(r"(?i:\n[-*_#>\s]{0,12}missing[*_]*:[*_]*)|(?<!\S)[*_]*MISSING[*_]*:[*_]*")
 _LABEL_BEGUN = re.compile(r"[-*_#>\s]*(?<!\w)(?:m|mi|mis|miss|missi|missin|missing)?[*_]*\Z", re.IGNORECASE)
+_SAYS_NOTHING = re.compile(r"(?:\W|_|\bmissing\b)*+", re.IGNORECASE)  # numbers alone, or a small model's label without a row
 _STEP = 500  # characters that are looked at before others have their turn
 _DECIDED_AT = 16  # characters after which it is clear whether a reply opens with NO ANSWER
 LEAST_REPLY = 48  # tokens; with fewer left a model cannot say anything useful
@@ -148,7 +149,7 @@ async def finished(run: Run, draft: Draft, completion: Completion, tried: Sequen
         return await unsure(run, f"what was found does not answer it: {missing}", tried)
     if not draft.text:
         return await unsure(run, "the model gave no usable answer", tried)
-    if not re.search(r"\w", strip_markers(draft.text)):  # numbers alone say nothing
+    if _SAYS_NOTHING.fullmatch(strip_markers(draft.text)):
         return await run.answer(draft.text, outcome="unsure", reason=_reason("the model gave no usable answer", tried))
     answer = await run.answer(draft.text, missing=draft.missing)
     if answer.outcome == "unsure":  # all it says is what is missing
