@@ -41,6 +41,11 @@ def reader(shelf: Live) -> Iterator[httpx2.Client]:
         yield one
 
 
+def many(count: int) -> bytes:
+    """A form of so many files with nothing in them."""
+    return b'--b\r\nContent-Disposition: form-data; name="f"; filename="a.txt"\r\n\r\n\r\n' * count + b"--b--\r\n"
+
+
 def sent(**named: str | bytes) -> Files:
     """Files of a form; `__` stands for the dot in a name."""
     return documents(*((name.replace("__", "."), body) for name, body in named.items()))
@@ -204,7 +209,7 @@ def test_limits_hold(tmp_path: Path) -> None:
         "max_documents": 3,
         "max_stored": 2500,
         "max_collections": 2,
-        "max_upload": 20_000,
+        "max_upload": 100_000,
     }
     with running(quoting(), tmp_path, **limits) as live, live.client() as client:
         page = make(client, "One", documents(("large.txt", "x" * 1001), ("small.txt", "y" * 1000)), 200)
@@ -213,10 +218,15 @@ def test_limits_hold(tmp_path: Path) -> None:
         reply = client.post("/collections/one/documents", files=documents(*((f"{n}.txt", "z" * 100) for n in range(4))))
         assert "3.txt: too many at once" in reply.text
         assert "2.txt: a collection holds 3 documents at most" in reply.text
+        endless = client.post(
+            "/collections/one/documents", content=many(1100), headers={"content-type": "multipart/form-data; boundary=b"}
+        )
+        assert endless.status_code == 400
+        assert "far too many documents" in endless.text
         page = make(client, "Two", documents(("a.txt", "a" * 1000), ("b.txt", "b" * 900)), 200)
         assert "b.txt: there is no room left" in page
         assert "which is the most" in make(client, "Three", sent(c__txt=FERRY), 400)
-        declared = client.post("/collections/one/documents", files=sent(huge__txt="h" * 30_000))
+        declared = client.post("/collections/one/documents", files=sent(huge__txt="h" * 100_000))
         assert declared.status_code == 413
         assert live.service.collections.stored() == 2200
         assert not list((live.service.collections.root / "incoming").iterdir())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from wellread.text.questions import asks_yes_no, said_at_once, term_asked
@@ -114,3 +116,13 @@ def test_a_phrase_beside_its_term_explains_it_and_one_elsewhere_does_not() -> No
     assert term.stands_beside("fast way of screening", "HTS, a fast way of screening, was used.")
     assert not term.stands_beside("screening", "HTS needs a robot for screening.")
     assert not term.stands_beside("robots", "HTS robots were used.")
+
+
+@pytest.mark.parametrize(
+    "question", ["what does" + " " * 20_000 + "x", "what is x" + " y" * 10_000, "what is x" + " " * 20_000 + "in y"]
+)
+def test_a_huge_question_takes_no_time(question: str) -> None:
+    begun = time.perf_counter()
+    assert term_asked(question) is None or len(question.split()) < 6
+    asks_yes_no(question)
+    assert time.perf_counter() - begun < 0.5

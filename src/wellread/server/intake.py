@@ -18,6 +18,7 @@ from wellread.server import filing
 
 _LONGEST_FIELD = 10_000  # bytes of a field that is no file
 _MOST_FIELDS = 20
+_MOST_NAMED = 1000  # files beyond those that are taken, each of which is named and refused
 
 
 @dataclass(slots=True)
@@ -132,6 +133,8 @@ class _Form:
         if not self._file.said:
             return  # a form in which nothing was chosen
         self.arrived.files.append(self._file)
+        if len(self.arrived.files) > self._room.files + _MOST_NAMED:
+            raise MultipartParseError(f"it holds far too many documents: at most {self._room.files:,} are taken at once")
         self._file.problem = self._refusal(self._file)
         if not self._file.problem:
             self._file.path = self._place()

@@ -39,6 +39,7 @@ _FACT = re.compile(
     re.IGNORECASE,
 )
 _MOST_WORDS = 5
+_LONGEST = 300  # characters of a question that is after a definition
 _BETWEEN = (
     r"[\"'”’`]*\s*(?:[(,:–—]|\b(?:is|are|was|or|means|called|named)\b)\s*"
     r"(?:(?:an?|the|i\.e\.,?|or|called|short for)\s+)*[\"'“‘`]*"
@@ -83,7 +84,9 @@ def said_at_once(told: str) -> Said | None:
 @lru_cache(4_000)
 def term_asked(question: str) -> Term | None:
     """What is to be defined; None where the question asks for something else."""
-    asked = _PLACE.sub("", question.strip().rstrip("?!. "))
+    if len(asked := " ".join(question.split())) > _LONGEST:
+        return None
+    asked = _PLACE.sub("", asked.rstrip("?!. "))
     for form in _DEFINES:
         if found := form.fullmatch(asked):
             words = _LABEL.sub("", found["term"]).strip(" \"'“”‘’`")
