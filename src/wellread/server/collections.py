@@ -24,7 +24,7 @@ from typing import Any, cast
 from urllib.parse import urlencode
 
 from wellread.encodable import encodable
-from wellread.errors import UsageError, WellreadError
+from wellread.errors import DamagedFile, UsageError
 from wellread.index.following import Item
 from wellread.private import private_folder
 from wellread.reading.folders import files_inside
@@ -200,7 +200,7 @@ def _disk(what: str) -> Generator[None]:
     try:
         yield
     except OSError as problem:
-        raise WellreadError(f"{what}: {problem.strerror or problem}") from problem
+        raise DamagedFile(f"{what}: {problem.strerror or problem}") from problem
 
 
 def _read(place: Path) -> Collection | None:

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from python_multipart.exceptions import MultipartParseError
+from python_multipart.exceptions import FormParserError, MultipartParseError
 from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.requests import Request
 
-from wellread.errors import UsageError, WellreadError
+from wellread.errors import DamagedFile, UsageError
 from wellread.server import filing
 
 _LONGEST_FIELD = 10_000  # bytes of a field that is no file
@@ -59,16 +59,16 @@ async def arriving(request: Request, room: Room, place: Callable[[], Path]) -> A
     if kind != b"multipart/form-data" or not options.get(b"boundary"):
         raise UsageError("documents are sent as multipart/form-data")
     form = _Form(room, place)
-    parser = MultipartParser(options[b"boundary"], form.callbacks())  # pyright: ignore[reportArgumentType]
     try:
         try:
+            parser = MultipartParser(options[b"boundary"], form.callbacks())  # pyright: ignore[reportArgumentType]
             async for piece in request.stream():
                 await asyncio.to_thread(parser.write, piece)
             parser.finalize()
-        except MultipartParseError as problem:
+        except FormParserError as problem:
             raise UsageError(f"the form cannot be read: {problem}") from None
         except OSError as problem:
-            raise WellreadError(f"the document cannot be kept: {problem.strerror or problem}") from problem
+            raise DamagedFile(f"the document cannot be kept: {problem.strerror or problem}") from problem
         if not form.ended:
             raise UsageError("the form is not whole")
         yield form.arrived
@@ -85,6 +85,7 @@ class _Form:
         self.ended = False
         self._made: list[Path] = []
         self._taken = 0
+        self._parts = 0
         self._header = b""
         self._value = b""
         self._headers: dict[bytes, bytes] = {}
@@ -112,6 +113,9 @@ class _Form:
             path.unlink(missing_ok=True)
 
     def _begin(self) -> None:
+        self._parts += 1
+        if self._parts > self._room.files + _MOST_NAMED + _MOST_FIELDS:
+            raise MultipartParseError(f"it has far too many parts: at most {self._room.files:,} documents are taken at once")
         self._headers, self._field, self._said, self._file = {}, "", bytearray(), None
 
     def _header_field(self, data: bytes, start: int, end: int) -> None:
@@ -133,8 +137,6 @@ class _Form:
         if not self._file.said:
             return  # a form in which nothing was chosen
         self.arrived.files.append(self._file)
-        if len(self.arrived.files) > self._room.files + _MOST_NAMED:
-            raise MultipartParseError(f"it holds far too many documents: at most {self._room.files:,} are taken at once")
         self._file.problem = self._refusal(self._file)
         if not self._file.problem:
             self._file.path = self._place()

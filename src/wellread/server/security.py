@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import secrets
 import time
 from collections.abc import Mapping
@@ -36,6 +37,7 @@ _HEADERS: Mapping[str, str] = {
 _OPEN = ("/healthz", "/login", "/static/", "/favicon.ico")
 _BODY_SECONDS = 30.0
 COLLECTIONS = "/collections"  # where documents are sent
+_DOCUMENTS = re.compile(rf"{COLLECTIONS}(?:/[^/]+/documents)?")
 
 
 @dataclass(slots=True)
@@ -74,7 +76,10 @@ class Wall:
             if refused is not None:
                 await refused(scope, receive, sending)
                 return
-            if self._sends_documents(scope):
+            if _is_multipart(scope):
+                if not self._takes_documents(scope):
+                    await _error(scope["path"], 415, "forms with files are taken for documents only")(scope, receive, sending)
+                    return
                 await self.app(scope, _counted(receive, self.options.max_upload), sending)
                 return
             body = await self._body(scope, receive)
@@ -113,11 +118,9 @@ class Wall:
         refusal.headers["WWW-Authenticate"] = "Bearer"
         return refusal
 
-    def _sends_documents(self, scope: Scope) -> bool:
-        """Whether a body may be larger than others: it goes to the disk while it comes."""
-        kind = Headers(scope=scope).get("content-type", "")
-        here = scope["path"] == COLLECTIONS or scope["path"].startswith(f"{COLLECTIONS}/")
-        return here and scope["method"] == "POST" and kind.startswith("multipart/form-data") and self.options.takes_documents
+    def _takes_documents(self, scope: Scope) -> bool:
+        """Whether a body may be larger than others: it goes to the disk while it comes, read by `intake`."""
+        return scope["method"] == "POST" and bool(_DOCUMENTS.fullmatch(scope["path"])) and self.options.takes_documents
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes | Response:
         """The whole body, so that nothing further in can be made to wait for it or to hold too much."""
@@ -156,6 +159,12 @@ def address(scope: Scope) -> str:
 
 def _error(path: str, status: int, message: str) -> Response:
     return openai_format.error(status, message) if path.startswith("/v1/") else JSONResponse({"error": message}, status)
+
+
+def _is_multipart(scope: Scope) -> bool:
+    """A form in parts. The framework's own reader of these decodes with any codec that the client names, some of which take
+    quadratic time, and keeps files on the disk for nobody: only `intake` reads them."""
+    return Headers(scope=scope).get("content-type", "").strip().lower().startswith("multipart/")
 
 
 def _counted(receive: Receive, most: int) -> Receive:

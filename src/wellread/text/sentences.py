@@ -28,7 +28,7 @@ _ITEM = re.compile(rf"[ \t]*(?:{_BULLET}|\|)")
 _NUMBERED = re.compile(r"[ \t]*(\d{1,3})[.)](?=[ \t])")
 _QUOTED = re.compile(r"[ \t]*>")
 _ALONE = re.compile(r"[ \t]*(?:#{1,6}[ \t].*|\|.*|[-*_=]{3,}[ \t]*|\*\*[^*\n]+\*\*:?[ \t]*)\Z")
-_PREFIX = re.compile(rf"(?:[ \t]*(?:>|{_BULLET}|\d{{1,3}}[.)](?=[ \t])))+[ \t]*")
+_PREFIX = re.compile(rf"(?:[ \t]*+(?:>|{_BULLET}|\d{{1,3}}[.)](?=[ \t])))++[ \t]*")  # possessive: what is tried is not kept
 # As in Markdown: what is closed on its own line is code within a sentence, and leaves the lines below it alone.
 FENCE = re.compile(r"[ \t]*(?:`{3,}+[^`\n]*$|~~~)", re.M)
 _CODE_IN_LINE = re.compile(r"(?<!`)```[^`\n]+```")
