@@ -1,0 +1,1 @@
+"""Training of the verifier: whether passages carry a sentence."""
