@@ -9,11 +9,14 @@ from pathlib import Path
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
-from tests.server.stage import Live, quoting, running
+from tests.reading.test_pdf import pdf, prose
+from tests.server.desk import LAMPS, STORM
+from tests.server.stage import Live, ask, finished, quoting, running, until
 
 pytestmark = pytest.mark.browser
 Visit = Callable[..., Page]
 LIGHT = "# The light\n\nThe lamp of Skerry was lit by Ada Moffat in 1822.\n"
+OIL = "Whale oil was burned in the lamps of Skerry until 1860."
 DROP = """({name, text}) => {
   const moved = new DataTransfer();
   moved.items.add(new File([text], name));
@@ -67,6 +70,31 @@ def test_drop_watch_ask_and_remove(shelf: Live, visit: Visit) -> None:
     page.get_by_role("button", name="Remove").click()
     page.wait_for_url("**/collections")
     expect(page.get_by_role("link", name="Skerry")).to_have_count(0)
+
+
+def test_citations_open_at_their_place(shelf: Live, visit: Visit) -> None:
+    with shelf.client() as client:
+        files = {"lamps.html": LAMPS.encode(), "log.pdf": pdf(prose(780), [*prose(780), *STORM])}
+        sent = [("documents", (name, body, "text/plain")) for name, body in files.items()]
+        client.post("/collections", data={"name": "Cited"}, files=sent)
+        until(lambda: "data-working" not in client.get("/collections/cited").text, 30)
+        oil = ask(client, "Until when was whale oil burned in the lamps of Skerry?", sources=["Cited"])
+        storm = ask(client, "What put out the light for two nights?", sources=["Cited"])
+        links = [finished(client, run)["answer"]["citations"][0]["link"] for run in (oil, storm)]
+    page = visit(shelf, f"/r/{oil}")
+    expect(page.locator(".source .facts").first).to_contain_text("lamps.html, “Oil”")
+    page.locator(".answer .cite").first.click()
+    expect(page.get_by_role("dialog").locator(".paper mark")).to_have_text(OIL)
+    page.goto(f"{shelf.url}/r/{storm}")
+    page.locator(".answer .cite").first.click()
+    expect(page.get_by_role("dialog").locator(".sheet rect.words")).to_have_count(1)
+    for link, words in zip(links, ("mark#words", "rect#words"), strict=True):
+        page.goto(link)  # as somebody would who got the answer as Markdown
+        expect(page.locator(words)).to_be_visible()
+        assert page.locator(words).evaluate(
+            "e => { const b = e.getBoundingClientRect(); return b.top >= 0 && b.bottom <= innerHeight }"
+        )
+    expect(page.locator(".pages")).to_contain_text("Page 2 of 2")
 
 
 def test_more_documents_come_and_what_is_refused_is_told(shelf: Live, visit: Visit) -> None:

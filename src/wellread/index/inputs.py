@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from itertools import groupby
@@ -55,6 +55,7 @@ class InputOptions:
     unreadable: list[str] | None = None  # files and pages that could not be read are noted here instead of raising
     follow_links: bool = False  # also to files outside of the folder that was named
     documents: set[str] = field(default_factory=set[str])  # names of those that were read
+    address: Callable[[str], str] | None = None  # where a document of this name is found, rather than at its file: URL
 
 
 async def passages(inputs: Sequence[str], how: InputOptions) -> AsyncIterator[Passage]:
@@ -198,7 +199,7 @@ def _of_page(page: Page, name: str, how: InputOptions) -> list[Passage]:
     if page.notice and how.unreadable is not None:
         how.unreadable.append(f"{page.url}: {page.notice}")
     how.documents.add(name)
-    return of_page(page, name, how.splitting)
+    return of_page(replace(page, url=how.address(name)) if how.address else page, name, how.splitting)
 
 
 def _tabled(rows: Iterable[Mapping[str, object]], how: InputOptions, where: str) -> Iterator[Passage]:

@@ -95,7 +95,7 @@ async def run(request: Request, run: RunId) -> shapes.Run:
     record = await service.of(request).history.get(run)
     if record is None:
         raise NotFound
-    return shapes.whole(record, answer_html(record.answer))
+    return shapes.whole(record, answer_html(record.answer), str(request.base_url))
 
 
 @router.get("/api/runs/{run}/events", tags=["runs"], response_class=EventStream, responses={**_GONE, **_STREAM})
@@ -138,7 +138,7 @@ async def export(request: Request) -> StreamingResponse:
 
     async def lines() -> AsyncGenerator[str, None]:
         async for record in here.history.export():
-            yield json.dumps({**shapes.summary(record).model_dump(), "answer": record.answer}, ensure_ascii=False) + "\n"
+            yield json.dumps(shapes.exported(record, str(request.base_url)), ensure_ascii=False) + "\n"
 
     headers = {"Content-Disposition": 'attachment; filename="wellread-history.jsonl"'}
     return StreamingResponse(lines(), media_type="application/x-ndjson", headers=headers)

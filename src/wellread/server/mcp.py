@@ -19,6 +19,7 @@ from wellread import events
 from wellread.engine import Engine
 from wellread.errors import WellreadError
 from wellread.server import viewer
+from wellread.server.addresses import linked, linked_row
 from wellread.server.conversations import Conversations
 from wellread.server.limits import Busy
 from wellread.server.menu import ClientRequest, Menu, ReadyRun
@@ -151,7 +152,7 @@ def build(backend: Backend) -> MCPServer[Any]:
         source: Annotated[str | None, Field(description="Which of the server's sources to search.")] = None,
     ) -> CallToolResult:
         """Search the sources and return the passages found, best first."""
-        return await _search(backend, query, limit, source, _client(ctx))
+        return await _search(backend, query, limit, source, ctx)
 
     async def read(
         ctx: Context[Any, Any], url: _Address = None, source: _SourceOf = None, document: _DocumentOf = None
@@ -185,19 +186,23 @@ async def _ask(backend: Backend, wish: ClientRequest, ctx: Any, talks: Conversat
     except (WellreadError, Busy) as problem:
         raise ToolError(inert(str(problem))) from None
     assert answer is not None
-    body = {"id": talks.keep(before, answer), **events.answer_json(answer)}
+    told, base = events.answer_json(answer), _base(ctx)
+    told = linked(told, base) if base else told
+    body = {"id": talks.keep(before, answer), **told}
     return _result(markdown(body), body, failed=answer.outcome == "failed")
 
 
-async def _search(backend: Backend, query: str, limit: int, source: str | None, client: str) -> Any:
+async def _search(backend: Backend, query: str, limit: int, source: str | None, ctx: Any) -> Any:
     from mcp.server.mcpserver.exceptions import ToolError
 
     try:
-        async with backend.turn(client):
+        async with backend.turn(_client(ctx)):
             hits = await backend.menu.searching((source,) if source else ()).search(query, limit=limit)
     except (WellreadError, Busy) as problem:
         raise ToolError(inert(str(problem))) from None
-    rows = [{**events.hit_json(hit), "text": hit.words} for hit in hits]
+    base = _base(ctx)
+    found = [{**events.hit_json(hit), "text": hit.words} for hit in hits]
+    rows = [linked_row(row, base) for row in found] if base else found
     text = "\n\n".join(f"{row['place']}\n{row['text']}" for row in rows) or "nothing found"
     return _result(inert(text), {"query": query, "hits": rows})
 
@@ -237,6 +242,12 @@ def _result(text: str, body: dict[str, Any], *, failed: bool = False) -> Any:
     from mcp.types import CallToolResult, TextContent
 
     return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=body, is_error=failed)
+
+
+def _base(ctx: Any) -> str | None:
+    """This server's address as the client knows it; None over stdio, where client and files are on one machine."""
+    request = ctx.request_context.request
+    return str(request.base_url) if isinstance(request, Request) else None
 
 
 def _client(ctx: Any) -> str:

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from wellread import events
 from wellread.errors import UsageError, WellreadError
 from wellread.server import openai_format, service, shapes
+from wellread.server.addresses import linked
 from wellread.server.api import client
 from wellread.server.limits import Ticket
 from wellread.server.menu import ClientRequest, Menu, ReadyRun
@@ -69,7 +70,7 @@ async def complete(request: Request, body: ChatRequest) -> Response:
     """Answer the last message; whole, or as chunks when `stream` is set. Leaving stops the work."""
     here = service.of(request)
     asked = here.menu.order(body.wish(here.menu))
-    reply = Reply(body.model, None if body.store is False else "openai")
+    reply = Reply(body.model, None if body.store is False else "openai", str(request.base_url))
     ticket = await here.runs.admit(client(request))
     if body.stream:
         usage = bool(body.stream_options and body.stream_options.include_usage)
@@ -81,7 +82,8 @@ async def complete(request: Request, body: ChatRequest) -> Response:
 class Reply:
     """The envelope around an answer."""
 
-    def __init__(self, model: str, via: Door | None) -> None:
+    def __init__(self, model: str, via: Door | None, base: str) -> None:
+        self.base = base  # of this server, for those who follow its links
         self.via: Door | None = via
         self.head: dict[str, Any] = {"id": f"chatcmpl-{secrets.token_hex(12)}", "created": int(time.time()), "model": model}
 
@@ -111,7 +113,7 @@ async def _chunks(here: Service, asked: ReadyRun, ticket: Ticket, reply: Reply, 
                     said += words
                     yield reply.chunk({"content": words})
                 elif isinstance(event, events.Answered):
-                    for line in _ending(reply, events.answer_json(event.answer), said, usage):
+                    for line in _ending(reply, linked(events.answer_json(event.answer), reply.base), said, usage):
                         yield line
     except WellreadError as problem:
         yield openai_format.line({"error": openai_format.fault(500, str(problem))})
@@ -138,7 +140,7 @@ async def _one(here: Service, asked: ReadyRun, ticket: Ticket, reply: Reply) -> 
                 if isinstance(event, events.Answered):
                     answer = event.answer
                     failed = answer.outcome == "failed"
-                    whole = JSONResponse(reply.whole(events.answer_json(answer)))
+                    whole = JSONResponse(reply.whole(linked(events.answer_json(answer), reply.base)))
                     yield openai_format.error(502, answer.reason or "the run failed") if failed else whole
     except WellreadError as problem:
         yield openai_format.error(500, str(problem))

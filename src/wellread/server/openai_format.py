@@ -132,7 +132,7 @@ def cited(text: str, answer: AnswerJson) -> list[dict[str, Any]]:
         place = {"start_index": match.start(), "end_index": match.end()}
         for number in map(int, re.findall(r"\d+", match[1])):
             if row := rows.get(number):
-                found.append({**place, "title": name_of(row), "url": row["url"] or row["source"]})
+                found.append({**place, "title": name_of(row), "url": row.get("link") or row["url"] or row["source"]})
     return found
 
 

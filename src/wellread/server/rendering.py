@@ -99,7 +99,7 @@ def source_lines(answer: dict[str, object]) -> list[str]:
 
 
 def _link(one: dict[str, Any]) -> str:
-    url = str(one["url"] or "")
+    url = str(one.get("link") or one["url"] or "")
     if not re.match(r"https?://", url):
         return plain(place_of(one))
     return f"[{plain(name_of(one))}](<{url.replace('<', '%3C').replace('>', '%3E')}>)"

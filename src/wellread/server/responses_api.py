@@ -21,6 +21,7 @@ from fastapi.responses import JSONResponse
 from wellread import events
 from wellread.errors import WellreadError
 from wellread.server import follow_up, openai_format, service, shapes
+from wellread.server.addresses import linked
 from wellread.server.api import NotFound, client
 from wellread.server.follow_up import TURNS
 from wellread.server.limits import Ticket
@@ -59,9 +60,10 @@ async def respond(request: Request, body: ResponseRequest) -> Response:
     store = body.store is not False
     if store:
         record = await here.runs.start(asked, client(request), before, turns, "openai")
-        name, telling = record.id, Kept(here.runs, record.id)
+        name, telling = record.id, Kept(here.runs, record.id, str(request.base_url))
     else:
-        name, telling = secrets.token_urlsafe(9), Passing(here.runs, asked, await here.runs.admit(client(request)))
+        ticket = await here.runs.admit(client(request))
+        name, telling = secrets.token_urlsafe(9), Passing(here.runs, asked, ticket, str(request.base_url))
     envelope = Envelope(name, body.model, body.previous_response_id, store, int(time.time()))
     return EventStream(_events(Script(envelope), telling)) if body.stream else Whole(_one(envelope, telling))
 
@@ -79,7 +81,7 @@ async def retrieve(request: Request, response: ResponseId, stream: bool = False)
     envelope = Envelope(record.id, f"{PREFIX}/{record.strategy}", previous, True, int(record.created))
     if record.state == "running":
         return envelope.response("in_progress", [])
-    ends = [piece async for piece in Kept(here.runs, record.id).pieces() if isinstance(piece, Ending)]
+    ends = [piece async for piece in Kept(here.runs, record.id, str(request.base_url)).pieces() if isinstance(piece, Ending)]
     return whole(envelope, ends[0])
 
 
@@ -125,6 +127,7 @@ class Kept:
 
     runs: Runs
     run: str
+    base: str
 
     async def pieces(self) -> AsyncGenerator[str | Ending, None]:
         answer: AnswerJson | None = None
@@ -134,7 +137,7 @@ class Kept:
                     if words := _words(event):
                         yield words
                     elif event["event"] == "answered":
-                        answer = event["answer"]
+                        answer = linked(event["answer"], self.base)
                     elif event["event"] == "ended":
                         yield _ended(event, answer)
                         return
@@ -166,6 +169,7 @@ class Passing:
     runs: Runs
     asked: ReadyRun
     ticket: Ticket
+    base: str
 
     async def pieces(self) -> AsyncGenerator[str | Ending, None]:
         try:
@@ -174,7 +178,7 @@ class Passing:
                     if words := openai_format.said_now(event):
                         yield words
                     elif isinstance(event, events.Answered):
-                        answer = events.answer_json(event.answer)
+                        answer = linked(events.answer_json(event.answer), self.base)
                         failed = event.answer.outcome == "failed"
                         yield Ending(answer, event.answer.reason or "the run failed", 502) if failed else Ending(answer)
         except WellreadError as problem:

@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from wellread.server import logs, openai_format, origins
 from wellread.server.access import Access
+from wellread.server.addresses import COLLECTIONS
 from wellread.server.connections import MAX_HEAD
 from wellread.server.metrics import Metrics
 from wellread.server.options import ServerOptions
@@ -36,7 +37,6 @@ _HEADERS: Mapping[str, str] = {
 }
 _OPEN = ("/healthz", "/login", "/static/", "/favicon.ico")
 _BODY_SECONDS = 30.0
-COLLECTIONS = "/collections"  # where documents are sent
 _DOCUMENTS = re.compile(rf"{COLLECTIONS}(?:/[^/]+/documents)?")
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from wellread.effort import Effort
+from wellread.server.addresses import linked
 from wellread.server.menu import ClientRequest
 from wellread.server.record import Record
 
@@ -155,8 +156,13 @@ def summary(record: Record) -> Summary:
     return Summary(**_fields(record))
 
 
-def whole(record: Record, html: str) -> Run:
-    return Run(**_fields(record), answer=record.answer, html=html)
+def whole(record: Record, html: str, base: str) -> Run:
+    return Run(**_fields(record), answer=record.answer and linked(record.answer, base), html=html)
+
+
+def exported(record: Record, base: str) -> dict[str, Any]:
+    """A run with its answer for a reader elsewhere."""
+    return {**summary(record).model_dump(), "answer": record.answer and linked(record.answer, base)}
 
 
 def _fields(record: Record) -> dict[str, Any]:

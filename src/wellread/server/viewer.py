@@ -87,6 +87,12 @@ async def look(menu: Menu, place: Place, page: int | None = None) -> View:
     return await _view(place, *await _shelved(menu, place), page)
 
 
+async def look_for(menu: Menu, place: Place, words: str, page: int | None = None) -> View:
+    """The document at these words, which an address names; raises `NotThere`."""
+    said = Passage("", words, source=place.source, document=place.document)
+    return await look_again(menu, said, [(0, len(words))], page)
+
+
 async def look_again(menu: Menu, cited: Passage, quotes: Sequence[Span], page: int | None = None) -> View:
     """The document of a passage that was cited once, at the same words where it still has them."""
     place = of_hit(cited)

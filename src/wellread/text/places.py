@@ -64,7 +64,8 @@ def at_words(url: str, words: str, anchor: str = "") -> str:
 
 
 def is_file(url: str | None) -> bool:
-    return (url or "").startswith("file:")
+    """Whether it is a document that goes by its name: a file, or one that a server keeps under a path of its own."""
+    return (url or "").startswith(("file:", "/"))
 
 
 def about(passage: Passage) -> str:

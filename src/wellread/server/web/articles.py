@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from wellread.events import AnswerDelta, Event
+from wellread.server.addresses import WORDS, linked
 from wellread.server.follow_up import decoded, passages_of
 from wellread.server.labels import label
 from wellread.server.record import Record
 from wellread.server.rendering import answer_html, markdown
 from wellread.server.viewer import Place, of_hit
-from wellread.server.web.documents import WORDS, marked_words
+from wellread.server.web.documents import marked_words
 from wellread.server.web.html import Safe, el, icon, join
 from wellread.server.web.steps import site, status, step
 from wellread.text.places import at_words, inside, is_file, place_of
@@ -33,8 +34,8 @@ _OUTCOMES = {
 }
 
 
-def article(record: Record, log: Sequence[str], *, waiting: bool = False) -> Safe:
-    """The whole article. One that is still running knows from which event on its page has to listen."""
+def article(record: Record, log: Sequence[str], base: str, *, waiting: bool = False) -> Safe:
+    """The whole article; copies link to `base`. One that is still running knows from which event on its page has to listen."""
     seen = decoded(log)
     running = record.state == "running"
     steps = join(*(step(event) for event in seen))
@@ -43,7 +44,7 @@ def article(record: Record, log: Sequence[str], *, waiting: bool = False) -> Saf
         "article",
         el("h2", record.question, class_="question"),
         el("p", _facts(record), class_="facts"),
-        _running(seen, waiting=waiting) if running else _finished(record, passages_of(seen)),
+        _running(seen, waiting=waiting) if running else _finished(record, passages_of(seen), base),
         _trail(record, steps),
         class_="run",
         **attributes,
@@ -67,7 +68,7 @@ def _running(seen: Sequence[Event], *, waiting: bool) -> Safe:
     )
 
 
-def _finished(record: Record, passages: Mapping[int, Passage]) -> Safe:
+def _finished(record: Record, passages: Mapping[int, Passage], base: str) -> Safe:
     answer = cast("Body | None", record.answer)
     notes = _notes(record, answer)
     if answer is None:
@@ -86,7 +87,7 @@ def _finished(record: Record, passages: Mapping[int, Passage]) -> Safe:
         *remarks,
         el("div", body, class_="answer") if body else None,
         el("p", warning, el("span", "?", class_="mark", aria_hidden="true"), class_="note note-weak") if weak else None,
-        _actions(record, markdown(answer)),
+        _actions(record, markdown(linked(answer, base))),
         _sources(record, answer, passages),
         _nearest(answer),
     )

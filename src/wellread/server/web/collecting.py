@@ -12,10 +12,10 @@ from starlette.requests import ClientDisconnect
 
 from wellread.errors import UsageError
 from wellread.server import service
+from wellread.server.addresses import COLLECTIONS
 from wellread.server.api import client
 from wellread.server.collections import Collection
 from wellread.server.intake import Arrived, Room, Sent, arriving
-from wellread.server.security import COLLECTIONS
 from wellread.server.service import Service
 from wellread.server.viewer import NotThere
 from wellread.server.web import shelf

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from wellread.reading.pdfpicture import Picture
+from wellread.server.addresses import WORDS
 from wellread.server.labels import label
 from wellread.server.viewer import PART, Place, Span, View
 from wellread.server.web.html import Child, Safe, el, icon, join
@@ -16,7 +17,6 @@ from wellread.text.places import HEADINGS, at_words, is_file
 from wellread.text.shown import Piece, in_pieces
 from wellread.types import Hit
 
-WORDS = "words"  # the id of the first marked words; an address that ends with it leads there
 _OUTLINE = 400  # headings that are listed
 _DEEPEST = 3
 

@@ -12,11 +12,11 @@ from fastapi.responses import HTMLResponse, Response
 
 from wellread.errors import WellreadError
 from wellread.server import service
+from wellread.server.addresses import WORDS
 from wellread.server.api import client
 from wellread.server.menu import Menu
 from wellread.server.viewer import Span, of_hit
 from wellread.server.web.controls import ticks
-from wellread.server.web.documents import WORDS
 from wellread.server.web.html import Safe, el, icon, join
 from wellread.server.web.pages import page
 from wellread.server.web.steps import site

@@ -83,7 +83,7 @@ async def compare(request: Request, first: RunId, second: RunId) -> Response:
     both = [await here.history.get(run) for run in (first, second)]
     if any(record is None for record in both):
         raise NotFound
-    columns = [await _article(here, record) for record in both if record is not None]
+    columns = [await _article(request, record) for record in both if record is not None]
     again = el("noscript", el("meta", http_equiv="refresh", content=2)) if 'data-state="running"' in columns[1] else None
     columns[0] = Safe(_LANDMARK.sub(r'aria-label="\1 of the first answer"', columns[0]))  # names of places must differ
     title = el("h1", "Two answers", class_="hidden")
@@ -95,7 +95,7 @@ async def show(request: Request, run: RunId) -> Response:
     """A question with its answer, after those it follows up on."""
     here = service.of(request)
     chain = await _chain(here, run)
-    articles = [await _article(here, record) for record in chain]
+    articles = [await _article(request, record) for record in chain]
     last = chain[-1]
     again = None if last.state != "running" else el("noscript", el("meta", http_equiv="refresh", content=2))
     box = ask_box(here.menu, parent=last, label="Ask a follow-up")
@@ -113,7 +113,7 @@ async def fragment(request: Request, run: RunId) -> Response:
     record = await here.history.get(run)
     if record is None:
         raise NotFound
-    return HTMLResponse(await _article(here, record))
+    return HTMLResponse(await _article(request, record))
 
 
 @router.get("/r/{run}/live")
@@ -239,9 +239,10 @@ async def _chain(here: Service, run: str) -> list[Record]:
     return await follow_up.chain(here.history, record)
 
 
-async def _article(here: Service, record: Record) -> Safe:
+async def _article(request: Request, record: Record) -> Safe:
+    here, base = service.of(request), str(request.base_url)
     running = here.runs.live.get(record.id)
     if running is not None:
-        return article(record, list(running.log), waiting=running.ticket.waiting)
+        return article(record, list(running.log), base, waiting=running.ticket.waiting)
     log = [body for _, body in await here.history.events(record.id, limit=5_000)]
-    return article(record, log)
+    return article(record, log, base)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 from wellread.encodable import encodable
 from wellread.index.following import Item
 from wellread.index.ledger import Entry
 from wellread.reading.kinds import READ
+from wellread.server import addresses
+from wellread.server.addresses import COLLECTIONS
 from wellread.server.collections import Collection, Collections
 from wellread.server.filing import LONGEST_NAME
 from wellread.server.indexing import Indexing
@@ -18,7 +20,6 @@ from wellread.server.intake import Sent
 from wellread.server.labels import label
 from wellread.server.menu import Menu
 from wellread.server.options import ServerOptions
-from wellread.server.security import COLLECTIONS
 from wellread.server.web.html import Safe, el, icon, join
 
 _FEW = 5  # refused documents that are told by name
@@ -200,8 +201,8 @@ def _documents(view: View) -> Safe:
 def _document(view: View, item: Item) -> Safe:
     name = encodable(item.name)
     entry = view.entries.get(item.name)
-    address = f"/document?{urlencode({'source': view.one.name, 'document': name})}"
-    shown = el("a", name, href=address) if entry is not None and entry.passages else el("span", name)
+    read = entry is not None and entry.passages
+    shown = el("a", name, href=addresses.document(view.one.slug, name)) if read else el("span", name)
     remove = el(
         "a", icon("delete"), class_="button quiet", title="Remove", aria_label=f"Remove {name}",
         href=f"{_path(view.one)}/remove?{urlencode({'document': name})}",
@@ -268,7 +269,7 @@ def _of_folder(options: ServerOptions, fields: Mapping[str, str]) -> Safe:
 
 
 def _path(one: Collection) -> str:
-    return f"{COLLECTIONS}/{quote(one.slug)}"
+    return addresses.collection(one.slug)
 
 
 def _megabytes(count: int) -> str:

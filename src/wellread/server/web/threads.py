@@ -6,12 +6,13 @@ import json
 import re
 import time
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response
 
 from wellread.server import service, shapes
+from wellread.server.addresses import linked
 from wellread.server.api import NotFound, RunId
 from wellread.server.labels import label
 from wellread.server.record import Record
@@ -25,14 +26,14 @@ router = APIRouter(include_in_schema=False)
 @router.get("/r/{run}/export.md")
 async def as_markdown(request: Request, run: RunId) -> Response:
     name, records = await _thread(service.of(request), run)
-    text = "\n\n".join([f"# {plain(name)}", *map(_section, records)]) + "\n"
+    text = "\n\n".join([f"# {plain(name)}", *(_section(record, str(request.base_url)) for record in records)]) + "\n"
     return Response(text, media_type="text/markdown; charset=utf-8", headers=_download(name, "md"))
 
 
 @router.get("/r/{run}/export.json")
 async def as_json(request: Request, run: RunId) -> Response:
     name, records = await _thread(service.of(request), run)
-    runs = [{**shapes.summary(record).model_dump(), "answer": record.answer} for record in records]
+    runs = [shapes.exported(record, str(request.base_url)) for record in records]
     body = json.dumps({"name": name, "thread": records[0].thread, "runs": runs}, ensure_ascii=False, indent=1)
     return Response(body, media_type="application/json", headers=_download(name, "json"))
 
@@ -67,10 +68,10 @@ async def _thread(here: Service, run: str) -> tuple[str, list[Record]]:
     return (await here.history.names()).get(record.thread) or records[0].question, records
 
 
-def _section(record: Record) -> str:
+def _section(record: Record, base: str) -> str:
     when = time.strftime("%-d %B %Y, %H:%M", time.localtime(record.created))
     facts = " · ".join([when, record.strategy, record.model or "no language model", *map(label, record.sources)])
-    answer: dict[str, Any] | None = record.answer
+    answer = record.answer and linked(record.answer, base)
     told = markdown(answer) if answer else f"This run was {record.state}."
     return f"## {plain(record.question)}\n\n*{plain(facts)}*\n\n{told}"
 

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
 from wellread.server import follow_up, service, viewer
+from wellread.server.addresses import COLLECTIONS
 from wellread.server.api import NotFound, RunId, client
 from wellread.server.record import Record
 from wellread.server.viewer import NotThere, Place, Span
@@ -18,6 +19,7 @@ from wellread.server.web.pages import page as whole_page
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 Name = Annotated[str, Query(max_length=4_000)]
 Page = Annotated[int | None, Query(ge=1, le=100_000)]
+Words = Annotated[str, Query(max_length=2_000)]
 _CHARACTERS = 100_000_000  # places in a passage are smaller
 
 
@@ -46,12 +48,28 @@ async def shown(
     start: Annotated[int, Query(ge=0, le=_CHARACTERS)] = 0,
     end: Annotated[int, Query(ge=0, le=_CHARACTERS)] = 0,
     page: Page = None,
+    words: Words = "",
 ) -> Response:
     """A document of one of the operator's sources."""
+    return await _shown(request, Place(source, document_, passage, ((start, end),) if end > start else ()), words, page)
+
+
+@router.get(f"{COLLECTIONS}/{{slug}}/documents/{{document:path}}")
+async def collected(
+    request: Request, slug: Annotated[str, Path(max_length=60)], document: str, page: Page = None, words: Words = ""
+) -> Response:
+    """A document of a collection, at the address that its passages carry."""
+    found = service.of(request).collections.get(slug)
+    if found is None:
+        raise NotThere("there is no such collection, or no more")
+    return await _shown(request, Place(found.name, document), words, page)
+
+
+async def _shown(request: Request, place: Place, words: str, page: int | None) -> Response:
     here = service.of(request)
-    place = Place(source, document_, passage, ((start, end),) if end > start else ())
     async with here.turn(client(request)):
-        view = await viewer.look(here.menu, place, page)
+        looking = viewer.look_for(here.menu, place, words, page) if words else viewer.look(here.menu, place, page)
+        view = await looking
     return whole_page(view.passages[view.at].title or place.document, document(view))
 
 
