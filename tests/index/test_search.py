@@ -3,14 +3,17 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.index.embedders import WordEmbedder
 
 from wellread.errors import DamagedFile, IndexFault
 from wellread.index.build import BuildOptions, build
 from wellread.index.feed import EmbeddingFeed, streamed
+from wellread.index.rows import ROWS, Rows
 from wellread.index.search import LocalIndex, SearchOptions
 from wellread.types import Passage
 
@@ -163,3 +166,18 @@ async def test_damaged_files_are_named(tmp_path: Path) -> None:
     (segment / "texts.jsonl").unlink()
     with pytest.raises(DamagedFile, match=r"texts\.jsonl is missing"):
         LocalIndex.open(tmp_path)
+
+
+@pytest.mark.parametrize("dimensions", [24, 384])
+def test_the_score_of_a_row_does_not_depend_on_the_rows_beside_it(tmp_path: Path, dimensions: int) -> None:
+    """Shards have other neighbours than one index, and must score alike to the last bit."""
+    chance = np.random.default_rng(3)
+    stored = chance.integers(-127, 128, (1500, dimensions), np.int8)
+    stored.tofile(tmp_path / ROWS)
+    rows, query = Rows(tmp_path / ROWS, 1500, dimensions), chance.standard_normal(dimensions).astype(np.float32)
+    everything = rows.all_scores(query)
+    with ThreadPoolExecutor(4) as readers:
+        for some in ([7], [1499, 0, 513], list(range(3, 1500, 7))):
+            picked = np.array(some, np.int64)
+            assert np.array_equal(rows.scores(query, picked), everything[picked])
+            assert np.array_equal(rows.scores(query, picked, readers), everything[picked])
