@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,9 @@ from tests.index.test_change import feed
 from wellread.cluster import sharded
 from wellread.cluster.apart import shard_index
 from wellread.cluster.merged import LocalPeer, Member, MergedIndex, ShardGone, open_folder
+from wellread.cluster.shard import Candidates, Shard, Wanted
 from wellread.cluster.sharded import shard_of
+from wellread.cluster.words import in_fields
 from wellread.errors import DamagedFile, IndexFault
 from wellread.index.build import build
 from wellread.index.change import remove
@@ -147,3 +150,73 @@ async def test_a_damaged_or_foreign_shard_is_named(tmp_path: Path) -> None:
     (tmp_path / "many/shards.json").write_text(text.replace('"0001"', '"../1"'))
     with pytest.raises(DamagedFile, match="checksum"):
         sharded.load(tmp_path / "many")
+
+
+class Counting(LocalPeer):
+    """A shard that counts what it is asked."""
+
+    def __init__(self, shard: Shard) -> None:
+        super().__init__(shard)
+        self.asked: list[str] = []
+
+    async def candidates(self, wanted: Wanted) -> Candidates:
+        self.asked.append("candidates")
+        return await super().candidates(wanted)
+
+    async def lines(self, rows: Sequence[int]) -> Sequence[bytes]:
+        self.asked.append("lines")
+        return await super().lines(rows)
+
+
+def counting(index: MergedIndex) -> tuple[MergedIndex, list[Counting]]:
+    peers = [Counting(member.peer.shard) for member in index.members]  # pyright: ignore[reportAttributeAccessIssue]
+    members = [Member(m.name, m.passages, peer) for m, peer in zip(index.members, peers, strict=True)]
+    return MergedIndex(members, index.embedder, index.dimensions), peers
+
+
+async def test_a_query_asks_each_shard_once(tmp_path: Path) -> None:
+    """Words that were never asked for before, too: each shard knows how frequent its words are in the whole."""
+    for count in (1, 4):
+        (tmp_path / str(count)).mkdir()
+        many, peers = counting((await both(tmp_path / str(count), count))[1])
+        for text in queries(60):
+            await many.search(text, WordEmbedder(), 10)
+        assert all(peer.asked.count("candidates") == 60 for peer in peers)
+        assert sum(peer.asked.count("lines") for peer in peers) <= 60 * count // 20
+
+
+async def test_passages_that_do_not_fit_an_answer_are_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, many = await both(tmp_path)
+    many, peers = counting(many)
+    monkeypatch.setattr("wellread.cluster.shard._MOST_BYTES", 500)
+    for text in queries(20):
+        assert same((await many.search(text, WordEmbedder(), 10)).hits, await one.search(text, WordEmbedder(), 10)), text
+    assert any("lines" in peer.asked for peer in peers)
+
+
+async def test_a_shard_that_goes_between_two_calls_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, many = await both(tmp_path)
+    monkeypatch.setattr("wellread.cluster.shard._MOST_BYTES", 500)
+
+    class Going(LocalPeer):
+        async def lines(self, rows: Sequence[int]) -> Sequence[bytes]:
+            raise ShardGone("no replica answers")
+
+    members = list(many.members)
+    members[1] = Member("0001", members[1].passages, Going(members[1].peer.shard))  # pyright: ignore[reportAttributeAccessIssue]
+    outcome = await MergedIndex(members, many.embedder, many.dimensions).search("salt winter bridge", WordEmbedder(), 10)
+    assert (outcome.gone, len(outcome.hits)) == (("0001",), 10)
+
+
+async def test_every_shard_knows_the_frequencies_of_the_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wellread.cluster.words._AT_ONCE", 50)  # a large vocabulary is added up in pieces
+    _, many = await both(tmp_path)
+    terms = in_fields(WORDS)
+    told = [segment.statistics(terms) for m in many.members for _, segment in m.peer.shard.worded]  # pyright: ignore
+    counted = {term: sum(mine.holding[term] for mine, _ in told) for term in terms}
+    assert len(told) == 4
+    assert len({tuple(mine.holding.values()) for mine, _ in told}) == 4  # their own differ
+    for mine, whole in told:
+        assert whole.passages == 900
+        assert whole.tokens == {field: sum(other.tokens[field] for other, _ in told) for field in mine.tokens}
+        assert whole.holding == {term: counted[term] if mine.holding[term] else 0 for term in terms}

@@ -53,6 +53,7 @@ async def shard_index(source: Path, folder: Path, count: int, progress: Progress
             await build(home, RowsFeed(index, rows), BuildOptions(words=index.manifest.words))
             shard.write_beside(home, np.array(rows, np.int64))
             progress("shards", number + 1, count)
+        shard.share_words([folder / SHARDS / shard_name(number) for number in range(count)])
         content = index.manifest
         made = Sharded(
             content.embedder,

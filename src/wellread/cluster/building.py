@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from wellread.cluster import on_ray, sharded, steps
+from wellread.cluster import on_ray, shard, sharded, steps
 from wellread.cluster.sharded import Sharded
 from wellread.cluster.steps import Maker, PartRead
 from wellread.errors import IndexFault, WellreadError
@@ -58,7 +58,9 @@ def build(folder: Path, order: Order, progress: Progress = silent, told: Told | 
         missing = [n for n in range(order.shards) if not (work / f"shard-{sharded.shard_name(n)}").is_dir()]
         sharded.none_empty(len(missing), order.shards)
         jobs = [(work, folder, number, order.words) for number in range(order.shards)]
-        entries = _run(module, steps.assemble, jobs, progress, "shards")
+        _run(module, steps.assemble, jobs, progress, "shards")
+        shard.share_words([folder / sharded.SHARDS / sharded.shard_name(number) for number in range(order.shards)])
+        entries = _run(module, sharded.entry_of, [(folder, number) for number in range(order.shards)], progress, "checksums")
         made = Sharded(
             order.embedder,
             order.dimensions,

@@ -6,8 +6,9 @@ A shard that cannot be reached is left out, and the answer says which share of t
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -16,20 +17,18 @@ import numpy as np
 
 from wellread.cluster import sharded
 from wellread.cluster.shard import Candidates, Shard, Wanted
-from wellread.cluster.words import Statistics, Term, in_fields
 from wellread.encodable import encodable
-from wellread.errors import IndexFault
-from wellread.index import lexical
-from wellread.index.lexical import FIELDS
+from wellread.errors import DamagedFile, IndexFault
+from wellread.index import lexical, texts
 from wellread.index.quantize import check
-from wellread.index.search import SearchOptions, by_ranks, by_scores
+from wellread.index.search import SearchOptions, as_hit, by_ranks, by_scores
 from wellread.index.titles import LOOKED_AT, weigh_titles
 from wellread.protocols import Embedder
-from wellread.types import Hit
+from wellread.types import Hit, Passage
 
 T = TypeVar("T")
 _MAX_QUERY = 20_000  # characters
-_REMEMBERED = 200_000  # terms whose frequency is kept
+_SPARE = 20  # passages that a shard sends along for the case that it has more than its share of the best
 
 
 class ShardGone(IndexFault):
@@ -39,11 +38,10 @@ class ShardGone(IndexFault):
 class Peer(Protocol):
     """A shard, wherever it is. What it cannot do any more it says with `ShardGone`."""
 
-    async def statistics(self, terms: Sequence[Term]) -> Statistics: ...
     async def candidates(self, wanted: Wanted) -> Candidates: ...
-    async def hits(self, rows: Sequence[int]) -> Sequence[Hit]: ...
-    async def document(self, name: str) -> Sequence[tuple[int, Hit]]: ...
-    async def titled(self, title: str) -> Sequence[tuple[int, Hit]]: ...
+    async def lines(self, rows: Sequence[int]) -> Sequence[bytes]: ...
+    async def document(self, name: str) -> Sequence[tuple[int, bytes]]: ...
+    async def titled(self, title: str) -> Sequence[tuple[int, bytes]]: ...
 
 
 class LocalPeer:
@@ -52,19 +50,16 @@ class LocalPeer:
     def __init__(self, shard: Shard) -> None:
         self.shard = shard
 
-    async def statistics(self, terms: Sequence[Term]) -> Statistics:
-        return await asyncio.to_thread(self.shard.statistics, terms)
-
     async def candidates(self, wanted: Wanted) -> Candidates:
         return await asyncio.to_thread(self.shard.candidates, wanted)
 
-    async def hits(self, rows: Sequence[int]) -> Sequence[Hit]:
-        return await asyncio.to_thread(self.shard.hits, rows)
+    async def lines(self, rows: Sequence[int]) -> Sequence[bytes]:
+        return await asyncio.to_thread(self.shard.lines, rows)
 
-    async def document(self, name: str) -> Sequence[tuple[int, Hit]]:
+    async def document(self, name: str) -> Sequence[tuple[int, bytes]]:
         return await asyncio.to_thread(self.shard.document, name)
 
-    async def titled(self, title: str) -> Sequence[tuple[int, Hit]]:
+    async def titled(self, title: str) -> Sequence[tuple[int, bytes]]:
         return await asyncio.to_thread(self.shard.titled, title)
 
 
@@ -92,8 +87,6 @@ class MergedIndex:
     def __init__(self, members: Sequence[Member], embedder: str, dimensions: int) -> None:
         self.members = tuple(members)
         self.embedder, self.dimensions = embedder, dimensions
-        self._holding: dict[Term, int] = {}
-        self._totals: Statistics | None = None
 
     async def search(
         self, text: str, embedder: Embedder | None, limit: int = 10, options: SearchOptions | None = None
@@ -101,11 +94,11 @@ class MergedIndex:
         options = options or SearchOptions()
         text = encodable(text[:_MAX_QUERY])
         depth = max(limit, options.similarity_search_top_k_nodes)
-        terms = tuple(in_fields(lexical.query_terms(text, self._analyser))) if options.words else ()
-        (statistics, unheard), vector = await asyncio.gather(self._statistics(terms), self._vector(text, embedder, options))
-        wanted = Wanted(terms, statistics, vector, depth, options)
+        words = tuple(lexical.query_terms(text, self._analyser)) if options.words else ()
+        vector = await self._vector(text, embedder, options)
+        wanted = Wanted(words, vector, depth, options, self._sent_along(max(LOOKED_AT, limit)))
         found, missing = await self._everywhere(lambda peer: peer.candidates(wanted))
-        return await self._ranked(text, found, wanted, limit, {**unheard, **missing})
+        return await self._ranked(text, found, wanted, limit, missing)
 
     def close(self) -> None:
         """Let go of what is in this process."""
@@ -124,28 +117,17 @@ class MergedIndex:
     def _analyser(self) -> lexical.tantivy.TextAnalyzer:
         return lexical.analyser()
 
-    async def _all(self, call: Callable[[Peer], Awaitable[Sequence[tuple[int, Hit]]]]) -> list[Hit]:
+    def _sent_along(self, looked_at: int) -> int:
+        """Passages that a shard sends with its answer: rarely fewer than are looked at, so that it is not asked twice."""
+        expected = looked_at / len(self.members)
+        return math.ceil(expected + min(_SPARE, 4 * math.sqrt(expected)))
+
+    async def _all(self, call: Callable[[Peer], Awaitable[Sequence[tuple[int, bytes]]]]) -> list[Hit]:
         found, missing = await self._everywhere(call)
         if missing and not any(found.values()):
             raise next(iter(missing.values()))
-        return [hit for _, hit in sorted((item for some in found.values() for item in some), key=lambda item: item[0])]
-
-    async def _statistics(self, terms: Sequence[Term]) -> tuple[Statistics | None, dict[int, ShardGone]]:
-        """Of all shards. Frequencies of terms are asked for once; where a shard is gone they are not kept."""
-        if not terms:
-            return None, {}
-        unknown = [term for term in terms if term not in self._holding] if self._totals else list(terms)
-        if self._totals is not None and not unknown:
-            return replace(self._totals, holding={term: self._holding[term] for term in terms}), {}
-        found, missing = await self._everywhere(lambda peer: peer.statistics(unknown))
-        total = sum(found.values(), Statistics(0, dict.fromkeys(FIELDS, 0), {}))
-        holding = {term: total.holding[term] if term in total.holding else self._holding.get(term, 0) for term in terms}
-        if not missing:
-            if len(self._holding) > _REMEMBERED:
-                self._holding.clear()
-            self._totals = replace(total, holding={})
-            self._holding.update(total.holding)
-        return replace(self._totals or total, holding=holding), missing
+        in_order = sorted((item for some in found.values() for item in some), key=lambda item: item[0])
+        return [as_hit(_passage(line), 0.0) for _, line in in_order]
 
     async def _vector(self, text: str, embedder: Embedder | None, options: SearchOptions) -> np.ndarray | None:
         if embedder is None or not options.meaning or not text.strip():
@@ -157,31 +139,47 @@ class MergedIndex:
     async def _ranked(
         self, text: str, found: dict[int, Candidates], wanted: Wanted, limit: int, missing: dict[int, ShardGone]
     ) -> Outcome:
-        home = {int(o): (number, int(r)) for number, part in found.items() for o, r in zip(part.ordinals, part.rows, strict=True)}
+        home = {
+            ordinal: (number, row)
+            for number, part in found.items()
+            for ordinal, row in zip(part.ordinals.tolist(), part.rows.tolist(), strict=True)
+        }
         words = _best([(part.ordinals, part.words) for part in found.values()], 2 * wanted.depth)
         meaning = _best([(part.ordinals[part.near], part.meaning[part.near]) for part in found.values()], wanted.depth)
         if wanted.options.fusion == "ranks":
             fused = by_ranks(words, meaning)
         else:
-            cosines = {int(o): float(c) for part in found.values() for o, c in zip(part.ordinals, part.meaning, strict=True)}
-            meaning |= {row: cosines[row] for row in words if row not in meaning and not np.isnan(cosines[row])}
+            cosines = _best([(part.ordinals, part.meaning) for part in found.values()])
+            meaning |= {row: cosines[row] for row in words if row not in meaning and row in cosines}
             fused = by_scores(words, meaning)
-        hits, lost = await self._hits([home[row] for row, _ in fused[: max(LOOKED_AT, limit)]])
-        known = {row: hits[home[row]] for row, _ in fused[: max(LOOKED_AT, limit)] if home[row] in hits}
-        fused = [item for item in fused if item[0] in known or home[item[0]][0] not in lost]
+        looked_at = fused[: max(LOOKED_AT, limit)]
+        lines, lost = await self._lines([home[row] for row, _ in looked_at], found)
+        known = {row: _passage(lines[home[row]]) for row, _ in looked_at if home[row] in lines}
+        fused = [item for item in looked_at if item[0] in known]
         if wanted.options.fusion != "ranks":
             fused = weigh_titles(text, fused, known.__getitem__)
         missing = {**missing, **lost}
-        best = tuple(replace(known[row], score=score) for row, score in fused[:limit])
+        best = tuple(as_hit(known[row], score) for row, score in fused[:limit])
         return Outcome(best, self._share(missing), tuple(self.members[number].name for number in sorted(missing)))
 
-    async def _hits(self, places: Sequence[tuple[int, int]]) -> tuple[dict[tuple[int, int], Hit], dict[int, ShardGone]]:
-        """Passages by shard and row."""
+    async def _lines(
+        self, places: Sequence[tuple[int, int]], found: Mapping[int, Candidates]
+    ) -> tuple[dict[tuple[int, int], bytes], dict[int, ShardGone]]:
+        """Passages by shard and row: most were sent along, the others are asked for."""
+        known = {
+            (number, row): line
+            for number, part in found.items()
+            for row, line in zip(part.rows.tolist(), part.lines, strict=False)
+        }
         rows: dict[int, list[int]] = {}
         for number, row in places:
-            rows.setdefault(number, []).append(row)
-        found, missing = await self._some({number: self.members[number].peer.hits(mine) for number, mine in rows.items()})
-        return {(n, row): hit for n, some in found.items() for row, hit in zip(rows[n], some, strict=True)}, missing
+            if (number, row) not in known:
+                rows.setdefault(number, []).append(row)
+        if not rows:
+            return known, {}
+        sent, missing = await self._some({number: self.members[number].peer.lines(mine) for number, mine in rows.items()})
+        known |= {(n, row): line for n, some in sent.items() for row, line in zip(rows[n], some, strict=True)}
+        return known, missing
 
     def _share(self, missing: dict[int, ShardGone]) -> float:
         total = sum(member.passages for member in self.members)
@@ -216,7 +214,14 @@ def open_folder(folder: Path) -> MergedIndex:
     return MergedIndex(members, content.embedder, content.dimensions)
 
 
-def _best(parts: Sequence[tuple[np.ndarray, np.ndarray]], limit: int) -> dict[int, float]:
+def _passage(line: bytes) -> Passage:
+    try:
+        return texts.decode(line)
+    except (ValueError, TypeError):
+        raise DamagedFile("a shard sent a passage that cannot be read (run: wellread index verify on its folder)") from None
+
+
+def _best(parts: Sequence[tuple[np.ndarray, np.ndarray]], limit: int | None = None) -> dict[int, float]:
     """Places in the whole with their scores, best first; equal ones in their order."""
     ordinals = np.concatenate([part[0] for part in parts])
     scores = np.concatenate([part[1] for part in parts])

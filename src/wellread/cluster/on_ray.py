@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import pickle
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -65,12 +66,13 @@ class ShardActor:
     def place(self) -> str:
         return self._place
 
-    def call(self, method: str, *arguments: Any) -> Any:
+    def call(self, request: bytes) -> bytes:
         """A method of the shard. What goes wrong in it comes back as it is: Ray would wrap it."""
+        method, arguments = pickle.loads(request)
         try:
-            return getattr(self._shard, method)(*arguments)
+            return _packed(getattr(self._shard, method)(*arguments))
         except WellreadError as problem:
-            return problem
+            return _packed(problem)
 
     def node(self) -> str:
         return cast("Any", ray()).get_runtime_context().get_node_id()
@@ -82,11 +84,12 @@ class EvaluatorActor:
     def __init__(self, effort: Effort) -> None:
         self._evaluator = Evaluator(effort=effort, threads=1)
 
-    def call(self, method: str, *arguments: Any) -> Any:
+    def call(self, request: bytes) -> bytes:
+        method, arguments = pickle.loads(request)
         try:
-            return asyncio.run(getattr(self._evaluator, method)(*arguments))
+            return _packed(asyncio.run(getattr(self._evaluator, method)(*arguments)))
         except WellreadError as problem:
-            return problem
+            return _packed(problem)
 
     def node(self) -> str:
         return cast("Any", ray()).get_runtime_context().get_node_id()
@@ -104,7 +107,7 @@ class RayReplica:
         try:
             if self._handle is None:
                 self._handle = await asyncio.to_thread(_actor, self._name)
-            found = await self._handle.call.remote(method, *arguments)
+            found = pickle.loads(await self._handle.call.remote(_packed((method, arguments))))
         except (errors.RayActorError, errors.ObjectLostError, errors.WorkerCrashedError) as problem:
             raise ReplicaLost(str(problem)) from None
         except ValueError as problem:  # nobody has this name (any more)
@@ -113,6 +116,11 @@ class RayReplica:
         if isinstance(found, WellreadError):
             raise found
         return found
+
+
+def _packed(value: object) -> bytes:
+    """Bytes go through Ray as they are; anything else it packs by a slower way of its own."""
+    return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
 
 
 @dataclass(frozen=True, slots=True)

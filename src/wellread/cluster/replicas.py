@@ -12,8 +12,6 @@ from typing import Any, Protocol, cast
 
 from wellread.cluster.merged import ShardGone
 from wellread.cluster.shard import Candidates, Wanted
-from wellread.cluster.words import Statistics, Term
-from wellread.types import Hit
 
 _KEPT = 200  # durations of the last calls, from which it is known what is slow
 _SLOWEST_SHARE = 0.95
@@ -84,20 +82,17 @@ class ReplicatedShard:
         self._looking = asyncio.Lock()
         _all.add(self)
 
-    async def statistics(self, terms: Sequence[Term]) -> Statistics:
-        return cast("Statistics", await self.call("statistics", terms))
-
     async def candidates(self, wanted: Wanted) -> Candidates:
         return cast("Candidates", await self.call("candidates", wanted))
 
-    async def hits(self, rows: Sequence[int]) -> Sequence[Hit]:
-        return cast("Sequence[Hit]", await self.call("hits", rows))
+    async def lines(self, rows: Sequence[int]) -> Sequence[bytes]:
+        return cast("Sequence[bytes]", await self.call("lines", rows))
 
-    async def document(self, name: str) -> Sequence[tuple[int, Hit]]:
-        return cast("Sequence[tuple[int, Hit]]", await self.call("document", name))
+    async def document(self, name: str) -> Sequence[tuple[int, bytes]]:
+        return cast("Sequence[tuple[int, bytes]]", await self.call("document", name))
 
-    async def titled(self, title: str) -> Sequence[tuple[int, Hit]]:
-        return cast("Sequence[tuple[int, Hit]]", await self.call("titled", title))
+    async def titled(self, title: str) -> Sequence[tuple[int, bytes]]:
+        return cast("Sequence[tuple[int, bytes]]", await self.call("titled", title))
 
     async def call(self, method: str, *arguments: object) -> Any:
         """The first answer of any replica. Errors of the call itself are the caller's; losses are ours."""

@@ -12,34 +12,36 @@ from numpy.typing import NDArray
 
 from wellread.cluster import words
 from wellread.cluster.sharded import BESIDE, ORDINALS, WORDS
-from wellread.cluster.words import SegmentWords, Statistics, Term
+from wellread.cluster.words import SegmentWords, in_fields
 from wellread.errors import DamagedFile
-from wellread.index.lexical import FIELDS
 from wellread.index.quantize import Floats
-from wellread.index.search import LocalIndex, SearchOptions
-from wellread.types import Hit
+from wellread.index.search import MEANING_WEIGHT, LocalIndex, SearchOptions
+
+_MOST_BYTES = 80_000  # of passages in one answer: Ray sends what is under 100 kB with the answer, and more by a detour of 4 ms
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """What every shard is asked."""
 
-    terms: tuple[Term, ...]  # none: not by words
-    statistics: Statistics | None  # of all shards
+    words: tuple[str, ...]  # none: not by words
     vector: Floats | None  # none: not by meaning
     depth: int
     options: SearchOptions
+    lines: int = 0  # passages that are sent along, so that nobody has to ask for them
 
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """What a shard has found: rows there and places in the whole, with scores; NaN where there is none."""
+    """What a shard has found, the most promising first: rows there and places in the whole, with scores; NaN where there is
+    none. The first rows come with their passages, as they are stored."""
 
     rows: NDArray[np.int64]
     ordinals: NDArray[np.int64]
     words: NDArray[np.float32]
     meaning: NDArray[np.float32]
     near: NDArray[np.bool_]  # found by meaning, not only given its cosine
+    lines: tuple[bytes, ...] = ()
 
 
 class Shard:
@@ -55,7 +57,7 @@ class Shard:
             raise DamagedFile(f"{folder} is damaged: it does not know the places of all its passages")
 
     @cached_property
-    def _worded(self) -> list[tuple[int, SegmentWords]]:
+    def worded(self) -> list[tuple[int, SegmentWords]]:
         found: list[tuple[int, SegmentWords]] = []
         base = 0
         for segment in self.index.segments:
@@ -64,13 +66,6 @@ class Shard:
             base += segment.entry.rows
         return found
 
-    def statistics(self, terms: Sequence[Term]) -> Statistics:
-        """Of this shard."""
-        total = Statistics(0, dict.fromkeys(FIELDS, 0), {})
-        for _, segment in self._worded if self.index.manifest.words else ():
-            total += segment.statistics(terms)
-        return total
-
     def candidates(self, wanted: Wanted) -> Candidates:
         """As many as the whole index would look at, by words and by meaning."""
         worded = self._by_words(wanted)
@@ -78,40 +73,57 @@ class Shard:
         cosines = dict(near)
         if wanted.vector is not None and wanted.options.fusion == "scores":
             cosines |= self.index.cosines(wanted.vector, [row for row in worded if row not in cosines])
-        rows = np.array(sorted({*worded, *cosines}), np.int64)
-        listed = rows.tolist()
+        listed = sorted({*worded, *cosines})
+        words = np.array([worded.get(row, np.nan) for row in listed], np.float32)
+        meaning = np.array([cosines.get(row, np.nan) for row in listed], np.float32)
+        order = _most_promising(words, meaning)
+        rows = np.array(listed, np.int64)[order]
         return Candidates(
             rows,
             self._ordinals[rows],
-            np.array([worded.get(row, np.nan) for row in listed], np.float32),
-            np.array([cosines.get(row, np.nan) for row in listed], np.float32),
-            np.array([row in near for row in listed], np.bool_),
+            words[order],
+            meaning[order],
+            np.array([row in near for row in listed], np.bool_)[order],
+            self._first_lines(rows[: wanted.lines].tolist()),
         )
 
-    def hits(self, rows: Sequence[int]) -> list[Hit]:
-        return [self.index.hit(int(row)) for row in rows]
+    def lines(self, rows: Sequence[int]) -> list[bytes]:
+        """Passages as they are stored."""
+        return [self.index.line(row) for row in rows]
 
-    def document(self, name: str) -> list[tuple[int, Hit]]:
+    def document(self, name: str) -> list[tuple[int, bytes]]:
         """All passages of a document with their places in the whole."""
         return self._placed(self.index.find_document(name))
 
-    def titled(self, title: str) -> list[tuple[int, Hit]]:
+    def titled(self, title: str) -> list[tuple[int, bytes]]:
         return self._placed(self.index.find_title_rows(title))
 
     def close(self) -> None:
         self.index.close()
 
-    def _placed(self, rows: Sequence[int]) -> list[tuple[int, Hit]]:
-        return [(int(self._ordinals[row]), self.index.hit(row)) for row in rows]
+    def _placed(self, rows: Sequence[int]) -> list[tuple[int, bytes]]:
+        return [(int(self._ordinals[row]), self.index.line(row)) for row in rows]
+
+    def _first_lines(self, rows: Sequence[int]) -> tuple[bytes, ...]:
+        found: list[bytes] = []
+        room = _MOST_BYTES
+        for row in rows:
+            line = self.index.line(row)
+            room -= len(line)
+            if room < 0:
+                break
+            found.append(line)
+        return tuple(found)
 
     def _by_words(self, wanted: Wanted) -> dict[int, float]:
-        if not wanted.terms or wanted.statistics is None:
+        if not wanted.words or not self.index.manifest.words:
             return {}
+        terms = in_fields(wanted.words)
         limit, removed = 2 * wanted.depth, self.index.removed
         found = [
             (base + row, score)
-            for base, segment in self._worded
-            for row, score in segment.search(wanted.terms, wanted.statistics, limit + len(removed))
+            for base, segment in self.worded
+            for row, score in segment.search(terms, limit + len(removed))
             if base + row not in removed
         ]
         return dict(sorted(found, key=lambda item: (-item[1], item[0]))[:limit])
@@ -122,8 +134,17 @@ class Shard:
         return dict(self.index.by_meaning(wanted.vector, wanted.depth, wanted.options))
 
 
+def _most_promising(words: NDArray[np.float32], meaning: NDArray[np.float32]) -> NDArray[np.int64]:
+    """In the order that this shard would have for itself: a guess at what the whole wants to read first."""
+    total = np.zeros(len(words))
+    for scores, weight in ((words, 1 - MEANING_WEIGHT), (meaning, MEANING_WEIGHT)):
+        most = np.nanmax(scores, initial=0.0)
+        total += weight * np.maximum(np.nan_to_num(scores), 0) / most if most > 0 else 0.0
+    return np.argsort(-total, kind="stable")
+
+
 def write_beside(home: Path, ordinals: NDArray[np.int64]) -> None:
-    """What makes an index a shard; `ordinals` are the places of its passages in the whole."""
+    """What makes an index a shard, but for what it must know of the others; `ordinals` are its passages' places in the whole."""
     index = LocalIndex.open(home)
     beside = home / BESIDE
     beside.mkdir(exist_ok=True)
@@ -131,3 +152,8 @@ def write_beside(home: Path, ordinals: NDArray[np.int64]) -> None:
     for segment in index.segments if index.manifest.words else ():
         words.write(beside / WORDS / segment.entry.name, segment.texts)
     index.close()
+
+
+def share_words(homes: Sequence[Path]) -> None:
+    """Tell all shards of an index how frequent words are in the whole."""
+    words.share([folder for home in homes for folder in sorted((home / BESIDE / WORDS).glob("*"))])

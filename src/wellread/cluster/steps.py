@@ -21,8 +21,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from wellread.cluster import shard, sharded
-from wellread.cluster.sharded import SHARDS, ShardEntry, shard_name, shard_of
+from wellread.cluster import shard
+from wellread.cluster.sharded import SHARDS, shard_name, shard_of
 from wellread.index import texts
 from wellread.index.build import BuildOptions, build
 from wellread.index.dataset import About, DatasetFeed, write_part
@@ -120,7 +120,7 @@ def embed(work: Path, block: Block, shards: int, about: About, make: tuple[str, 
     return found
 
 
-def assemble(work: Path, folder: Path, number: int, words: bool) -> ShardEntry:
+def assemble(work: Path, folder: Path, number: int, words: bool) -> None:
     """Make a shard of what was embedded for it."""
     home, parts = folder / SHARDS / shard_name(number), work / f"shard-{shard_name(number)}"
     done = work / "assembled" / f"{number:06d}"
@@ -130,7 +130,6 @@ def assemble(work: Path, folder: Path, number: int, words: bool) -> ShardEntry:
         shard.write_beside(home, ordinals)
         done.parent.mkdir(parents=True, exist_ok=True)
         replace_file(done, b"")
-    return sharded.entry_of(folder, number)
 
 
 def _alone(job: Callable[[], object], seconds: float = 60.0) -> None:

@@ -2,8 +2,9 @@
 
 tantivy scores with what it knows: the shard. A query's terms can be weighed so that their rarity is the one of the
 whole, but not so that the mean length is. So candidates come from tantivy, and their scores from here: for every passage
-its terms, how often each occurs and the rounded lengths of its fields are kept beside the shard. Which passages
-tantivy could not have missed follows from how much the mean lengths differ.
+its terms, how often each occurs and the rounded lengths of its fields are kept beside the shard, and what all shards
+together know of each of its words (`share`), so that nobody has to be asked before a search. Which passages tantivy
+could not have missed follows from how much the mean lengths differ.
 """
 
 from __future__ import annotations
@@ -37,7 +38,11 @@ _FILES: Mapping[str, Any] = {
     "counts": np.uint16,  # how often each occurs there
     "lengths": np.uint8,  # of each field of each passage, as tantivy rounds them
     "tokens": np.int64,  # of each field in all
+    "held": np.int64,  # passages that have each term of the vocabulary
+    "holding": np.int64,  # the same in all shards
+    "whole": np.int64,  # passages of all shards, and tokens of each field
 }
+_AT_ONCE = 1 << 24  # terms whose counts are added up in one go
 
 
 class Term(NamedTuple):
@@ -49,18 +54,11 @@ class Term(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """What BM25 wants to know of a collection; those of several collections can be added."""
+    """What BM25 wants to know of a collection."""
 
     passages: int
     tokens: Mapping[str, int]  # by field
     holding: Mapping[Term, int]  # passages that have a term
-
-    def __add__(self, other: Statistics) -> Statistics:
-        return Statistics(
-            self.passages + other.passages,
-            {field: self.tokens[field] + other.tokens[field] for field in FIELDS},
-            {term: self.holding.get(term, 0) + other.holding.get(term, 0) for term in {**self.holding, **other.holding}},
-        )
 
     def rarity(self, term: Term) -> float:
         holding = self.holding.get(term, 0)
@@ -94,16 +92,27 @@ class SegmentWords:
         self._starts, self._terms, self._counts = parts["starts"], parts["terms"], parts["counts"]
         if len(self._starts) != rows + 1 or len(parts["lengths"]) != rows * len(FIELDS) or len(self._terms) != len(self._counts):
             raise DamagedFile(f"{folder} is damaged: it does not fit its passages")
+        self._held, self._holding = parts["held"], parts["holding"]
+        if not len(self._held) == len(self._holding) == len(self._vocabulary) or len(parts["whole"]) != 1 + len(FIELDS):
+            raise DamagedFile(f"{folder} is damaged: it does not know how frequent its words are")
+        self._whole = parts["whole"].tolist()
         self._lengths = parts["lengths"].reshape(rows, len(FIELDS))
         self._rows = rows
         self._tokens = dict(zip(FIELDS, parts["tokens"].tolist(), strict=True))
 
-    def statistics(self, terms: Iterable[Term]) -> Statistics:
-        return Statistics(self._rows, self._tokens, {term: self._words.frequency(*term) for term in terms})
+    def statistics(self, terms: Sequence[Term]) -> tuple[Statistics, Statistics]:
+        """Of this segment, and of all shards; terms that nobody has here count for nothing."""
+        at, known = self._looked_up(terms)
+        held, holding = (np.where(known, counts[at], 0).tolist() for counts in (self._held, self._holding))
+        mine = Statistics(self._rows, self._tokens, dict(zip(terms, held, strict=True)))
+        passages, *tokens = self._whole
+        return mine, Statistics(passages, dict(zip(FIELDS, tokens, strict=True)), dict(zip(terms, holding, strict=True)))
 
-    def search(self, terms: Sequence[Term], everything: Statistics, limit: int) -> list[tuple[int, float]]:
-        """(row, BM25 score) of at least the `limit` best passages, best first; equal ones in their order."""
-        mine = self.statistics(terms)
+    def search(self, terms: Sequence[Term], limit: int) -> list[tuple[int, float]]:
+        """(row, BM25 score in the whole) of at least the `limit` best passages, best first; equal ones in their order."""
+        if not len(self._vocabulary):
+            return []
+        mine, everything = self.statistics(terms)
         held = [term for term in terms if mine.holding[term]]
         weights = [FIELDS[term.field] * everything.rarity(term) / mine.rarity(term) for term in held]
         parts = [(term.field, term.word, weight) for term, weight in zip(held, weights, strict=True)]
@@ -142,11 +151,14 @@ class SegmentWords:
         return total.astype(np.float32)  # as exact as tantivy: what is equal there is equal here
 
     def _numbers_of(self, terms: Sequence[Term]) -> NDArray[np.int64]:
+        at, known = self._looked_up(terms)
+        return np.where(known, self._numbers[at].astype(np.int64), _NOBODYS)
+
+    def _looked_up(self, terms: Sequence[Term]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Where terms stand in the vocabulary, and whether they do."""
         hashes = np.array([_hash(term) for term in terms], np.uint64)
-        if not len(self._vocabulary):
-            return np.full(len(terms), _NOBODYS)
         at = np.minimum(np.searchsorted(self._vocabulary, hashes), len(self._vocabulary) - 1)
-        return np.where(self._vocabulary[at] == hashes, self._numbers[at].astype(np.int64), _NOBODYS)
+        return at, self._vocabulary[at] == hashes
 
     def _places(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Where the terms of passages stand, and whose each is."""
@@ -184,6 +196,38 @@ def write(folder: Path, passages: Iterable[Passage]) -> None:
     (folder / "numbers").write_bytes(order.astype(np.uint32).tobytes())
     (folder / "starts").write_bytes(starts.tobytes())
     (folder / "tokens").write_bytes(np.array([tokens[field] for field in FIELDS], np.int64).tobytes())
+    _counted(folder / "terms", len(numbers))[order].tofile(folder / "held")
+
+
+def share(folders: Sequence[Path]) -> None:
+    """Tell the parts of a whole, each written by `write`, how frequent their words are in all of it."""
+    passages = sum((folder / "starts").stat().st_size // 8 - 1 for folder in folders)
+    tokens = sum((np.fromfile(folder / "tokens", np.int64) for folder in folders), np.zeros(len(FIELDS), np.int64))
+    for folder in folders:
+        np.array([passages, *tokens], np.int64).tofile(folder / "whole")
+        (folder / "holding").write_bytes(b"")
+    vocabularies = [_mapped(folder / "vocabulary", np.uint64) for folder in folders]
+    pieces = 1 + sum(map(len, vocabularies)) // _AT_ONCE
+    edges = [(number << 64) // pieces for number in range(1, pieces)]
+    cuts = [[0, *np.searchsorted(words, np.array(edges, np.uint64)).tolist(), len(words)] for words in vocabularies]
+    for piece in range(pieces):
+        spans = [slice(cut[piece], cut[piece + 1]) for cut in cuts]
+        hashes = np.concatenate([words[span] for words, span in zip(vocabularies, spans, strict=True)])
+        held = [_mapped(folder / "held", np.int64)[span] for folder, span in zip(folders, spans, strict=True)]
+        known, place = np.unique(hashes, return_inverse=True)
+        holding = np.bincount(place, np.concatenate(held), len(known)).astype(np.int64)[place]
+        ends = np.cumsum([len(part) for part in held])[:-1]
+        for folder, part in zip(folders, np.split(holding, ends), strict=True):
+            with (folder / "holding").open("ab") as out:
+                out.write(part.tobytes())
+
+
+def _counted(path: Path, size: int) -> NDArray[np.int64]:
+    """How often each number stands in a file of them."""
+    total, numbers = np.zeros(size, np.int64), _mapped(path, np.uint32)
+    for start in range(0, len(numbers), _AT_ONCE):
+        total += np.bincount(numbers[start : start + _AT_ONCE], minlength=size)
+    return total
 
 
 def _hash(term: Term) -> int:

@@ -143,10 +143,6 @@ class Words:
         """(row, score) of the passages that hold the words, best first (BM25)."""
         return self.weighed([(field, term, weight) for term in self.terms(text) for field, weight in FIELDS.items()], limit)
 
-    def frequency(self, field: str, term: str) -> int:
-        """How many passages have the term in a field."""
-        return self._searcher.doc_freq(field, term)
-
     def weighed(self, parts: Sequence[tuple[str, str, float]], limit: int) -> list[tuple[int, float]]:
         """The same for terms (field, term, weight) of one's own."""
         limit = min(limit, self._searcher.num_docs)  # tantivy makes room for as many as it is asked for

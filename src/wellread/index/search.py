@@ -67,6 +67,11 @@ def by_scores(words: Mapping[int, float], meaning: Mapping[int, float]) -> list[
     return weighed(words, meaning, MEANING_WEIGHT)
 
 
+def as_hit(passage: Passage, score: float) -> Hit:
+    """A passage of an index as what a search finds: one without a document is its own."""
+    return Hit.of(passage if passage.document else replace(passage, document=passage.id), score)
+
+
 class LocalIndex:
     """An index on disk. Cheap to open: files are mapped when they are first needed."""
 
@@ -191,6 +196,11 @@ class LocalIndex:
         segment, local = self._place(row)
         return segment.texts.passage(local)
 
+    def line(self, row: int) -> bytes:
+        """A passage by its number, as it is stored."""
+        segment, local = self._place(row)
+        return segment.texts.line(local)
+
     def vectors(self, rows: Sequence[int]) -> tuple[Bytes, Codes]:
         """The vectors of passages in small, as they are stored."""
         found = np.zeros((len(rows), self.manifest.dimensions), np.int8)
@@ -202,8 +212,7 @@ class LocalIndex:
 
     def hit(self, row: int, score: float = 0.0) -> Hit:
         """A passage as a hit."""
-        passage = self.passage(row)
-        return Hit.of(replace(passage, document=passage.document or passage.id), score)
+        return as_hit(self.passage(row), score)
 
     def passages(self, document: str) -> list[Hit]:
         """All passages of a document, in order."""

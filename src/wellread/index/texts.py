@@ -56,13 +56,17 @@ class TextStore:
         if len(self._ends) != rows or (rows and int(self._ends[-1]) != len(self._map)):
             raise DamagedFile(f"{folder} is damaged: its texts do not match their offsets (run: wellread index verify)")
 
-    def passage(self, row: int) -> Passage:
-        """One passage."""
+    def line(self, row: int) -> bytes:
+        """One passage as it is stored."""
         self._places.check(max(0, row - 1) * 8, row * 8 + 8)
         start, stop = int(self._ends[row - 1]) if row else 0, int(self._ends[row])
         self._lines.check(start, stop)
+        return self._map[start:stop]
+
+    def passage(self, row: int) -> Passage:
+        """One passage."""
         try:
-            return decode(self._map[start:stop])
+            return decode(self.line(row))
         except (ValueError, TypeError):
             raise DamagedFile(f"{self.path} is damaged at passage {row} (run: wellread index verify)") from None
 
