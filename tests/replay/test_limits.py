@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
+from wellread.replay.one_at_a_time import settle
 from wellread.replay.play import Player
 from wellread.replay.record import Recorder
 from wellread.replay.recording import load
 from wellread.run import Outside
+from wellread.types import Completion
 
 pytestmark = pytest.mark.anyio
 
@@ -27,13 +30,15 @@ async def test_a_limit_that_strikes_by_itself_strikes_again(tmp_path: Path) -> N
         assert limit.expired()  # type: ignore[attr-defined]
     recording = load(path)
     assert list(recording.struck) == [2]
-    timeout = Player(recording).outside().timeout
+    player = Player(recording)
+    timeout = player.outside().timeout
     async with timeout(None, "seconds") as first:
         pass
     assert not first.expired()  # type: ignore[attr-defined]
     with pytest.raises(TimeoutError):
         async with timeout(0.01, "seconds"):
             await asyncio.sleep(0)
+    assert player.outside().clock() == recording.struck[2] > 0
     async with timeout(0.01, "seconds"):
         await asyncio.sleep(0.02)  # not measured again
 
@@ -59,3 +64,32 @@ async def test_other_errors_pass_a_limit_that_struck(tmp_path: Path) -> None:
     with pytest.raises(KeyError):
         async with Player(load(path)).outside().timeout(None, "seconds"):
             raise KeyError("x")
+
+
+async def test_a_call_is_left_when_its_model_has_let_go(tmp_path: Path) -> None:
+    """A replay leaves it at once: what others were told while the model closed must stand before it."""
+    held = asyncio.Event()
+
+    async def slow() -> AsyncIterator[str | Completion]:
+        try:
+            yield "one"
+        finally:
+            await held.wait()
+
+    async def quick() -> AsyncIterator[str | Completion]:
+        yield "two"
+
+    path = tmp_path / "run.jsonl"
+    with Recorder(path, {"question": "?", "settings": {}}, Outside(), {}) as recorder:
+        async with recorder._turn:  # pyright: ignore[reportPrivateUsage]  its piece has come and waits
+            waiting = asyncio.create_task(anext(recorder.stream("slow", {}, slow)))
+            await settle()
+            waiting.cancel()
+            await settle()
+        other = recorder.stream("quick", {}, quick)
+        assert await anext(other) == "two"
+        held.set()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        await other.aclose()
+    assert [(reply["reply"], reply.get("piece")) for reply in load(path).replies][:2] == [(2, "two"), (1, None)]

@@ -89,14 +89,15 @@ class TimeLimit:
 class RecordedLimit:
     """Takes as long as it takes; one that has struck by itself then strikes when its work is done."""
 
-    def __init__(self, struck: bool) -> None:
-        self._struck = struck
+    def __init__(self, struck: bool, strike: Callable[[], None]) -> None:
+        self._struck, self._strike = struck, strike
 
     async def __aenter__(self) -> RecordedLimit:
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if self._struck and kind is None:
+            self._strike()
             raise TimeoutError
 
     def expired(self) -> bool:

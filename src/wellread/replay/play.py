@@ -64,7 +64,8 @@ class Player:
 
     def _limit(self, seconds: float | None, limit: str) -> RecordedLimit:
         self._limits += 1
-        return RecordedLimit(self._limits in self.recording.struck)
+        at = self.recording.struck.get(self._limits)
+        return RecordedLimit(at is not None, lambda: self._reach(at or 0.0))
 
     def source(self, role: str) -> Source | None:
         """The source that had this role, as far as it is in the file."""
@@ -159,7 +160,7 @@ class Player:
             recorded = None if expected is None else (expected.part, expected.method, expected.request)
             raise self._depart(departure.of_call(place, recorded, asked))
         call = found.popleft()
-        self._now = max(self._now, call.at)
+        self._reach(call.at)
         return call
 
     def _expected(self, part: str, method: str) -> Call | None:
@@ -181,7 +182,7 @@ class Player:
             await self._until_progress(order)
         await settle()
         self._position += 1
-        self._now = max(self._now, reply["at"])
+        self._reach(reply["at"])
         self._skip()
         if self.departed is not None:
             raise self.departed
@@ -220,7 +221,7 @@ class Player:
             if reply["left"] != "cancelled":
                 if not self.recording.calls[reply["reply"] - 1].gone:
                     break
-                self._now = max(self._now, reply["at"])
+                self._reach(reply["at"])
             self._position += 1
         if called := self._waiting.pop(self._position, None):
             called.set()
@@ -229,10 +230,13 @@ class Player:
         call.gone = True
         self._skip()
 
+    def _reach(self, at: float) -> None:
+        self._now = max(self._now, at)
+
     def _stamp(self) -> None:
         recorded = self.recording.events
         if self._stamped < len(recorded):
-            self._now = max(self._now, recorded[self._stamped]["at"])
+            self._reach(recorded[self._stamped]["at"])
         self._stamped += 1
 
     def _depart(self, problem: WellreadError) -> WellreadError:

@@ -141,10 +141,12 @@ class Recorder:
                 if item is not None:
                     yield item
         finally:
-            if not finished:
-                self._left(number)
-            if isinstance(inner, AsyncGenerator):
-                await inner.aclose()
+            try:
+                if isinstance(inner, AsyncGenerator):
+                    await inner.aclose()
+            finally:  # after what others were answered while it closed: a replay leaves the call at once
+                if not finished:
+                    self._left(number)
 
     async def _piece(self, inner: AsyncIterator[str | Completion]) -> tuple[str | Completion | None, Json, Exception | None]:
         try:
