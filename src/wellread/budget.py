@@ -98,7 +98,8 @@ class Budget:
 
     def pairs(self, count: int) -> None:
         """Count pairs that the evaluator has read."""
-        self.usage = replace(self.usage, pairs=self.usage.pairs + count)
+        if count:
+            self.usage = replace(self.usage, pairs=self.usage.pairs + count)
 
     def call(self, tokens: int, cost: float = 0.0) -> AbstractContextManager[None, None]:
         """Hold `tokens` and `cost` back while a model call runs; `spend` or `lose` settles it."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
+from operator import attrgetter
 from typing import Any, ClassVar, TypeVar, cast
 
 T = TypeVar("T")
@@ -67,14 +69,27 @@ class Encodable:
     __dataclass_fields__: ClassVar[Mapping[str, Any]]
 
     def __post_init__(self) -> None:
+        for value in _fields_of(self.__class__)(self):
+            if (kind := value.__class__) is str:
+                if (not value.isascii() or "\0" in value) and _text(value) is not value:
+                    break
+            elif kind not in _PLAIN and value and not _is_mended(value):
+                break
+        else:
+            return  # as nearly always
         for name in self.__dataclass_fields__:
-            value = getattr(self, name)
-            kind = value.__class__
-            if kind in _PLAIN or (kind in _EMPTY and not value):  # most fields of most values
-                continue
-            mended = _text(value) if kind is str else encodable(value)
-            if mended is not value:
-                object.__setattr__(self, name, mended)
+            object.__setattr__(self, name, encodable(getattr(self, name)))
+
+
+@cache
+def _fields_of(kind: type[Encodable]) -> attrgetter[tuple[Any, ...]]:
+    """Reads all fields at once. Of a single field it would give the value alone: the module's name is read with it."""
+    return attrgetter("__module__", *kind.__dataclass_fields__)
+
+
+def _is_mended(value: Any) -> bool:
+    """Whether it was made of mended parts: most tuples are."""
+    return all(map(_is_mended, value)) if value.__class__ is tuple else isinstance(value, Encodable)
 
 
 class Pieces:

@@ -15,7 +15,7 @@ from wellread.index import lists, manifest, sketch
 from wellread.index.build import BuildOptions, build
 from wellread.index.coarse import smallest
 from wellread.index.feed import Batch
-from wellread.index.quantize import calibrate, check, code_bytes, pad_codes, to_bytes, to_codes, to_floats
+from wellread.index.quantize import calibrate, check, code_bytes, pad_codes, to_bytes, to_codes
 from wellread.index.rows import RowFile
 from wellread.index.search import LocalIndex, SearchOptions
 from wellread.index.sketch import cut, hamming
@@ -276,7 +276,7 @@ def test_bit_scores_sum_the_dimensions_whose_bit_is_set(tmp_path: Path) -> None:
 def test_bytes_keep_vectors_nearly_as_they_are() -> None:
     vectors = clustered(500, 96)
     scale = calibrate(vectors[:200])
-    back = check(to_floats(to_bytes(vectors, scale), scale), 96)
+    back = check(to_bytes(vectors, scale).astype(np.float32) * scale, 96)
     assert (back * vectors).sum(axis=1).min() > 0.999
 
 

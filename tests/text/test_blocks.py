@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from wellread.reading.extract import extract
-from wellread.text.blocks import passages, under_headings
+from wellread.text.blocks import passages
 from wellread.types import Block
 
 PROSE = "The keeper of the lighthouse wrote down the weather each evening for eleven winters, and his goats listened."
@@ -53,12 +53,6 @@ def test_a_block_knows_the_place_nearest_before_it() -> None:
         f"<p>{PROSE} <span id='note-1'></span>It stops.</p></section>"
     )
     assert [block.anchor for block in found] == ["weather", "weather", "wind", "wind", "note-1"]
-
-
-def test_the_path_of_headings() -> None:
-    body = f"<h2>Weather</h2><p>{PROSE} A.</p><h3>Wind</h3><p>{PROSE} B.</p><h2>Goats</h2><p>{PROSE} C.</p>"
-    paths = [path for _, path in under_headings(blocks(body))]
-    assert paths == [("Weather",), ("Weather", "Wind"), ("Goats",)]
 
 
 def test_a_heading_is_never_part_of_another_passage() -> None:

@@ -57,8 +57,3 @@ def pad_codes(codes: Codes, dimensions: int) -> Codes:
     """Codes of the bare width (as data sets hold them) in whole words."""
     missing = code_bytes(dimensions) - codes.shape[1]
     return np.pad(codes, ((0, 0), (0, missing))) if missing else codes
-
-
-def to_floats(rows: Bytes, scale: Floats) -> Floats:
-    """Back to (nearly) the vectors."""
-    return rows.astype(np.float32) * scale

@@ -6,7 +6,7 @@ passage, and so are neighbouring rows; an entry of a definition list is a passag
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from wellread.types import Block, Page
 
@@ -27,18 +27,6 @@ def passages(blocks: Iterable[Block]) -> tuple[str, ...]:
 def as_blocks(page: Page) -> tuple[Block, ...]:
     """Of a page that was made without any, each passage is a paragraph."""
     return page.blocks or tuple(Block("paragraph", text) for text in page.passages)
-
-
-def under_headings(blocks: Iterable[Block]) -> Iterator[tuple[Block, tuple[str, ...]]]:
-    """Each block that is no heading, with the headings above it, outermost first."""
-    path: list[Block] = []
-    for block in blocks:
-        if block.kind == "heading":
-            while path and path[-1].level >= block.level:
-                path.pop()
-            path.append(block)
-        else:
-            yield block, tuple(heading.text for heading in path)
 
 
 def goes_on(last: Block, block: Block) -> bool:
