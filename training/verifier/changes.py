@@ -35,7 +35,7 @@ def changed(claim: str, scene: Scene, rng: random.Random) -> str | None:
     """An untrue sentence that looks much like the true one; None where no way fits."""
     ways: list[tuple[float, Change]] = [
         (5, _other_name), (3, _exchange), (2, _other_date), (1.5, _other_number), (2, _negation), (1, _opposite),
-        (1.5, _other_word), (1.5, _other_subject),
+        (0.8, _other_word), (1.5, _other_subject),
     ]  # fmt: skip
     for _ in range(5):
         way = rng.choices([way for _, way in ways], [weight for weight, _ in ways])[0]

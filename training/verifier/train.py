@@ -13,6 +13,7 @@ import argparse
 import json
 import os
 import random
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -30,7 +31,8 @@ from training.evaluator.tokens import load_tokenizer
 from training.evaluator.train import Average, Recipe, optimizer_for, rate_at
 from training.evaluator.weights import save_weights
 from training.verifier.claims import Claim, claims
-from training.verifier.facts import Sorts
+from training.verifier.facts import Sorts, names, sentences_of
+from training.verifier.wording import led_in
 from training.verifier.worlds import world
 
 from wellread.effort import Windows
@@ -38,9 +40,12 @@ from wellread.ranking.inputs import Ids, Tokens, build_row
 
 SHIPPED = Path(__file__).parents[2] / "src/wellread/ranking/weights/evaluator.onnx"
 TOKENIZER = Path(__file__).parents[2] / "src/wellread/embedding/weights/all-minilm-l6-v2/tokenizer.json"
+DOCS = Path(__file__).parents[2] / "docs"
 LIBRARY = Path(__file__).parents[2] / "src/wellread/library/index/segments"
 WINDOWS = Windows(question=96, alone=300, known=190, judged=190)
 BATCH = 60_000  # tokens
+LED_IN = 0.12  # of the claims
+SMOOTH = 0.03  # of the labels, which are not all right
 
 
 class Batch(NamedTuple):
@@ -59,6 +64,10 @@ class Made(IterableDataset[Batch]):
 
     def __init__(self, rows: Sequence[Mapping[str, Any]], sorts: Sorts, seed: int, worlds: float) -> None:
         self._rows, self._sorts, self._seed, self._worlds = rows, sorts, seed, worlds
+        named = {fact.text for row in rows for fact in names(row["text"])}
+        people, places = ([one for one in sorted(named) if sorts.of(one) == sort] for sort in ("person", "place"))
+        others = [one for one in sorted(named) if sorts.of(one) == "other" and " " in one]
+        self._names = {"PQ": people, "LM": places, "OU": others, "WV": others}
 
     def __iter__(self) -> Iterator[Batch]:
         worker = get_worker_info()
@@ -71,6 +80,8 @@ class Made(IterableDataset[Batch]):
         made: list[_Row] = []
         while True:
             for claim, *chain in self._drawn(rng):
+                if rng.random() < LED_IN:
+                    claim = claim._replace(true=led_in(claim.true, rng), untrue=tuple(led_in(one, rng) for one in claim.untrue))
                 _add(made, claim, [Tokens(ids(title), ids(text)) for title, text in chain], ids)
             if sum(len(row.ids) for row in made) > BATCH:
                 yield _batched(made)
@@ -81,10 +92,9 @@ class Made(IterableDataset[Batch]):
         place = rng.randrange(len(self._rows))
         other = (self._rows[place]["title"], self._rows[place]["text"])
         if rng.random() < self._worlds:
-            made = world(rng)
-            text = f"{other[1][: rng.randrange(200)]} {made.text}" if rng.random() < 0.2 else made.text
+            made = world(rng, sentences_of(other[1]), self._names)
             for true, untrue in made.claims:
-                yield Claim(true, untrue, -1, -1), (made.title, text)
+                yield Claim(true, untrue, -1, -1), (made.title, made.text)
             return
         for claim in claims(place, self._rows, self._sorts, rng.randrange(1 << 30)):
             if claim.beside < 0:
@@ -141,17 +151,23 @@ def losses(state: State, batch: Batch, device: torch.device, dropout: float) -> 
     carried, true, wrong, weighed = (
         torch.from_numpy(part).to(device) for part in (batch.carried, batch.true, batch.wrong, batch.weighed)
     )
-    plain = functional.binary_cross_entropy_with_logits(judged.relevance, carried)
+    plain = functional.binary_cross_entropy_with_logits(judged.relevance, carried * (1 - 2 * SMOOTH) + SMOOTH)
     untrue = carried == 0
     order = functional.softplus(judged.relevance[untrue] - judged.relevance[true[untrue]] + 1.0).mean()
     marked = functional.binary_cross_entropy_with_logits(judged.evidence, wrong, weight=weighed, reduction="sum") / weighed.sum()
     return {"carried": plain, "order": order, "wrong": marked}
 
 
+def _unchanged(batch: Batch) -> Batch:
+    return batch
+
+
 def train(model: Evaluator, made: Made, recipe: Recipe, device: torch.device) -> State:
     optimizer, average = optimizer_for(model, recipe), Average(model, recipe.average)
     kind = torch.bfloat16 if device.type == "cuda" else torch.float32
-    loader = DataLoader(made, None, num_workers=recipe.workers, prefetch_factor=4 if recipe.workers else None)
+    loader = DataLoader(
+        made, None, collate_fn=_unchanged, num_workers=recipe.workers, prefetch_factor=4 if recipe.workers else None
+    )
     begun, rows = 0.0, 0
     for step, batch in enumerate(loader):
         begun = begun or time.monotonic()
@@ -177,7 +193,13 @@ def train(model: Evaluator, made: Made, recipe: Recipe, device: torch.device) ->
 
 
 def library() -> Iterator[dict[str, Any]]:
-    """The passages of the library in the package."""
+    """The passages of the library in the package, and the sections of the documentation."""
+    for path in sorted(DOCS.rglob("*.md")):
+        for section in re.split(r"^#+ ", path.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
+            title, _, text = section.partition("\n")
+            prose = " ".join(line for line in text.splitlines() if re.match(r"[A-Z`*]", line) and "|" not in line)
+            if len(prose) > 200:
+                yield {"title": title, "text": prose[:1200]}
     for path in LIBRARY.glob("*/texts.jsonl"):
         for line in path.read_text(encoding="utf-8").splitlines():
             _, title, text, *_ = json.loads(line)
@@ -200,7 +222,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     rows = list(library())
     sorts = Sorts((row["title"], row["text"]) for row in rows)
     recipe = Recipe(seconds=options.seconds, steps=options.steps, rate=options.rate, workers=options.workers, seed=options.seed)
-    model = Evaluator(widened({name: torch.from_numpy(value) for name, value in read_minilm(SHIPPED).items()})).to(device)
+    model = Evaluator(widened({name: torch.from_numpy(value.copy()) for name, value in read_minilm(SHIPPED).items()})).to(device)
     state = train(model, Made(rows, sorts, recipe.seed, options.worlds), recipe, device)
     save_weights({name: value.float().cpu().numpy() for name, value in state.items()}, options.output)
 

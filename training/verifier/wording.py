@@ -69,7 +69,7 @@ def with_subject(sentence: str, title: str, rng: random.Random) -> str:
 def reworded(claim: str, title: str, rng: random.Random) -> str:
     """One to four changes that keep what is said."""
     claim = with_subject(claim, title, rng)
-    ways = [_without_brackets, _shorter, _turned, _synonyms, _dates, _counts, _moved, _last_name, _plainer]
+    ways = [_without_brackets, _shorter, _turned, _synonyms, _dates, _counts, _moved, _last_name, _plainer, _lighter]
     if rng.random() < 0.7:
         claim = _without_brackets(claim, rng)
     for way in rng.sample(ways, rng.choice((1, 2, 3, 4, 5))):
@@ -160,3 +160,24 @@ _LIGHT = re.compile(
 def _plainer(claim: str, rng: random.Random) -> str:
     claim = _LIGHT.sub(lambda match: "" if rng.random() < 0.7 else match[0], claim)
     return re.sub(rf"\b(?:{'|'.join(ORDERED)})\b", lambda match: match[0], claim)
+
+
+_SAYING = (
+    "According to the passage, ", "In fact, ", "The article says that ", "As is known, ", "Reportedly, ", "It is said that ",
+    "Notably, ", "In short, ", "For instance, ", "Here, ",
+)  # fmt: skip
+
+
+def led_in(claim: str, rng: random.Random) -> str:
+    """A claim behind words that say nothing of their own."""
+    lead = rng.choice(_SAYING)
+    return lead + (claim if claim.split()[0] not in _OPENING else claim[:1].lower() + claim[1:])
+
+
+_OPENING = ("The", "A", "An", "In", "On", "At", "It", "He", "She", "They", "His", "Her", "Its", "From", "Of", "Under", "With")
+_DESCRIBING = re.compile(r"\b[a-z]+(?:ly|ous|ful|ive|al|ic|ern|ent|ant|ble|ary|ish|ese|an) (?=[a-z])")
+
+
+def _lighter(claim: str, rng: random.Random) -> str:
+    """Without some of the words that only describe."""
+    return _DESCRIBING.sub(lambda match: "" if rng.random() < 0.6 else match[0], claim)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -33,8 +34,8 @@ _OTHERS = words("""
     patient pupil customer passenger guest employer insurer landlord visitor owner neighbour merchant thief
 """)
 _GOODS = words("""
-    bread steel copper wool a diamond ring a violin gold coins tea glass silver timber the manuscript coal cotton a
-    comet an old map rubber milk tools paper salt the painting fish rice medicine cells crops books
+    bread steel copper wool rings violins gold tea glass silver timber manuscripts coal cotton a
+    comet maps rubber milk tools paper salt paintings fish rice medicine cells crops books
 """)
 _FIELDS = words("""
     chemistry law medicine physics music history geology botany smoking erosion fever drought dust iron clay wood
@@ -121,23 +122,27 @@ def _filler(slot: str, rng: random.Random) -> str:
     return rng.choice(rows[slot])
 
 
-def _filled(forms: list[str], cast: dict[str, list[str]], rng: random.Random) -> Fillers:
+def _filled(forms: list[str], cast: dict[str, list[str]], rng: random.Random, known: Mapping[str, Sequence[str]]) -> Fillers:
     """Fillers for a fact, some of them from facts told before."""
     fillers: Fillers = {}
     common = "{R}s" in forms[0] or "The {R}" in forms[0]
     for slot in dict.fromkeys(_SLOT.findall(" ".join(forms))):
         row = next((kind for kind in _SAME_KIND if slot in kind), slot)
-        known = [one for one in cast.get(row, []) if one not in fillers.values()]
-        if known and rng.random() < 0.45 and row not in (_YEARS, _NUMBERS, "D"):
-            fillers[slot] = rng.choice(known)
+        met = [one for one in cast.get(row, []) if one not in fillers.values()]
+        if met and rng.random() < 0.45 and row not in (_YEARS, _NUMBERS, "D"):
+            fillers[slot] = rng.choice(met)
             continue
-        new = _filler(slot, rng)
+        new = rng.choice(known[row]) if known.get(row) and rng.random() < 0.5 else _filler(slot, rng)
+        if new in fillers.values():
+            new = _filler(slot, rng)
         if common and slot in "RC":
             new = rng.choice(_WORKERS if slot == "R" else _OTHERS)
         if slot == "K" and "album" in forms[0]:
             new = rng.choice(ORDERED)
         fillers[slot] = new
         cast.setdefault(row, []).append(new)
+    if fillers.keys() >= set(_YEARS) and fillers["Y"] > fillers["Z"]:
+        fillers |= {"Y": fillers["Z"], "Z": fillers["Y"]}
     return fillers
 
 
@@ -190,23 +195,51 @@ def _told_otherwise(forms: list[str], fillers: Fillers, rng: random.Random) -> s
     return _said(rng.choice(rng.choice(fits)), fillers) if fits else None
 
 
-def world(rng: random.Random) -> World:
-    """One passage with its claims."""
+def _once_more(text: str, title: str, rng: random.Random) -> str:
+    """A sentence that opens with the passage's subject, with a pronoun instead."""
+    if text.startswith(f"{title} ") and rng.random() < 0.6:
+        return rng.choice(("He", "She", "It")) + text[len(title) :]
+    return text
+
+
+def _joined(facts: Sequence[tuple[str, tuple[str, ...]]], rng: random.Random) -> tuple[str, tuple[str, ...]]:
+    """Two facts in one claim; untrue where one of them is."""
+    (first, untrue), (second, wrong) = rng.sample(list(facts), 2)
+    joint = rng.choice((", and ", "; ", ", while ", " and "))
+
+    def both(one: str, other: str) -> str:
+        return f"{one.rstrip('.')}{joint}{other}"
+
+    return both(first, second), (*(both(one, second) for one in untrue[:1]), *(both(first, one) for one in wrong[:1]))
+
+
+def world(rng: random.Random, besides: Sequence[str] = (), known: Mapping[str, Sequence[str]] | None = None) -> World:
+    """One passage with its claims. `besides` are sentences that say nothing of them, `known` are names by the slots they fit."""
     cast: dict[str, list[str]] = {}
     chosen = rng.sample(relations(), rng.randint(2, 7))
-    told = [(forms, _filled(forms, cast, rng), rng.randrange(len(forms))) for forms in chosen]
-    text = " ".join(_said(forms[place], fillers) for forms, fillers, place in told)
-    facts: list[tuple[str, tuple[str, ...]]] = []
-    for forms, fillers, place in told:
-        form = rng.choice([one for n, one in enumerate(forms) if n != place] if rng.random() < 0.85 else forms)
-        untrue: set[str] = set()
-        for _ in range(2):
-            if other := _wrong(fillers, cast, rng):
-                untrue.add(_shorter(_said(form if rng.random() < 0.7 else rng.choice(forms), other), other, rng))
-        if rng.random() < 0.3 and (other_words := _told_otherwise(forms, fillers, rng)):
-            untrue.add(_shorter(other_words, fillers, rng))
-        true = _shorter(_said(form, fillers), fillers, rng)
-        facts.append((true, tuple(sorted(untrue - {true}))))
+    told = [(forms, _filled(forms, cast, rng, known or {}), rng.randrange(len(forms))) for forms in chosen]
     slots = told[0][1]
     title = slots.get("P") or slots.get("W") or slots.get("O") or slots.get("L") or next(iter(slots.values()))
-    return World(title, text, tuple(facts))
+    said = [_said(forms[place], fillers) for forms, fillers, place in told]
+    said = said[:1] + [_once_more(one, title, rng) for one in said[1:]]
+    for one in rng.sample(list(besides), min(len(besides), rng.choice((0, 0, 1, 2, 3)))):
+        said.insert(rng.randrange(len(said) + 1), one)
+    facts = [_claimed(forms, fillers, place, cast, rng) for forms, fillers, place in told]
+    if rng.random() < 0.5:
+        facts.append(_joined(facts, rng))
+    return World(title, " ".join(said), tuple(facts))
+
+
+def _claimed(
+    forms: list[str], fillers: Fillers, place: int, cast: dict[str, list[str]], rng: random.Random
+) -> tuple[str, tuple[str, ...]]:
+    """A fact that was told in one form, claimed in another; and what is untrue of it."""
+    form = rng.choice([one for n, one in enumerate(forms) if n != place] if rng.random() < 0.85 else forms)
+    untrue: set[str] = set()
+    for _ in range(2):
+        if other := _wrong(fillers, cast, rng):
+            untrue.add(_shorter(_said(form if rng.random() < 0.7 else rng.choice(forms), other), other, rng))
+    if rng.random() < 0.3 and (other_words := _told_otherwise(forms, fillers, rng)):
+        untrue.add(_shorter(other_words, fillers, rng))
+    true = _shorter(_said(form, fillers), fillers, rng)
+    return true, tuple(sorted(untrue - {true}))
