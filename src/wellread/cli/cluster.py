@@ -46,6 +46,30 @@ def split(
 
 
 @app.command()
+def reshard(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a sharded index.")],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder for the new shards.")],
+    shards: Annotated[int, typer.Option("--shards", "-n", metavar="N", min=1, max=10_000, help="How many.")],
+    as_json: options.AsJson = False,
+) -> None:
+    """Make more shards, or fewer, of a sharded index; what is there stays as it is, and nothing is embedded again.
+
+    With one shard more only the documents of the new one move. Interrupted, the same command goes on.
+
+    wellread cluster reshard my-shards --output my-shards-5 --shards 5
+    """
+    from wellread.cluster.apart import reshard as put_apart
+
+    with ticking(as_json, go_on=f"{output} is unfinished; the same command goes on with it") as ticker:
+        made, moved = asyncio.run(put_apart(folder, output, shards, ticker))
+    if as_json:
+        say_json({"output": str(output), "shards": len(made.shards), "passages": made.passages, "moved": moved})
+    else:
+        amount = f"{counted(made.passages, 'passage', 'passages')} in {counted(len(made.shards), 'shard', 'shards')} in {output}"
+        say(f"{amount}; {moved} of them in another shard than before")
+
+
+@app.command()
 def publish(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a sharded index.")],
     address: Annotated[str, typer.Argument(metavar="ADDRESS", help="s3://bucket/path, gs://…, file:///path.")],

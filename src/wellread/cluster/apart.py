@@ -1,69 +1,161 @@
-"""Putting passages with their vectors into shards: the last step of a build, and all of it for an index that is there."""
+"""Putting passages with their vectors into shards: an index that is there, or shards that are to be more or fewer.
+
+Nothing is embedded again. A shard that is done is not made again when the same is asked for after an interruption, and
+what the shards are made of is only read.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+import json
+import shutil
+from collections.abc import AsyncIterator, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wellread.cluster import shard, sharded
+from wellread.cluster.shard import Shard
 from wellread.cluster.sharded import SHARDS, Sharded, shard_name, shard_of
-from wellread.errors import IndexFault
+from wellread.errors import IndexFault, UsageError
+from wellread.index import manifest
 from wellread.index.build import BuildOptions, build
 from wellread.index.feed import Batch
-from wellread.index.folder import disk_errors, writing
+from wellread.index.folder import BUILDING, disk_errors, start_over, writing
+from wellread.index.manifest import replace_file
 from wellread.index.progress import Progress, silent
 from wellread.index.quantize import Floats
 from wellread.index.search import LocalIndex
 
 _BATCH = 2_000
+_PLAN = "plan.json"
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """An index that passages are taken from, and the place of each of its rows in the whole."""
+
+    index: LocalIndex
+    ordinals: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class _Members:
+    """What comes into one shard, in the order of the whole: from which part, and which row there."""
+
+    parts: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    ordinals: NDArray[np.int64]
+
+    def places(self, span: slice) -> Iterator[tuple[np.int64, np.int64]]:
+        return zip(self.parts[span], self.rows[span], strict=True)
 
 
 class RowsFeed:
-    """Chosen passages of an index as the feed of another: nothing is embedded again."""
+    """Chosen passages of indexes as the feed of another: nothing is embedded again."""
 
-    def __init__(self, index: LocalIndex, rows: Sequence[int]) -> None:
-        self._index, self._rows = index, rows
-        content = index.manifest
+    def __init__(self, parts: Sequence[LocalIndex], members: _Members) -> None:
+        self._parts, self._members = parts, members
+        content = parts[0].manifest
         self.embedder, self.dimensions = content.embedder, content.dimensions
         self.scale: Floats | None = np.asarray(content.scale, np.float32)
-        self.origin = f"{len(rows)} passages of an index"
+        self.origin = f"{len(members.rows)} passages of an index"
 
     async def batches(self, skip: int, scale: Floats | None) -> AsyncIterator[Batch]:
-        for start in range(skip, len(self._rows), _BATCH):
-            rows = self._rows[start : start + _BATCH]
-            yield Batch([self._index.passage(row) for row in rows], *self._index.vectors(rows))
+        for start in range(skip, len(self._members.rows), _BATCH):
+            yield self._batch(slice(start, start + _BATCH))
+
+    def _batch(self, span: slice) -> Batch:
+        places = [(self._parts[int(part)], int(row)) for part, row in self._members.places(span)]
+        found = [index.vectors([row]) for index, row in places]
+        passages = [index.passage(row) for index, row in places]
+        return Batch(passages, np.concatenate([one for one, _ in found]), np.concatenate([code for _, code in found]))
 
 
 async def shard_index(source: Path, folder: Path, count: int, progress: Progress = silent) -> Sharded:
     """An index that is there, in `count` shards."""
     index = LocalIndex.open(source)
+    try:
+        _check_finished(source, index)
+        parts = [_Part(index, np.arange(index.manifest.rows, dtype=np.int64))]
+        made, _ = await _put_apart(parts, folder, count, index.manifest.origin, progress)
+    finally:
+        index.close()
+    return made
+
+
+async def reshard(source: Path, folder: Path, count: int, progress: Progress = silent) -> tuple[Sharded, int]:
+    """A sharded index with another number of shards, in a folder of its own; and how many passages are in another shard now."""
+    content = sharded.load(source)
+    if (folder / sharded.NAME).exists():
+        raise UsageError(f"{folder} holds a sharded index already: choose another folder")
+    with _opened(source, content) as shards:
+        if any(one.index.manifest.scale != shards[0].index.manifest.scale for one in shards):
+            raise IndexFault(f"the shards of {source} are not of one index: their vectors have different scales")
+        parts = [_Part(one.index, one.ordinals) for one in shards]
+        return await _put_apart(parts, folder, count, content.origin, progress)
+
+
+@contextmanager
+def _opened(source: Path, content: Sharded) -> Generator[list[Shard]]:
+    shards = [Shard(sharded.check_shard(source, entry)) for entry in content.shards]
+    try:
+        yield shards
+    finally:
+        for one in shards:
+            one.close()
+
+
+def _check_finished(source: Path, index: LocalIndex) -> None:
     if not index.manifest.finished or not index.manifest.vectors:
         raise IndexFault(f"{source} is not finished: not all its passages have vectors (run: wellread index embed {source})")
-    members: list[list[int]] = [[] for _ in range(count)]
-    for row in range(index.manifest.rows):
-        if row not in index.removed:
-            passage = index.passage(row)
-            members[shard_of(passage.document or passage.id, count)].append(row)
-    sharded.none_empty(sum(not rows for rows in members), count)
+
+
+async def _put_apart(
+    parts: Sequence[_Part], folder: Path, count: int, origin: Mapping[str, str], progress: Progress
+) -> tuple[Sharded, int]:
+    members = _members(parts, count)
+    sharded.none_empty(sum(not len(one.rows) for one in members), count)
+    content = parts[0].index.manifest
+    homes = [folder / SHARDS / shard_name(number) for number in range(count)]
     with disk_errors(folder), writing(folder):
-        for number, rows in enumerate(members):
-            home = folder / SHARDS / shard_name(number)
-            await build(home, RowsFeed(index, rows), BuildOptions(words=index.manifest.words))
-            shard.write_beside(home, np.array(rows, np.int64))
+        work = _begin(folder / BUILDING, parts, count)
+        for number, (home, mine) in enumerate(zip(homes, members, strict=True)):
+            if not (done := work / home.name).exists():
+                await build(home, RowsFeed([part.index for part in parts], mine), BuildOptions(words=content.words))
+                shard.write_beside(home, mine.ordinals)
+                replace_file(done, b"")
             progress("shards", number + 1, count)
-        shard.share_words([folder / SHARDS / shard_name(number) for number in range(count)])
-        content = index.manifest
-        made = Sharded(
-            content.embedder,
-            content.dimensions,
-            content.words,
-            tuple(sharded.entry_of(folder, number) for number in range(count)),
-            sharded.next_generation(folder),
-            origin=content.origin,
-        )
+        shard.share_words(homes)
+        entries = tuple(sharded.entry_of(folder, number) for number in range(count))
+        generation = sharded.next_generation(folder)
+        made = Sharded(content.embedder, content.dimensions, content.words, entries, generation, origin=origin)
         sharded.save(folder, made)
         sharded.tidy(folder, made)
-    index.close()
-    return made
+        shutil.rmtree(work, ignore_errors=True)
+    return made, sum(int((one.parts != number).sum()) for number, one in enumerate(members))
+
+
+def _members(parts: Sequence[_Part], count: int) -> list[_Members]:
+    """Which passages come into which shard."""
+    found: list[list[tuple[int, int, int]]] = [[] for _ in range(count)]  # place in the whole, part, row
+    for number, part in enumerate(parts):
+        for row in range(part.index.manifest.rows):
+            if row not in part.index.removed:
+                passage = part.index.passage(row)
+                home = shard_of(passage.document or passage.id, count)
+                found[home].append((int(part.ordinals[row]), number, row))
+    tables = [np.array(sorted(some), np.int64).reshape(-1, 3) for some in found]
+    return [_Members(table[:, 1], table[:, 2], table[:, 0]) for table in tables]
+
+
+def _begin(work: Path, parts: Sequence[_Part], count: int) -> Path:
+    """The place of work, with what an interrupted run of the same has left there."""
+    states = [manifest.checksum(part.index.folder / manifest.NAME).sha256 for part in parts]
+    plan = json.dumps({"shards": count, "parts": states}).encode()
+    known = work / _PLAN
+    if not known.exists() or known.read_bytes() != plan:
+        replace_file(start_over(work) / _PLAN, plan)
+    return work

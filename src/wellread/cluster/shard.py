@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -50,10 +51,10 @@ class Shard:
     def __init__(self, folder: Path) -> None:
         self.index = LocalIndex.open(folder)
         try:
-            self._ordinals = np.fromfile(folder / BESIDE / ORDINALS, np.int64)
+            self.ordinals = np.fromfile(folder / BESIDE / ORDINALS, np.int64)
         except OSError as problem:
             raise DamagedFile(f"{folder} is no shard of an index: {problem.strerror}: {BESIDE}/{ORDINALS}") from problem
-        if len(self._ordinals) != self.index.manifest.rows:
+        if len(self.ordinals) != self.index.manifest.rows:
             raise DamagedFile(f"{folder} is damaged: it does not know the places of all its passages")
 
     @cached_property
@@ -80,7 +81,7 @@ class Shard:
         rows = np.array(listed, np.int64)[order]
         return Candidates(
             rows,
-            self._ordinals[rows],
+            self.ordinals[rows],
             words[order],
             meaning[order],
             np.array([row in near for row in listed], np.bool_)[order],
@@ -102,7 +103,7 @@ class Shard:
         self.index.close()
 
     def _placed(self, rows: Sequence[int]) -> list[tuple[int, bytes]]:
-        return [(int(self._ordinals[row]), self.index.line(row)) for row in rows]
+        return [(int(self.ordinals[row]), self.index.line(row)) for row in rows]
 
     def _first_lines(self, rows: Sequence[int]) -> tuple[bytes, ...]:
         found: list[bytes] = []
@@ -147,7 +148,8 @@ def write_beside(home: Path, ordinals: NDArray[np.int64]) -> None:
     """What makes an index a shard, but for what it must know of the others; `ordinals` are its passages' places in the whole."""
     index = LocalIndex.open(home)
     beside = home / BESIDE
-    beside.mkdir(exist_ok=True)
+    shutil.rmtree(beside, ignore_errors=True)  # of a shard that was here before
+    beside.mkdir()
     ordinals.astype(np.int64).tofile(beside / ORDINALS)
     for segment in index.segments if index.manifest.words else ():
         words.write(beside / WORDS / segment.entry.name, segment.texts)
