@@ -21,10 +21,10 @@ from tests.index.test_change import Killed, Tiring, every_file, feed, numbered, 
 from wellread.errors import IndexFault
 from wellread.index import manifest
 from wellread.index.build import BuildOptions, build
-from wellread.index.change import update
+from wellread.index.change import add, update
 from wellread.index.feed import EmbeddingFeed
 from wellread.index.following import Following, recalled
-from wellread.index.inputs import InputOptions, origin, passages
+from wellread.index.inputs import InputOptions, origin, parts, passages
 from wellread.index.progress import Gauge
 from wellread.index.search import LocalIndex
 from wellread.index.vectors import embed
@@ -307,3 +307,35 @@ def test_a_segment_that_was_given_up_says_so(tmp_path: Path) -> None:
     writer.close()
     with pytest.raises(IndexFault, match="given up"):
         writer.checkpoint()
+
+
+def twins(tmp_path: Path) -> tuple[Path, Path]:
+    """Two folders with a file of the same name, as manuals have an index.html each."""
+    return written(tmp_path / "goats", index="Goats climb."), written(tmp_path / "ferries", index="Ferries sail.")
+
+
+async def test_files_of_the_same_name_in_two_folders_are_two_documents(tmp_path: Path) -> None:
+    goats, ferries = twins(tmp_path)
+    await made(tmp_path / "i", goats, ferries)
+    assert texts(tmp_path / "i") == {"index.txt#0": "Goats climb.", "ferries/index.txt#0": "Ferries sail."}
+    written(ferries, index="Ferries sail daily.")
+    assert await brought_up(tmp_path / "i") == ((), ("ferries/index.txt",), ())
+    told = [passage.id async for passage in passages([str(goats), str(ferries)], InputOptions())]
+    assert told == ["index.txt#0", "ferries/index.txt#0"]
+
+
+async def test_a_folder_that_is_added_leaves_files_of_the_same_name_alone(tmp_path: Path) -> None:
+    goats, ferries = twins(tmp_path)
+    await made(tmp_path / "i", goats)
+    names, how = [str(ferries)], InputOptions(unreadable=[])
+    for _ in range(2):  # the second time there is nothing to do
+        await add(tmp_path / "i", EmbeddingFeed(lambda: passages(names, how), WordEmbedder(), "ferries", Following(names, how)))
+        assert texts(tmp_path / "i") == {"index.txt#0": "Goats climb.", "ferries/index.txt#0": "Ferries sail."}
+    assert await brought_up(tmp_path / "i") == ((), (), ())
+
+
+async def test_inputs_that_overlap_are_read_once(tmp_path: Path) -> None:
+    goats, _ = twins(tmp_path)
+    await made(tmp_path / "i", goats, goats / "index.txt", goats)
+    assert list(texts(tmp_path / "i")) == ["index.txt#0"]
+    assert len(parts([str(goats), str(goats)], InputOptions())) == 1

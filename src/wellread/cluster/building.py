@@ -158,9 +158,9 @@ def _plan(order: Order, listed: Iterable[Part]) -> bytes:
     """Differs where anything differs that the steps depend on."""
     digest = hashlib.sha256()
     for part in listed:
-        for name in part.files:
-            known = Path(name).stat()
-            digest.update(f"{name}\0{known.st_size}\0{known.st_mtime_ns}\n".encode("utf-8", "replace"))
+        for file, name in zip(part.files, part.names, strict=True):
+            known = Path(file).stat()
+            digest.update(f"{file}\0{name}\0{known.st_size}\0{known.st_mtime_ns}\n".encode("utf-8", "replace"))
     facts: Mapping[str, object] = {
         "embedder": order.embedder,
         "dimensions": order.dimensions,

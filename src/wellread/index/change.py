@@ -75,6 +75,7 @@ async def add(folder: Path, feed: Feed, options: BuildOptions | None = None, pro
 
 
 async def _add_texts(folder: Path, index: LocalIndex, feed: EmbeddingFeed, options: BuildOptions, progress: Progress) -> Manifest:
+    feed.inputs.join(index.manifest.origin)
     content = replace(index.manifest, origin=joined(index.manifest.origin, feed.inputs.recorded))
     growing = Growing(folder, folder, content, Pace(options.checkpoint_seconds, options.threads))
     known = {name: entry for name, entry in growing.entries.items() if name and index.find_document(name)}

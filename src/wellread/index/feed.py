@@ -63,6 +63,10 @@ class Inputs(Protocol):
         """What the manifest remembers, so that they can be read again; empty where that is impossible."""
         ...
 
+    def join(self, origin: Mapping[str, str]) -> None:
+        """They come to inputs that a manifest remembers, whose documents keep their names."""
+        ...
+
     def read(self, known: Mapping[str, Entry], progress: Progress) -> AsyncIterator[Read]:
         """What is not known yet or has changed, in the order of the inputs."""
         ...
@@ -72,6 +76,9 @@ class Stream:
     """Passages that simply come, the same ones each time."""
 
     recorded: Mapping[str, str] = {}
+
+    def join(self, origin: Mapping[str, str]) -> None:
+        """They have names of their own."""
 
     def __init__(self, passages: Callable[[], AsyncIterator[Passage]]) -> None:
         self._passages = passages

@@ -18,7 +18,7 @@ from typing import Any, Literal, cast
 
 from wellread.errors import DamagedFile, ReadError
 from wellread.index import inputs
-from wellread.index.inputs import Columns, InputOptions
+from wellread.index.inputs import Columns, InputOptions, Names
 from wellread.index.keys import hashed
 from wellread.index.ledger import Entry, Read
 from wellread.index.manifest import checksum
@@ -50,6 +50,7 @@ class Following:
         self.found: Sequence[Item] = found or ()
         self._given = found is not None
         self.rows: set[int] | None = None  # hashes of all rows of tables, where tables were read again
+        self._beside: Sequence[str] = ()
 
     @property
     def recorded(self) -> Mapping[str, str]:
@@ -72,8 +73,16 @@ class Following:
                     progress("files", read, len(self.found))
                     yield made
 
+    def join(self, origin: Mapping[str, str]) -> None:
+        """They come to inputs that are known already, whose documents keep their names."""
+        self._beside = recalled(origin, self._how).names if RECORD in origin else ()
+
     def _look(self) -> list[Item]:
-        return [item for name in self.names for item in _items(name, self._how.follow_links)]
+        names, follow = Names(), self._how.follow_links
+        for beside in self._beside:
+            if Path(beside).exists():
+                list(_items(beside, follow, names))
+        return list(dict.fromkeys(item for name in self.names for item in _items(name, follow, names)))
 
     def gone(self, known: Mapping[str, Entry]) -> list[Entry]:
         """Documents that were read once and are no longer there."""
@@ -172,7 +181,7 @@ def _lasting(name: str) -> str:
     return name if inputs.is_page(name) or name.startswith("hf:") else str(Path(name).expanduser().absolute())
 
 
-def _items(name: str, follow_links: bool) -> Iterator[Item]:
+def _items(name: str, follow_links: bool, names: Names) -> Iterator[Item]:
     if inputs.is_page(name) or name.startswith("hf:"):
         yield Item(name, "page" if inputs.is_page(name) else "table")
         return
@@ -183,7 +192,7 @@ def _items(name: str, follow_links: bool) -> Iterator[Item]:
         elif inputs.is_table(path):
             yield Item(str(path), "table", path)
         else:
-            yield Item(path.name if path == root else path.relative_to(root).as_posix(), "document", path)
+            yield Item(names.name(path, root), "document", path)
 
 
 def _stamped(entry: Entry, path: Path | None) -> Entry:

@@ -58,8 +58,30 @@ class InputOptions:
     address: Callable[[str], str] | None = None  # where a document of this name is found, rather than at its file: URL
 
 
+class Names:
+    """What documents are called: by their path in the folder that was named, with more of it where another is called so."""
+
+    def __init__(self) -> None:
+        self._taken: dict[str, Path] = {}
+        self._known: dict[Path, str] = {}
+
+    def name(self, file: Path, root: Path) -> str:
+        path = file.absolute()
+        if path not in self._known:
+            base = path.parent if file == root else root.absolute()
+            called = (path.relative_to(home).as_posix() for home in (base, *base.parents))
+            name = next((name for name in called if name not in self._taken), path.as_posix())
+            self._taken[name], self._known[path] = path, name
+        return self._known[path]
+
+    def new(self, files: Iterable[Path], root: Path) -> list[tuple[str, Path]]:
+        """Those that were not named before, as they are where inputs overlap."""
+        return [(self.name(file, root), file) for file in files if file.absolute() not in self._known]
+
+
 async def passages(inputs: Sequence[str], how: InputOptions) -> AsyncIterator[Passage]:
     """The passages of all inputs, one input after the other."""
+    names = Names()
     for text in inputs:
         if is_page(text):
             async for passage in _page(text, how):
@@ -68,7 +90,7 @@ async def passages(inputs: Sequence[str], how: InputOptions) -> AsyncIterator[Pa
             for passage in _tabled(hub_rows(text.removeprefix("hf:"), how.config), how, text):
                 yield passage
         else:
-            async for passage in _path(text, how):
+            async for passage in _path(text, how, names):
                 yield passage
 
 
@@ -76,28 +98,31 @@ async def passages(inputs: Sequence[str], how: InputOptions) -> AsyncIterator[Pa
 class Part:
     """Some files of an input that are read together. All parts after each other give what the inputs give."""
 
-    root: str
     files: tuple[str, ...]
+    names: tuple[str, ...]
 
 
 def parts(inputs: Sequence[str], how: InputOptions, documents: int = 64) -> list[Part]:
     """Files and folders in parts that can be read apart: so many documents each, tables alone."""
     found: list[Part] = []
+    names = Names()
     for text in inputs:
         if is_page(text) or text.startswith("hf:"):
             raise UsageError(f"{text} cannot be read in parts: make a data set of it first (wellread dataset create)")
         path, files = found_under(text, how.follow_links)
         for table, group in groupby(files, key=is_table):
-            names = [str(file) for file in group]
             size = 1 if table else documents
-            found.extend(Part(str(path), tuple(names[at : at + size])) for at in range(0, len(names), size))
+            named = names.new(group, path)
+            for at in range(0, len(named), size):
+                some = named[at : at + size]
+                found.append(Part(tuple(str(file) for _, file in some), tuple(name for name, _ in some)))
     return found
 
 
 async def passages_of(part: Part, how: InputOptions) -> AsyncIterator[Passage]:
     """The passages of one part."""
     files = [Path(name) for name in part.files]
-    some = _tables(files, how) if is_table(files[0]) else _documents(files, Path(part.root), how)
+    some = _tables(files, how) if is_table(files[0]) else _documents(zip(part.names, files, strict=True), how)
     async for passage in some:
         yield passage
 
@@ -116,11 +141,11 @@ def is_page(text: str) -> bool:
     return text.startswith(("http://", "https://"))
 
 
-async def _path(text: str, how: InputOptions) -> AsyncIterator[Passage]:
+async def _path(text: str, how: InputOptions, names: Names) -> AsyncIterator[Passage]:
     path, found = found_under(text, how.follow_links)
     for table, group in groupby(found, key=is_table):
-        files = list(group)
-        parts = _tables(files, how) if table else _documents(files, path, how)
+        named = names.new(group, path)
+        parts = _tables((file for _, file in named), how) if table else _documents(named, how)
         async for passage in parts:
             yield passage
 
@@ -148,9 +173,8 @@ async def _each(rows: Iterable[Passage]) -> AsyncIterator[Passage]:
         yield row
 
 
-async def _documents(files: Iterable[Path], root: Path, how: InputOptions) -> AsyncIterator[Passage]:
+async def _documents(named: Iterable[tuple[str, Path]], how: InputOptions) -> AsyncIterator[Passage]:
     """Files that are read in other processes, several at once, and come in their order."""
-    named = ((file.name if file == root else file.relative_to(root).as_posix(), file) for file in files)
     async with aclosing(workers.shared().in_order(named)) as pages:
         async for name, page in pages:
             for passage in await asyncio.to_thread(outcome, page, name, how):
