@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from wellread.text.languages import foreign_language, language_of, stems
+from wellread.text.languages import foreign_language, language_of, main_language, stems
 
 QUESTIONS = {
     "en": "Who discovered the largest moon of Saturn?",
@@ -33,6 +33,32 @@ def test_what_says_too_little_is_no_foreign_language(text: str) -> None:
 
 def test_an_english_question_loads_no_recogniser() -> None:
     code = "import sys; from wellread.text.languages import language_of; language_of('Who is the king of Norway?'); "
+    done = subprocess.run([sys.executable, "-c", code + "sys.exit('py3langid' in sys.modules)"], check=False)
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize("code", ["de", "es", "fr", "it", "ru"])
+def test_texts_of_one_language_are_stemmed_in_it(code: str) -> None:
+    assert main_language([QUESTIONS[code]] * 8 + [QUESTIONS["en"], "1655?"]) == code
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        [],
+        ["", "17 × 4"],
+        [QUESTIONS["zh"]] * 5,
+        [QUESTIONS["de"]] * 5 + [QUESTIONS["en"]] * 5,
+        [QUESTIONS["de"]] * 6 + [QUESTIONS["fr"]] * 4,
+    ],
+    ids=["nothing", "no words", "no stemmer", "half English", "a mixture"],
+)
+def test_what_has_no_language_of_its_own_is_stemmed_in_english(texts: list[str]) -> None:
+    assert main_language(texts) == "en"
+
+
+def test_english_texts_load_no_recogniser() -> None:
+    code = "import sys; from wellread.text.languages import main_language; main_language(['Titan – the moon of Saturn']); "
     done = subprocess.run([sys.executable, "-c", code + "sys.exit('py3langid' in sys.modules)"], check=False)
     assert done.returncode == 0
 

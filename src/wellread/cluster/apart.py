@@ -28,6 +28,7 @@ from wellread.index.manifest import replace_file
 from wellread.index.progress import Progress, silent
 from wellread.index.quantize import Floats
 from wellread.index.search import LocalIndex
+from wellread.text.languages import ENGLISH
 
 _BATCH = 2_000
 _PLAN = "plan.json"
@@ -119,19 +120,22 @@ async def _put_apart(
     members = _members(parts, count)
     sharded.none_empty(sum(not len(one.rows) for one in members), count)
     content = parts[0].index.manifest
+    language = content.language or ENGLISH
     homes = [folder / SHARDS / shard_name(number) for number in range(count)]
     with disk_errors(folder), writing(folder):
         work = _begin(folder / BUILDING, parts, count)
         for number, (home, mine) in enumerate(zip(homes, members, strict=True)):
             if not (done := work / home.name).exists():
-                await build(home, RowsFeed([part.index for part in parts], mine), BuildOptions(words=content.words))
+                how = BuildOptions(words=content.words, language=language)
+                await build(home, RowsFeed([part.index for part in parts], mine), how)
                 shard.write_beside(home, mine.ordinals)
                 replace_file(done, b"")
             progress("shards", number + 1, count)
         shard.share_words(homes)
         entries = tuple(sharded.entry_of(folder, number) for number in range(count))
         generation = sharded.next_generation(folder)
-        made = Sharded(content.embedder, content.dimensions, content.words, entries, generation, origin=origin)
+        about = content.embedder, content.dimensions, content.words
+        made = Sharded(*about, entries, generation, origin=origin, language=language)
         sharded.save(folder, made)
         sharded.tidy(folder, made)
         shutil.rmtree(work, ignore_errors=True)

@@ -54,10 +54,10 @@ def build(folder: Path, order: Order, progress: Progress = silent, told: Told | 
     """An index in shards, made by whatever nodes the connected cluster has. The folder must be one that all of them see."""
     module = on_ray.connect()
     with disk_errors(folder), writing(folder):
-        work = _embedded(module, folder, order, progress, told if told is not None else Told())
+        work, language = _embedded(module, folder, order, progress, told if told is not None else Told())
         missing = [n for n in range(order.shards) if not (work / f"shard-{sharded.shard_name(n)}").is_dir()]
         sharded.none_empty(len(missing), order.shards)
-        jobs = [(work, folder, number, order.words) for number in range(order.shards)]
+        jobs = [(work, folder, number, order.words, language) for number in range(order.shards)]
         _run(module, steps.assemble, jobs, progress, "shards")
         shard.share_words([folder / sharded.SHARDS / sharded.shard_name(number) for number in range(order.shards)])
         entries = _run(module, sharded.entry_of, [(folder, number) for number in range(order.shards)], progress, "checksums")
@@ -68,6 +68,7 @@ def build(folder: Path, order: Order, progress: Progress = silent, told: Told | 
             tuple(entries),
             sharded.next_generation(folder),
             origin={"inputs": order.origin},
+            language=language,
         )
         sharded.save(folder, made)
         sharded.tidy(folder, made)
@@ -80,14 +81,14 @@ def data_set(folder: Path, order: Order, progress: Progress = silent, told: Told
     module = on_ray.connect()
     with disk_errors(folder), writing(folder):
         one = replace(order, shards=1)
-        work = _embedded(module, folder, one, progress, told if told is not None else Told())
+        work, _ = _embedded(module, folder, one, progress, told if told is not None else Told())
         rows = take_parts(folder, work / f"shard-{sharded.shard_name(0)}")
         shutil.rmtree(work, ignore_errors=True)
     return rows
 
 
-def _embedded(module: Any, folder: Path, order: Order, progress: Progress, told: Told) -> Path:
-    """All passages with their vectors, apart by shard, in the place of work."""
+def _embedded(module: Any, folder: Path, order: Order, progress: Progress, told: Told) -> tuple[Path, str]:
+    """All passages with their vectors, apart by shard, in the place of work; and their language."""
     work, listed = _begin(folder, order)
     read = _run(module, steps.read, [(work, n, part, order.how) for n, part in enumerate(listed)], progress, "parts")
     told.documents += sum(part.documents for part in read)
@@ -96,7 +97,7 @@ def _embedded(module: Any, folder: Path, order: Order, progress: Progress, told:
         shutil.rmtree(work, ignore_errors=True)
         raise IndexFault(f"{order.origin}: there is no passage in it")
     _embed(module, work, order, read, progress)
-    return work
+    return work, steps.language_of_all(work, [part.passages for part in read])
 
 
 def _embed(module: Any, work: Path, order: Order, read: Sequence[PartRead], progress: Progress) -> None:

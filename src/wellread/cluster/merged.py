@@ -24,6 +24,7 @@ from wellread.index.quantize import check
 from wellread.index.search import SearchOptions, as_hit, by_ranks, by_scores
 from wellread.index.titles import LOOKED_AT, weigh_titles
 from wellread.protocols import Embedder
+from wellread.text.languages import ENGLISH
 from wellread.types import Hit, Passage
 
 T = TypeVar("T")
@@ -84,9 +85,9 @@ class Member:
 class MergedIndex:
     """Searches all shards at once."""
 
-    def __init__(self, members: Sequence[Member], embedder: str, dimensions: int) -> None:
+    def __init__(self, members: Sequence[Member], embedder: str, dimensions: int, language: str = ENGLISH) -> None:
         self.members = tuple(members)
-        self.embedder, self.dimensions = embedder, dimensions
+        self.embedder, self.dimensions, self._language = embedder, dimensions, language
 
     async def search(
         self, text: str, embedder: Embedder | None, limit: int = 10, options: SearchOptions | None = None
@@ -115,7 +116,7 @@ class MergedIndex:
 
     @cached_property
     def _analyser(self) -> lexical.tantivy.TextAnalyzer:
-        return lexical.analyser()
+        return lexical.analyser(self._language)
 
     def _sent_along(self, looked_at: int) -> int:
         """Passages that a shard sends with its answer: rarely fewer than are looked at, so that it is not asked twice."""
@@ -211,7 +212,7 @@ def open_folder(folder: Path) -> MergedIndex:
     members = [
         Member(entry.name, entry.passages, LocalPeer(Shard(sharded.check_shard(folder, entry)))) for entry in content.shards
     ]
-    return MergedIndex(members, content.embedder, content.dimensions)
+    return MergedIndex(members, content.embedder, content.dimensions, content.language)
 
 
 def _passage(line: bytes) -> Passage:

@@ -222,7 +222,7 @@ def open_index(name: str, address: str | None = None, patience: Patience | None 
         )
         for number, entry in enumerate(content.shards)
     ]
-    return MergedIndex(members, content.embedder, content.dimensions)
+    return MergedIndex(members, content.embedder, content.dimensions, content.language)
 
 
 def _evaluator_names(name: str) -> list[str]:

@@ -152,7 +152,7 @@ def write_beside(home: Path, ordinals: NDArray[np.int64]) -> None:
     beside.mkdir()
     ordinals.astype(np.int64).tofile(beside / ORDINALS)
     for segment in index.segments if index.manifest.words else ():
-        words.write(beside / WORDS / segment.entry.name, segment.texts)
+        words.write(beside / WORDS / segment.entry.name, segment.texts, segment.entry.language)
     index.close()
 
 

@@ -21,8 +21,9 @@ from typing import Any, cast
 from wellread.errors import DamagedFile, IndexFault
 from wellread.index import checks, manifest
 from wellread.index.manifest import FileSum, replace_file
+from wellread.text.languages import ENGLISH
 
-FORMAT = 1
+FORMAT = 2  # 2: words may be stemmed in another language than English
 NAME, SHARDS, BESIDE = "shards.json", "shards", "beside"
 ORDINALS, WORDS = "ordinals", "words"
 MOST = 10_000  # shards
@@ -49,6 +50,7 @@ class Sharded:
     generation: int = 1
     format: int = FORMAT
     origin: Mapping[str, str] = field(default_factory=dict[str, str])
+    language: str = ENGLISH  # in which the words of all shards are stemmed
 
     @property
     def passages(self) -> int:
@@ -160,6 +162,8 @@ def _parsed(data: dict[str, Any]) -> Sharded:
         for name in shard.beside:
             checks.inner_name(name)
     origin = {str(k): str(v) for k, v in data["origin"].items()}
+    language = str(data.get("language", ENGLISH))
+    checks.stemmed(language)
     return Sharded(
         embedder=str(data["embedder"]),
         dimensions=int(data["dimensions"]),
@@ -167,6 +171,7 @@ def _parsed(data: dict[str, Any]) -> Sharded:
         shards=shards,
         generation=int(data["generation"]),
         origin=origin,
+        language=language,
     )
 
 

@@ -16,6 +16,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, cast
 
@@ -31,7 +32,9 @@ from wellread.index.folder import BeingWritten
 from wellread.index.inputs import InputOptions, Part, passages_of
 from wellread.index.manifest import replace_file
 from wellread.index.quantize import SAMPLE, Floats, calibrate, check, to_bytes, to_codes
+from wellread.index.write import sample
 from wellread.protocols import Computed, Embedder
+from wellread.text.languages import main_language
 from wellread.types import Passage
 
 BLOCK = SAMPLE  # passages of one embedding step
@@ -120,16 +123,23 @@ def embed(work: Path, block: Block, shards: int, about: About, make: tuple[str, 
     return found
 
 
-def assemble(work: Path, folder: Path, number: int, words: bool) -> None:
+def assemble(work: Path, folder: Path, number: int, words: bool, language: str) -> None:
     """Make a shard of what was embedded for it."""
     home, parts = folder / SHARDS / shard_name(number), work / f"shard-{shard_name(number)}"
     done = work / "assembled" / f"{number:06d}"
     if not done.exists():
         ordinals = np.concatenate([np.fromfile(path, np.int64) for path in sorted(parts.glob("ordinals-*"))])
-        _alone(lambda: asyncio.run(build(home, DatasetFeed(parts), BuildOptions(words=words, resume=True))))
+        options = BuildOptions(words=words, language=language, resume=True)
+        _alone(lambda: asyncio.run(build(home, DatasetFeed(parts), options)))
         shard.write_beside(home, ordinals)
         done.parent.mkdir(parents=True, exist_ok=True)
         replace_file(done, b"")
+
+
+def language_of_all(work: Path, counts: Sequence[int]) -> str:
+    """In which the words of all shards are stemmed, by the first passages of each part that was read."""
+    each = len(sample(sum(counts))) // max(1, len(counts)) + 1
+    return main_language([passage.text for number in range(len(counts)) for passage in _first(work, number, each)])
 
 
 def _alone(job: Callable[[], object], seconds: float = 60.0) -> None:
@@ -158,6 +168,11 @@ def _passages(work: Path, block: Block) -> Iterator[Passage]:
                 elif left:
                     left -= 1
                     yield texts.decode(line)
+
+
+def _first(work: Path, number: int, most: int) -> list[Passage]:
+    with (work / "read" / f"{number:06d}.jsonl").open("rb") as lines:
+        return [texts.decode(line) for line in islice(lines, most)]
 
 
 async def _vectors(passages: Sequence[Passage], embedder: Embedder, dimensions: int) -> Floats:

@@ -169,10 +169,10 @@ class SegmentWords:
         return np.repeat(begins, sizes) + offsets, owners
 
 
-def write(folder: Path, passages: Iterable[Passage]) -> None:
+def write(folder: Path, passages: Iterable[Passage], language: str) -> None:
     """What `SegmentWords` needs, made from the passages of a segment in their order."""
     folder.mkdir(parents=True, exist_ok=True)
-    analyse = lexical.analyser().analyze
+    analyse = lexical.analyser(language).analyze
     numbers: dict[Term, int] = {}
     tokens: Counter[str] = Counter()
     starts = array("q", [0])

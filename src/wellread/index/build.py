@@ -24,7 +24,7 @@ from wellread.index.progress import Progress, silent
 from wellread.index.quantize import Floats
 from wellread.index.search import LocalIndex
 from wellread.index.vectors import Embedding, computed, embed
-from wellread.index.write import Device, SegmentWriter
+from wellread.index.write import Device, SegmentWriter, Wording
 
 _PLAN = "plan.json"
 _CHECKPOINT_SECONDS = 20.0
@@ -35,6 +35,7 @@ class BuildOptions:
     """How to build."""
 
     words: bool = True
+    language: str | None = None  # in which words are stemmed; None: that of the passages
     resume: bool = False
     threads: int = 1  # of the word index; more give other (equally good) files
     device: Device = "cpu"  # where lists are trained and rows assigned to them
@@ -130,9 +131,8 @@ async def fill_segment(
             raise IndexFault(f"{feed.origin}: there is no passage in it")
         final = known if known is not None else feed.scale
         assert final is not None
-        segment = await asyncio.to_thread(
-            writer.finish, final, words=options.words, threads=options.threads, device=options.device, progress=progress
-        )
+        words = Wording(options.threads, options.language) if options.words else None
+        segment = await asyncio.to_thread(writer.finish, final, words=words, device=options.device, progress=progress)
         return segment, final
     finally:
         writer.close()

@@ -93,8 +93,9 @@ async def _add_vectors(folder: Path, index: LocalIndex, feed: Feed, options: Bui
         raise IndexFault(f"{folder} has passages without vectors: run wellread index embed {folder} first")
     first = first_to_merge(old)
     work = start_over(folder / BUILDING)
-    made, _ = await fill_segment(work, old.scale, GrowingFeed(index, first, feed), options, progress)
     kept = old.segments[:first]
+    options = replace(options, language=old.language if kept else None)
+    made, _ = await fill_segment(work, old.scale, GrowingFeed(index, first, feed), options, progress)
     generation = old.generation + 1
     fresh = replace(
         old,

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import IO, Protocol
 
+from wellread.text.languages import ENGLISH, STEMMED
+
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,200}")
 _SUM = re.compile(r"[0-9a-f]{64}")
 _MOST_DIMENSIONS = 1 << 16
@@ -46,6 +48,12 @@ def inner_name(text: str) -> None:
 def count(what: str, number: int, most: int = _MOST_ROWS, least: int = 0) -> None:
     if not least <= number <= most:
         raise Wrong(f"{what} is {number}")
+
+
+def stemmed(language: str) -> None:
+    """A language whose words can be taken apart."""
+    if language != ENGLISH and language not in STEMMED:
+        raise Wrong(f"words cannot be stemmed in {language[:80]!r}")
 
 
 def sums(known: Iterable[Sum]) -> None:

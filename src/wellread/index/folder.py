@@ -8,6 +8,7 @@ import os
 import shutil
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -87,7 +88,7 @@ def place(folder: Path, made: Path, segment: Segment, generation: int) -> Segmen
     for notes in target.glob("*.tmp"):  # kept until here, so that a build killed in its last step can go on
         notes.unlink()
     sync_folder(target.parent)
-    return Segment(target.name, segment.rows, segment.lists, segment.files, segment.vectors)
+    return replace(segment, name=target.name)
 
 
 def write_removed(folder: Path, rows: set[int], generation: int) -> Listed | None:

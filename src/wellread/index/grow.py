@@ -30,7 +30,7 @@ from wellread.index.progress import Progress, silent
 from wellread.index.rows import FLOATS, ROWS, Numbers
 from wellread.index.seal import sealed
 from wellread.index.search import LocalIndex
-from wellread.index.write import SegmentWriter
+from wellread.index.write import SegmentWriter, Wording
 from wellread.types import Passage
 
 MERGE_BELOW = 100_000  # rows: smaller segments at the end are written again together with what is added
@@ -107,7 +107,7 @@ class Growing:
         generation = self.content.generation + 1
         segments = self.content.segments
         if self._writer is not None and self._writer.rows:
-            made = self._finished(self._writer)
+            made = self._finished(self._writer, self.content.language)
             segments = (*segments, place(self.folder, self.folder / BUILDING / _WORK, made, generation))
         self._writer = None
         self._name(segments, self._gone, generation, self.content.complete if complete is None else complete)
@@ -136,7 +136,8 @@ class Growing:
         segments = self.content.segments[:first]
         if writer.rows:
             vectors = self._copy_vectors(work, counted)
-            made = sealed(work, replace(self._finished(writer), vectors=vectors))
+            finished = self._finished(writer, self.content.language if first else None)
+            made = sealed(work, replace(finished, vectors=vectors))
             segments = (*segments, place(self.folder, work, made, generation))
         writer.close()
         self._name(segments, rest, generation, self.content.complete)
@@ -196,10 +197,10 @@ class Growing:
         wait = min(self._pace.seconds, max(_SOON, _SHARE * (now - self._begun)))
         return self._changed and now - self._published >= wait
 
-    def _finished(self, writer: SegmentWriter) -> Segment:
+    def _finished(self, writer: SegmentWriter, language: str | None) -> Segment:
         none = np.zeros(0, np.float32)
         try:
-            return writer.finish(none, words=self.content.words, threads=self._pace.threads)
+            return writer.finish(none, words=Wording(self._pace.threads, language) if self.content.words else None)
         finally:
             writer.close()
 

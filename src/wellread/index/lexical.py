@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from wellread import panics
 from wellread.errors import DamagedFile, IndexFault
+from wellread.text.languages import ENGLISH, NAMES, NO_STOP_WORDS
 from wellread.text.lexicon import UNSPACED_CLASS
 from wellread.text.places import about
 from wellread.types import Passage
@@ -31,19 +32,16 @@ _ANALYSER = "wellread"
 _HEAP = 96_000_000
 
 
-def analyser() -> tantivy.TextAnalyzer:
-    """Lower case, accents folded, no stop words, English stems; over-long strings (data, not words) dropped."""
+def analyser(language: str = ENGLISH) -> tantivy.TextAnalyzer:
+    """Lower case, accents folded, no stop words, stems of a language; over-long strings (data, not words) dropped."""
     from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
 
-    return (
-        TextAnalyzerBuilder(Tokenizer.simple())
-        .filter(Filter.remove_long(100))
-        .filter(Filter.lowercase())
-        .filter(Filter.ascii_fold())
-        .filter(Filter.stopword("english"))
-        .filter(Filter.stemmer("english"))
-        .build()
-    )
+    name = NAMES[language].lower()
+    builder = TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.remove_long(100)).filter(Filter.lowercase())
+    builder = builder.filter(Filter.ascii_fold())
+    if language not in NO_STOP_WORDS:
+        builder = builder.filter(Filter.stopword(name))
+    return builder.filter(Filter.stemmer(name)).build()
 
 
 def spaced(text: str) -> str:
@@ -66,7 +64,7 @@ def query_terms(text: str, analyser: tantivy.TextAnalyzer) -> list[str]:
 class WordsWriter:
     """Adds passages in order; after a crash `rows` says how many are safely in."""
 
-    def __init__(self, folder: Path, threads: int = 1) -> None:
+    def __init__(self, folder: Path, threads: int = 1, language: str = ENGLISH) -> None:
         import tantivy
 
         folder.mkdir(parents=True, exist_ok=True)
@@ -81,7 +79,7 @@ class WordsWriter:
         self._document = tantivy.Document
         with _disk_errors(folder):
             self._index = tantivy.Index(schema, str(folder))
-            self._index.register_tokenizer(_ANALYSER, analyser())
+            self._index.register_tokenizer(_ANALYSER, analyser(language))
             self.rows = self._index.searcher().num_docs
             self._writer = self._index.writer(_HEAP, threads)
 
@@ -122,12 +120,12 @@ def _disk_errors(folder: Path) -> Generator[None]:
 class Words:
     """Searches the words of one segment. Opened on first use; safe to share between threads."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, language: str = ENGLISH) -> None:
         import tantivy
 
         self._folder = folder
         self._tantivy = tantivy
-        self._analyser = analyser()
+        self._analyser = analyser(language)
         try:
             with panics.typed(DamagedFile, f"{folder}: opening the word index"):
                 self._index, self._searcher = _open(folder)
@@ -184,7 +182,6 @@ def _open(folder: Path) -> tuple[tantivy.Index, tantivy.Searcher]:
                 (links / name).symlink_to((folder / name).resolve())
         index = tantivy.Index.open(str(links))
         index.config_reader("manual")
-        index.register_tokenizer(_ANALYSER, analyser())
         return index, index.searcher()
     finally:
         shutil.rmtree(links, ignore_errors=True)  # the files stay mapped

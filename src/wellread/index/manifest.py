@@ -23,8 +23,9 @@ from typing import Any, cast
 from wellread.errors import DamagedFile, IndexFault
 from wellread.index import checks
 from wellread.index.texts import OFFSETS
+from wellread.text.languages import ENGLISH
 
-FORMAT = 3  # 3: passages may say their place, and may be there before their vectors
+FORMAT = 4  # 3: passages may say their place, and may be there before their vectors; 4: words may be stemmed in another language
 _SKETCHES = 2  # the format from which large segments have sketches; small ones are the same as before
 NAME = "manifest.json"
 SUMS = "sums/"  # under which a large segment keeps the sums of its blocks: see `seal`
@@ -48,6 +49,7 @@ class Segment:
     lists: int  # 0: too small for lists and sketches
     files: Mapping[str, FileSum]
     vectors: int  # so many of its first passages have one
+    language: str = ENGLISH  # in which its words are stemmed
 
     @property
     def growing(self) -> bool:
@@ -86,6 +88,11 @@ class Manifest:
     @property
     def rows(self) -> int:
         return sum(segment.rows for segment in self.segments)
+
+    @property
+    def language(self) -> str | None:
+        """In which words are stemmed; segments that come later keep to the first. None: nothing is there yet."""
+        return self.segments[0].language if self.segments else None
 
     @property
     def passages(self) -> int:
@@ -207,6 +214,7 @@ def _check(content: Manifest) -> None:
             raise checks.Wrong(f"a segment's number of rows is {segment.rows}, which its offsets are not")
         checks.count("a segment's number of vectors", segment.vectors, segment.rows)
         checks.count("a segment's number of lists", segment.lists)
+        checks.stemmed(segment.language)
         for name in segment.files:
             checks.inner_name(name)
         checks.sums(segment.files.values())
@@ -233,6 +241,7 @@ def _parse(data: dict[str, Any]) -> Manifest:
                 int(s["lists"]),
                 {str(n): _sum(f) for n, f in s["files"].items()},
                 int(s.get("vectors", s["rows"])),
+                str(s.get("language", ENGLISH)),
             )
             for s in data["segments"]
         ),

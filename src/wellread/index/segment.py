@@ -51,7 +51,7 @@ class SegmentReader:
 
     @cached_property
     def words(self) -> Words:
-        return Words(self.folder / lexical.FOLDER)
+        return Words(self.folder / lexical.FOLDER, self.entry.language)
 
     @cached_property
     def _watch(self) -> seal.Watch:

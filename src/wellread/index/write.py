@@ -16,6 +16,7 @@ import json
 import os
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Literal, TypeAlias, cast
 
@@ -33,12 +34,22 @@ from wellread.index.quantize import Bytes, Codes, Floats, code_bytes
 from wellread.index.rows import ROWS, RowFile
 from wellread.index.seal import sealed
 from wellread.index.texts import TextStore
+from wellread.text.languages import ENGLISH, main_language
 from wellread.types import Passage
 
 _HASHES = "hashes.tmp"
 _STATE = "state.tmp"
+_SAMPLED = 100
 _WORDS_COMMIT = 200_000  # passages between two commits of the word index
 Device: TypeAlias = Literal["cpu", "cuda"]
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """How a word index is made."""
+
+    threads: int = 1
+    language: str | None = None  # None: that of the passages
 
 
 class SegmentWriter:
@@ -95,24 +106,25 @@ class SegmentWriter:
                 file.close()
 
     def finish(
-        self, scale: Floats, *, words: bool = True, threads: int = 1, device: Device = "cpu", progress: Progress = silent
+        self, scale: Floats, *, words: Wording | None = None, device: Device = "cpu", progress: Progress = silent
     ) -> Segment:
-        """The steps after the last passage; the segment's entry for the manifest."""
+        """The steps after the last passage; the segment's entry for the manifest. Without `words` there is no word index."""
         self.checkpoint()
         self.close()
         self._seen = Seen()  # its memory is wanted now
         keys.write_tables(self.folder, self.folder / _HASHES, self.rows)
-        if words:
-            self._write_words(threads, progress)
+        language = self._write_words(words, progress) if words else ENGLISH
         large = self._vectors and is_large(self.rows, self.dimensions)
         count, known = write_lists(self.folder, self.rows, scale, device, progress) if large else (0, {})
         progress("checksums", self.rows, self.rows)
         vectors = self.rows if self._vectors else 0
-        return sealed(self.folder, Segment(self.folder.name, self.rows, count, checksums(self.folder, known), vectors))
+        return sealed(self.folder, Segment(self.folder.name, self.rows, count, checksums(self.folder, known), vectors, language))
 
-    def _write_words(self, threads: int, progress: Progress) -> None:
-        writer = WordsWriter(self.folder / lexical.FOLDER, threads)
+    def _write_words(self, how: Wording, progress: Progress) -> str:
+        """The language that they are stemmed in."""
         store = TextStore(self.folder, self.rows)
+        language = how.language or main_language([store.passage(row).text for row in sample(self.rows)])
+        writer = WordsWriter(self.folder / lexical.FOLDER, how.threads, language)
         while writer.rows < self.rows:
             stop = min(self.rows, writer.rows + _WORDS_COMMIT)
             writer.add(store.passage(row) for row in range(writer.rows, stop))
@@ -124,6 +136,7 @@ class SegmentWriter:
                 path.unlink()  # a writer's own notes; nobody writes here again
             else:
                 path.chmod(0o644)  # tantivy keeps some for the owner alone; other users may search too
+        return language
 
     def _check(self, passages: Sequence[Passage]) -> None:
         for passage in passages:
@@ -146,6 +159,11 @@ class SegmentWriter:
             file.truncate(length)  # what came after the last checkpoint may be torn
             files.append(file)
         return files
+
+
+def sample(count: int) -> range:
+    """A few of so many passages, from all over, by which their language is known."""
+    return range(0, count, max(1, count // _SAMPLED))
 
 
 def is_large(rows: int, dimensions: int) -> bool:
