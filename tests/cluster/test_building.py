@@ -17,6 +17,7 @@ from wellread.cluster.building import Order, Told
 from wellread.cluster.merged import open_folder
 from wellread.errors import IndexFault, UsageError
 from wellread.index.build import build as build_one
+from wellread.index.dataset import About
 from wellread.index.feed import EmbeddingFeed
 from wellread.index.inputs import InputOptions, origin, parts, passages, passages_of
 from wellread.index.manifest import load
@@ -89,6 +90,29 @@ def test_blocks_begin_where_they_must(monkeypatch: pytest.MonkeyPatch) -> None:
     found = [(block.first, block.skip) for block in steps.blocks([4, 0, 17, 3, 25])]
     assert found == [(0, 0), (2, 6), (2, 16), (4, 6), (4, 16)]
     assert steps.blocks([0, 0]) == []
+
+
+def test_a_shard_is_stemmed_in_the_language_of_everything_that_was_read(tmp_path: Path) -> None:
+    """Its own passages may be in another: here all but one of the notes are German, and the shard holds that one alone."""
+    work, source = tmp_path / "work", tmp_path / "notes"
+    source.mkdir()
+    for number in range(9):
+        text = f"Die alten Häuser am Markt wurden im Jahr {1900 + number} nach langen Arbeiten fertig.\n"
+        (source / f"{number}.txt").write_text(text if number else "The old houses of the town were ready in the year 1900.\n")
+    how = InputOptions(unreadable=[])
+    read = [steps.read(work, number, part, how) for number, part in enumerate(parts([str(source)], how, documents=3))]
+    language = steps.language_of_all(work, [part.passages for part in read])
+    assert language == "de"
+    blocks = steps.blocks([part.passages for part in read])
+    steps.embed(work, blocks[0], 64, About("words-64", 64, "notes"), ("words", WordEmbedder))
+    alone: list[str] = []
+    for folder in sorted(work.glob("shard-*")):
+        number = int(folder.name.removeprefix("shard-"))
+        steps.assemble(work, tmp_path / "made", number, True, language)
+        index = LocalIndex.open(tmp_path / "made" / sharded.SHARDS / sharded.shard_name(number))
+        assert index.manifest.language == "de"
+        alone += [index.passage(0).text] if index.manifest.rows == 1 else []
+    assert any(text.startswith("The old houses") for text in alone)
 
 
 pytest.importorskip("ray")
