@@ -6,6 +6,7 @@ import pytest
 
 from wellread import settings
 from wellread.errors import SettingsError, UsageError
+from wellread.parts import Kit
 
 
 def environ(tmp_path: Path, text: str | None = None, **variables: str) -> dict[str, str]:
@@ -20,6 +21,15 @@ def test_flags_over_environment_over_file_over_defaults(tmp_path: Path) -> None:
     text = 'strategy = "react"\nmodel = "ollama:a"\neffort = "low"\n'
     loaded = settings.load({"strategy": "digest", "model": None}, environ(tmp_path, text, WELLREAD_MODEL="ollama:b"))
     assert (loaded.strategy, loaded.model, loaded.effort, loaded.cache) == ("digest", "ollama:b", "low", True)
+
+
+def test_none_is_a_choice_and_not_the_default(tmp_path: Path) -> None:
+    keyed = environ(tmp_path, 'reranker = "none"\n', WELLREAD_GRADER="none", OPENAI_API_KEY="x")
+    loaded = settings.load({"model": "none"}, keyed)
+    assert (loaded.model, loaded.reranker, loaded.grader, loaded.fallback) == ("none", "none", "none", None)
+    kit = Kit(loaded, keyed)
+    assert kit.model_spec() is None  # although there is a key
+    assert kit.reranker() is None
 
 
 def test_sources_of_the_environment_are_split_at_blanks(tmp_path: Path) -> None:

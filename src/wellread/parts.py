@@ -30,6 +30,7 @@ class Kit:
         model: Model | None = None,
     ) -> None:
         self.settings = settings
+        self._outside = environ
         self._environ = with_keys(environ, settings.keys)
         self._parts: dict[tuple[str, str], Any] = {}
         self._given = model
@@ -38,6 +39,13 @@ class Kit:
         """The same kit, parts shared, whose runs use another model (None: the same) and read as closely as this effort says."""
         chosen = replace(self.settings, effort=effort, model=model or self.settings.model)
         other = Kit(chosen, self._environ, None if model else self._given)
+        other._parts = self._parts
+        return other
+
+    def under(self, settings: Settings) -> Kit:
+        """The parts that there are, and new ones by other settings with other keys; closed with this kit."""
+        other = Kit(settings, self._outside, self._given)
+        self._parts.pop(("default model", ""), None)  # another key may make it another one
         other._parts = self._parts
         return other
 

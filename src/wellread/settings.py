@@ -23,10 +23,11 @@ import re
 import stat
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Annotated, cast
 
+from wellread import keychain
 from wellread.budget import Limits
 from wellread.effort import ALLOWED, Effort
 from wellread.errors import SettingsError, UsageError
@@ -69,6 +70,7 @@ class Settings:
 
 
 _TABLES = ("params", "server", "keys")
+_OFF = ("model", "reranker", "grader")  # where "none" is a choice; elsewhere it stands for the default
 _VARIABLE = re.compile("[A-Z][A-Z0-9_]*")
 _VARIABLES = {f"WELLREAD_{f.name.upper()}": f.name for f in fields(Settings) if f.name not in _TABLES}
 _VARIABLES["WELLREAD_SOURCE"] = "sources"
@@ -87,7 +89,8 @@ def load(flags: Mapping[str, object] | None = None, environ: Mapping[str, str] =
     path = config_path(environ)
     from_file = _from_file(path, named=bool(environ.get("WELLREAD_CONFIG")))
     tables = {name: _table(from_file.pop(name, {}), path, name) for name in _TABLES}
-    _check_permissions(path, secret="the token" if "token" in tables["server"] else "keys" if tables["keys"] else "")
+    secret = any(not keychain.is_mark(key) for key in tables["keys"].values())
+    _check_permissions(path, secret="the token" if "token" in tables["server"] else "keys" if secret else "")
     for name, key in tables["keys"].items():
         if not _VARIABLE.fullmatch(name) or not isinstance(key, str):
             raise SettingsError(f'{path}: [keys] holds lines like ANTHROPIC_API_KEY = "…", not {name!r}')
@@ -103,13 +106,16 @@ def load(flags: Mapping[str, object] | None = None, environ: Mapping[str, str] =
         fill(Settings, values, "settings")
     except UsageError as problem:
         raise SettingsError(f"{problem} (in {path} or a WELLREAD_* variable)") from problem
-    return fill(Settings, {**values, **given, **tables}, "settings")
+    said = {**values, **given}
+    off = {name: "none" for name in _OFF if str(said.get(name, "")).lower() == "none"}
+    return replace(fill(Settings, {**said, **tables}, "settings"), **off)
 
 
 def with_keys(environ: Mapping[str, str], keys: Mapping[str, object]) -> Mapping[str, str]:
-    """The environment, with keys of the settings file where it has none."""
-    missing = {name: str(key) for name, key in keys.items() if not environ.get(name, "").strip()}
-    return {**environ, **missing} if missing else environ
+    """The environment, with keys of the settings file, or of the keyring that it names, where it has none."""
+    missing = {name: key for name, key in keys.items() if not environ.get(name, "").strip()}
+    found = {name: keychain.key(name) if keychain.is_mark(key) else str(key) for name, key in missing.items()}
+    return {**environ, **{name: key for name, key in found.items() if key}} if found else environ
 
 
 def _from_file(path: Path, *, named: bool) -> dict[str, object]:

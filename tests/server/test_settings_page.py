@@ -14,9 +14,10 @@ from typing import Any
 
 import httpx2
 import pytest
-from tests.server.stage import TOKEN, Live, quoting, running
+from tests.server.stage import TOKEN, Live, ask, finished, quoting, running
 
 from wellread import settings
+from wellread.engine import Engine
 from wellread.errors import SettingsError
 from wellread.parts import Kit
 from wellread.server.settings_file import change, changed
@@ -77,9 +78,44 @@ def test_what_is_saved_is_in_the_file_and_nothing_else_changes(config: Path, cli
         assert comment in config.read_text()
     assert stat.S_IMODE(config.stat().st_mode) == 0o600
     page = client.get(reply.headers["location"]).text
-    assert "from the next start" in page
+    assert "from the next question on" in page
     assert KEY not in page
-    assert "ANTHROPIC_API_KEY: models of Anthropic (kept)" in page
+    assert "ANTHROPIC_API_KEY: models of Anthropic (in the settings file)" in page
+
+
+def test_what_is_saved_holds_at_once(config: Path, tmp_path: Path) -> None:
+    config.write_text('[keys]\nTAVILY_API_KEY = "old"\n')
+    config.chmod(0o600)
+    with running(Engine(settings.load()), tmp_path / "data") as live, live.client(follow_redirects=True) as client:
+        assert client.get("/api/menu").json()["models"] == []
+        sources = f"library\nfiles:{tmp_path / 'notes'}"
+        (tmp_path / "notes").mkdir()
+        (tmp_path / "notes" / "ferry.txt").write_text("The ferry to Skerry ran on Tuesdays only.")
+        page = client.post("/settings", data={"sources": sources, "effort": "low", "ANTHROPIC_API_KEY": KEY}).text
+        assert "Saved. It holds from the next question on.<" in page
+        menu = client.get("/api/menu").json()
+        assert menu["models"] == [{"name": "anthropic:claude-haiku-5-5", "summary": "", "usable": True}]
+        assert menu["sources"][0]["name"] == sources.replace("\n", " + ")
+        assert live.service.engine.settings.effort == "low"
+        run = finished(client, ask(client, "When did the ferry to Skerry run?", model="none"))
+        assert "Tuesdays" in run["answer"]["answer"]
+        page = client.post("/settings", data={"sources": "library", "TAVILY_API_KEY": "new"}).text
+        assert "A key that was there before is used until the next start" in page
+        page = client.post("/settings", data={"sources": "library", "forget ANTHROPIC_API_KEY": "yes"}).text
+        assert client.get("/api/menu").json()["models"] == []
+        assert client.get("/api/menu").json()["sources"][0]["name"] == "library"
+
+
+def test_what_a_flag_or_a_variable_gave_goes_before_it(config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WELLREAD_EFFORT", "low")
+    of = Engine(settings.load({"model": "none"}))
+    with running(of, tmp_path / "data") as live, live.client(follow_redirects=True) as client:
+        form = {"model": "ollama:qwen3", "effort": "high", "sources": "wikipedia"}
+        page = client.post("/settings", data=form).text
+        assert "Not so model and effort: given by a flag or a variable of this start" in page
+        now = live.service.engine.settings
+        assert (now.model, now.effort, now.sources) == ("none", "low", ("wikipedia",))
+    assert tomllib.loads(config.read_text())["model"] == "ollama:qwen3"
 
 
 def test_a_key_stays_until_it_is_forgotten(config: Path, client: httpx2.Client) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
+from wellread import keychain
 from wellread import settings as settings_module
 from wellread.errors import DamagedFile, WellreadError
 from wellread.plugins import parse_spec
@@ -31,6 +32,7 @@ EXTRAS = {
     "report": ("matplotlib",),
     "ray": ("ray",),
     "postgres": ("psycopg",),
+    "keyring": ("keyring",),
     "otel": ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"),
 }
 
@@ -101,9 +103,12 @@ def _library() -> Iterator[Finding]:
 
 
 def _keys() -> Iterator[Finding]:
-    environ = _environ()
+    environ, kept = _environ(), _kept()
     for variable, purpose in KEYS.items():
-        if environ.get(variable, "").strip():
+        if not environ.get(variable) and keychain.is_mark(kept.get(variable)):
+            why = "is locked or away" if keychain.backend() else "needs the extra: pip install 'wellread[keyring]'"
+            yield Finding("problem", f"{variable} is in the keyring, which cannot be read", f"it {why}; or set the variable")
+        elif environ.get(variable, "").strip():
             yield Finding("ok", f"{variable} is set ({purpose})")
         else:
             yield Finding("note", f"{variable} is not set ({purpose})")
@@ -111,10 +116,14 @@ def _keys() -> Iterator[Finding]:
 
 def _environ() -> Mapping[str, str]:
     """Variables, with keys of the settings file where that can be read."""
+    return settings_module.with_keys(os.environ, _kept())
+
+
+def _kept() -> Mapping[str, object]:
     try:
-        return settings_module.with_keys(os.environ, settings_module.load().keys)
+        return settings_module.load().keys
     except WellreadError:
-        return os.environ
+        return {}
 
 
 def _model() -> Iterator[Finding]:

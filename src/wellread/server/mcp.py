@@ -74,8 +74,11 @@ class InServer:
     """A backend inside the server: its limits hold."""
 
     def __init__(self, service: Service) -> None:
-        self.menu = service.menu
         self._service = service
+
+    @property
+    def menu(self) -> Menu:
+        return self._service.menu
 
     async def stream(self, asked: ReadyRun, client: str) -> AsyncGenerator[events.Event, None]:
         runs = self._service.runs

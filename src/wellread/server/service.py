@@ -25,6 +25,7 @@ from wellread.server.options import ServerOptions, collections_path, history_pla
 from wellread.server.rendering import answer_html
 from wellread.server.runs import Runs
 from wellread.server.sharing import Peers, SharedPlaces
+from wellread.settings import Settings
 
 _DAY = 86_400
 _SENDING = 4  # documents are taken from so many clients at once; others wait
@@ -47,6 +48,12 @@ class Service:
     indexing: Indexing
     sending: Gate  # documents on their way here
     plugins: list[object] = field(default_factory=list[object])
+
+    def resettle(self, settings: Settings) -> None:
+        """Answer the next questions under other settings; runs that go on keep theirs."""
+        engine = self.engine.changed(settings, kit=self.engine.kit.under(settings))
+        self.menu = Menu(engine, self.options, self.collections.specs)
+        self.engine = engine
 
     def turn(self, client: str) -> AbstractAsyncContextManager[None]:
         """A place among the plain searches and readings."""

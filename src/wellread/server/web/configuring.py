@@ -6,18 +6,22 @@ import asyncio
 import os
 import tomllib
 from collections.abc import Mapping, Sequence
-from typing import Any, get_args
+from typing import Annotated, Any, Literal, get_args
+from urllib.parse import urlencode
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from wellread import plugins
+from wellread import keychain, plugins
+from wellread import settings as settings_module
 from wellread.effort import Effort
 from wellread.errors import SettingsError, UsageError
 from wellread.parameters import fill
-from wellread.server import diagnosis, service, settings_file
+from wellread.server import diagnosis, effective, service, settings_file
 from wellread.server.diagnosis import Finding
+from wellread.server.effective import Outcome
 from wellread.server.peers import is_owner
+from wellread.server.service import Service
 from wellread.server.viewer import NotThere
 from wellread.server.web.html import Safe, el, icon
 from wellread.server.web.pages import page
@@ -25,13 +29,21 @@ from wellread.settings import Settings, config_path
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 _LONGEST = 4_000
+_WHERE = " where new keys go"  # no name of a setting
 _SIGNS = {"ok": "check", "note": "thought", "problem": "warning"}
 
 
 @router.get("/settings")
-async def show(request: Request, saved: bool = False) -> Response:
+async def show(
+    request: Request,
+    saved: bool = False,
+    held: Annotated[list[Literal["model", "sources", "effort"]] | None, Query(max_length=3)] = None,
+    old_keys: bool = False,
+    others: bool = False,
+) -> Response:
+    """With what became of a change that was saved just now."""
     _allowed(request)
-    note = "Saved. It holds from the next start of the server on." if saved else ""
+    note = Outcome(tuple(held or ()), old_keys, others).sentence if saved else ""
     return page("Settings", _form(await asyncio.to_thread(_in_file), note))
 
 
@@ -54,13 +66,14 @@ async def save(request: Request) -> Response:
         elif given := form.get(name):
             keys[name] = given
     try:
-        await asyncio.to_thread(_save, plain, sources, keys)
+        outcome = await asyncio.to_thread(_save, service.of(request), plain, sources, keys)
     except UsageError as problem:
         shown = {**await asyncio.to_thread(_in_file), **plain}
         answer = page("Settings", _form(shown, str(problem), wrong=True))
         answer.status_code = 400
         return answer
-    return RedirectResponse("/settings?saved=true", 303)
+    told = {"saved": True, "held": outcome.held, "old_keys": outcome.old_keys, "others": outcome.others}
+    return RedirectResponse(f"/settings?{urlencode(told, doseq=True)}", 303)
 
 
 @router.post("/settings/check")
@@ -79,13 +92,17 @@ def _allowed(request: Request) -> None:
 
 
 def _in_file() -> Mapping[str, Any]:
+    """What the file says, and where keys would be kept. Blocks."""
+    keyring = keychain.backend()
+    where = f"the system's keyring ({keyring})" if keyring else "the settings file (no keyring of the system was found)"
     try:
-        return tomllib.loads(config_path().read_text(encoding="utf-8"))
+        return {**tomllib.loads(config_path().read_text(encoding="utf-8")), _WHERE: where}
     except (OSError, ValueError):
-        return {}
+        return {_WHERE: where}
 
 
-def _save(plain: Mapping[str, object], sources: Sequence[str], keys: Mapping[str, str | None]) -> None:
+def _save(here: Service, plain: Mapping[str, object], sources: Sequence[str], keys: Mapping[str, str | None]) -> Outcome:
+    """Into the file, keys into the keyring where one takes them; then into force."""
     fill(Settings, {name: value for name, value in plain.items() if value is not None}, "settings")
     for source in sources:
         plugins.load("sources", plugins.parse_source(source).name)
@@ -93,7 +110,13 @@ def _save(plain: Mapping[str, object], sources: Sequence[str], keys: Mapping[str
         plugins.load("models", plugins.parse_spec(str(model)).name)
     if any(not key.isprintable() or " " in key for key in keys.values() if key):
         raise SettingsError("a key is one word of printable characters")
-    settings_file.change(config_path(), plain, keys)
+    before = settings_module.load()
+    for name, key in keys.items():
+        if key is None:
+            keychain.forget(name)
+    kept = {name: keychain.MARK if key and keychain.keep(name, key) else key for name, key in keys.items()}
+    settings_file.change(config_path(), plain, kept)
+    return effective.take(here, before, keys)
 
 
 def _form(said: Mapping[str, Any], note: str, found: Sequence[Finding] = (), *, wrong: bool = False) -> Safe:
@@ -105,7 +128,7 @@ def _form(said: Mapping[str, Any], note: str, found: Sequence[Finding] = (), *, 
         _field("Sources, one a line", el("textarea", sources, name="sources", rows=3, placeholder="library")),
         _field("How thorough", el("select", *efforts, name="effort")),
         el("h2", "Keys"),
-        el("p", "They are kept in the settings file and never shown. An empty field changes nothing.", class_="facts"),
+        el("p", f"New ones are kept in {said[_WHERE]}, and never shown. An empty field changes nothing.", class_="facts"),
         *(_key(name, purpose, said) for name, purpose in diagnosis.KEYS.items()),
         el("button", "Save", class_="button primary"),
         method="post", action="/settings", class_="of-folder", autocomplete="off",
@@ -126,10 +149,12 @@ def _field(label: str, control: Safe) -> Safe:
 
 
 def _key(name: str, purpose: str, said: Mapping[str, Any]) -> Safe:
-    there = "in the environment" if os.environ.get(name, "").strip() else "kept" if said.get("keys", {}).get(name) else "not set"
+    value = said.get("keys", {}).get(name)
+    kept = "" if not value else "in the keyring" if keychain.is_mark(value) else "in the settings file"
+    there = "in the environment" if os.environ.get(name, "").strip() else kept or "not set"
     field = _field(f"{name}: {purpose} ({there})", el("input", type="password", name=name, autocomplete="new-password"))
     box = el("input", type="checkbox", name=f"forget {name}", value="yes")
-    forget = el("label", box, el("span", f"forget {name}"), class_="forget") if there == "kept" else None
+    forget = el("label", box, el("span", f"forget {name}"), class_="forget") if kept else None
     return el("div", field, forget, class_="key")
 
 
