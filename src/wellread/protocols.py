@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, runtime_checkable
 
 from wellread.effort import Effort
-from wellread.types import Capabilities, Completion, Grade, Hit, Original, Page, Passage, Prompt, Query, ShortAnswer
+from wellread.types import Capabilities, Completion, Grade, Hit, Original, Page, Passage, Prompt, Query, Rivals, ShortAnswer
 
 if TYPE_CHECKING:
     import numpy as np
@@ -165,6 +165,13 @@ class AnswerReader(Protocol):
     """Reads a short answer out of passages, best first; `pairs` are read together."""
 
     async def read(self, question: str, passages: Sequence[Passage]) -> Sequence[ShortAnswer]: ...
+
+
+@runtime_checkable
+class RivalReader(Protocol):
+    """A reader that weighs a name against everything else in a passage that may answer a question."""
+
+    async def rivals(self, question: str, passage: Passage, name: frozenset[str]) -> Rivals: ...
 
 
 @runtime_checkable

@@ -305,6 +305,16 @@ class ShortAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class Rivals:
+    """How likely words of a passage answer a question: the likeliest that have a given name, and the likeliest that have not."""
+
+    own: float  # logarithms
+    other: float
+    text: str = ""  # the other's words
+    unanswered: float = 0.0  # by how much "no answer here" is likelier than words; logits
+
+
+@dataclass(frozen=True, slots=True)
 class Message(Encodable):
     """One turn of a conversation with a model."""
 

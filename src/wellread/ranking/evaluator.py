@@ -36,7 +36,7 @@ from wellread.ranking.paths import (
     rank_passages,
     search_paths,
 )
-from wellread.types import Grade, Passage, ShortAnswer, Spec
+from wellread.types import Grade, Passage, Rivals, ShortAnswer, Spec
 
 T = TypeVar("T")
 SHIPPED = Path(__file__).parent / "weights"
@@ -123,7 +123,7 @@ def _worded(best: Best[Passage]) -> Best[Passage]:
 
 
 class Evaluator:
-    """A `Reranker`, `Grader` and `AnswerReader`."""
+    """A `Reranker`, `Grader`, `AnswerReader` and `RivalReader`."""
 
     name = "evaluator"
 
@@ -184,6 +184,10 @@ class Evaluator:
         numbers = {passage.id: number for number, passage in enumerate(passages)}
         answers = self._answers(question, passages, verdicts)
         return [best.short_answer(numbers[best.chain[best.verdict.passage].id]) for best in answers]
+
+    async def rivals(self, question: str, passage: Passage, name: frozenset[str]) -> Rivals:
+        """How likely a name answers a question, and how likely the best other words do."""
+        return await asyncio.to_thread(self._judge.rivals, question, passage, name)
 
     async def trail(self, question: str, ranked: Sequence[Passage], candidates: Candidates, plan: Plan | None = None) -> Trail:
         """Search along paths that start in the first list; `candidates` finds what may follow a chain."""

@@ -13,10 +13,13 @@ from wellread.ranking.paths import Verdict
 from wellread.replay import codec
 from wellread.replay.codec import Shape
 from wellread.replay.parts import Tape
+from wellread.types import Passage, Rivals
 
 VERDICTS: Shape[list[Verdict]] = Shape(
     lambda verdicts: [codec.encode(verdict) for verdict in verdicts], lambda data: [codec.decode(Verdict, one) for one in data]
 )
+
+RIVALS: Shape[Rivals] = Shape(codec.encode, lambda data: codec.decode(Rivals, data))
 
 
 class EvaluatorOnTape(Evaluator):
@@ -36,3 +39,8 @@ class EvaluatorOnTape(Evaluator):
         shown = [[{"id": passage.id, "title": passage.title, "text": passage.text} for passage in chain] for chain in chains]
         asked: Json = {"question": question, "chains": shown}
         return await self._tape.call(self._label, "judge", asked, lambda: self._inner.judge(question, chains), VERDICTS)
+
+    async def rivals(self, question: str, passage: Passage, name: frozenset[str]) -> Rivals:
+        shown = {"id": passage.id, "title": passage.title, "text": passage.text}
+        asked: Json = {"question": question, "passage": shown, "name": sorted(name)}
+        return await self._tape.call(self._label, "rivals", asked, lambda: self._inner.rivals(question, passage, name), RIVALS)
