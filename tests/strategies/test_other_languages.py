@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
+from tests.ranking.tiny import tiny_evaluator
 from tests.strategies.bench import Shelf
 
 from wellread import events
 from wellread.engine import Engine
-from wellread.ranking.evaluator import MODEL, SHIPPED
 from wellread.settings import Settings
 from wellread.types import Answer, Hit
 
@@ -56,13 +55,19 @@ async def test_english_is_asked_as_before() -> None:
 
 
 async def test_an_evaluator_from_a_folder_judges_the_languages_that_it_names(tmp_path: Path) -> None:
-    """The package's own file under another name and language: what counts is that it is asked."""
-    (tmp_path / MODEL).symlink_to(SHIPPED / MODEL)
-    known = json.loads((SHIPPED / "calibration.json").read_text())
-    (tmp_path / "calibration.json").write_text(json.dumps({**known, "languages": ["en", "de"]}))
-    answer, _, _ = await asked(QUESTION, reranker=f"evaluator:{tmp_path}")
+    """Its own words and its own file: the package's model reads "Euro" only in pieces and would not know where to begin."""
+    own = f"evaluator:{tiny_evaluator(tmp_path, 'drei', 'Euro', ['de', 'fr'])}"
+    answer, _, _ = await asked(QUESTION, reranker=own)
+    assert (answer.outcome, answer.short) == ("answered", "drei Euro")
     assert answer.usage.pairs > 0
     assert not answer.notes
+
+
+async def test_it_is_not_asked_in_a_language_that_it_does_not_name(tmp_path: Path) -> None:
+    own = f"evaluator:{tiny_evaluator(tmp_path, 'drei', 'Euro', ['fr'])}"
+    answer, _, _ = await asked(QUESTION, reranker=own)
+    assert (answer.short, answer.usage.pairs) == (None, 0)
+    assert "German" in answer.notes[0]
 
 
 async def test_a_folder_without_an_evaluator_is_named(tmp_path: Path) -> None:
