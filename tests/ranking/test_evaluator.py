@@ -52,6 +52,28 @@ async def test_grades_are_probabilities_far_apart_where_it_is_clear(evaluator: E
     assert max(grade.score or 0 for grade in (grades[0], grades[3])) < 0.05
 
 
+async def test_what_was_judged_is_not_judged_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wellread.ranking.evaluator._KEPT", 4)
+    read: list[int] = []
+
+    def counted(self: Judge, question: str, chains: Sequence[Chain], stop: object = None) -> list[Verdict]:
+        read.append(len(chains))
+        return [Verdict(float(len(chain[-1].text))) for chain in chains]
+
+    monkeypatch.setattr(Judge, "judge", counted)
+    evaluator = Evaluator()
+    first: list[Chain] = [(WOMBAT,), (TITAN,)]
+    more: list[Chain] = [(TITAN,), (GANYMEDE,), (WOMBAT,), (TITAN, GANYMEDE)]
+    await evaluator.judge(QUESTION, first)
+    verdicts = await evaluator.judge(QUESTION, more)
+    assert [verdict.relevance for verdict in verdicts] == [len(chain[-1].text) for chain in more]
+    assert read == [2, 2]
+    await evaluator.judge("Another question?", first)
+    assert read == [2, 2, 2]
+    await evaluator.judge(QUESTION, more)
+    assert read == [2, 2, 2, 2]  # only so many are kept: the first two are gone
+
+
 async def test_reranking_brings_the_right_passage_up(evaluator: Evaluator) -> None:
     scores = await evaluator.rerank(QUESTION, PASSAGES)
     assert max(range(4), key=lambda place: scores[place]) == 2

@@ -15,6 +15,7 @@ import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Protocol, TypeVar, cast, runtime_checkable
 
@@ -45,6 +46,7 @@ MODEL = "evaluator.onnx"
 # What first place in the first list is worth to a re-ranked passage, in logits. Where the model knows the field its logits
 # differ by more than that; where it does not, the first list decides.
 RERANK_FIRST_LIST = 10.0
+_KEPT = 256  # verdicts: of a few questions
 
 Candidates = Callable[[Sequence[Chain]], Awaitable[Sequence[Sequence[Sequence[Passage]]]]]
 
@@ -132,6 +134,7 @@ class Evaluator:
         self._effort: Effort = effort
         self._threads = threads
         self._arithmetic: Choice = arithmetic
+        self._known: dict[tuple[str, Chain], Verdict] = {}
 
     @cached_property
     def _judge(self) -> Judge:
@@ -225,7 +228,20 @@ class Evaluator:
         return list(worded.values())
 
     async def judge(self, question: str, chains: Sequence[Chain]) -> list[Verdict]:
-        """The model's verdict on each chain; cancelling stops it between batches."""
+        """The model's verdict on each chain; cancelling stops it between batches.
+
+        Verdicts are kept for a while: where the first few passages were not enough, they are asked for again with the others.
+        """
+        known = {chain: verdict for chain in chains if (verdict := self._known.get((question, chain))) is not None}
+        new = [chain for chain in dict.fromkeys(chains) if chain not in known]
+        if new:
+            known |= zip(new, await self._judge_now(question, new), strict=True)
+            self._known |= {(question, chain): known[chain] for chain in new}
+            for oldest in [*islice(self._known, max(0, len(self._known) - _KEPT))]:
+                self._known.pop(oldest, None)
+        return [known[chain] for chain in chains]
+
+    async def _judge_now(self, question: str, chains: Sequence[Chain]) -> list[Verdict]:
         stop = threading.Event()
         try:
             return await asyncio.to_thread(self._judge.judge, question, chains, stop)
