@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from wellread.text.questions import asks_yes_no, said_at_once, term_asked
+from wellread.text.questions import asks_number, asks_yes_no, said_at_once, tells_number, term_asked
 
 
 @pytest.mark.parametrize(
@@ -126,3 +126,26 @@ def test_a_huge_question_takes_no_time(question: str) -> None:
     assert term_asked(question) is None or len(question.split()) < 6
     asks_yes_no(question)
     assert time.perf_counter() - begun < 0.5
+
+
+@pytest.mark.parametrize(
+    ("question", "asks"),
+    [
+        ("How many moons has Mars?", True),
+        ("What is the default port of the control channel?", True),
+        ("On which TCP port does it listen?", True),
+        ("In what year was it founded?", True),
+        ("Who built it and in what year?", False),
+        ("Which port city lies north of Taipei?", False),
+        ("Which number-one single did she sing?", False),
+        ("What is the year-round weather in Dubai?", False),
+        ("Which version of the story is older?", False),
+    ],
+)
+def test_some_questions_ask_for_a_number(question: str, asks: bool) -> None:
+    assert asks_number(question) is asks
+
+
+def test_what_tells_a_number() -> None:
+    assert all(map(tells_number, ("953", "port 53", "twenty-two", "thousands of years", "none", "unmanned")))
+    assert not any(map(tells_number, ("TCP", "the tls-port option", "Keelung")))

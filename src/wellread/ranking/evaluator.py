@@ -37,6 +37,7 @@ from wellread.ranking.paths import (
     rank_passages,
     search_paths,
 )
+from wellread.text.questions import asks_number, tells_number
 from wellread.types import Grade, Passage, Rivals, ShortAnswer, Spec
 
 T = TypeVar("T")
@@ -221,7 +222,9 @@ class Evaluator:
 
     def _answers(self, question: str, order: Sequence[Passage], verdicts: Mapping[Chain, Verdict]) -> list[Best[Passage]]:
         """The answers in words, also those that sentences tell; each words once."""
-        answers = best_answers(order, verdicts, self.weights, self.scoring.asked(question), doubts(question))
+        number = asks_number(question)
+        scoring, doubt = self.scoring.asked(question), doubts(question)
+        answers = best_answers(order, verdicts, self.weights, scoring, doubt, lambda phrase: not number or tells_number(phrase))
         worded: dict[str, Best[Passage]] = {}
         for best in map(_worded, answers):
             worded.setdefault(best.text.casefold(), best)

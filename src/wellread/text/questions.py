@@ -1,4 +1,4 @@
-"""Two kinds of questions that a phrase out of a passage does not answer: is it so, and what is it."""
+"""Kinds of questions that not every phrase out of a passage answers: is it so, what is it, how many."""
 
 from __future__ import annotations
 
@@ -38,6 +38,21 @@ _FACT = re.compile(
     r"|first|last|only|most|least|more|best|worst|\w{3,}(?<!req)(?<!gu)(?<!t)(?<!dig)(?<!for)(?<!manif)(?<!inter)est)(?![\w-])",
     re.IGNORECASE,
 )
+_NUMBER_ASKED = re.compile(
+    r"\bhow many\b|\b(?:what|which) (?:(?:is|was|are) )?(?:the )?"
+    r"(?:(?:default|standard|usual|tcp|udp|network|latest|minimum|calendar|exact|same) )*"
+    r"(?:port|port number|version number|year|percentage)"
+    r"(?=\W*\Z|,| (?:is|was|does|do|did|of|used|should|must|to|for|will|can|on|in|are|were|has|have|had|by|that|with|would"
+    r"|the|\w{1,20}ed)\b)",
+    re.IGNORECASE,
+)
+_MORE_ASKED = re.compile(r"\band (?:in |on |at )?(?:who|what|which|where|when|how)\b", re.IGNORECASE)
+_NUMBER_TOLD = re.compile(
+    r"\d|\b(?:zero|no|none|one|single|two|both|pair|couple|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen"
+    r"|fifteen|sixteen|seventeen|eighteen|nineteen|(?:twen|thir|for|fif|six|seven|eigh|nine)ty|(?:hundred|thousand|[mb]illion|dozen)s?"
+    r"|half|third|quarter|once|twice|few|several|many|most|all|majority|un\w+ed)\b",
+    re.IGNORECASE,
+)
 _MOST_WORDS = 5
 _LONGEST = 300  # characters of a question that is after a definition
 _BETWEEN = (
@@ -73,6 +88,17 @@ def asks_yes_no(question: str) -> bool:
     if found is None or _ASKS_TO_BE_TOLD.search(question):
         return False
     return not (_OR.search(question, found.end()) and _SIDES.match(found["aux"]))
+
+
+@lru_cache(4_000)
+def asks_number(question: str) -> bool:
+    """Whether only a number answers: how many, what year, which port."""
+    asked = " ".join(question.split())
+    return _NUMBER_ASKED.search(asked) is not None and _MORE_ASKED.search(asked) is None
+
+
+def tells_number(phrase: str) -> bool:
+    return _NUMBER_TOLD.search(phrase) is not None
 
 
 def said_at_once(told: str) -> Said | None:
