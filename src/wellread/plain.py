@@ -13,12 +13,17 @@ Json = dict[str, Any]
 
 def encode(value: object, *, whole: bool = True) -> Any:
     """Any of our values as JSON types; unless `whole`, without the fields that have their default."""
+    # exact types first: whether a text is a Mapping is asked of every class that is one, and again whenever one is added
+    if value is None or isinstance(value, str | bytes | int | float):
+        return value
     if is_dataclass(value) and not isinstance(value, type):
         found = ((f, getattr(value, f.name)) for f in fields(value))
         return {f.name: encode(item, whole=whole) for f, item in found if whole or not _is_default(f, item)}
-    if isinstance(value, Mapping):
+    if isinstance(value, (list, tuple)):
+        return [encode(item, whole=whole) for item in cast("Sequence[object]", value)]
+    if isinstance(value, (dict, Mapping)):
         return {str(key): encode(item, whole=whole) for key, item in cast("Mapping[object, object]", value).items()}
-    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+    if isinstance(value, Sequence):
         return [encode(item, whole=whole) for item in cast("Sequence[object]", value)]
     return value
 

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.slow
 
 def test_there_are_enough_shapes() -> None:
     assert len(SHAPES) >= 130
-    assert len(PARSERS) >= 40
+    assert len(PARSERS) >= 80
 
 
 @pytest.mark.parametrize("parser", PARSERS)
@@ -36,6 +36,7 @@ def test_ten_times_the_text_takes_about_ten_times_as_long(parser: str) -> None:
         ("words of a hit", "<div>" * 20_000),
         ("wiki page", "<table><tr><td>" * 2_000),
         ("check of an answer", "A" + "a" * 60_000 + "ian is here. [1]"),
+        ("history", "\xa0" * 40_000),
     ],
 )
 def test_texts_that_froze_it_once(parser: str, text: str) -> None:

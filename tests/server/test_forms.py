@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +14,9 @@ import httpx2
 import pytest
 from tests.server.stage import TOKEN, Live, quoting, running
 from tests.server.test_collections import FERRY, make, sent
+
+from wellread.server.collections import Collections
+from wellread.server.options import ServerOptions
 
 pytestmark = pytest.mark.slow
 
@@ -68,6 +72,24 @@ def test_parts_without_end_are_not_read_to_their_end(client: httpx2.Client, part
     reply = client.post("/collections", content=part * 4_000 + b"--b--\r\n", headers=PARTS)
     assert reply.status_code == 400
     assert "far too many parts" in reply.text
+
+
+def test_others_that_are_put_away_meanwhile_are_no_fault(tmp_path: Path) -> None:
+    shelf = Collections(tmp_path, ServerOptions())
+    folder, until = shelf.incoming().parent, time.monotonic() + 1.5
+
+    def come_and_go(number: int) -> None:
+        while time.monotonic() < until:
+            (folder / f"{number}").touch()
+            (folder / f"{number}").unlink()
+
+    others = [threading.Thread(target=come_and_go, args=(number,)) for number in range(3)]
+    for one in others:
+        one.start()
+    while time.monotonic() < until:
+        shelf.incoming()
+    for one in others:
+        one.join()
 
 
 @contextmanager

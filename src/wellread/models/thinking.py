@@ -28,8 +28,7 @@ _CLOSERS = tuple(dict.fromkeys(c for opener, ends in _PAIRS.items() if "|channel
 _MARKUP = ("<|start|>assistant", "<|channel|>final<|message|>", "<|message|>", "<|end|>", "<|return|>")
 _MARKS = (*_PAIRS, *_CLOSERS, *_MARKUP)
 _LONGEST = max(map(len, _MARKS))
-_MARKS_LOWER = tuple(mark.lower() for mark in _MARKS)
-_FIRST = frozenset(mark[0] for mark in _MARKS_LOWER)
+_BEGUN = frozenset(mark[:length].lower() for mark in _MARKS for length in range(1, len(mark) + 1))
 
 
 def _pattern(marks: tuple[str, ...]) -> re.Pattern[str]:
@@ -121,10 +120,7 @@ class Thinking:
     def _maybe_mark(self) -> int:
         """How many characters at the end may be the beginning of a mark."""
         tail = self._buffer[-(_LONGEST - 1) :].lower()
-        for place, char in enumerate(tail):
-            if char in _FIRST and any(mark.startswith(tail[place:]) for mark in _MARKS_LOWER):
-                return len(tail) - place
-        return 0
+        return next((len(tail) - place for place in range(len(tail)) if tail[place:] in _BEGUN), 0)
 
     def _emit(self, text: str) -> None:
         if self._orphaned and text.strip():

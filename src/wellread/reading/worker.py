@@ -32,6 +32,7 @@ IDLE = 60.0  # seconds without work, then it ends
 _DOCUMENTS = 1_000  # then a fresh process is cheaper than what libraries leak
 _COPIES = 4  # of the document that a parser may make, beside its allowance
 _KEPT = 128 * 1024 * 1024  # bytes that may stay behind after a document
+_BEHIND = 5  # steps of priority: reading waits for whoever answers
 _LOADED = (
     "wellread.reading.extract",
     "wellread.reading.letters",
@@ -224,6 +225,7 @@ def _confine(last_file: int) -> None:
 
 
 def main() -> None:
+    os.nice(_BEHIND)
     channel = socket.socket(fileno=0)
     _load()
     memory = _memory_file()

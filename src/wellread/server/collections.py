@@ -167,8 +167,9 @@ class Collections:
             private_folder(self.root)
             private_folder(folder)
             for path in folder.iterdir():
-                if time.time() - path.stat().st_mtime > _STALE:
-                    path.unlink(missing_ok=True)
+                with suppress(FileNotFoundError):  # another one has just been put away
+                    if time.time() - path.stat().st_mtime > _STALE:
+                        path.unlink()
         return folder / secrets.token_hex(12)
 
     def file(self, one: Collection, sent: Path, name: str, size: int, others: set[str]) -> str:

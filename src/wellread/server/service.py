@@ -26,6 +26,7 @@ from wellread.server.rendering import answer_html
 from wellread.server.runs import Runs
 from wellread.server.sharing import Peers, SharedPlaces
 from wellread.settings import Settings
+from wellread.text.languages import language_of
 
 _DAY = 86_400
 _SENDING = 4  # documents are taken from so many clients at once; others wait
@@ -112,6 +113,7 @@ def _build(engine: Engine, options: ServerOptions, history: History, metrics: Me
     service.plugins = [to_json(plugin) for plugin in plugins.everything()]
     import_module("wellread.reading.reader")
     answer_html({"answer": "**ready**"})
+    language_of("¿En qué idioma está escrita esta pregunta?")  # loads what tells others from English
     return service
 
 

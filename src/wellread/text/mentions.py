@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from wellread.text.lexicon import MONTHS, NO_NAMES, STOPWORDS, word_set
+from wellread.text.markers import strip_markers
 from wellread.text.sentences import sentences
 
 Kind = Literal["person", "place", "date", "thing"]
@@ -19,7 +20,6 @@ Kind = Literal["person", "place", "date", "thing"]
 _JOINED = r"(?:[ ](?:of|the|de|da|di|la|van|von|der|den|del|al|bin|and the)(?=[ ]))*"
 _NAME = re.compile(rf"[^\W\d_a-zß-öø-ÿ][\w'’.&-]*(?:{_JOINED}[ ](?:[^\W\d_a-zß-öø-ÿ][\w'’.&-]*|[IVX]+\b|\d{{1,4}}\b))*")
 _WORD = re.compile(r"[\w'’-]+|[^\w\s]")
-_MARKERS = re.compile(r"\s*\[\d{1,4}(?:\s*[,;]\s*\d{1,4})*\]")
 _ASKING = word_set("who whom whose what which when where why how")
 _BEING = word_set("is are was were be been")
 _AUXILIARY = _BEING | word_set("do does did can could will would shall should may might must has have had")
@@ -66,7 +66,7 @@ class Mention:
 
 def plain(answer: str) -> str:
     """An answer without its markers."""
-    return _MARKERS.sub("", answer).strip()
+    return strip_markers(answer).strip()
 
 
 def answered(question: str, answer: str) -> Mention | None:

@@ -1,0 +1,202 @@
+"""Every reader of foreign text, by name: what `complexity.py` measures."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import AsyncGenerator, Callable
+from pathlib import Path
+from typing import Any, cast
+
+from starlette.requests import Request
+
+from wellread.encodable import encodable
+from wellread.engine import clean_question
+from wellread.models import structured, thinking, tokens
+from wellread.models.stops import Stops
+from wellread.net import robots
+from wellread.net.address import canonical
+from wellread.reading import charset, extract, letters, man, markdown, notebook, plain, rtf, tables
+from wellread.replay.secrets import Covers
+from wellread.server import access, filing, intake, openai_format, rendering, settings_file
+from wellread.server.viewer import Place, View
+from wellread.server.web import documents
+from wellread.sources import keywords, markup, mediawiki, newsapi, slack
+from wellread.strategies import attribution, context, kinds, likely_sentences, refine, relevance, tags, turns
+from wellread.text import (
+    arrangement,
+    asked_again,
+    citations,
+    comparisons,
+    dates,
+    followups,
+    inert,
+    languages,
+    lists,
+    markers,
+    mentions,
+    missing,
+    places,
+    pronouns,
+    questions,
+    sentences,
+    shown,
+    split,
+    titles,
+    words,
+)
+from wellread.tools import calculate
+from wellread.types import Hit, Original, Passage
+
+Parser = Callable[[str], object]
+QUESTION = 4_000  # characters; longer ones are refused
+TERM = questions.Term("magic word", certain=True)
+
+
+def _streamed(feed: Callable[[str], object], text: str) -> None:
+    for at in range(0, len(text), 16):
+        feed(text[at : at + 16])
+
+
+def _passages(text: str) -> dict[int, Passage]:
+    return {
+        1: Passage("1", text, "Title", "http://a.b/c"),
+        2: Passage("2", "Ten words that stand in some other passage. 1960.", text[:200]),
+    }
+
+
+def _answer(text: str) -> dict[str, Any]:
+    return {
+        "answer": text,
+        "citations": [],
+        "sentences": [{"text": text[a:b], "supported": False} for a, b in sentences.sentences(text)],
+    }
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "replace")
+
+
+class _Request:
+    """A form that comes in pieces."""
+
+    headers = {"content-type": "multipart/form-data; boundary=b"}  # noqa: RUF012
+
+    def __init__(self, body: bytes) -> None:
+        self._body = body
+
+    async def stream(self) -> AsyncGenerator[bytes]:
+        for at in range(0, len(self._body), 65_536):
+            yield self._body[at : at + 65_536]
+
+
+def _form(before: str, text: str) -> None:
+    async def arrive(folder: str) -> None:
+        request = cast("Request", _Request(_bytes(f"--b\r\n{before}{text}\r\n--b--\r\n")))
+        async with intake.arriving(request, intake.Room(100, 10**8, 10**9), lambda: Path(folder) / "document"):
+            pass
+
+    with tempfile.TemporaryDirectory() as folder:
+        asyncio.run(arrive(folder))
+
+
+def _shown(text: str) -> str:
+    """As the viewer shows a document: at most so many passages, each of a usual length."""
+    hits = [
+        Hit(str(at), text[at : at + 1_000], text[:100], source="s", document="d", heading=text[at : at + 50])
+        for at in range(0, len(text), 1_000)
+    ]
+    return str(documents.document(View(Place("s", "d", "0", ((0, 5),)), hits, 0, Original("none"))))
+
+
+PARSERS: dict[str, Parser] = {
+    "question": lambda text: clean_question(text[:20_000]),
+    "sentences": sentences.sentences,
+    "words": words.read,
+    "markers": markers.markers,
+    "links": markers.links,
+    "strip markers": markers.strip_markers,
+    "check of an answer": lambda text: citations.check(text, _passages("Short.")),
+    "check against a passage": lambda text: citations.check("Something is a. [1] A b. [1]", _passages(text)),
+    "title": titles.bare_title,
+    "mention": lambda text: titles.mentions(text, "aaaa"),
+    "split": lambda text: split.split([text], split.Splitting()),
+    "attribution": lambda text: attribution.attributed(text, _passages("Short.")),
+    "attribution streamed": lambda text: _streamed(attribution.Attribution(_passages("Short.")).feed, text),
+    "tags": lambda text: tags.blocks(text, "search"),
+    "tag query": lambda text: tags.query(text, "search"),
+    "tags taken out": lambda text: tags.without(text, "search", "think"),
+    "closed tag": lambda text: tags.until_closed(text, "search"),
+    "turn": turns.read_turn,
+    "begun turn": lambda text: turns.read_turn(text, finished=False),
+    "cut to a window": lambda text: context.cut(text, 200, tokens.estimate),
+    "content words": relevance.content,
+    "tokens": tokens.estimate,
+    "JSON": lambda text: structured.parse(text),
+    "thinking": lambda text: _streamed(thinking.Thinking().feed, text),
+    "stops": lambda text: _streamed(Stops(("</search>", "PAUSE")).feed, text),
+    "web page": lambda text: extract.extract(f"<html><body><article><p>{text}"),
+    "web page's head": lambda text: extract.extract(f"<head><title>{text}</title><meta name=author content='{text}'></head><p>a"),
+    "JSON-LD": lambda text: extract.extract(f'<script type="application/ld+json">{text}</script><p>a'),
+    "plain text": lambda text: plain.read_text(text, "a"),
+    "Markdown": lambda text: markdown.read_markdown(text, "a"),
+    "front matter": lambda text: markdown.read_markdown(f"---\n{text[:4000]}\n---\n", "a"),
+    "charset": lambda text: charset.decode(text.encode("utf-8", "replace")),
+    "date": lambda text: dates.iso_date(text),
+    "words of a hit": markup.lines,
+    "wikitext": markup.without_wikitext,
+    "wiki extract": mediawiki.from_extract,
+    "wiki page": mediawiki.from_html,
+    "newsapi's cut mark": newsapi._without_cut_mark,
+    "slack": slack._words,
+    "keywords": keywords.keywords,
+    "robots.txt": lambda text: robots.parse(text).allows("/a" * 50),
+    "address": lambda text: canonical(f"http://a.b/{text[:20_000]}"),
+    "cookies": access._cookie,
+    "secrets": lambda text: Covers({"A_KEY": "abcdefgh"}).text(text),
+    "answer as HTML": lambda text: rendering.answer_html(_answer(text)),
+    "answer as Markdown": lambda text: rendering.markdown(_answer(text)),
+    "numbers": lambda text: openai_format.cited(text, _answer(text)),  # type: ignore[arg-type]
+    "calculation": lambda text: calculate.as_python(text),
+    "yes or no": lambda text: questions.asks_yes_no(text[:QUESTION]),
+    "what is asked": lambda text: questions.term_asked(text[:QUESTION]),
+    "said at once": questions.said_at_once,
+    "defined in a sentence": TERM.defined_in,
+    "explained in passing": lambda text: TERM.stands_beside("spell", text),
+    "defined in a passage": lambda text: kinds.defined(TERM, [Passage("1", text, "Title", "")]),
+    "list below a sentence": lambda text: lists.with_what_follows(f"Do this:\n{text}", 8),
+    "items": lists.items,
+    "inert": inert.inert,
+    "inert streamed": lambda text: _streamed(inert.Inert(lambda url: False).feed, text),
+    "what is missing": missing.told,
+    "names": mentions.names,
+    "phrases": mentions.phrases,
+    "spoken of": lambda text: mentions.spoken_of("Who was it?", text),
+    "comparison": lambda text: comparisons.comparison(text[:QUESTION]),
+    "follow-up": lambda text: followups.understand(text[:QUESTION], [("Who was Ada?", "Ada was a poet.")]),
+    "history": lambda text: followups.understand("And where was she born?", [("Who was Ada?", text)]),
+    "asked again": lambda text: asked_again.instead(text[:QUESTION], "Who was Ada?", joined=True),
+    "pronouns": lambda text: pronouns.references(text[:QUESTION]),
+    "arrangement": arrangement.arranged,
+    "language": languages.language_of,
+    "likely sentences": lambda text: likely_sentences.candidates([Passage("1", text, "Title", "")]),
+    "strips": refine.strips,
+    "pieces": shown.in_pieces,
+    "viewer": _shown,
+    "address of words": lambda text: places.at_words("http://a.b/c", text),
+    "file name": filing.file_name,
+    "collection's address": lambda text: filing.slug(text, ()),
+    "settings file": lambda text: settings_file.changed(text[:20_000], {"model": "x"}, {"A_KEY": "y"}),
+    "form": lambda text: _form("", text),
+    "document in a form": lambda text: _form('Content-Disposition: form-data; name="f"; filename="a.txt"\r\n\r\n', text),
+    "name in a form": lambda text: _form('Content-Disposition: form-data; name="f"; filename="', text),
+    "manual": lambda text: man.read_man(text, "a"),
+    "RTF": lambda text: rtf.read_rtf(_bytes("{\\rtf1 " + text), "a", "a"),
+    "notebook": lambda text: notebook.read_notebook(text, "a", "a"),
+    "letter": lambda text: letters.read_eml(_bytes(text), "a", "a"),
+    "letters": lambda text: letters.read_mbox(_bytes(text), "a", "a"),
+    "reStructuredText": lambda text: plain.read_rst(text, "a"),
+    "AsciiDoc": lambda text: plain.read_asciidoc(text, "a"),
+    "table": lambda text: tables.read_csv(text, "a", "a"),
+    "encodable": encodable,
+}
