@@ -54,8 +54,11 @@ class Rows:
         order = np.argsort(candidates)
         parts: list[Numbers] = np.array_split(candidates[order], READERS)
 
+        def score(part: Numbers) -> Floats:
+            return _products(self.matrix[part], query)
+
         scores = np.empty(len(candidates), np.float32)
-        scores[order] = np.concatenate(list(readers.map(lambda part: _products(self.matrix[part], query), parts)))
+        scores[order] = np.concatenate(list(readers.map(score, parts)))
         return scores
 
     def all_scores(self, query: Floats) -> Floats:
