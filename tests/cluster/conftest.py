@@ -11,9 +11,13 @@ import pytest
 @pytest.fixture(scope="session")
 def whole_cluster() -> Iterator[Any]:
     from tests.cluster.ray_cluster import running
+    from tests.services.swift import credentials
 
-    with running(3) as started:
-        yield started
+    with pytest.MonkeyPatch.context() as patched:
+        for name, value in credentials().items():  # nodes have the keys of the store; tests that use none do not notice
+            patched.setenv(name, value)
+        with running(3) as started:
+            yield started
 
 
 @pytest.fixture
