@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 
 from wellread.engine import Engine
 from wellread.errors import DamagedFile, ReadError, SourceError, UsageError, WellreadError
-from wellread.server import api, mcp, openai_api, openai_format, origins, responses_api, viewer
+from wellread.server import api, collections_api, mcp, openai_api, openai_format, origins, responses_api, viewer
 from wellread.server import options as options_module
 from wellread.server.access import Access
 from wellread.server.limits import Busy, Stopping
@@ -59,6 +59,7 @@ def create_app(
     app = FastAPI(title="wellread", version=__version__, description=_ABOUT, lifespan=lifespan, docs_url=None, redoc_url=None)
     app.state.access = access
     app.include_router(api.router)
+    app.include_router(collections_api.router)
     app.include_router(openai_api.router)
     app.include_router(responses_api.router)
     app.include_router(pages.router)

@@ -37,7 +37,7 @@ _HEADERS: Mapping[str, str] = {
 }
 _OPEN = ("/healthz", "/login", "/static/", "/favicon.ico")
 _BODY_SECONDS = 30.0
-_DOCUMENTS = re.compile(rf"{COLLECTIONS}(?:/[^/]+/documents)?")
+_DOCUMENTS = re.compile(rf"(?:/api)?{COLLECTIONS}(?:/[^/]+/documents)?")
 
 
 @dataclass(slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlencode
 
@@ -13,70 +12,18 @@ from wellread.index.ledger import Entry
 from wellread.reading.kinds import READ
 from wellread.server import addresses
 from wellread.server.addresses import COLLECTIONS
-from wellread.server.collections import Collection, Collections
+from wellread.server.collections import Collection
 from wellread.server.filing import LONGEST_NAME
-from wellread.server.indexing import Indexing
-from wellread.server.intake import Sent
-from wellread.server.labels import label
-from wellread.server.menu import Menu
 from wellread.server.options import ServerOptions
+from wellread.server.receiving import View
 from wellread.server.web.html import Safe, el, icon, join
 
-_FEW = 5  # refused documents that are told by name
 _SHOWN = 500  # documents that are listed
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """A collection as it is at a moment."""
-
-    one: Collection
-    items: Sequence[Item]
-    entries: Mapping[str, Entry]
-    running: bool
-    problem: str
-    files: tuple[int, int]  # read, wanted
-    vectors: tuple[int, int]  # made, wanted
-
-    @property
-    def passages(self) -> int:
-        return sum(self.entries[item.name].passages for item in self.items if item.name in self.entries)
-
-
-def look(collections: Collections, indexing: Indexing, one: Collection) -> View:
-    """Blocks."""
-    from wellread.index.folder import existing
-
-    job, content, items = indexing.job(one), existing(one.index), collections.documents(one)
-    entries = indexing.entries(one)
-    files = sum(item.name in entries for item in items), len(items)
-    vectors = (content.vectors, content.rows) if content else (0, 0)
-    if job is None or not job.running:
-        return View(one, items, entries, False, job.problem if job else "", files, vectors)
-    counts = job.gauge.standing().counts
-    return View(one, items, entries, True, "", _counted(counts, "files") or files, _counted(counts, "vectors") or vectors)
-
-
-def _counted(counts: Mapping[str, tuple[int, int | None]], step: str) -> tuple[int, int] | None:
-    done, total = counts.get(step, (0, None))
-    return None if total is None else (done, total)
-
-
-def names(menu: Menu) -> list[str]:
-    """What sources are called in the page; a collection must not be called like one of them."""
-    return [label(source) for source in menu.sources]
 
 
 def closed() -> Safe:
     how = "Its operator can change that with collections = true in the [server] table of the settings."
     return el("div", el("h1", "Your documents"), el("p", "This server takes no documents."), el("p", how), class_="history")
-
-
-def told(refused: Sequence[Sent]) -> str:
-    """What was not taken, and why."""
-    few = [f"{sent.name or 'a document'}: {sent.problem}" for sent in refused[:_FEW]]
-    more = f"; and {len(refused) - _FEW} more" if len(refused) > _FEW else ""
-    return f"Not added: {'; '.join(few)}{more}"
 
 
 def everything(views: Sequence[View], options: ServerOptions, problem: str, fields: Mapping[str, str]) -> Safe:
