@@ -1,10 +1,11 @@
 """How often the citation check is wrong on sentences written as a strong model writes them, by what was changed in them.
 
-    python benchmarks/citations_written.py [--data DIR] [--show KIND] [--part tuned|kept]
+    python benchmarks/citations_written.py [--data DIR] [--show KIND] [--part tuned|kept|fresh]
 
 `citations_sentences.txt` holds the sentences, each from one passage of the given sets: true ones, and the same with another
 agent, object, number, date, place, or with a negation put in or taken out. The passages are read from `--data`. The first
-part was looked at while the check was made (`tuned`); the second is for the report alone (`kept`). Printed are
+part was looked at while the check was made (`tuned`); the others are for the report alone (`kept`, and `fresh`, written last).
+Printed are
 `false_alarms`, the share of true sentences that were not carried, and `missed_KIND`, the share of changed ones that were.
 """
 
@@ -42,8 +43,8 @@ def written(lines: Iterable[str]) -> Iterator[Written]:
         elif line.startswith("+ "):
             true = line[2:]
             yield Written(part, passage, "", true)
-        elif line.startswith("## kept"):
-            part = "kept"
+        elif line.startswith("## "):
+            part = line[3:].partition(":")[0]
         elif not line.startswith("#"):
             kind, _, change = line.partition(" | ")
             old, _, new = change.partition(" => ")
@@ -88,8 +89,8 @@ def judged(cases: Iterable[Written], known: dict[str, Passage]) -> Iterator[tupl
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path(__file__).resolve().parents[2] / "shared/data")
-    parser.add_argument("--part", choices=("tuned", "kept"), help="only this half")
-    parser.add_argument("--show", metavar="KIND", help="print the wrong ones of the tuned half: agent, number, …, true or all")
+    parser.add_argument("--part", choices=("tuned", "kept", "fresh"), help="only this part")
+    parser.add_argument("--show", metavar="KIND", help="print the wrong ones of the tuned part: agent, number, …, true or all")
     parser.add_argument("--evaluator", action="store_true", help="with the evaluator as a second reader, as at normal effort")
     parser.add_argument("--quick", action="store_true", help="the same: it takes seconds")
     options = parser.parse_args()
