@@ -90,3 +90,12 @@ def test_the_opposite_of_a_word_is_not_the_word() -> None:
     assert carried("The course of the disease is unpredictable.", passage)
     assert not carried("The course of the disease is predictable.", passage)
     assert not carried("Moe lost the final.", passage)
+
+
+def test_the_same_order_seen_from_the_other_side_is_the_same() -> None:
+    text = "Ada Holt was nominated 28 years after Rosa Lind. The hall is smaller than the court of Bath, its last home."
+    passage = Passage("p", text)
+    assert carried("28 years before Holt, Rosa Lind was nominated.", passage)
+    assert carried("The court of Bath is larger than the hall.", passage)
+    assert not carried("Ada Holt was nominated 28 years before Rosa Lind.", passage)
+    assert not carried("The hall was the first home of the court of Bath.", passage)

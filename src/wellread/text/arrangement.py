@@ -73,6 +73,16 @@ class Line:
     def places(self, wanted: str) -> list[int]:
         return [place for place, key in enumerate(self.stems) if key == wanted]
 
+    def at(self, form: str) -> list[int]:
+        return [place for place, token in enumerate(self.tokens) if token.form == form]
+
+    def following(self, place: int) -> str:
+        """The next word with content behind a place, as a stem; empty where the clause ends."""
+        for at in range(place + 1, len(self.tokens)):
+            if self.stems[at] or self.tokens[at].kind == "stop":
+                return self.stems[at]
+        return ""
+
     def before(self, place: int) -> list[Mention]:
         return [one for one in self.mentions if one.end <= place]
 

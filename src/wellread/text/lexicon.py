@@ -117,14 +117,19 @@ NOT_PREFIXED = ("uni", "under", "unt", "unless", "unanim")  # no "un-" of their 
 # In an answer, these say "not" of what follows.
 REFUSING = word_set("fail refus deny unabl declin reject")
 OPPOSITES = _pairs("""
-    more:less more:fewer most:least won:lost wins:loses winner:loser increase:decrease increased:decreased rose:fell
+    most:least won:lost wins:loses winner:loser increase:decrease increased:decreased rose:fell
     agrees:refuses agreed:refused accepted:rejected accept:reject admits:denies admitted:denied support:oppose
-    supported:opposed supports:opposes before:after earlier:later largest:smallest oldest:youngest oldest:newest
-    highest:lowest longest:shortest best:worst first:last allowed:forbidden allowed:banned legal:illegal open:closed
+    supported:opposed supports:opposes largest:smallest oldest:youngest oldest:newest
+    highest:lowest longest:shortest best:worst allowed:forbidden allowed:banned legal:illegal open:closed
     opened:closed north:south east:west northern:southern eastern:western son:daughter father:mother husband:wife
-    brother:sister above:below inside:outside bought:sold begin:end began:ended same:different true:false always:never
-    older:younger larger:smaller higher:lower faster:slower male:female men:women man:woman man:women woman:man
+    brother:sister inside:outside bought:sold begin:end began:ended same:different true:false always:never
+    male:female men:women man:woman man:women woman:man
     won:defeated
+""")
+# The same seen from the other side has the other word: what comes before one thing has that thing after it.
+TURNING = _pairs("""
+    before:after earlier:later first:last above:below older:younger larger:smaller higher:lower faster:slower more:less
+    more:fewer
 """)
 # What a sentence with one of these reports, it does not say.
 DENYING = word_set("myth myths untrue misconception misconceptions hoax")

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
+from wellread.text import lexicon
 from wellread.text.arrangement import Line, Mention
 from wellread.text.words import stem
 
@@ -23,13 +24,33 @@ _CLOSER = 1.15  # times as close as the one that is said
 _AT_LEAST = 0.05  # and by so much, where 1 is: all words stand beside it
 
 
+_TURNED: dict[str, tuple[str, ...]] = {}
+for _left, _right in lexicon.TURNING:
+    _TURNED[_left] = (*_TURNED.get(_left, ()), _right)
+    _TURNED[_right] = (*_TURNED.get(_right, ()), _left)
+
+
 def misplaced(claim: Line, told: Sequence[Line], weights: Mapping[str, float]) -> Mention | None:
     """The name or number of a claim whose place in the passages another one has; None where all fit."""
     if swapped := _exchanged(claim, told) or _turned_round(claim, told) or _misrelated(claim, told) or _misdated(claim, told):
         return swapped
+    if opposite := _opposed(claim, told):
+        return opposite
     if loose := _unconnected(claim, told):
         return loose
     return next((one for one in claim.mentions if _is_displaced(one, claim, told, weights)), None)
+
+
+def _opposed(claim: Line, told: Sequence[Line]) -> Mention | None:
+    """A word like "before" where the passages have "after" in front of the same word, and nowhere what the claim says."""
+    for place, token in enumerate(claim.tokens):
+        for opposite in _TURNED.get(token.form, ()):
+            following = claim.following(place)
+            if not following or any(following == line.following(at) for line in told for at in line.at(token.form)):
+                continue
+            if any(following == line.following(at) for line in told for at in line.at(opposite)):
+                return Mention("name", frozenset((token.form,)), place, place + 1)
+    return None
 
 
 def _unconnected(claim: Line, told: Sequence[Line]) -> Mention | None:
