@@ -49,9 +49,14 @@ def parse_spec(text: str) -> Spec:
 def parse_source(text: str) -> Spec:
     """The spec of a source; a bare folder or file stands for the index that it is, or for the documents in it."""
     head, _, _ = text.strip().partition("?")
-    if head.partition(":")[0] not in _registered("sources") and head and (path := Path(head).expanduser()).exists():
+    if not head or head.partition(":")[0] in _registered("sources"):
+        return parse_spec(text)
+    path = Path(head).expanduser()
+    if path.exists():
         is_index = any((path / name).is_file() for name in ("manifest.json", "shards.json"))
         return parse_spec(f"{'index' if is_index else 'files'}:{text.strip()}")
+    if path.suffix or len(path.parts) > 1:  # no name of a source has a dot or a slash
+        raise UsageError(f"there is no file or folder {head!r}; sources are: {', '.join(names('sources'))}")
     return parse_spec(text)
 
 

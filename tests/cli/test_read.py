@@ -84,3 +84,11 @@ def test_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize("what", ["ftp://example.com/a", "gopher://example.com/"])
 def test_other_schemes(what: str) -> None:
     assert isinstance(run(what).exception, Blocked)
+
+
+def test_what_cannot_be_read_goes_by_the_name_that_was_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "nö.txt").touch()
+    assert str(CliRunner().invoke(app, ["read", "nö.txt"]).exception) == "nö.txt: the page is empty"
+    missing = CliRunner().invoke(app, ["ask", "Who?", "--source", "missing.pdf"])
+    assert "there is no file or folder 'missing.pdf'" in str(missing.exception)

@@ -10,7 +10,7 @@ import typer
 
 from wellread.cli import options
 from wellread.cli.terminal import note, say, say_json
-from wellread.errors import UsageError
+from wellread.errors import ReadError, UsageError
 from wellread.types import Page
 
 
@@ -58,7 +58,10 @@ def _opened(what: str) -> Page:
     from wellread.reading.workers import shared
 
     path = Path(unquote(urlsplit(what).path)) if what.lower().startswith("file://") else Path(what).expanduser()
-    return shared().read(opened(path))
+    try:
+        return shared().read(opened(path))
+    except ReadError as problem:
+        raise ReadError(what, problem.reason) from problem  # by the name that was given, not by an address with its letters coded
 
 
 async def _fetched(url: str, ignore_robots: bool, allow_host: list[str] | None, no_cache: bool) -> Page:
