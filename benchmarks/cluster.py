@@ -4,6 +4,8 @@ equal              share of queries whose passages and scores are those of the o
 failed             queries that failed, or found something else, while a node was killed (concurrency 16)
 recovery_ratio     p99 of the queries after the kill over p50 before it
 overhead_ms        one shard through Ray over the same search here, median
+call_ms            a call of the same actor that asks for nothing, median: what of the overhead is Ray's
+calls_per_query    to this one shard
 throughput_ratio   queries a second of 2 shards over those of two processes that search a shard each
 
 python benchmarks/cluster.py [--quick]
@@ -137,16 +139,24 @@ async def _overhead(scratch: Path, one: LocalIndex, texts: Sequence[str]) -> dic
     many, embedder = on_ray.open_index("single"), Embedder()
     here: list[float] = []
     there: list[float] = []
+    bare: list[float] = []
+    (shard,) = (member.peer for member in many.members)
     for number, text in enumerate((*texts[:30], *texts)):
         begun = time.perf_counter()
         await one.search(text, embedder, 10)
         middle = time.perf_counter()
         await many.search(text, embedder, 10)
+        ended = time.perf_counter()
+        await shard.lines([])
         if number >= 30:
             here.append(middle - begun)
-            there.append(time.perf_counter() - middle)
+            there.append(ended - middle)
+            bare.append(time.perf_counter() - ended)
+    asked = len(texts) + 30
     on_ray.stop("single")
     return {
+        "call_ms": round(1e3 * float(np.median(bare)), 2),
+        "calls_per_query": round(shard.counts.calls / asked - 1, 2),
         "local_ms": round(1e3 * float(np.median(here)), 2),
         "overhead_ms": round(1e3 * float(np.median(there) - np.median(here)), 2),
     }
