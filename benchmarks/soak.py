@@ -189,12 +189,15 @@ class Sample:
     load: float
 
 
-def watch(url: str, pid: int) -> None:
+def watch(url: str, pid: int, samples: Path) -> None:
     """In a process of its own, which the clients cannot keep waiting: a sample a line, ten a second, until the server is gone."""
-    with httpx2.Client(base_url=url, timeout=60, trust_env=False) as http, suppress(httpx2.HTTPError, OSError):
+    with (
+        httpx2.Client(base_url=url, timeout=60, trust_env=False) as http,
+        samples.open("w", buffering=1) as out,  # not a pipe, which would fill up and stop it
+        suppress(httpx2.HTTPError, OSError),
+    ):
         while True:
-            sys.stdout.write(json.dumps(vars(sample(pid, http))) + "\n")
-            sys.stdout.flush()
+            out.write(json.dumps(vars(sample(pid, http))) + "\n")
             time.sleep(0.1)
 
 
@@ -222,7 +225,8 @@ def soak(seconds: float) -> dict[str, object]:
         server = _started("--serve", folder)
         assert server.stdout is not None
         url = server.stdout.readline().strip()
-        watcher = _started("--watch", url, "--pid", str(server.pid))
+        taken = Path(folder) / "samples.jsonl"
+        watcher = _started("--watch", url, "--pid", str(server.pid), "--samples", str(taken))
         try:
             traffic = Traffic(url, time.monotonic() + seconds)
             clients = [threading.Thread(target=traffic.client, args=(number,), daemon=True) for number in range(CLIENTS)]
@@ -231,7 +235,8 @@ def soak(seconds: float) -> dict[str, object]:
             for one in clients:
                 one.join(seconds + 120)
             watcher.terminate()
-            samples = [Sample(**json.loads(line)) for line in watcher.communicate()[0].splitlines() if line.endswith("}")]
+            watcher.wait()
+            samples = [Sample(**json.loads(line)) for line in taken.read_text().splitlines() if line.endswith("}")]
             gone = lost(url, traffic.accepted)
         finally:
             watcher.kill()
@@ -277,9 +282,10 @@ def main() -> None:
     given.add_argument("--serve", type=Path)
     given.add_argument("--watch")
     given.add_argument("--pid", type=int)
+    given.add_argument("--samples", type=Path)
     chosen = given.parse_args()
     if chosen.watch:
-        watch(chosen.watch, chosen.pid)
+        watch(chosen.watch, chosen.pid, chosen.samples)
         return
     if chosen.serve:
         serve(chosen.serve)

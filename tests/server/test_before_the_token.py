@@ -110,7 +110,20 @@ def test_no_offset_breaks_a_stream(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("column", "value"),
     [
-        *(("answer", value) for value in ("{", "[]", "7", "{}", '{"sentences": 7, "citations": 1}', b"\xff\xfe", "[" * 100_000)),
+        *(
+            ("answer", value)
+            for value in (
+                "{",
+                "[]",
+                "7",
+                "{}",
+                '{"outcome": 7}',
+                '{"outcome": []}',
+                '{"sentences": 7, "citations": 1}',
+                b"\xff\xfe",
+                "[" * 100_000,
+            )
+        ),
         *(("sources", value) for value in ("", "{", "7", b"\xff")),
         *(("turns", value) for value in ("x", "[7]", '[["a"]]')),
         *(("state", "odd"), ("finished", "soon"), ("outcome", b"\xff"), ("question", b"\xff\xfe")),

@@ -122,15 +122,15 @@ class History:
         """The latest runs first; `search` words must all be in question or answer."""
         where, terms = _matching(search)
         sql = f"SELECT {COLUMNS} FROM runs WHERE created < ? AND {where} ORDER BY created DESC LIMIT ?"
-        return [from_row(row) for row in await self.rows(sql, (before if before is not None else float("inf"), *terms, limit))]
+        return await self._records(sql, (before if before is not None else float("inf"), *terms, limit))
 
     async def threads(self, *, search: str = "", limit: int = 100) -> list[list[Record]]:
         """Conversations in which a question or answer has these words, the latest first, each from its beginning on."""
         where, terms = _matching(search)
         latest = f"SELECT thread FROM runs WHERE {where} GROUP BY thread ORDER BY MAX(created) DESC LIMIT ?"
-        rows = await self.rows(f"SELECT {COLUMNS} FROM runs WHERE thread IN ({latest}) ORDER BY created", (*terms, limit))
+        sql = f"SELECT {COLUMNS} FROM runs WHERE thread IN ({latest}) ORDER BY created"
         found: dict[str, list[Record]] = {}
-        for record in map(from_row, rows):
+        for record in await self._records(sql, (*terms, limit)):
             found.setdefault(record.thread, []).append(record)
         return sorted(found.values(), key=lambda thread: -thread[-1].created)
 
@@ -147,7 +147,7 @@ class History:
     async def thread(self, thread: str) -> list[Record]:
         """A conversation, oldest first."""
         sql = f"SELECT {COLUMNS} FROM runs WHERE thread = ? ORDER BY created LIMIT 200"
-        return [from_row(row) for row in await self.rows(sql, (thread,))]
+        return await self._records(sql, (thread,))
 
     async def export(self) -> AsyncIterator[Record]:
         """Everything, oldest first, a page at a time."""
@@ -215,6 +215,14 @@ class History:
         if write.run is not None and write.done is None:
             self._incomplete.add(write.run)
         return problem
+
+    async def _records(self, sql: str, values: Values) -> list[Record]:
+        """Taken apart in the thread that reads them: a hundred conversations would keep the loop for a tenth of a second."""
+
+        def read() -> list[Record]:
+            return [from_row(row) for row in self.database.read(sql, values)]
+
+        return await asyncio.get_running_loop().run_in_executor(self._reading, read)
 
     async def rows(self, sql: str, values: Values = ()) -> list[Row]:
         return await asyncio.get_running_loop().run_in_executor(self._reading, self.database.read, sql, values)

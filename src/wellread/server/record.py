@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import Any, Literal, cast, get_args
 
 from wellread.encodable import Encodable
+from wellread.types import Outcome
 
 State = Literal["running", "done", "failed", "stopped", "interrupted"]
 
 COLUMNS = "id, thread, parent, question, strategy, model, sources, state, created, finished, outcome, answer, turns, via"
 _STATES = get_args(State)
+_OUTCOMES = get_args(Outcome)
 _DAMAGED = object()  # a column that is no JSON
 
 
@@ -88,7 +90,7 @@ def _turns(found: Any) -> tuple[tuple[str, str], ...]:
 
 def _is_answer(found: Any) -> bool:
     """Whether it has what every reader of an answer takes for granted."""
-    if not isinstance(found, dict) or "outcome" not in found:
+    if not isinstance(found, dict) or cast("dict[str, Any]", found).get("outcome") not in _OUTCOMES:
         return False
     rows = [cast("dict[str, Any]", found).get(name, []) for name in ("sentences", "citations")]
     return all(isinstance(row, list) and all(isinstance(one, dict) for one in cast("list[Any]", row)) for row in rows)
