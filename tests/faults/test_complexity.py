@@ -35,6 +35,8 @@ def test_ten_times_the_text_takes_about_ten_times_as_long(parser: str) -> None:
         ("title", "a " + "(" * 40_000),
         ("words of a hit", "<div>" * 20_000),
         ("wiki page", "<table><tr><td>" * 2_000),
+        ("wiki page", "<pre> " * 60_000),
+        ("wiki page", "".join(f"<x{n}>" for n in range(40_000))),
         ("check of an answer", "A" + "a" * 60_000 + "ian is here. [1]"),
         ("history", "\xa0" * 40_000),
     ],

@@ -41,7 +41,10 @@ _COMMON: Mapping[str, str | int] = {
 }
 _BATCH = 20  # introductions in one request
 _BUSY_CODES = ("maxlag", "ratelimited", "readonly")
-_TAGS = re.compile(r"<(/?)(div|section|span|b|i|table|ul|ol|dl|font|center|blockquote|small|big|sup|sub)\b", re.IGNORECASE)
+_TAGS = re.compile(r"<(/?)([a-z][a-z0-9-]{0,40})\b", re.IGNORECASE)
+_LEFT_OPEN = re.compile(  # as some always are, and others often, which end where the next of their kind begins
+    r"area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr|p|li|dt|dd|tr|td|th|thead|tbody|tfoot|option"
+)
 _DEEPEST = {"table": 10, "ul": 50, "ol": 50, "dl": 50}
 _NOISE = ".mw-editsection,.reference,.navbox,.metadata,.noprint,.mw-empty-elt,.toc,style,script,.mw-jump-link,.thumb,figure"
 _HEADING_TAGS = {"h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
@@ -211,10 +214,13 @@ def from_html(markup: str) -> str:
 def _too_deep(markup: str) -> bool:
     """Whether elements lie so deep in each other that a parser would take long over them; no page for people has that."""
     depth: Counter[str] = Counter()
-    for slash, name in _TAGS.findall(markup):
-        depth[name] += -1 if slash else 1
-        if depth[name] > _DEEPEST.get(name.lower(), 500):
-            return True
+    for found in _TAGS.finditer(markup):
+        if not _LEFT_OPEN.fullmatch(name := found[2].lower()):
+            step = -1 if found[1] else 1
+            depth[name] += step
+            depth[""] += step  # all together
+            if depth[name] > _DEEPEST.get(name, 500) or depth[""] > 1000:
+                return True
     return False
 
 
