@@ -18,6 +18,7 @@ from typing import Any
 
 import httpx2
 import pytest
+from mcp import Client
 from tests.server.stage import ask, events_of, finished, stream, until
 from tests.services.postgres import PASSWORD, QUOTED, Cluster
 from tests.services.servers import free_port
@@ -105,6 +106,19 @@ def test_a_run_is_followed_live_through_the_other_server(pair: list[Process]) ->
         follow_up = ask(there, "And Jupiter?", parent=run)
         assert finished(here, follow_up)["state"] == "done"
         assert "Titan is the largest" in here.get(f"/r/{follow_up}").text
+
+
+def test_an_mcp_client_follows_up_at_the_other_server(pair: list[Process]) -> None:
+    async def asked(at: Process, question: str, previous: str | None = None) -> Any:
+        async with Client(f"{at.url}/mcp") as client:
+            return await client.call_tool("ask", {"question": question, "previous": previous})
+
+    first = asyncio.run(asked(pair[0], "How many moons has Saturn?")).structured_content
+    second = asyncio.run(asked(pair[1], "And Jupiter?", first["id"]))
+    assert not second.is_error
+    with pair[0].client() as here:
+        assert here.get(f"/api/runs/{second.structured_content['id']}").json()["via"] == "mcp"
+    assert asyncio.run(asked(pair[1], "And Jupiter?", "nobody")).is_error
 
 
 def test_a_run_is_stopped_and_forgotten_through_the_other_server(pair: list[Process]) -> None:

@@ -1,9 +1,9 @@
-"""Conversations kept in memory, for callers without a history: each answer has a name that the next question can give."""
+"""Conversations kept in memory, for callers that keep none: each answer has a name that the next question can give."""
 
 from __future__ import annotations
 
-import secrets
 from collections import OrderedDict
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from wellread.errors import UsageError
@@ -33,21 +33,20 @@ class Conversations:
     def __init__(self) -> None:
         self._kept: OrderedDict[str, Conversation] = OrderedDict()
 
-    def get(self, name: str | None) -> Conversation:
+    async def get(self, name: str | None, recall: Callable[[str], Awaitable[Conversation | None]]) -> Conversation:
+        """The one that ends with this answer; `recall` is asked for what was kept elsewhere."""
         if name is None:
             return Conversation()
-        found = self._kept.get(name)
+        found = self._kept.get(name) or await recall(name)
         if found is None:
             raise UsageError(f"there is no answer {name!r} to follow up on; the latest {_KEPT:,} are kept")
         return found
 
-    def keep(self, before: Conversation, answer: Answer) -> str:
-        """The name of an answer that was given after this conversation."""
+    def keep(self, name: str, before: Conversation, answer: Answer) -> None:
+        """An answer that was given after this conversation."""
         earlier = Earlier(passages=dict(before.earlier.passages))
         earlier.remember(answer)
         turns = (*before.turns, (answer.question, answer.told))[-TURNS:] if answer.told else before.turns
-        name = secrets.token_urlsafe(9)
         self._kept[name] = Conversation(turns, earlier)
         while len(self._kept) > _KEPT:
             self._kept.popitem(last=False)
-        return name

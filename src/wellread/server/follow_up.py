@@ -6,7 +6,6 @@ import json
 from collections.abc import Sequence
 
 from wellread.events import Event, Numbered, from_json
-from wellread.protocols import Source
 from wellread.server.history import History
 from wellread.server.record import Record
 from wellread.strategies.earlier import Earlier
@@ -15,7 +14,7 @@ from wellread.types import Passage
 TURNS = 8  # of the conversation, the latest
 
 
-async def context(history: History, parent: Record | None) -> tuple[tuple[tuple[str, str], ...], list[Source]]:
+async def context(history: History, parent: Record | None) -> tuple[tuple[tuple[str, str], ...], list[Earlier]]:
     """Questions and answers up to the parent, oldest first, and their passages as a source."""
     if parent is None:
         return (), []

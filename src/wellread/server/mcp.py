@@ -5,6 +5,7 @@ Cancelling a call cancels the handler, which closes the run's stream: the work s
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, nullcontext
 from dataclasses import replace
@@ -18,9 +19,9 @@ from starlette.types import Receive, Scope, Send
 from wellread import events
 from wellread.engine import Engine
 from wellread.errors import WellreadError
-from wellread.server import viewer
+from wellread.server import follow_up, viewer
 from wellread.server.addresses import linked, linked_row
-from wellread.server.conversations import Conversations
+from wellread.server.conversations import Conversation, Conversations
 from wellread.server.limits import Busy
 from wellread.server.menu import ClientRequest, Menu, ReadyRun
 from wellread.server.options import ServerOptions
@@ -51,7 +52,11 @@ class Backend(Protocol):
 
     @property
     def menu(self) -> Menu: ...
-    def stream(self, asked: ReadyRun, client: str) -> AsyncGenerator[events.Event, None]: ...
+    def stream(self, asked: ReadyRun, client: str, name: str) -> AsyncGenerator[events.Event, None]: ...
+    async def recall(self, name: str) -> Conversation | None:
+        """What was said up to an answer that another process may have given."""
+        ...
+
     def turn(self, client: str) -> AbstractAsyncContextManager[None]:
         """A place among the plain searches and readings."""
         ...
@@ -63,8 +68,11 @@ class OwnEngine:
     def __init__(self, engine: Engine) -> None:
         self.menu = Menu(engine, ServerOptions())
 
-    def stream(self, asked: ReadyRun, client: str) -> AsyncGenerator[events.Event, None]:
+    def stream(self, asked: ReadyRun, client: str, name: str) -> AsyncGenerator[events.Event, None]:
         return asked.engine.stream(asked.question, strategy=asked.strategy, params=asked.params, history=asked.history)
+
+    async def recall(self, name: str) -> Conversation | None:
+        return None
 
     def turn(self, client: str) -> AbstractAsyncContextManager[None]:
         return nullcontext()
@@ -80,11 +88,18 @@ class InServer:
     def menu(self) -> Menu:
         return self._service.menu
 
-    async def stream(self, asked: ReadyRun, client: str) -> AsyncGenerator[events.Event, None]:
+    async def stream(self, asked: ReadyRun, client: str, name: str) -> AsyncGenerator[events.Event, None]:
         runs = self._service.runs
-        async with aclosing(runs.attach(asked, await runs.admit(client), "mcp")) as stream:
+        async with aclosing(runs.attach(asked, await runs.admit(client), "mcp", name)) as stream:
             async for event in stream:
                 yield event
+
+    async def recall(self, name: str) -> Conversation | None:
+        history = self._service.history
+        if (record := await history.get(name)) is None:
+            return None
+        turns, sources = await follow_up.context(history, record)
+        return Conversation(turns, *sources)
 
     def turn(self, client: str) -> AbstractAsyncContextManager[None]:
         return self._service.turn(client)
@@ -175,10 +190,11 @@ async def _ask(backend: Backend, wish: ClientRequest, ctx: Any, talks: Conversat
     from mcp.server.mcpserver.exceptions import ToolError
 
     answer: Answer | None = None
+    name = secrets.token_urlsafe(9)
     try:
-        before = talks.get(previous)
+        before = await talks.get(previous, backend.recall)
         asked = backend.menu.order(replace(wish, history=before.turns), also=before.sources)
-        async with aclosing(backend.stream(asked, _client(ctx))) as stream:
+        async with aclosing(backend.stream(asked, _client(ctx), name)) as stream:
             number, told = 0, None
             async for event in stream:
                 if isinstance(event, events.Answered):
@@ -191,7 +207,8 @@ async def _ask(backend: Backend, wish: ClientRequest, ctx: Any, talks: Conversat
     assert answer is not None
     told, base = events.answer_json(answer), _base(ctx)
     told = linked(told, base) if base else told
-    body = {"id": talks.keep(before, answer), **told}
+    talks.keep(name, before, answer)
+    body = {"id": name, **told}
     return _result(markdown(body), body, failed=answer.outcome == "failed")
 
 

@@ -113,13 +113,16 @@ class Runs:
             yield batch
             offset = batch[-1][0] + 1
 
-    async def attach(self, asked: ReadyRun, ticket: Ticket, via: Door | None = None) -> AsyncGenerator[events.Event, None]:
+    async def attach(
+        self, asked: ReadyRun, ticket: Ticket, via: Door | None = None, name: str | None = None
+    ) -> AsyncGenerator[events.Event, None]:
         """The events of a run that ends with its reader. Takes a ticket from `admit` and gives it back.
 
-        One with an answer that came in by a named door is kept in the history, unless the operator wants none of these.
+        One with an answer that came in by a named door is kept in the history, unless the operator wants none of these;
+        it is called `name` there.
         """
         log: list[str] | None = [] if via is not None and self.keep_api else None
-        record = _new(asked, None, asked.history, via)
+        record = _new(asked, None, asked.history, via, name)
         task = cast("asyncio.Task[object]", asyncio.current_task())
         self.attached.add(task)
         begun = time.monotonic()
@@ -272,8 +275,10 @@ class Runs:
         logs.info("run ended", strategy=strategy, outcome=outcome, seconds=round(seconds, 3))
 
 
-def _new(asked: ReadyRun, parent: Record | None, turns: tuple[tuple[str, str], ...], via: Door | None) -> Record:
-    name = secrets.token_urlsafe(9)
+def _new(
+    asked: ReadyRun, parent: Record | None, turns: tuple[tuple[str, str], ...], via: Door | None, name: str | None = None
+) -> Record:
+    name = name or secrets.token_urlsafe(9)
     return Record(
         id=name,
         thread=parent.thread if parent else name,
