@@ -37,6 +37,7 @@ from wellread.ranking.paths import (
     rank_passages,
     search_paths,
 )
+from wellread.text.entries import nearer_label
 from wellread.text.questions import asks_number, tells_number
 from wellread.types import Grade, Passage, Rivals, ShortAnswer, Spec
 
@@ -117,6 +118,15 @@ def _fitted(folder: Path, part: str, kind: Callable[..., T]) -> T:
         return kind(**cast("Mapping[str, float]", _calibration(folder).get(part)))
     except TypeError as problem:  # missing, or with other names than it should have
         raise DamagedFile(f"{folder / 'calibration.json'} has no {part} that fit this version") from problem
+
+
+def _at_the_entry(question: str, chain: Chain, verdict: Verdict) -> Verdict:
+    """With the label of the entry that is meant: the model often takes a neighbour in a list of options."""
+    if not verdict.text or verdict.end <= verdict.start:
+        return verdict
+    text = chain[verdict.passage].text
+    meant = nearer_label(question, text, verdict.start, verdict.end)
+    return replace(verdict, start=meant[0], end=meant[1], text=text[slice(*meant)]) if meant else verdict
 
 
 def _worded(best: Best[Passage]) -> Best[Passage]:
@@ -223,6 +233,7 @@ class Evaluator:
     def _answers(self, question: str, order: Sequence[Passage], verdicts: Mapping[Chain, Verdict]) -> list[Best[Passage]]:
         """The answers in words, also those that sentences tell; each words once."""
         number = asks_number(question)
+        verdicts = {chain: _at_the_entry(question, chain, verdict) for chain, verdict in verdicts.items()}
         scoring, doubt = self.scoring.asked(question), doubts(question)
         answers = best_answers(order, verdicts, self.weights, scoring, doubt, lambda phrase: not number or tells_number(phrase))
         worded: dict[str, Best[Passage]] = {}
