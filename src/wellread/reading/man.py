@@ -1,9 +1,10 @@
-"""Manual pages: the macros of man(7), the most common of mdoc(7), and the tables of tbl(1)."""
+"""Manual pages: the macros of man(7) and mdoc(7), and the tables of tbl(1)."""
 
 from __future__ import annotations
 
 import re
 
+from wellread.reading.mdoc import GLUE, INLINE, Argument, in_words
 from wellread.types import Block, Page
 
 
@@ -33,45 +34,13 @@ _NAMED = {
 _CHARACTER = re.compile(r"\\\((..)|\\\[(\w{2,20})\]|\\\*\(..|\\\*\[[^\]]*\]|\\\*.")
 _ESCAPED = {r"\-": "-", r"\e": "\\", r"\ ": " ", r"\~": " ", r"\0": " ", r"\'": "'", r"\`": "`", r"\.": "."}
 _ESCAPE = re.compile(r"\\[-e ~0'`.]")
-_MACRO = re.compile(r"^[.']\s*(\w+)\s*(.*)$")
+_MACRO = re.compile(r"^[.']\s*(%?\w+)\s*(.*)$")
 _ARGUMENT = re.compile(r'"((?:[^"]|"")*)"|(\S+)')
 _PARTS = {"SH": 1, "Sh": 1, "SS": 2, "Ss": 2}
-_BREAKS = frozenset({"PP", "P", "LP", "Pp", "HP", "RS", "RE", "sp", "br", "El", "Bl"})
-_SPOKEN = frozenset(
-    [
-        "B",
-        "I",
-        "BI",
-        "IB",
-        "BR",
-        "RB",
-        "IR",
-        "RI",
-        "SM",
-        "SB",
-        "Nm",
-        "Ar",
-        "Fl",
-        "Pa",
-        "Xr",
-        "Op",
-        "Em",
-        "Sy",
-        "Li",
-        "Dq",
-        "Sq",
-        "Cm",
-        "Ev",
-        "Nd",
-        "UR",
-        "MT",
-        "Ic",
-        "Va",
-        "Vt",
-        "Fn",
-        "Ft",
-    ]
-)
+_BREAKS = frozenset({"PP", "P", "LP", "Pp", "HP", "RS", "RE", "sp", "br", "El", "Bl", "Rs", "Re"})
+_SPOKEN = frozenset({"B", "I", "BI", "IB", "BR", "RB", "IR", "RI", "SM", "SB", "UR", "MT"})
+_LONGEST_TERM = 500  # characters; a term without an end takes no more of the page
+_GLUED = re.compile(rf"\s*{GLUE}\s*")
 
 
 class _Man:
@@ -82,6 +51,9 @@ class _Man:
         self._term: str | None = None  # a .TP waits for it ("" until it comes)
         self._code = False
         self._table = ""  # "layout" until its columns are described, then "rows"
+        self._mdoc = False
+        self._program = ""
+        self._long_term = False  # an .It with Xo goes on until .Xc
 
     def take(self, line: str) -> None:
         if self._table:
@@ -93,8 +65,33 @@ class _Man:
                 self._say(_unescaped(line))
             return
         name, rest = found[1], found[2]
-        words = [_unescaped((a or b).replace('""', '"')) for a, b in _ARGUMENT.findall(rest)]
-        self._macro(name, words)
+        arguments = [(_unescaped((a or b).replace('""', '"')), bool(b)) for a, b in _ARGUMENT.findall(rest)]
+        self._mdoc = self._mdoc or name in {"Dd", "Dt"}
+        if self._mdoc:
+            self._mdoc_macro(name, arguments)
+        else:
+            self._macro(name, [word for word, _ in arguments])
+
+    def _mdoc_macro(self, name: str, arguments: list[Argument]) -> None:
+        if name == "Nm" and arguments and not self._program:
+            self._program = arguments[0][0]
+        if name in {"Dl", "D1"}:
+            self.flush()
+            self.blocks.append(Block("code", _joined(in_words("No", arguments, self._program))))
+        elif name == "Xc":
+            self._long_term = False
+            self._say(in_words("No", arguments, self._program))
+        elif name == "It" or name in _PARTS:
+            self._macro(name, [_joined(in_words("No", arguments, self._program))])
+            self._long_term = any(argument == ("Xo", True) for argument in arguments)
+        elif name in INLINE:
+            self._say(in_words(name, arguments, self._program))
+        elif name.startswith("%"):  # of a reference: its author, title, year …
+            self._say(in_words("No", [*arguments, (",", False)]))
+        elif name == "Ex":
+            self._say(f"{self._program} exits 0 on success, and >0 if an error occurs.")
+        else:
+            self._macro(name, [word for word, _ in arguments])
 
     def _macro(self, name: str, words: list[str]) -> None:
         if name in {"TH", "Dt"} and words:
@@ -132,7 +129,10 @@ class _Man:
             self.blocks.append(Block("row", "| " + " | ".join(cells) + " |"))
 
     def _say(self, text: str) -> None:
-        if self._term == "":
+        if self._long_term:
+            self._term = _joined(f"{self._term or ''} {text}".strip())
+            self._long_term = len(self._term) < _LONGEST_TERM
+        elif self._term == "":
             self._term = text.strip() or None
         elif self._code:
             self._lines.append(text)
@@ -141,14 +141,18 @@ class _Man:
 
     def flush(self) -> None:
         term, self._term = self._term, None
-        text = ("\n" if self._code else " ").join(self._lines).strip("\n" if self._code else None)
-        self._lines = []
+        text = _joined(("\n" if self._code else " ").join(self._lines).strip("\n" if self._code else None))
+        self._lines, self._long_term = [], False
         if term and term not in "•-*" and text:
             self.blocks.append(Block("entry", f"{term}: {text}", 1))
         elif term and text:
             self.blocks.append(Block("item", text, 1))
         elif text.strip() or term:
             self.blocks.append(Block("code" if self._code and text.strip() else "paragraph", text or term or ""))
+
+
+def _joined(text: str) -> str:
+    return _GLUED.sub("", text)
 
 
 def _unescaped(text: str) -> str:
