@@ -66,6 +66,14 @@ async def test_a_second_source_reads_only_what_has_changed(notes: Path, monkeypa
     assert (place / "manifest.json").read_bytes() == before
 
 
+async def test_another_version_reads_everything_again(notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for version in ("1.0", "1.1"):  # which may read the same files better
+        monkeypatch.setattr(files, "__version__", version)
+        async with opened(notes, meaning="no") as source:
+            assert await source.search(Query("kettle"))
+    assert len(kept.everything(os.environ)) == 2
+
+
 async def test_the_first_answer_does_not_wait_for_vectors(notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     embedded: list[int] = []
 

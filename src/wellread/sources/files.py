@@ -30,6 +30,7 @@ from wellread.sources.markup import without_headings
 from wellread.sources.memory import few
 from wellread.sources.two_steps import followed
 from wellread.types import Hit, Hits, Original, Query, Spec
+from wellread.version import __version__
 
 if TYPE_CHECKING:
     from wellread.index.following import Item
@@ -147,7 +148,8 @@ class Files:
     def _key(self) -> str:
         o = self._options
         embedder = self._kit.embedder().name if o.meaning else ""
-        return f"{self._path.resolve()}\n{o.pattern}\n{o.max_files}\n{o.max_megabytes}\n{embedder}"
+        # another version may read the same files better
+        return f"{__version__}\n{self._path.resolve()}\n{o.pattern}\n{o.max_files}\n{o.max_megabytes}\n{embedder}"
 
     async def _refresh(self, items: Sequence[Item]) -> None:
         """Read what is new or has changed; one process does, others wait for it."""
