@@ -26,7 +26,7 @@ pytestmark = pytest.mark.slow
 NEEDS = re.compile(
     r"""--model|https?://|wikipedia|newsapi|slack|searxng|wiki\.zim|embed\ wikipedia        # services, models, downloads
     |--embedder\ |--watch|\bserve\b|\bmcp\b|\bchat\b|strategy\ (?!quote|first)|import\ published  # or a person, or gigabytes
-    |--ray\ |ray:|cluster\ (?:split|publish|deploy|status|scale|stop)  # tests/cluster types these
+    |--ray\ |ray:|cluster\ (?:split|reshard|publish|deploy|status|scale|stop)  # tests/cluster types these
     |/etc/|eval\ --effort|\bcompare\b|--replay\ FILE""",
     re.VERBOSE,
 )

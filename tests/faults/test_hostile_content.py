@@ -182,7 +182,7 @@ def check_doors(told: list[events.Event], capsys: pytest.CaptureFixture[str]) ->
         assert not str(row["url"]).lower().startswith(("javascript:", "data:", "file:"))
     log = [encode(discreet(event)) for event in told]
     record = Record("a" * 12, "t", None, QUESTION, "react", "m", ("web",), "done", 1.0, 2.0, answer.outcome, body)
-    quiet(article(record, log))
+    quiet(article(record, log, "http://here.example/"))
     for event in told:
         quiet(step(event))
     quiet(trace_page(timeline(told, body)))

@@ -47,7 +47,7 @@ def test_the_page_and_the_history_tell_it() -> None:
         id="r", thread="t", parent=None, question="Who made it?", strategy="guided", model=None, sources=("library",),
         state="done", created=0.0, finished=1.0, outcome="partial", answer=answer_json(PARTIAL),
     )  # fmt: skip
-    page = str(article(record, ()))
+    page = str(article(record, (), "http://here.example/"))
     assert "answers a part of the question" in page
     assert "who produced it" in page
     assert "in part" in str(listing([[record]], {}, ""))
