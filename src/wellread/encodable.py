@@ -88,8 +88,11 @@ def _fields_of(kind: type[Encodable]) -> attrgetter[tuple[Any, ...]]:
 
 
 def _is_mended(value: Any) -> bool:
-    """Whether it was made of mended parts: most tuples are."""
-    return all(map(_is_mended, value)) if value.__class__ is tuple else isinstance(value, Encodable)
+    """Whether there is nothing to mend in it: as in nearly every tuple."""
+    kind = value.__class__
+    if kind is tuple:
+        return all(map(_is_mended, value))
+    return _text(value) is value if kind is str else kind in _PLAIN or isinstance(value, Encodable)
 
 
 class Pieces:
