@@ -189,3 +189,9 @@ def test_every_command_explains_itself() -> None:
         done = invoke(command.name or "", "--help")
         assert done.exit_code == 0, command.name
         assert "Usage" in done.stdout
+
+
+def test_an_empty_folder_is_not_blamed_on_the_words(tmp_path: Path) -> None:
+    told = invoke("ask", "Who wrote Hamlet?", "--source", str(tmp_path), "--effort", "low").output
+    assert "there is no file to read" in told
+    assert "To try: another source." in told

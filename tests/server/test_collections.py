@@ -19,7 +19,7 @@ from tests.server.stage import TOKEN, Live, ask, finished, quoting, running, unt
 
 from wellread.index import manifest
 from wellread.index.vectors import embed
-from wellread.server.filing import file_name
+from wellread.server.filing import amount, file_name
 from wellread.server.options import ServerOptions
 
 pytestmark = pytest.mark.slow
@@ -460,3 +460,7 @@ def test_several_sources_are_ticked_and_asked_together(shelf: Live, reader: http
     assert run["sources"] == ["Ticked", "library"]
     assert "Ada Moffat" in run["answer"]["answer"]
     assert "Ticked + Library" in reader.get(reply.headers["location"]).text
+
+
+def test_sizes_are_said_as_people_say_them() -> None:
+    assert (amount(50_000_000), amount(1_000)) == ("50 MB", "1,000 bytes")

@@ -64,3 +64,8 @@ def _printable(said: str) -> str:
 
 def _cut(text: str, most: int) -> str:
     return text.encode()[:most].decode("utf-8", "ignore").rstrip()
+
+
+def amount(count: int) -> str:
+    """Bytes as a person says them."""
+    return f"{count / 1_000_000:,.0f} MB" if count >= 1_000_000 else f"{count:,} bytes"

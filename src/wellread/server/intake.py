@@ -160,7 +160,7 @@ class _Form:
         self._file.size += end - start
         self._taken += end - start if self._out is not None else 0
         if self._file.size > self._room.file:
-            self._refuse(f"is too large: at most {self._room.file:,} bytes")
+            self._refuse(f"is too large: at most {filing.amount(self._room.file)}")
         elif self._taken > self._room.bytes:
             self._refuse("there is no room left for it on this server")
         if self._out is not None:

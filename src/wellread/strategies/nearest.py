@@ -38,6 +38,8 @@ async def unsure(run: Run, why: str, sure: float | None = None, near: Sequence[N
 
 
 def _tries(run: Run, found: bool) -> tuple[str, ...]:
+    if not found and run.failures and len(run.failures) >= run.budget.usage.searches:
+        return ("another source",)  # other words would not help: none of the searches came to anything
     tries = ["other words for what you mean" if found else "fewer or more common words"]
     if run.kit.effort != "high":
         tries.append("more effort (high)")

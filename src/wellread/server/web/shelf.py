@@ -10,10 +10,9 @@ from wellread.encodable import encodable
 from wellread.index.following import Item
 from wellread.index.ledger import Entry
 from wellread.reading.kinds import READ
-from wellread.server import addresses
+from wellread.server import addresses, filing
 from wellread.server.addresses import COLLECTIONS
 from wellread.server.collections import Collection
-from wellread.server.filing import LONGEST_NAME
 from wellread.server.options import ServerOptions
 from wellread.server.receiving import View
 from wellread.server.web.html import Safe, el, icon, join
@@ -167,7 +166,7 @@ def _state(entry: Entry | None) -> Safe:
 
 def _new(options: ServerOptions, fields: Mapping[str, str]) -> Safe:
     name = el(
-        "input", type="text", name="name", value=fields.get("name", ""), required=True, maxlength=LONGEST_NAME,
+        "input", type="text", name="name", value=fields.get("name", ""), required=True, maxlength=filing.LONGEST_NAME,
         autocomplete="off", placeholder="Minutes of the board",
     )  # fmt: skip
     return _sending(COLLECTIONS, options, el("label", el("span", "Name"), name, class_="field"), "Make it")
@@ -180,7 +179,7 @@ def _more(one: Collection, options: ServerOptions) -> Safe:
 def _sending(action: str, options: ServerOptions, first: Safe | None, button: str) -> Safe:
     """A plain form; with JavaScript documents can be dropped on it and one sees how much has been sent."""
     chosen = el("input", type="file", name="documents", multiple=True, required=True, accept=",".join(sorted(READ)))
-    limits = f"PDF, Word, HTML, Markdown, text, tables …; up to {_megabytes(options.max_document)} each"
+    limits = f"PDF, Word, HTML, Markdown, text, tables …; up to {filing.amount(options.max_document)} each"
     drop = el(
         "label",
         icon("page"),
@@ -201,7 +200,7 @@ def _sending(action: str, options: ServerOptions, first: Safe | None, button: st
 
 def _of_folder(options: ServerOptions, fields: Mapping[str, str]) -> Safe:
     """Read where it lies, for servers on this machine whose operator allows it."""
-    name = el("input", type="text", name="name", required=True, maxlength=LONGEST_NAME, autocomplete="off")
+    name = el("input", type="text", name="name", required=True, maxlength=filing.LONGEST_NAME, autocomplete="off")
     path = el("input", type="text", name="folder", required=True, value=fields.get("folder", ""), list="folders")
     known = el("datalist", *(el("option", value=root) for root in options.readable_folders), id="folders")
     form = el(
@@ -217,7 +216,3 @@ def _of_folder(options: ServerOptions, fields: Mapping[str, str]) -> Safe:
 
 def _path(one: Collection) -> str:
     return addresses.collection(one.slug)
-
-
-def _megabytes(count: int) -> str:
-    return f"{count / 1_000_000:,.0f} MB" if count >= 1_000_000 else f"{count:,} bytes"
