@@ -44,6 +44,9 @@ Say nothing.
 .El
 .Ss Calls
 .Fn light "int lamp" "char *oil"
+.Fo wait
+.Fa "int lamp"
+.Fc
 .Dl lampd --kill
 .Rs
 .%A A. Moffat
@@ -68,7 +71,7 @@ def test_a_page() -> None:
         ("entry", "-A, --ask: Ask first."),
         ("entry", "--quiet: Say nothing."),
         ("heading", "Calls"),
-        ("paragraph", "light(int lamp, char *oil)"),
+        ("paragraph", "light(int lamp, char *oil) wait(int lamp)"),
         ("code", "lampd --kill"),
         ("paragraph", "A. Moffat, The Light,"),
         ("paragraph", "lampd exits 0 on success, and >0 if an error occurs."),

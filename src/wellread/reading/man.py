@@ -88,6 +88,8 @@ class _Man:
             self._say(in_words(name, arguments, self._program))
         elif name.startswith("%"):  # of a reference: its author, title, year …
             self._say(in_words("No", [*arguments, (",", False)]))
+        elif name in {"Fo", "Fc"}:  # around the arguments of a function
+            self._say(f"{arguments[0][0]}({GLUE}" if name == "Fo" and arguments else f"{GLUE})")
         elif name == "Ex":
             self._say(f"{self._program} exits 0 on success, and >0 if an error occurs.")
         else:

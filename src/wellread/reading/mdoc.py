@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-GLUE = "\x1f"  # no blank here, also where a line ends
+GLUE = "\x02"  # no blank here, also where a line ends; itself it is none, so that `strip` leaves it
 _AFTER = frozenset(".,:;)]?!")
 _BEFORE = frozenset("([")
 _PLAIN = frozenset(

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from wellread.text.lexicon import TENS, UNITS
+
 _AUX = (
     r"(?:(?:is|are|was|were|do|does|did|can|could|may|might|must|shall|should|will|would|has|have|had)(?:n['’]?t)?"
     r"|am|can['’]t|won['’]t)"
@@ -48,8 +50,7 @@ _NUMBER_ASKED = re.compile(
 )
 _MORE_ASKED = re.compile(r"\band (?:in |on |at )?(?:who|what|which|where|when|how)\b", re.IGNORECASE)
 _NUMBER_TOLD = re.compile(
-    r"\d|\b(?:zero|no|none|one|single|two|both|pair|couple|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen"
-    r"|fifteen|sixteen|seventeen|eighteen|nineteen|(?:twen|thir|for|fif|six|seven|eigh|nine)ty|(?:hundred|thousand|[mb]illion|dozen)s?"
+    rf"\d|\b(?:{'|'.join(UNITS | TENS)}|no|none|single|both|pair|couple|(?:hundred|thousand|[mb]illion|dozen)s?"
     r"|half|third|quarter|once|twice|few|several|many|most|all|majority|un\w+ed)\b",
     re.IGNORECASE,
 )
