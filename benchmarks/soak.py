@@ -26,10 +26,12 @@ import sys
 import tempfile
 import threading
 import time
+import traceback
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 import httpx2
 
@@ -44,14 +46,17 @@ HEALTHZ_MS = 100.0
 BLOCKED_MS = 50.0
 SAYS = list(SAYINGS.values())
 BLOCKS = "blocks.json"  # where the server says at its end what kept its loop
+LOG = "server.log"  # what it says of faults, here with their tracebacks
 
 
 def serve(folder: Path) -> None:
     """The process that is watched."""
     from tests.server.stage import HITS, engine, running
 
+    from wellread.server import logs
     from wellread.types import Hit
 
+    logs.fault = _traced
     hits = [*HITS, *(Hit(f"h{n}", f"Saturn has moons. {said}", said, f"https://h.example/{n}") for n, said in enumerate(SAYS))]
     with running(engine(hits=hits, delay=0.001), folder, max_running=8, max_collections=CLIENTS) as live:
         blocks: list[tuple[float, str]] = []
@@ -65,6 +70,11 @@ def serve(folder: Path) -> None:
             sys.stdout.flush()
             sys.stdin.read()
         (folder / BLOCKS).write_text(json.dumps(sorted(blocks, reverse=True)))
+
+
+def _traced(message: str, problem: BaseException, **facts: object) -> None:
+    """In place of the server's own line, which says no more than the type and the place."""
+    print(message, facts, *traceback.format_exception(problem), file=sys.stderr, flush=True)
 
 
 @dataclass
@@ -222,7 +232,8 @@ def lost(url: str, runs: list[str]) -> int:
 
 def soak(seconds: float) -> dict[str, object]:
     with tempfile.TemporaryDirectory() as folder:
-        server = _started("--serve", folder)
+        with (Path(folder) / LOG).open("w") as log:
+            server = _started("--serve", folder, log=log)
         assert server.stdout is not None
         url = server.stdout.readline().strip()
         taken = Path(folder) / "samples.jsonl"
@@ -242,6 +253,7 @@ def soak(seconds: float) -> dict[str, object]:
             watcher.kill()
             server.communicate("", timeout=60)
         blocks: list[tuple[float, str]] = json.loads((Path(folder) / BLOCKS).read_text())
+        print((Path(folder) / LOG).read_text(), file=sys.stderr)
     for took, where in blocks[:10]:
         print(f"the loop stood still for {took} ms: {where}", file=sys.stderr)
     runs = {"lost": gone, "runs": len(traffic.accepted)}
@@ -249,9 +261,10 @@ def soak(seconds: float) -> dict[str, object]:
     return {**told(samples), **runs, **stood, **counted(traffic.seen)}
 
 
-def _started(*arguments: str) -> subprocess.Popen[str]:
+def _started(*arguments: str, log: IO[str] | None = None) -> subprocess.Popen[str]:
     command = [sys.executable, __file__, *arguments]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    heard = subprocess.DEVNULL if log is None else log
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=heard, text=True)
 
 
 def counted(seen: Counter[str]) -> dict[str, object]:

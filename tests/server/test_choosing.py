@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -213,3 +215,23 @@ async def test_a_fallback_and_null_go_over_http(live: Live) -> None:
         refused = client.post("/api/ask", json={**body, "fallback": "files:/etc"})
         assert (refused.is_error, "is not offered here" in refused.text) == (True, True)
         assert client.post("/api/ask", json={**body, "fallback": "library"}).status_code == 200
+
+
+@pytest.mark.parametrize("seen", [[{}, {"Papers": "library"}], [{"Papers": "library"}, {}]])
+@pytest.mark.parametrize(
+    "look",
+    [
+        lambda menu: menu.single_sources,
+        lambda menu: menu.searching(("Papers",)),
+        lambda menu: menu.order(ClientRequest(QUESTION, sources=("Papers",))),
+        lambda menu: menu.order(ClientRequest(QUESTION, fallback="Papers")),
+    ],
+)
+def test_a_collection_that_comes_or_goes_between_two_looks_is_there_or_is_not(
+    seen: list[Mapping[str, str]], look: Callable[[Menu], object]
+) -> None:
+    looks = itertools.cycle(seen)
+    menu = Menu(engine(), ServerOptions(), lambda: next(looks))
+    for _ in range(4):
+        with suppress(UsageError):
+            look(menu)

@@ -10,7 +10,7 @@ Every request becomes a run through it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, get_args
@@ -79,20 +79,20 @@ class Menu:
         }
         self.default_strategy = engine.strategy()
 
-    @property
     def _specs(self) -> Mapping[str, tuple[str, ...]]:
-        return {**{name: (spec,) for name, spec in self._collections().items()}, **self._fixed}
+        """What there is at this moment, the operator's first. Collections come and go on the disk, so that a second look
+        may find others: whoever needs more than one thing of it looks once."""
+        return {**self._fixed, **{name: (spec,) for name, spec in self._collections().items() if name not in self._fixed}}
 
     @property
     def sources(self) -> tuple[str, ...]:
         """What a client can choose: the operator's first, then collections."""
-        return tuple(dict.fromkeys((*self._fixed, *self._specs)))
+        return tuple(self._specs())
 
     @property
     def single_sources(self) -> tuple[str, ...]:
         """Those of them that are one source each, to be ticked side by side."""
-        specs = self._specs
-        return tuple(name for name in self.sources if len(specs[name]) == 1)
+        return tuple(name for name, specs in self._specs().items() if len(specs) == 1)
 
     @property
     def default_sources(self) -> tuple[str, ...]:
@@ -176,9 +176,9 @@ class Menu:
 
     def _source(self, wanted: tuple[str, ...]) -> tuple[Source | None, tuple[str, ...]]:
         """None stands for the engine's own."""
+        known = self._specs()
         for name in wanted:
-            _offered(name, self.sources, "source")
-        known = self._specs
+            _offered(name, known, "source")
         specs = tuple(dict.fromkeys(spec for name in wanted for spec in known[name]))
         if not specs or set(specs) == set(self._defaults):
             return None, self.default_sources
@@ -189,9 +189,9 @@ class Menu:
         """With the fallback that a client has chosen from the operator's list."""
         if wanted is None:
             return settings
-        offered = [name for name, specs in self._specs.items() if len(specs) == 1]
+        offered = {name: specs[0] for name, specs in self._specs().items() if len(specs) == 1}
         _offered(wanted, offered, "fallback")
-        return replace(settings, fallback=self._specs[wanted][0])
+        return replace(settings, fallback=offered[wanted])
 
     def _limited(self, wanted: Mapping[str, float | None]) -> Settings:
         settings = self.engine.settings
@@ -208,6 +208,6 @@ class Menu:
         return replace(settings, **changes)
 
 
-def _offered(name: str, choices: Sequence[str], what: str) -> None:
+def _offered(name: str, choices: Collection[str], what: str) -> None:
     if name not in choices:
         raise UsageError(f"{what} {name!r} is not offered here; there are: {', '.join(choices) or 'none'}")
