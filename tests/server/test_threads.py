@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import httpx2
 import openai
 import pytest
 from tests.server.stage import Live, ask, engine, finished, running, stream
+
+from wellread.server.record import Record
 
 pytestmark = pytest.mark.slow
 
@@ -97,3 +100,36 @@ def test_the_operator_can_leave_them_out(folder: Path) -> None:
     with running(engine(), folder, keep_api=False) as live, live.client() as client:
         doors(live, client)
         assert client.get("/api/runs").json() == {"runs": []}
+
+
+def test_a_conversation_that_is_removed_while_it_is_exported_is_no_fault(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with running(engine(), folder) as live, live.client() as client:
+        run = ask(client, SATURN)
+        finished(client, run)
+        history = live.service.history
+        thread = history.thread
+
+        async def late(name: str) -> list[Record]:
+            await history.delete(run)  # by somebody else, after the run was found
+            return await thread(name)
+
+        monkeypatch.setattr(history, "thread", late)
+        assert SATURN in client.get(f"/r/{run}/export.md").text
+        assert client.get(f"/r/{run}/export.md").status_code == 404
+
+
+def test_a_run_that_ends_while_its_page_is_made_is_shown_as_ended(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with running(engine(), folder) as live, live.client() as client:
+        run = ask(client, SATURN)
+        finished(client, run)
+        get, seen = live.service.history.get, list[str]()
+
+        async def first_too_early(name: str) -> Record | None:
+            found = await get(name)
+            seen.append(name)
+            return replace(found, state="running", answer=None) if found and len(seen) == 1 else found
+
+        monkeypatch.setattr(live.service.history, "get", first_too_early)
+        page = client.get(f"/r/{run}").text
+        assert 'data-state="done"' in page
+        assert "146 moons" in page

@@ -244,5 +244,7 @@ async def _article(request: Request, record: Record) -> Safe:
     running = here.runs.live.get(record.id)
     if running is not None:
         return article(record, list(running.log), base, waiting=running.ticket.waiting)
+    if record.state == "running":  # when it was read: its page would listen for an end that has come already
+        record = await here.history.get(record.id) or record
     log = [body for _, body in await here.history.events(record.id, limit=5_000)]
     return article(record, log, base)

@@ -64,7 +64,7 @@ async def _thread(here: Service, run: str) -> tuple[str, list[Record]]:
     record = await here.history.get(run)
     if record is None:
         raise NotFound
-    records = await here.history.thread(record.thread)
+    records = await here.history.thread(record.thread) or [record]  # which may have been removed just now
     return (await here.history.names()).get(record.thread) or records[0].question, records
 
 
