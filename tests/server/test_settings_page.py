@@ -185,6 +185,52 @@ def test_other_users_of_the_machine_change_nothing(config: Path, live: Live) -> 
         assert outcome in done.stdout + done.stderr
 
 
+# A port has connections to several others; those that it closed are in the kernel's table under root for a minute.
+BORROWED = """
+import socket, sys
+def connected(port, to):
+    own = socket.socket()
+    own.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    own.bind(("127.0.0.1", port))
+    own.connect(("127.0.0.1", to))
+    return own
+port = 0
+for _ in range(12):
+    other = socket.create_server(("127.0.0.1", 0))
+    own = connected(port, other.getsockname()[1])
+    port = own.getsockname()[1]
+    there, _ = other.accept()
+    own.close()
+    there.recv(1)
+    there.close()
+own = connected(port, int(sys.argv[1]))
+own.sendall(sys.argv[2].encode())
+print(own.recv(100).decode())
+"""
+LEFT = """
+import socket, sys
+for _ in range(20):
+    own = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+    own.sendall(sys.argv[2].encode())
+    own.close()
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not Path("/proc/net/tcp").exists(), reason="takes root to be somebody else")
+@pytest.mark.parametrize("way", [BORROWED, LEFT], ids=["from a port that closed others", "closed before it is looked at"])
+def test_other_users_do_not_pass_for_root(config: Path, live: Live, way: str) -> None:
+    form = f"ANTHROPIC_API_KEY={KEY}"
+    head = f"POST /settings HTTP/1.1\r\nHost: {live.url[7:]}\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+    request = f"{head}Content-Length: {len(form)}\r\n\r\n{form}"
+    command = ["/usr/bin/python3", "-c", way, live.url.rpartition(":")[2], request]
+    done = subprocess.run(command, user=65534, capture_output=True, text=True, timeout=30, check=False, cwd="/")
+    assert not done.stderr
+    assert "404" in done.stdout or way == LEFT
+    with live.client() as client:  # after all that came before it
+        assert client.get("/settings").status_code == 200
+    assert config.read_text() == FILE
+
+
 def test_keys_of_the_file_are_used_where_the_environment_has_none(config: Path) -> None:
     change(config, {}, {"ANTHROPIC_API_KEY": KEY})
     loaded = settings.load({}, {"WELLREAD_CONFIG": str(config)})

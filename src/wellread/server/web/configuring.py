@@ -86,8 +86,8 @@ async def check(request: Request) -> Response:
 def _allowed(request: Request) -> None:
     """This machine and this user alone; requests from other sites have been refused before."""
     options = service.of(request).options
-    client = (request.client.host, request.client.port) if request.client else None
-    if not (options.setup and options.private and is_owner(client)):
+    client, own = request.scope.get("client"), request.scope.get("server")
+    if not (options.setup and options.private and is_owner((client, own) if client and own else None)):
         raise NotThere("settings are changed in the settings file of this server")
 
 
