@@ -64,6 +64,10 @@ class Kit:
     def source(self, spec: str) -> Source:
         return self._plugin("sources", spec)
 
+    def let_go(self, spec: str) -> None:
+        """Keep a source no longer; whoever searches it just now has it until that ends, and then its files are closed."""
+        self._parts.pop(("sources", spec), None)
+
     def several(self, specs: tuple[str, ...]) -> Source:
         """One source, or many searched together; followed a second step where the settings say so."""
         if len(specs) == 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import re
 import socket
@@ -315,6 +316,27 @@ def test_a_collection_is_removed_after_a_question(shelf: Live, reader: httpx2.Cl
     settled(reader, make(reader, "Short lived", sent(light__md=LIGHT)))  # the name is free again, and nothing old comes back
     hits = reader.get("/api/search", params={"q": "goat lamp", "source": "Short lived"}).json()["hits"]
     assert {hit["document"] for hit in hits} == {"light.md"}
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="the system does not tell which files are open")
+def test_what_is_removed_is_gone_from_the_disk(tmp_path: Path) -> None:
+    def held() -> list[str]:
+        opened = [
+            os.readlink(f"/proc/self/fd/{one}") for one in os.listdir("/proc/self/fd") if os.path.exists(f"/proc/self/fd/{one}")
+        ]
+        mapped = Path("/proc/self/maps").read_text().splitlines()
+        return [line for line in (*opened, *mapped) if str(tmp_path / "collections") in line]
+
+    with running(quoting(), tmp_path) as live, live.client() as client:
+        path = make(client, "Secrets", sent(ferry__txt=FERRY))
+        settled(client, path)
+        (hit, *_) = client.get("/api/search", params={"q": "goat", "source": "Secrets"}).json()["hits"]
+        assert client.get(hit["view"]).status_code == 200
+        assert held()
+        client.post(f"{path}/remove")
+        client.get("/")  # whatever is asked for next looks what there is
+        gc.collect()
+        assert held() == []
 
 
 @pytest.mark.parametrize(

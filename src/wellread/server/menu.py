@@ -70,6 +70,7 @@ class Menu:
         for spec in (*default, *options.sources, "library", "wikipedia"):
             self._fixed.setdefault(encodable(spec), (spec,))
         self._collections = collections
+        self._seen: frozenset[str] = frozenset()  # specs of those that there were at the last look
         self._defaults = default
         self.default_model = engine.kit.model_spec()
         self.models = tuple(dict.fromkeys(spec for spec in (self.default_model, *options.models) if spec))
@@ -82,7 +83,15 @@ class Menu:
     def _specs(self) -> Mapping[str, tuple[str, ...]]:
         """What there is at this moment, the operator's first. Collections come and go on the disk, so that a second look
         may find others: whoever needs more than one thing of it looks once."""
-        return {**self._fixed, **{name: (spec,) for name, spec in self._collections().items() if name not in self._fixed}}
+        return {**self._fixed, **{name: (spec,) for name, spec in self._made_here().items() if name not in self._fixed}}
+
+    def _made_here(self) -> Mapping[str, str]:
+        """Collections by name. One that is gone, by whichever process, lets go of its files: they would stay on the disk."""
+        there = self._collections()
+        for spec in self._seen.difference(there.values()):
+            self.engine.kit.let_go(spec)
+        self._seen = frozenset(there.values())
+        return there
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -143,7 +152,7 @@ class Menu:
     def shelves(self, name: str) -> list[Shelf]:
         """Those of the operator's sources that go by this name and hold documents."""
         found: list[Shelf] = []
-        for spec in (*self._parts["sources"], *self._collections().values()):
+        for spec in (*self._parts["sources"], *self._made_here().values()):
             with suppress(UsageError):  # one that cannot be built here (a folder that is gone, a key that is missing) has none
                 source = self.engine.kit.source(spec)
                 if isinstance(source, Shelf) and encodable(source.name) == name:
