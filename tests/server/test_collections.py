@@ -10,6 +10,7 @@ import socket
 import stat
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,12 @@ from tests.reading.test_pdf import pdf, prose
 from tests.server.stage import TOKEN, Live, ask, finished, quoting, running, until
 
 from wellread.index import manifest
+from wellread.index.change import update
 from wellread.index.vectors import embed
+from wellread.reading.folders import files_inside
+from wellread.server.collections import Collection, Collections
 from wellread.server.filing import amount, file_name
+from wellread.server.intake import Sent
 from wellread.server.options import ServerOptions
 
 pytestmark = pytest.mark.slow
@@ -231,6 +236,58 @@ def test_limits_hold(tmp_path: Path) -> None:
         assert declared.status_code == 413
         assert live.service.collections.stored() == 2200
         assert not list((live.service.collections.root / "incoming").iterdir())
+
+
+def test_what_there_is_is_counted_once_for_all_that_comes_together(
+    shelf: Live, reader: httpx2.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For each of two thousand it took minutes of everybody's time."""
+    walks: list[Path] = []
+
+    def counted(folder: Path, follow_links: bool = False) -> Iterator[Path]:
+        walks.append(folder)
+        return files_inside(folder, follow_links)
+
+    monkeypatch.setattr("wellread.server.collections.files_inside", counted)
+    collections = len(shelf.service.collections.everything()) + 1
+    path = make(reader, "Crowd", documents(*((f"{n}.txt", f"Jar {n}.") for n in range(150))))
+    assert len(walks) < 10 * collections
+    assert len(stored(shelf, path)) == 150
+    settled(reader, path)
+
+
+def test_who_is_removed_stays_removed_whatever_comes_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, go_on, over = threading.Event(), threading.Event(), threading.Event()
+    remove = Collections.remove
+
+    async def late(*arguments: Any, **options: Any) -> Any:
+        await asyncio.to_thread(over.wait, 20)
+        return await update(*arguments, **options)
+
+    def slowly(self: Collections, one: Collection) -> None:
+        begun.set()
+        go_on.wait(20)
+        remove(self, one)
+
+    monkeypatch.setattr(Collections, "remove", slowly)
+    monkeypatch.setattr("wellread.server.indexing.update", late)
+    with running(quoting(), tmp_path) as live, live.client() as client, ThreadPoolExecutor(2) as others:
+        path = make(client, "Passing", sent(ferry__txt=FERRY))
+        removing = [others.submit(client.post, f"{path}/remove") for _ in range(2)]
+        assert begun.wait(20)
+        client.post(f"{path}/refresh")
+        client.post(f"{path}/documents", files=sent(light__md=LIGHT))
+        go_on.set()
+        assert [one.result().status_code for one in removing] == [303, 303]
+        over.set()
+        until(lambda: not any(job.running for job in live.service.indexing.jobs.values()))
+        assert os.listdir(tmp_path / "collections") == ["incoming"]
+        gone = Collection("passing", "Passing", tmp_path / "collections" / "passing", None, 0.0)
+        live.service.collections.file(gone, [late := Sent("late.txt", tmp_path / "late", 3)])
+        assert "removed meanwhile" in late.problem
+        assert client.post(f"{path}/refresh").status_code == 404
+        assert make(client, "Passing", sent(ferry__txt=FERRY)) == path  # under its old address
+        assert "1 passage" in settled(client, path)
 
 
 def test_two_send_at_once(shelf: Live, reader: httpx2.Client) -> None:

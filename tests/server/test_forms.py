@@ -76,7 +76,7 @@ def test_parts_without_end_are_not_read_to_their_end(client: httpx2.Client, part
 
 def test_others_that_are_put_away_meanwhile_are_no_fault(tmp_path: Path) -> None:
     shelf = Collections(tmp_path, ServerOptions())
-    folder, until = shelf.incoming().parent, time.monotonic() + 1.5
+    folder, until = shelf.incoming(), time.monotonic() + 1.5
 
     def come_and_go(number: int) -> None:
         while time.monotonic() < until:

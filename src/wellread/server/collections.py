@@ -29,6 +29,7 @@ from wellread.index.following import Item
 from wellread.private import private_folder
 from wellread.reading.folders import files_inside
 from wellread.server import filing
+from wellread.server.intake import Sent
 from wellread.server.options import ServerOptions
 
 INCOMING = "incoming"
@@ -58,6 +59,11 @@ class Collection:
     @property
     def spec(self) -> str:
         return f"index:{self.index}?{urlencode({'name': self.name})}"
+
+    @property
+    def there(self) -> bool:
+        """Whether nobody has removed it, here or in another process."""
+        return (self.place / _ABOUT).is_file()
 
     @property
     def searchable(self) -> bool:
@@ -141,7 +147,7 @@ class Collections:
     def remove(self, one: Collection) -> None:
         """It is gone from the lists at once; its files go after that."""
         gone = self.root / f".gone-{secrets.token_hex(6)}"
-        with _disk("the collection cannot be removed"):
+        with self._filing, _disk("the collection cannot be removed"), suppress(FileNotFoundError):  # another one was first
             one.place.rename(gone)
         shutil.rmtree(gone, ignore_errors=True)
 
@@ -161,7 +167,7 @@ class Collections:
         return sum(_size(path) for one in sent for path in files_inside(one.root))
 
     def incoming(self) -> Path:
-        """A new file to write to; what others have left there long ago goes."""
+        """A folder for what is being sent; what others have left there long ago goes."""
         folder = self.root / INCOMING
         with _disk("the document cannot be kept"):
             private_folder(self.root)
@@ -170,20 +176,32 @@ class Collections:
                 with suppress(FileNotFoundError):  # another one has just been put away
                     if time.time() - path.stat().st_mtime > _STALE:
                         path.unlink()
-        return folder / secrets.token_hex(12)
+        return folder
 
-    def file(self, one: Collection, sent: Path, name: str, size: int, others: set[str]) -> str:
-        """Put what was sent where it belongs; the name it has got. It replaces one of the same name, but none of `others`."""
+    def file(self, one: Collection, files: Sequence[Sent]) -> None:
+        """Put what was sent where it belongs; a problem says why not. One of the same name that was there before is replaced,
+        one that came with it is not. What there is is counted once: thousands may come together."""
         with self._filing:
             here = {path.name: _size(path) for path in files_inside(one.root)}
-            final = filing.numbered(name, others)
-            if final not in here and len(here) >= self.options.max_documents:
-                raise UsageError(f"a collection holds {self.options.max_documents:,} documents at most")
-            if self.stored() + size - here.get(final, 0) > self.options.max_stored:
-                raise UsageError("there is no room left for it on this server")
-            with _disk("the document cannot be kept"):
-                os.replace(sent, one.root / final)
-            return final
+            stored, fresh = self.stored(), set[str]()
+            for sent in files:
+                if sent.path is None:
+                    continue
+                final = filing.numbered(sent.name, fresh)
+                room = stored + sent.size - here.get(final, 0)
+                sent.problem = self._refusal(one, room, len(here) + (final not in here))
+                if not sent.problem:
+                    with _disk("the document cannot be kept"):
+                        os.replace(sent.path, one.root / final)
+                    stored, here[final] = room, sent.size
+                    fresh.add(final)
+
+    def _refusal(self, one: Collection, stored: int, count: int) -> str:
+        if not one.root.is_dir():
+            return "the collection was removed meanwhile"
+        if count > self.options.max_documents:
+            return f"a collection holds {self.options.max_documents:,} documents at most"
+        return "there is no room left for it on this server" if stored > self.options.max_stored else ""
 
     def drop(self, one: Collection, name: str) -> bool:
         """Delete a document that was sent; False where there is none of that name."""

@@ -8,8 +8,9 @@ from __future__ import annotations
 import asyncio
 import shutil
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections import Counter
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -52,17 +53,20 @@ class Indexing:
 
     def __init__(self, collections: Collections, kit: Kit) -> None:
         self._collections, self._kit = collections, kit
-        self._jobs: dict[str, Job] = {}
+        self.jobs: dict[str, Job] = {}
+        self._leaving: Counter[str] = Counter()  # those that are being removed
         self._turn = asyncio.Lock()  # one collection at a time: reading one takes all processors already
 
     def begin(self, one: Collection) -> None:
-        """Bring it up to date; a job that is at it already will look again."""
+        """Bring it up to date; a job that is at it already will look again. One that is being removed stays as it is."""
+        if one.slug in self._leaving:
+            return
         one.mark_stopped(False)
-        job = self._jobs.get(one.slug)
+        job = self.jobs.get(one.slug)
         if job is not None and job.running:
             job.again = True
             return
-        job = self._jobs[one.slug] = Job(entries=job.entries if job else {})
+        job = self.jobs[one.slug] = Job(entries=job.entries if job else {})
         job.task = asyncio.create_task(self._work(one, job), name=f"collection {one.slug}")
 
     def resume(self) -> None:
@@ -76,22 +80,28 @@ class Indexing:
         one.mark_stopped(True)
         await self._end(one.slug)
 
-    async def forget(self, one: Collection) -> None:
-        """End the job of a collection that goes away."""
-        await self._end(one.slug)
-        self._jobs.pop(one.slug, None)
+    @asynccontextmanager
+    async def without(self, one: Collection) -> AsyncGenerator[None]:
+        """End the job of a collection that goes away in this block; none is begun until it has: it would make its folder anew."""
+        self._leaving[one.slug] += 1
+        try:
+            await self._end(one.slug)
+            self.jobs.pop(one.slug, None)
+            yield
+        finally:
+            self._leaving -= Counter([one.slug])
 
     async def aclose(self) -> None:
-        for slug in list(self._jobs):
+        for slug in list(self.jobs):
             await self._end(slug)
 
     def job(self, one: Collection) -> Job | None:
-        return self._jobs.get(one.slug)
+        return self.jobs.get(one.slug)
 
     def entries(self, one: Collection) -> Mapping[str, Entry]:
         """What has been read of it, by document. Blocks."""
         content = existing(one.index)
-        job = self._jobs.get(one.slug)
+        job = self.jobs.get(one.slug)
         known: Mapping[str, Entry] = job.entries if job is not None else {}
         if content is None:
             return known
@@ -101,7 +111,7 @@ class Indexing:
             return known
 
     async def _end(self, slug: str) -> None:
-        job = self._jobs.get(slug)
+        job = self.jobs.get(slug)
         if job is not None and job.task is not None and job.running:
             job.task.cancel()
             await asyncio.wait([job.task])
@@ -110,7 +120,7 @@ class Indexing:
         try:
             embedder = await asyncio.to_thread(self._kit.embedder)
             finished = False
-            while job.again or not finished:
+            while (job.again or not finished) and one.there:
                 async with self._turn:
                     finished = await self._step(one, job, embedder)
         except WellreadError as problem:

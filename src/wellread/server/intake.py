@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -53,12 +54,12 @@ class Room:
 
 
 @asynccontextmanager
-async def arriving(request: Request, room: Room, place: Callable[[], Path]) -> AsyncGenerator[Arrived]:
-    """The form of a request. Files that nobody has moved away by the end of the block are deleted, also half ones."""
+async def arriving(request: Request, room: Room, folder: Path) -> AsyncGenerator[Arrived]:
+    """The form of a request, its files in this folder. What lies there at the end of the block is deleted, half ones too."""
     kind, options = parse_options_header(request.headers.get("content-type", ""))
     if kind != b"multipart/form-data" or not options.get(b"boundary"):
         raise UsageError("documents are sent as multipart/form-data")
-    form = _Form(room, place)
+    form = _Form(room, folder)
     try:
         try:
             parser = MultipartParser(options[b"boundary"], form.callbacks())  # pyright: ignore[reportArgumentType]
@@ -79,8 +80,8 @@ async def arriving(request: Request, room: Room, place: Callable[[], Path]) -> A
 class _Form:
     """What the parser tells, piece by piece."""
 
-    def __init__(self, room: Room, place: Callable[[], Path]) -> None:
-        self._room, self._place = room, place
+    def __init__(self, room: Room, folder: Path) -> None:
+        self._room, self._folder = room, folder
         self.arrived = Arrived()
         self.ended = False
         self._made: list[Path] = []
@@ -139,7 +140,7 @@ class _Form:
         self.arrived.files.append(self._file)
         self._file.problem = self._refusal(self._file)
         if not self._file.problem:
-            self._file.path = self._place()
+            self._file.path = self._folder / secrets.token_hex(12)
             self._made.append(self._file.path)
             self._out = self._file.path.open("xb")
             self._file.path.chmod(0o600)

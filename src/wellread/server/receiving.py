@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from fastapi import Request
 from starlette.requests import ClientDisconnect
@@ -98,7 +99,7 @@ async def create(request: Request) -> Received:
     """A new collection, with the documents of a form or of a folder. Of several documents those that can be are taken."""
     here = opened(request)
     try:
-        async with here.sending.place(client(request)), arriving(request, await _room(here), here.collections.incoming) as form:
+        async with here.sending.place(client(request)), arriving(request, *await _room(here)) as form:
             try:
                 made = await _made(here, form)
             except UsageError as problem:
@@ -120,7 +121,7 @@ async def add(request: Request, slug: str) -> Received:
     if into.folder is not None:
         raise UsageError("this collection reads a folder: put documents there, then refresh")
     try:
-        async with here.sending.place(client(request)), arriving(request, await _room(here), here.collections.incoming) as form:
+        async with here.sending.place(client(request)), arriving(request, *await _room(here)) as form:
             refused = await _file(here, into, form.files)
     except ClientDisconnect:
         return Received(None, problem="the form did not come whole")
@@ -139,8 +140,8 @@ async def drop(here: Service, one: Collection, document: str) -> None:
 
 
 async def remove(here: Service, one: Collection) -> None:
-    await here.indexing.forget(one)
-    await asyncio.to_thread(here.collections.remove, one)
+    async with here.indexing.without(one):
+        await asyncio.to_thread(here.collections.remove, one)
 
 
 async def views(here: Service) -> list[View]:
@@ -151,9 +152,10 @@ async def view(here: Service, one: Collection) -> View:
     return await asyncio.to_thread(look, here.collections, here.indexing, one)
 
 
-async def _room(here: Service) -> Room:
+async def _room(here: Service) -> tuple[Room, Path]:
     left = here.options.max_stored - await asyncio.to_thread(here.collections.stored)
-    return Room(here.options.max_documents, here.options.max_document, max(0, left))
+    room = Room(here.options.max_documents, here.options.max_document, max(0, left))
+    return room, await asyncio.to_thread(here.collections.incoming)
 
 
 async def _made(here: Service, form: Arrived) -> Collection:
@@ -166,11 +168,5 @@ async def _made(here: Service, form: Arrived) -> Collection:
 
 async def _file(here: Service, into: Collection, files: Sequence[Sent]) -> list[Sent]:
     """Put away what has come; those that were refused."""
-    names: set[str] = set()
-    for sent in files:
-        if sent.path is not None:
-            try:
-                names.add(await asyncio.to_thread(here.collections.file, into, sent.path, sent.name, sent.size, names))
-            except UsageError as problem:
-                sent.problem = str(problem)
+    await asyncio.to_thread(here.collections.file, into, files)
     return [sent for sent in files if sent.problem]
