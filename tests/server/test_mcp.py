@@ -101,6 +101,27 @@ async def test_cancelling_stops_the_work(folder: Path) -> None:
             await asyncio.to_thread(until, lambda: of.kit.model().closed >= 1)  # type: ignore[attr-defined]
 
 
+async def test_nobody_is_kept_out_by_sessions_that_others_have_left(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wellread.server.mcp.MOST", 6)
+    about = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+    opening = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": about}
+    headers = {"accept": "application/json, text/event-stream"}
+    with running(engine(delay=0.05), folder) as live, live.client(headers=headers) as stranger:
+        async with Client(f"{live.url}/mcp", mode="legacy") as client, anyio.create_task_group() as tasks:
+            replies: list[bool] = []
+
+            async def ask() -> None:
+                replies.append((await client.call_tool("ask", {"question": "How many moons has Saturn?"})).is_error)
+
+            tasks.start_soon(ask)
+            await asyncio.to_thread(until, lambda: live.service.gate.running == 1)
+            names = [stranger.post("/mcp", json=opening).headers["mcp-session-id"] for _ in range(20)]  # never to be ended
+        assert replies == [False]  # who waits for an answer gets it
+        known = [stranger.delete("/mcp", headers={"mcp-session-id": name}).status_code for name in names]
+        assert known[0] == 404
+        assert known[-1] == 200
+
+
 async def test_reading_a_page() -> None:
     words = b"Tea is a drink made from leaves. " * 12
     body = b"<html><head><title>Tea</title></head><body><article><p>" + words + b"</p></article></body></html>"

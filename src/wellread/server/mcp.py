@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 from pydantic import Field
 from starlette.requests import Request
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from wellread import events
 from wellread.engine import Engine
@@ -23,6 +23,7 @@ from wellread.server import follow_up, viewer
 from wellread.server.addresses import linked, linked_row
 from wellread.server.conversations import Conversation, Conversations
 from wellread.server.limits import Busy
+from wellread.server.mcp_sessions import MOST, Sessions
 from wellread.server.menu import ClientRequest, Menu, ReadyRun
 from wellread.server.options import ServerOptions
 from wellread.server.rendering import markdown
@@ -34,7 +35,6 @@ from wellread.version import __version__
 
 if TYPE_CHECKING:
     from mcp.server import MCPServer
-    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 _INSTRUCTIONS = (
     "wellread answers questions from its sources with checked citations. Use ask for a question, search to see "
@@ -109,7 +109,7 @@ class McpEndpoint:
     """`/mcp`: exists from the start, works while the application runs."""
 
     def __init__(self) -> None:
-        self._manager: StreamableHTTPSessionManager | None = None
+        self._app: ASGIApp | None = None
 
     def route(self) -> Route:
         return Route("/mcp", endpoint=self, include_in_schema=False)
@@ -125,15 +125,15 @@ class McpEndpoint:
             stateless_http=service.history.database.server is not None,  # the next request may come to another server
             max_request_body_size=service.options.max_body,
             transport_security=unchecked,
-            max_sessions=1000,
+            max_sessions=MOST,
         )
-        self._manager = server.session_manager
-        async with self._manager.run():
+        self._app = Sessions(server.session_manager.asgi_app, MOST)
+        async with server.session_manager.run():
             yield
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        assert self._manager is not None
-        await self._manager.asgi_app(scope, receive, send)
+        assert self._app is not None
+        await self._app(scope, receive, send)
 
 
 async def serve_stdio(engine: Engine) -> None:
