@@ -93,7 +93,7 @@ class _Request:
 def _form(before: str, text: str) -> None:
     async def arrive(folder: str) -> None:
         request = cast("Request", _Request(_bytes(f"--b\r\n{before}{text}\r\n--b--\r\n")))
-        async with intake.arriving(request, intake.Room(100, 10**8, 10**9), lambda: Path(folder) / "document"):
+        async with intake.arriving(request, intake.Room(100, 10**8, 10**9), Path(folder)):
             pass
 
     with tempfile.TemporaryDirectory() as folder:
