@@ -43,60 +43,59 @@ from wellread.types import Passage
 SECONDS = float(os.environ.get("WELLREAD_FUZZ_SECONDS", "4"))
 SEED = int(os.environ.get("WELLREAD_FUZZ_SEED", "0"))
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(int(SECONDS) * 3 + 300)]
-FRAGMENTS = st.sampled_from(
-    [
-        *("<search>", "</search>", "<search", "< /search >", "<think>", "</think>", "<information>", "<", ">", "</", "&lt;"),
-        *(
-            "Action:",
-            "Action: read: http://a.b",
-            "Thought:",
-            "PAUSE",
-            "Observation:",
-            "Answer:",
-            "NO ANSWER",
-            "\n",
-            "\r\n",
-            " ",
-            "\t",
-        ),
-        *(
-            "[1]",
-            "[1, 2]",
-            "[1",
-            "]",
-            "[^1]",
-            "【1†x】",
-            "[a](http://a.b)",
-            "![",
-            "](",
-            "| a | b |",
-            "|---|",
-            "```",
-            "- ",
-            "# ",
-            "1. ",
-        ),
-        *("{", "}", '{"a":', '"', ":", ",", "[", "null", "1e999", "-", "\\u0041", "\\", "//", "'", "True", "..."),
-        *(
-            "Dr.",
-            "e.g.",
-            "U.S.",
-            "3.14",
-            "%",
-            "1960s",
-            "not",
-            "don't",
-            "\u2028",
-            "\0",
-            "\ud800",
-            "é",
-            "漢字。",
-            "🙂",
-            "\u202e",
-            "a" * 50,
-        ),
-    ]
-)
+PIECES = [
+    *("<search>", "</search>", "<search", "< /search >", "<think>", "</think>", "<information>", "<", ">", "</", "&lt;"),
+    *(
+        "Action:",
+        "Action: read: http://a.b",
+        "Thought:",
+        "PAUSE",
+        "Observation:",
+        "Answer:",
+        "NO ANSWER",
+        "\n",
+        "\r\n",
+        " ",
+        "\t",
+    ),
+    *(
+        "[1]",
+        "[1, 2]",
+        "[1",
+        "]",
+        "[^1]",
+        "【1†x】",
+        "[a](http://a.b)",
+        "![",
+        "](",
+        "| a | b |",
+        "|---|",
+        "```",
+        "- ",
+        "# ",
+        "1. ",
+    ),
+    *("{", "}", '{"a":', '"', ":", ",", "[", "null", "1e999", "-", "\\u0041", "\\", "//", "'", "True", "..."),
+    *(
+        "Dr.",
+        "e.g.",
+        "U.S.",
+        "3.14",
+        "%",
+        "1960s",
+        "not",
+        "don't",
+        "\u2028",
+        "\0",
+        "\ud800",
+        "é",
+        "漢字。",
+        "🙂",
+        "\u202e",
+        "a" * 50,
+    ),
+]
+FRAGMENTS = st.sampled_from(PIECES)
 TEXT = st.lists(FRAGMENTS | st.text(max_size=8), max_size=40).map("".join)
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | TEXT,
@@ -105,6 +104,7 @@ JSON = st.recursive(
 )
 EDIT = st.tuples(st.floats(0, 1), st.sampled_from(["set", "cut", "add", "flip", "swap"]), st.binary(max_size=6))
 EDITS = st.lists(EDIT, min_size=1, max_size=8)
+PASSAGES = {1: Passage("1", "Saturn has 146 moons. Dr. No said so in the 1960s.", "Saturn"), 2: Passage("2", "漢字。é", "x")}
 
 
 def fuzz(texts: st.SearchStrategy[Any], check: Callable[[Any], object]) -> None:
@@ -137,37 +137,56 @@ def edited(data: bytes, edits: list[tuple[float, str, bytes]]) -> bytes:
     return bytes(made)
 
 
-def test_tags() -> None:
-    def check(text: str) -> None:
-        tags.blocks(text, "search")
-        tags.query(text, "search")
-        tags.until_closed(text, "search")
-        assert "<think>" not in tags.without(text.replace("<think", ""), "think")
+def check_tags(text: str) -> None:
+    tags.blocks(text, "search")
+    tags.query(text, "search")
+    tags.until_closed(text, "search")
+    assert "<think>" not in tags.without(text.replace("<think", ""), "think")
 
-    fuzz(TEXT, check)
+
+def check_actions(text: str) -> None:
+    turns.read_turn(text)
+    turns.read_turn(text, finished=False)
+
+
+def check_json(text: str) -> None:
+    with suppress(structured.Misfit):
+        structured.parse(text)
+
+
+def check_citations(text: str) -> None:
+    found = citations.check(text, PASSAGES)
+    assert all(text[one.start : one.end] == one.text for one in found)
+    inert(text, PASSAGES)
+
+
+def check_guard(address: str) -> None:
+    try:
+        url = Guard().check(address)
+    except Blocked:
+        return
+    assert url.scheme in ("http", "https")
+    try:
+        found = ipaddress.ip_address(url.host.strip("[]"))
+    except ValueError:
+        return
+    assert found.is_global
+
+
+def test_tags() -> None:
+    fuzz(TEXT, check_tags)
 
 
 def test_actions() -> None:
-    fuzz(TEXT, lambda text: (turns.read_turn(text), turns.read_turn(text, finished=False)))
+    fuzz(TEXT, check_actions)
 
 
 def test_broken_json() -> None:
-    def check(text: str) -> None:
-        with suppress(structured.Misfit):
-            structured.parse(text)
-
-    fuzz(TEXT | JSON.map(lambda value: json.dumps(value)[:-1]), check)
+    fuzz(TEXT | JSON.map(lambda value: json.dumps(value)[:-1]), check_json)
 
 
 def test_citations() -> None:
-    passages = {1: Passage("1", "Saturn has 146 moons. Dr. No said so in the 1960s.", "Saturn"), 2: Passage("2", "漢字。é", "x")}
-
-    def check(text: str) -> None:
-        found = citations.check(text, passages)
-        assert all(text[one.start : one.end] == one.text for one in found)
-        inert(text, passages)
-
-    fuzz(TEXT, check)
+    fuzz(TEXT, check_citations)
 
 
 def test_guard() -> None:
@@ -177,19 +196,7 @@ def test_guard() -> None:
     ports = st.sampled_from(["", ":80", ":22", ":0", "@a.b"])
     parts = st.tuples(schemes, TEXT | hosts | st.sampled_from(odd), ports, TEXT)
 
-    def check(made: tuple[str, ...]) -> None:
-        try:
-            url = Guard().check("".join(made))
-        except Blocked:
-            return
-        assert url.scheme in ("http", "https")
-        try:
-            address = ipaddress.ip_address(url.host.strip("[]"))
-        except ValueError:
-            return
-        assert address.is_global
-
-    fuzz(parts, check)
+    fuzz(parts.map("".join), check_guard)
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,7 @@ def test_until_closed() -> None:
 
 def test_without() -> None:
     assert tags.without("<plan>think</plan> <q>x</q> then <i>y", "q", "i") == "think then"
+    assert "<think>" not in tags.without("<t<b>hink>", "q")  # what stands around a tag does not become one
 
 
 @given(st.text(alphabet="<>/qa \n", max_size=60))

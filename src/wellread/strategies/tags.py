@@ -62,7 +62,7 @@ def without(text: str, *names: str) -> str:
     """The text without those blocks, and without the tags of all others."""
     for name in names:
         text = re.sub(rf"<\s*{re.escape(name)}\b[^<>]*>.*?(?:<\s*/\s*{re.escape(name)}\s*>|\Z)", " ", text, flags=re.S | re.I)
-    return re.sub(r"[ \t]+", " ", re.sub(r"</?\w+>", "", text)).strip()
+    return re.sub(r"[ \t]+", " ", re.sub(r"</?\w+>", " ", text)).strip()  # what stood around one must not become one
 
 
 def _inside(text: str, name: str, *, cut: bool = False) -> str:
