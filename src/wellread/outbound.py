@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from wellread.protocols import Group, Public, Source
+from wellread.protocols import Source, is_public, members
 from wellread.types import Hit, Query
 
 _WORD = re.compile(r"\w+")
@@ -25,6 +25,7 @@ class Outbound:
     question: str
     open: bool = False  # the operator lets private words out
     private: bool = False  # whether anything private was seen
+    _said: list[str] = field(default_factory=list[str])  # by the user and the public; its words are taken when they are asked for
     _known: set[str] = field(default_factory=set[str])
     _asked: dict[int, _Reach] = field(default_factory=dict[int, "_Reach"])
     _instructions: set[str] = field(default_factory=set[str])
@@ -34,8 +35,7 @@ class Outbound:
 
     def learn(self, texts: Iterable[str]) -> None:
         """Words that the user, or the public, has said."""
-        for text in texts:
-            self._known.update(word.casefold() for word in _WORD.findall(text))
+        self._said.extend(texts)
 
     def instructed(self, texts: Iterable[str]) -> None:
         """What models were told to do."""
@@ -53,14 +53,17 @@ class Outbound:
     def heard(self, where: Source, hits: Sequence[Hit]) -> None:
         """Remember what was said, and by whom."""
         reach = self._reach(where)
+        if not reach.public:
+            self.private = self.private or bool(hits)
+            return
         for hit in hits:
-            if reach.single or (reach.public and _kind(hit.source) in reach.public):
-                self.learn([hit.title, hit.words])
+            if reach.single or _kind(hit.source) in reach.public:
+                self.learn((hit.title, hit.words))
             else:
                 self.private = True
 
     def _reach(self, where: Source) -> _Reach:
-        """Asking an object what it can do takes longer than all else here: once for each source of a run."""
+        """Each source of a run is asked once."""
         if (known := self._asked.get(id(where))) is None:
             known = self._asked[id(where)] = _Reach.of(where)
         return known
@@ -72,10 +75,13 @@ class Outbound:
     def _allowed(self, text: str) -> str:
         if self._recites(text):
             return self.question
-        words = _WORD.findall(text)
-        if not self.private or all(word.casefold() in self._known for word in words):
+        if not self.private:
             return text
-        return " ".join(word for word in words if word.casefold() in self._known) or self.question
+        self._known.update(word.casefold() for said in self._said for word in _WORD.findall(said))
+        self._said.clear()
+        words = _WORD.findall(text)
+        known = [word for word in words if word.casefold() in self._known]
+        return text if len(known) == len(words) else " ".join(known) or self.question
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,17 +95,10 @@ class _Reach:
 
     @classmethod
     def of(cls, where: Source) -> _Reach:
-        members = list(where.sources) if isinstance(where, Group) else [where]
-        outside = [source for source in members if is_public(source)]
+        inside = members(where)
+        outside = [source for source in inside if is_public(source)]
         kinds = frozenset(_kind(source.name) for source in outside)
-        return cls(where, kinds, 0 < len(outside) < len(members), len(members) == len(outside) == 1)
-
-
-def is_public(source: Source) -> bool:
-    """Whether what it is asked leaves the operator's hands; of a group: whether what any of them is asked does."""
-    if isinstance(source, Group):
-        return any(is_public(member) for member in source.sources)
-    return isinstance(source, Public) and source.public
+        return cls(where, kinds, 0 < len(outside) < len(inside), len(inside) == len(outside) == 1)
 
 
 def _rows(text: str) -> set[tuple[str, ...]]:

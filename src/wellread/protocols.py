@@ -124,6 +124,17 @@ class Group(Protocol):
     def sources(self) -> Sequence[Source]: ...
 
 
+def members(source: Source) -> Sequence[Source]:
+    """The sources of a group; any other is its own and only one. Asking for the protocol by name takes as long as a search."""
+    return getattr(source, "sources", None) or (source,)
+
+
+def is_public(source: Source) -> bool:
+    """Whether what it is asked leaves the operator's hands; of a group: whether what any of them is asked does."""
+    inside = members(source)
+    return any(map(is_public, inside)) if inside != (source,) else getattr(source, "public", False)
+
+
 @runtime_checkable
 class Tunable(Protocol):
     """A source that can be searched with other options of its own for once."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from wellread.errors import SourceError, Unreachable, WellreadError
 from wellread.net.address import canonical
-from wellread.protocols import Exemplary, Public, Source
+from wellread.protocols import Exemplary, Source, is_public
 from wellread.ranking.fusion import reciprocal_ranks
 from wellread.types import Hit, Hits, Query
 
@@ -61,7 +61,7 @@ async def _attempt(source: Source, query: Query) -> tuple[bool, Hits]:
 
 def _for(source: Source, query: Query) -> Query:
     """What a member may hear: a public one not more than the run lets out."""
-    if query.outside is None or not (isinstance(source, Public) and source.public):
+    if query.outside is None or not (is_public(source)):
         return query
     return replace(query, text=query.outside, outside=None)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from wellread.errors import CalculationError, WellreadError
 from wellread.events import Notice
-from wellread.protocols import Group, Model, Source
+from wellread.protocols import Model, Source, members
 from wellread.run import Run
 from wellread.sources.markup import plain
 from wellread.strategies import context, lookup
@@ -173,12 +173,12 @@ def told(text: str) -> Observation:
 def available(run: Run, model: Model, limits: Limits, wikipedia: str | None, blog: str | None) -> Actions:
     """The actions of a run: Wikipedia, the blog, every configured source, reading and calculating."""
     actions = Actions(run, model, limits)
-    members = list(run.source.sources) if isinstance(run.source, Group) else [run.source]
-    wiki = _configured(members, "wikipedia", "mediawiki") or _named(run, wikipedia)
-    posts = _named(run, blog) if blog is not None else _configured(members, "datasette")
-    for member in members:
-        if member not in (wiki, posts):
-            _add_source(actions, _action_name(member.name, actions), member, f"Searches: {member.hint}", _example(member))
+    sources = members(run.source)
+    wiki = _configured(sources, "wikipedia", "mediawiki") or _named(run, wikipedia)
+    posts = _named(run, blog) if blog is not None else _configured(sources, "datasette")
+    for source in sources:
+        if source not in (wiki, posts):
+            _add_source(actions, _action_name(source.name, actions), source, f"Searches: {source.hint}", _example(source))
     if wiki is not None:
         _add_source(actions, "wikipedia", wiki, "Looks a term up in Wikipedia and returns a snippet.", "Danube", snippets=True)
     if posts is not None:
@@ -200,8 +200,8 @@ def _example(source: Source) -> str:
     return "Which sea does the Danube flow into?" if _WANTS_SENTENCES.search(source.hint) else "Danube"
 
 
-def _configured(members: list[Source], *kinds: str) -> Source | None:
-    return next((member for member in members if re.split(r"[:?]", member.name)[0] in kinds), None)
+def _configured(sources: Sequence[Source], *kinds: str) -> Source | None:
+    return next((source for source in sources if re.split(r"[:?]", source.name)[0] in kinds), None)
 
 
 def _named(run: Run, spec: str | None) -> Source | None:

@@ -26,7 +26,7 @@ from typing import Annotated, ClassVar, Literal
 from wellread.events import Thought
 from wellread.parameters import Count, CountOrZero, Length, Range, param
 from wellread.prompts.render import render
-from wellread.protocols import Group, Shelf, Source, Tunable
+from wellread.protocols import Shelf, Source, Tunable, members
 from wellread.run import Run
 from wellread.strategies import calls, context, lookup
 from wellread.strategies.attribution import attributed
@@ -85,8 +85,7 @@ class Digest:
         reading = _Reading(run.question)
         with run.until_spent():
             reading.question = await stand_alone(run, self.params)
-            sources = run.source.sources if isinstance(run.source, Group) else (run.source,)
-            await run.gather([self._collect(run, reading, source) for source in sources])
+            await run.gather([self._collect(run, reading, source) for source in members(run.source)])
             reading.documents = relevant(run, together(reading.documents))
             reading.shares = self._shares(run, reading.documents)
             await run.gather([self._summarise(run, reading, place) for place in range(len(reading.shares))])
