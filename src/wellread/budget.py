@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import fsum
 
 from wellread.errors import BudgetExhausted
@@ -47,18 +47,26 @@ class Budget:
 
     def __init__(self, limits: Limits, clock: Callable[[], float]) -> None:
         self.limits = limits
-        self.usage = Usage()
         self._clock = clock
-        self._begun = clock()
+        self.begun = clock()
+        self.pairs_read = 0  # by the evaluator
+        self._searches = self._pages = self._calls = self._tokens_in = self._tokens_out = 0
+        self._all_priced = True
         self._reserved: list[_Reservation] = []
         self._paid = 0.0  # known prices of finished calls
         self._lost = 0.0  # and of those that were cut off
         self._losses: list[float] = []
 
     @property
+    def usage(self) -> Usage:
+        """What was used so far. An unknown price makes the whole cost unknown."""
+        cost = self.known_cost if self._all_priced else None
+        return Usage(self._searches, self._pages, self._calls, self._tokens_in, self._tokens_out, self.pairs_read, cost)
+
+    @property
     def seconds(self) -> float:
         """Seconds since the run began."""
-        return self._clock() - self._begun
+        return self._clock() - self.begun
 
     def seconds_left(self) -> float | None:
         """None without a limit; never below zero."""
@@ -68,8 +76,7 @@ class Budget:
         """What is neither spent nor reserved; None without a limit."""
         if self.limits.tokens is None:
             return None
-        spent = self.usage.input_tokens + self.usage.output_tokens
-        return max(0, self.limits.tokens - spent - sum(r.tokens for r in self._reserved))
+        return max(0, self.limits.tokens - self._tokens_in - self._tokens_out - sum(r.tokens for r in self._reserved))
 
     @property
     def known_cost(self) -> float:
@@ -87,19 +94,18 @@ class Budget:
     def search(self) -> None:
         """Count a search that is about to start."""
         self._check_time()
-        if self.limits.searches is not None and self.usage.searches >= self.limits.searches:
+        if self.limits.searches is not None and self._searches >= self.limits.searches:
             raise BudgetExhausted("searches")
-        self.usage = replace(self.usage, searches=self.usage.searches + 1)
+        self._searches += 1
 
     def page(self) -> None:
         """Count a page that is about to be read."""
         self._check_time()
-        self.usage = replace(self.usage, pages=self.usage.pages + 1)
+        self._pages += 1
 
     def pairs(self, count: int) -> None:
         """Count pairs that the evaluator has read."""
-        if count:
-            self.usage = replace(self.usage, pairs=self.usage.pairs + count)
+        self.pairs_read += count
 
     def call(self, tokens: int, cost: float = 0.0) -> AbstractContextManager[None, None]:
         """Hold `tokens` and `cost` back while a model call runs; `spend` or `lose` settles it."""
@@ -107,7 +113,7 @@ class Budget:
         return _Reservation(tokens, cost, self._reserved)
 
     def spend(self, completion: Completion) -> None:
-        """Count a finished model call. An unknown price makes the whole cost unknown."""
+        """Count a finished model call."""
         if completion.cost is not None:
             self._paid += completion.cost
         self._count(completion)
@@ -120,18 +126,11 @@ class Budget:
         self._count(spent)
 
     def _count(self, completion: Completion) -> None:
-        usage = self.usage
-        known = usage.cost is not None and completion.cost is not None
-        self.usage = Usage(  # spelt out: `replace` costs five times as much, and this runs at every call
-            searches=usage.searches,
-            pages=usage.pages,
-            model_calls=usage.model_calls + 1,
-            input_tokens=usage.input_tokens + completion.input_tokens,
-            output_tokens=usage.output_tokens + completion.output_tokens,
-            pairs=usage.pairs,
-            cost=self._paid + self._lost if known else None,
-        )
+        self._calls += 1
+        self._tokens_in += completion.input_tokens
+        self._tokens_out += completion.output_tokens
+        self._all_priced = self._all_priced and completion.cost is not None
 
     def _check_time(self) -> None:
-        if self.seconds_left() == 0:
+        if self.limits.seconds is not None and self.seconds >= self.limits.seconds:
             raise BudgetExhausted("seconds")

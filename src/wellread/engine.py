@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
+from collections import deque
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import replace
@@ -23,6 +24,7 @@ from wellread.errors import UsageError, WellreadError
 from wellread.outbound import Outbound
 from wellread.parameters import fill
 from wellread.parts import NO_MODEL, Kit
+from wellread.patience import Limiter
 from wellread.protocols import Model, Source
 from wellread.run import History, Outside, Run, Strategy, as_values
 from wellread.settings import Settings
@@ -79,18 +81,24 @@ class Engine:
         Wrong usage (an empty question, an unknown parameter) raises before the first event. `outside`
         takes the place of the engine's own for this run.
         """
-        reports = _Reports(outside or self.outside, self.settings.limits)
-        chosen, run = self._prepare(clean_question(question), strategy, params or {}, tuple(history), reports)
-        run.emit(events.Started(run.question, run.strategy, run.model_name, (run.source.name,), as_values(chosen.params)))
-        worker = asyncio.create_task(_work(chosen, run))
-        worker.add_done_callback(lambda _: reports.queue.put_nowait(None))  # a worker that dies must not leave us waiting
-        try:
-            while (event := await reports.queue.get()) is not None:
-                yield event
-        finally:
-            worker.cancel()
-            with suppress(asyncio.CancelledError):
-                await worker
+        outside = outside or self.outside
+        with outside.patience() as timeout:
+            reports = _Reports(outside, timeout, self.settings.limits)
+            chosen, run = self._prepare(clean_question(question), strategy, params or {}, tuple(history), reports)
+            run.emit(events.Started(run.question, run.strategy, run.model_name, (run.source.name,), as_values(chosen.params)))
+            worker = asyncio.create_task(_work(chosen, run))
+            worker.add_done_callback(lambda _: reports.more.set())  # a worker that dies must not leave us waiting
+            try:
+                while reports.waiting or not worker.done():
+                    if reports.waiting:
+                        yield reports.waiting.popleft()
+                    else:
+                        reports.more.clear()
+                        await reports.more.wait()
+            finally:
+                worker.cancel()
+                with suppress(asyncio.CancelledError):
+                    await worker
 
     async def ask(
         self,
@@ -137,9 +145,10 @@ class Engine:
         """
         from wellread.strategies.iterative import Iterative
 
-        reports = _Reports(self.outside, self.settings.limits)
-        chosen, run = self._prepare(clean_question(question), Iterative.name, params or {}, (), reports)
-        return await cast("Iterative", chosen).retrieve(run, watch)
+        with self.outside.patience() as timeout:
+            reports = _Reports(self.outside, timeout, self.settings.limits)
+            chosen, run = self._prepare(clean_question(question), Iterative.name, params or {}, (), reports)
+            return await cast("Iterative", chosen).retrieve(run, watch)
 
     async def search(self, query: str, *, limit: int = 10) -> Hits:
         """Search the configured sources, nothing more. `failures` names those that could not be asked."""
@@ -177,7 +186,7 @@ class Engine:
             fallback=self._fallback_source(outside),
             history=encodable(history),
             model_name=model,
-            timeout=outside.timeout,
+            timeout=reports.timeout,
             outbound=Outbound(question, open=self.settings.share_private),
             language=foreign_language(question),
         )
@@ -201,16 +210,18 @@ class Engine:
 class _Reports:
     """What a run reports, stamped with the time, in the order in which it happens, also in parallel work."""
 
-    def __init__(self, outside: Outside, limits: Limits) -> None:
-        self.outside = outside
+    def __init__(self, outside: Outside, timeout: Limiter, limits: Limits) -> None:
+        self.outside, self.timeout = outside, timeout
         self.budget = Budget(limits, outside.clock)
-        self.queue: asyncio.Queue[events.Event | None] = asyncio.Queue()
+        self._stamp = outside.stamp or outside.clock
+        self.waiting = deque[events.Event]()
+        self.more = asyncio.Event()
 
     def emit(self, event: events.Event) -> None:
-        self.outside.tick()
         # In place, before anyone has seen it: a copy of each event would be a tenth of the engine's cost.
-        object.__setattr__(event, "at", round(self.budget.seconds, 4))
-        self.queue.put_nowait(event)
+        object.__setattr__(event, "at", round(self._stamp() - self.budget.begun, 4))
+        self.waiting.append(event)
+        self.more.set()
 
 
 async def _work(strategy: Strategy, run: Run) -> None:
@@ -233,7 +244,8 @@ async def _work(strategy: Strategy, run: Run) -> None:
 
 def clean_question(text: str) -> str:
     """Control characters out, white space evened; nothing left or far too much is wrong usage."""
-    cleaned = " ".join("".join(c if c.isprintable() or c.isspace() else " " for c in text).split())
+    printable = text if text.isprintable() else "".join(c if c.isprintable() or c.isspace() else " " for c in text)
+    cleaned = " ".join(printable.split())
     if not cleaned:
         raise UsageError("the question is empty")
     if len(cleaned) > MAX_QUESTION:

@@ -11,8 +11,8 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any, ClassVar, Protocol, TypeVar
@@ -23,7 +23,7 @@ from wellread.effort import ALLOWED
 from wellread.encodable import Pieces
 from wellread.errors import BrokenStream, BudgetExhausted, ReadError, SourceError, Unreachable, WellreadError
 from wellread.outbound import Outbound
-from wellread.patience import Patience, real_time
+from wellread.patience import Limiter, OneTimer, real_time
 from wellread.protocols import AnswerReader, Kit, Model, Priced, Source, trained
 from wellread.text import verdicts
 from wellread.text.inert import inert
@@ -48,8 +48,8 @@ class Outside:
     clock: Callable[[], float] = time.monotonic
     today: Callable[[], str] = lambda: date.today().isoformat()
     marker: Callable[[], str] = lambda: secrets.token_hex(4)
-    timeout: Callable[[float | None, str], Patience] = real_time
-    tick: Callable[[], None] = lambda: None  # called before each event is stamped
+    patience: Callable[[], AbstractContextManager[Limiter]] = OneTimer  # of one run
+    stamp: Callable[[], float] | None = None  # instead of the clock, when an event is reported
     kit: Callable[[Kit], Kit] = _kit_as_it_is
     source: Callable[[str, Source], Source] = _source_as_it_is  # the role is "main" or "fallback"
 
@@ -118,7 +118,7 @@ class Run:
     fallback: Source | None = None
     history: History = ()
     model_name: str | None = None
-    timeout: Callable[[float | None, str], Patience] = real_time
+    timeout: Limiter = real_time
     spent: BudgetExhausted | None = None  # the limit that ended the work, once one has
     passages: dict[int, Passage] = field(default_factory=dict[int, Passage])
     language: str | None = None  # of the question, where that is another than English
@@ -153,7 +153,7 @@ class Run:
             return ()
         self.budget.search()
         self.emit(events.Searching(text, (where.name,)))
-        begun, found = self.clock(), Hits()
+        begun = self.clock()
         lent = max(0, self.pairs_left - self._lent) if read else 0
         self._lent += lent  # searches at once must not spend the same pairs
         try:
@@ -196,7 +196,7 @@ class Run:
             with self.budget.call(self._estimate(call)):
                 stream = call.model.stream(call.prompt)
                 try:
-                    while isinstance(item := await self.timed(_next(stream)), str):
+                    while isinstance(item := await self.timed(anext(stream, None)), str):
                         if piece := pieces.feed(item):
                             call.arrived.append(piece)
                             yield piece
@@ -257,7 +257,7 @@ class Run:
     @property
     def pairs_left(self) -> int:
         """Pairs of question and passage that the evaluator may still read at this effort."""
-        return max(0, ALLOWED[self.kit.effort].pairs - self.budget.usage.pairs)
+        return max(0, ALLOWED[self.kit.effort].pairs - self.budget.pairs_read)
 
     def number(self, passage: Passage) -> int:
         """The passage's number in this run; a new one is reported."""
@@ -378,10 +378,6 @@ class Run:
 def _all_that_shows(ended: tuple[ModelCall, Completion]) -> tuple[float, str, str, int, int]:
     call, used = ended
     return call.begun, call.role, call.model.name, used.input_tokens, used.output_tokens
-
-
-async def _next(stream: AsyncIterator[T]) -> T | None:
-    return await anext(stream, None)
 
 
 async def _close(stream: object) -> None:

@@ -125,7 +125,7 @@ class Hits(Sequence[Hit]):
 
     @classmethod
     def all_of(cls, found: Sequence[Hit]) -> Hits:
-        return found if isinstance(found, Hits) else cls(tuple(found))
+        return found if type(found) is Hits else cls(tuple(found))  # a `Sequence` takes its time to say what it is
 
     def __len__(self) -> int:
         return len(self.hits)

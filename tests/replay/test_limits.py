@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from wellread.patience import Limiter
 from wellread.replay.one_at_a_time import settle
 from wellread.replay.play import Player
 from wellread.replay.record import Recorder
@@ -18,10 +19,15 @@ from wellread.types import Completion
 pytestmark = pytest.mark.anyio
 
 
+def limiter(tape: Recorder | Player) -> Limiter:
+    with tape.outside().patience() as timeout:
+        return timeout
+
+
 async def test_a_limit_that_strikes_by_itself_strikes_again(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     with Recorder(path, {"question": "?", "settings": {}}, Outside(), {}) as recorder:
-        timeout = recorder.outside().timeout
+        timeout = limiter(recorder)
         async with timeout(None, "seconds"):
             pass
         with pytest.raises(TimeoutError):
@@ -31,7 +37,7 @@ async def test_a_limit_that_strikes_by_itself_strikes_again(tmp_path: Path) -> N
     recording = load(path)
     assert list(recording.struck) == [2]
     player = Player(recording)
-    timeout = player.outside().timeout
+    timeout = limiter(player)
     async with timeout(None, "seconds") as first:
         pass
     assert not first.expired()  # type: ignore[attr-defined]
@@ -49,7 +55,7 @@ async def test_a_limit_that_cuts_off_a_call_is_told_by_the_call(tmp_path: Path) 
         from wellread.replay import codec
 
         with pytest.raises(TimeoutError):
-            async with recorder.outside().timeout(0.01, "query"):
+            async with limiter(recorder)(0.01, "query"):
                 await recorder.call("part", "search", {}, lambda: asyncio.sleep(5), codec.SCORES)
     recording = load(path)
     assert not recording.struck
@@ -59,10 +65,10 @@ async def test_a_limit_that_cuts_off_a_call_is_told_by_the_call(tmp_path: Path) 
 async def test_other_errors_pass_a_limit_that_struck(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     with Recorder(path, {"question": "?", "settings": {}}, Outside(), {}) as recorder, pytest.raises(TimeoutError):
-        async with recorder.outside().timeout(0.01, "seconds"):
+        async with limiter(recorder)(0.01, "seconds"):
             await asyncio.sleep(5)
     with pytest.raises(KeyError):
-        async with Player(load(path)).outside().timeout(None, "seconds"):
+        async with limiter(Player(load(path)))(None, "seconds"):
             raise KeyError("x")
 
 

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections import defaultdict, deque
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import nullcontext
 from typing import Any, TypeVar
 
 from wellread import events
@@ -57,8 +58,8 @@ class Player:
             clock=lambda: self._now,
             today=lambda: header["today"],
             marker=lambda: header["marker"],
-            timeout=self._limit,
-            tick=self._stamp,
+            patience=lambda: nullcontext(self._limit),
+            stamp=self._stamp,
             kit=lambda kit: KitOnTape(self, None, effort),
         )
 
@@ -233,11 +234,12 @@ class Player:
     def _reach(self, at: float) -> None:
         self._now = max(self._now, at)
 
-    def _stamp(self) -> None:
+    def _stamp(self) -> float:
         recorded = self.recording.events
         if self._stamped < len(recorded):
             self._reach(recorded[self._stamped]["at"])
         self._stamped += 1
+        return self._now
 
     def _depart(self, problem: WellreadError) -> WellreadError:
         self.departed = self.departed or problem

@@ -19,6 +19,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import nullcontext
 from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
@@ -95,8 +96,8 @@ class Recorder:
             clock=lambda: self._now,
             today=lambda: self._today,
             marker=lambda: self._marker,
-            timeout=self._limits.new,
-            tick=self._stamp,
+            patience=lambda: nullcontext(self._limits.new),
+            stamp=self._tick,
             kit=lambda kit: KitOnTape(self, kit, kit.effort, kit.cache),
             source=lambda role, source: self._played(role, source),
         )
@@ -237,9 +238,6 @@ class Recorder:
         why = self._limits.why_left()
         at = self._now if why == "cancelled" else self._tick()  # nothing tells a replay when a call was cancelled
         self._write({"reply": number, "at": at, "left": why})
-
-    def _stamp(self) -> None:
-        self._tick()
 
     def _tick(self) -> float:
         self._now = max(self._now, round(self._base.clock() - self._begun, 4))
