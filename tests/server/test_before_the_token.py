@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from tests.server.stage import ask, engine, finished, quoting, running
+from tests.server.stage import Live, ask, engine, finished, quoting, running
 
 from wellread.server import access, connections, logs
 
@@ -140,3 +140,21 @@ def test_one_damaged_row_leaves_the_others_to_be_seen(column: str, value: object
             reply = client.get(path)
             assert reply.status_code == 200, (path, reply.text)
         assert whole in client.get("/api/runs").text
+
+
+@pytest.mark.parametrize("kind", ["numbered", "searched", "answer_delta", "answered", "ended"])
+@pytest.mark.parametrize(
+    "value", ["{", "[]", "7", b"\xff\xfe", "[" * 100_000, '{"event": 7}', '{"event": "%s"}', '{"event": "%s", "hits": 7}']
+)
+def test_one_damaged_event_leaves_the_others_to_be_seen(live: Live, kind: str, value: str | bytes) -> None:
+    with live.client() as client:
+        run = client.post("/v1/responses", json={"input": "How many moons has Saturn?"}).json()["id"].removeprefix("resp_")
+        with sqlite3.connect(str(live.options.history), timeout=10) as history:
+            body = value % kind if isinstance(value, str) and "%" in value else value
+            history.execute("UPDATE events SET body = ? WHERE run = ? AND body LIKE ?", (body, run, f'%"event": "{kind}"%'))
+        for path in (f"/r/{run}", f"/r/{run}/live", f"/r/{run}/article", f"/api/runs/{run}/events", f"/v1/responses/resp_{run}"):
+            reply = client.get(path)
+            assert reply.status_code in (200, 502), (path, reply.text)
+            assert "146" in reply.text or kind in ("answered", "ended", "answer_delta"), path
+        follow_up = client.post("/api/runs", json={"question": "And Titan?", "parent": run})
+        assert follow_up.status_code == 202

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from wellread.errors import DamagedFile
 from wellread.events import Event, Numbered, from_json
+from wellread.plain import Json
 from wellread.server.history import History
 from wellread.server.record import Record
 from wellread.strategies.earlier import Earlier
@@ -29,8 +31,16 @@ async def context(history: History, parent: Record | None) -> tuple[tuple[tuple[
 
 
 def decoded(log: Sequence[str]) -> list[Event]:
-    """The events of a run as they are kept, without those of its end."""
-    return [event for event in map(from_json, map(json.loads, log)) if event is not None]
+    """The events of a run as they are kept, without those of its end and those that are damaged."""
+    return [event for body in log if (event := event_of(json.loads(body))) is not None]
+
+
+def event_of(body: Json) -> Event | None:
+    """An event of the history; None for what says nothing to a page, or not what such an event says."""
+    try:
+        return from_json(body)
+    except DamagedFile:
+        return None
 
 
 def passages_of(seen: Sequence[Event]) -> dict[int, Passage]:

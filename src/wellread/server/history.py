@@ -9,16 +9,18 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import TypeVar, cast
 
 from wellread.errors import DamagedFile
 from wellread.server.database import Database, Job, Row, Unreachable, Values
-from wellread.server.record import COLUMNS, Record, State, from_row
+from wellread.server.record import COLUMNS, Record, State, event_row, from_row
 from wellread.server.sqlite import Sqlite
+
+T = TypeVar("T")
 
 
 @dataclass(eq=False, slots=True)
@@ -116,7 +118,7 @@ class History:
     async def events(self, run: str, offset: int = 0, limit: int = 500) -> list[tuple[int, str]]:
         """Events from a number on, with their numbers."""
         sql = "SELECT number, body FROM events WHERE run = ? AND number >= ? ORDER BY number LIMIT ?"
-        return cast("list[tuple[int, str]]", await self.rows(sql, (run, offset, limit)))
+        return await self._read(event_row, sql, (run, offset, limit))
 
     async def list(self, *, search: str = "", limit: int = 50, before: float | None = None) -> list[Record]:
         """The latest runs first; `search` words must all be in question or answer."""
@@ -217,10 +219,13 @@ class History:
         return problem
 
     async def _records(self, sql: str, values: Values) -> list[Record]:
+        return await self._read(from_row, sql, values)
+
+    async def _read(self, taken: Callable[[Row], T], sql: str, values: Values) -> list[T]:
         """Taken apart in the thread that reads them: a hundred conversations would keep the loop for a tenth of a second."""
 
-        def read() -> list[Record]:
-            return [from_row(row) for row in self.database.read(sql, values)]
+        def read() -> list[T]:
+            return [taken(row) for row in self.database.read(sql, values)]
 
         return await asyncio.get_running_loop().run_in_executor(self._reading, read)
 

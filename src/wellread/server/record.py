@@ -15,6 +15,7 @@ COLUMNS = "id, thread, parent, question, strategy, model, sources, state, create
 _STATES = get_args(State)
 _OUTCOMES = get_args(Outcome)
 _DAMAGED = object()  # a column that is no JSON
+DAMAGED_EVENT = '{"event": "damaged"}'  # in place of what an event said
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ def from_row(row: tuple[object, ...]) -> Record:
     values[6] = _sources(_json(values[6]))
     values[12] = _turns(_json(values[12]))
     answer = _json(values[11])
-    whole = answer is None or _is_answer(answer)
+    whole = answer is None or is_answer(answer)
     values[11] = answer if whole else None
     values[9] = values[9] if isinstance(values[9], int | float) else None
     values[8] = values[8] if isinstance(values[8], int | float) else 0.0
@@ -67,6 +68,13 @@ def from_row(row: tuple[object, ...]) -> Record:
     for place in (0, 1, 2, 3, 4, 5, 10, 13):
         values[place] = values[place] if values[place] is None else str(values[place])
     return Record(*values)  # pyright: ignore[reportArgumentType]
+
+
+def event_row(row: tuple[object, ...]) -> tuple[int, str]:
+    """The number and the JSON of an event; where that is damaged, of one that says nothing."""
+    found = _json(row[1])
+    whole = isinstance(found, dict) and isinstance(cast("dict[str, Any]", found).get("event"), str)
+    return int(cast("int", row[0])), str(row[1]) if whole else DAMAGED_EVENT
 
 
 def _json(column: object) -> Any:
@@ -88,7 +96,7 @@ def _turns(found: Any) -> tuple[tuple[str, str], ...]:
     return tuple((str(turn[0]), str(turn[1])) for turn in pairs if len(turn) == 2)
 
 
-def _is_answer(found: Any) -> bool:
+def is_answer(found: Any) -> bool:
     """Whether it has what every reader of an answer takes for granted."""
     if not isinstance(found, dict) or cast("dict[str, Any]", found).get("outcome") not in _OUTCOMES:
         return False

@@ -27,7 +27,7 @@ from wellread.server.follow_up import TURNS
 from wellread.server.limits import Ticket
 from wellread.server.menu import ClientRequest, ReadyRun
 from wellread.server.openai_format import PREFIX, AnswerJson, Refused
-from wellread.server.record import Record
+from wellread.server.record import Record, is_answer
 from wellread.server.response_shapes import Ending, Envelope, ResponseRequest, Script, whole
 from wellread.server.runs import Runs
 from wellread.server.service import Service
@@ -136,7 +136,7 @@ class Kept:
                 for event in (json.loads(body) for _, body in batch):
                     if words := _words(event):
                         yield words
-                    elif event["event"] == "answered":
+                    elif event["event"] == "answered" and is_answer(event.get("answer")):
                         answer = linked(event["answer"], self.base)
                     elif event["event"] == "ended":
                         yield _ended(event, answer)
@@ -149,16 +149,17 @@ class Kept:
 
 def _words(event: dict[str, Any]) -> str:
     """The words of the answer in an event of the log."""
-    known = events.from_json(event) if event["event"] in ("answer_delta", "understood") else None
+    known = follow_up.event_of(event) if event["event"] in ("answer_delta", "understood") else None
     return openai_format.said_now(known) if known else ""
 
 
 def _ended(event: dict[str, Any], answer: AnswerJson | None) -> Ending:
-    if event["state"] == "done":
-        return Ending(answer)
-    if event["state"] == "failed":
-        return Ending(answer, event["reason"] or "the run failed", 502)
-    why = "the run was stopped" if event["state"] == "stopped" else "the server is stopping"
+    state = event.get("state")
+    if state == "done":
+        return Ending(answer) if answer else Ending(None, "the answer cannot be read", 502)
+    if state == "failed":
+        return Ending(answer, event.get("reason") or "the run failed", 502)
+    why = "the run was stopped" if state == "stopped" else "the server is stopping"
     return Ending(answer, why, 503)
 
 

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from fastapi import APIRouter, Form, Header, Query, Request
 from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 
-from wellread.events import AnswerDelta, from_json
+from wellread.events import AnswerDelta
 from wellread.plain import Json
 from wellread.server import follow_up, service
 from wellread.server.api import NotFound, RunId, client
@@ -223,12 +223,12 @@ def _local(path: str) -> str:
 
 
 def _shown(number: int, body: Json) -> str:
-    event = from_json(body)
+    event = follow_up.event_of(body)
     shown: Json = {"status": status(event), "step": step(event)} if event else {}
     if isinstance(event, AnswerDelta):
         shown["delta"] = event.text
     if body["event"] == "ended":
-        shown["ended"] = body["state"]
+        shown["ended"] = body.get("state", "failed")
     return f"id: {number}\ndata: {json.dumps({k: v for k, v in shown.items() if v}, ensure_ascii=False)}\n\n"
 
 
