@@ -33,7 +33,7 @@ async def test_what_goes_in_comes_out(where: Path | str) -> None:
     history = await History.open(where)
     await history.add(record())
     for number in range(3):
-        history.append("AAAAAAAAAAAA", number, f'{{"n": {number}}}')
+        history.append("AAAAAAAAAAAA", number, f'{{"event": "e", "n": {number}}}')
     answer: dict[str, object] = {"outcome": "answered", "answer": "It is <that>.", "citations": []}
     await history.finish("AAAAAAAAAAAA", "done", answer)
     await history.aclose()
@@ -41,7 +41,7 @@ async def test_what_goes_in_comes_out(where: Path | str) -> None:
     kept = await again.get("AAAAAAAAAAAA")
     assert kept is not None
     assert (kept.state, kept.outcome, kept.answer, kept.sources) == ("done", "answered", answer, ("library",))
-    assert await again.events("AAAAAAAAAAAA", 1) == [(1, '{"n": 1}'), (2, '{"n": 2}')]
+    assert await again.events("AAAAAAAAAAAA", 1) == [(1, '{"event": "e", "n": 1}'), (2, '{"event": "e", "n": 2}')]
     assert [one.id for one in await again.list(search="THAT")] == ["AAAAAAAAAAAA"]
     assert await again.delete("AAAAAAAAAAAA")
     assert not await again.delete("AAAAAAAAAAAA")

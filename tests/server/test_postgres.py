@@ -73,7 +73,7 @@ async def test_a_restart_of_the_database_loses_nothing_that_is_waiting(postgres:
     restart = threading.Thread(target=lambda: (postgres.stop(), time.sleep(0.5), postgres.start()))
     restart.start()
     for number in range(40):
-        history.append("AAAAAAAAAAAA", number, f'{{"n": {number}}}')
+        history.append("AAAAAAAAAAAA", number, f'{{"event": "e", "n": {number}}}')
         await asyncio.sleep(0.05)
     assert await history.get("AAAAAAAAAAAA") is not None
     await history.finish("AAAAAAAAAAAA", "done", {"outcome": "answered", "answer": "yes"}, (40, "{}"))

@@ -120,15 +120,16 @@ async def test_a_full_disk_fails_what_does_not_fit_and_nothing_else(tmp_path: Pa
     assert history.database.writer is not None
     pages = history.database.writer.execute("PRAGMA page_count").fetchone()[0]
     history.database.writer.execute(f"PRAGMA max_page_count = {pages + 5}")
-    history.append("AAAAAAAAAAAA", 0, "small")
+    small, ended = '{"event": "small"}', '{"event": "ended"}'
+    history.append("AAAAAAAAAAAA", 0, small)
     history.append("BBBBBBBBBBBB", 0, "x" * 200_000)
     with pytest.raises(DamagedFile, match="missing"):
-        await history.finish("BBBBBBBBBBBB", "done", {"answer": "a"}, (1, "ended"))
-    await history.finish("BBBBBBBBBBBB", "failed", None, (1, "ended"))
-    await history.finish("AAAAAAAAAAAA", "done", {"answer": "a", "outcome": "answered"}, (1, "ended"))
+        await history.finish("BBBBBBBBBBBB", "done", {"answer": "a"}, (1, ended))
+    await history.finish("BBBBBBBBBBBB", "failed", None, (1, ended))
+    await history.finish("AAAAAAAAAAAA", "done", {"answer": "a", "outcome": "answered"}, (1, ended))
     kept = [await history.get(name) for name in ("AAAAAAAAAAAA", "BBBBBBBBBBBB")]
     assert [one.state for one in kept if one] == ["done", "failed"]
-    assert await history.events("AAAAAAAAAAAA") == [(0, "small"), (1, "ended")]
+    assert await history.events("AAAAAAAAAAAA") == [(0, small), (1, ended)]
     await history.aclose()
 
 
