@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -58,6 +60,21 @@ def test_values_are_mended_when_they_are_made() -> None:
         json.dumps(to_json(value), ensure_ascii=False).encode()
     assert call.arguments == {"que\ufffdry": ["ab", {"x": "\ufffd"}], "none": None}
     assert str(SourceError("s", "its own words: \ud800")) == "s: its own words: \ufffd"
+
+
+def test_a_plugins_own_fields_are_mended_too() -> None:
+    @dataclass(frozen=True)
+    class Plain(Hit):
+        more: str = ""
+
+    @dataclass(frozen=True, slots=True)
+    class Slotted(Hit):
+        more: str = ""
+
+    assert Hit("1").is_mended()  # the check for the base was written before
+    for kind in (Plain, Slotted):
+        assert kind("1", more="é\ud800").more == "é\ufffd"
+        assert not kind.is_mended(SimpleNamespace(**{**dict.fromkeys(kind.__dataclass_fields__), "more": "\0"}))
 
 
 @pytest.mark.anyio

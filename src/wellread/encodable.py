@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from functools import cache
 from typing import Any, ClassVar, TypeVar, cast
 
 T = TypeVar("T")
@@ -66,21 +65,28 @@ class Encodable:
 
     __slots__ = ()
     __dataclass_fields__: ClassVar[Mapping[str, Any]]
+    is_mended: ClassVar[Callable[[Any], bool]]
+
+    def __init_subclass__(cls) -> None:
+        cls.is_mended = _first_look  # its fields are known when its first value is made
 
     def __post_init__(self) -> None:
-        if not _is_mended(self.__class__)(self):  # hardly ever
-            for name in self.__dataclass_fields__:
-                object.__setattr__(self, name, encodable(getattr(self, name)))
+        if not self.is_mended():
+            self.mend()
+
+    def mend(self) -> None:
+        for name in self.__dataclass_fields__:
+            object.__setattr__(self, name, encodable(getattr(self, name)))
 
 
-@cache
-def _is_mended(kind: type[Encodable]) -> Callable[[Encodable], bool]:
-    """Whether there is nothing to mend in any field. Written for each kind, as `dataclass` writes `__init__`: going
-    through the fields of every value that is made cost the engine a tenth of its time."""
-    text = "kind is str and value.isascii() and NUL not in value"
-    each = f"(not (value := self.{{}}) or (kind := value.__class__) in PLAIN or {text} or encodable(value) is value)"
-    fields = " and ".join(map(each.format, kind.__dataclass_fields__))
-    return eval(f"lambda self: {fields}", {"NUL": "\0", "PLAIN": _PLAIN, "encodable": encodable})
+def _first_look(value: Encodable) -> bool:
+    """Write the check for this class, as `dataclass` writes its `__init__`: going through the fields of every value that
+    is made cost the engine a tenth of its time."""
+    text = "(kind := value.__class__) is str and value.isascii() and NUL not in value"
+    each = f"(not (value := self.{{}}) or {text} or kind in PLAIN or encodable(value) is value)"
+    fields = " and ".join(map(each.format, value.__dataclass_fields__))
+    type(value).is_mended = eval(f"lambda self: {fields}", {"NUL": "\0", "PLAIN": _PLAIN, "encodable": encodable})
+    return value.is_mended()
 
 
 class Pieces:

@@ -218,8 +218,9 @@ class _Reports:
         self.more = asyncio.Event()
 
     def emit(self, event: events.Event) -> None:
-        # In place, before anyone has seen it: a copy of each event would be a tenth of the engine's cost.
-        object.__setattr__(event, "at", round(self._stamp() - self.budget.begun, 4))
+        # In place, before anyone has seen it: a copy of each event would be a tenth of the engine's cost. To 0.1 ms;
+        # `round` would take longer than all else here.
+        object.__setattr__(event, "at", int((self._stamp() - self.budget.begun) * 10_000 + 0.5) / 10_000)
         self.waiting.append(event)
         self.more.set()
 

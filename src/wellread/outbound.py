@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from wellread.protocols import Source, is_public, members
-from wellread.types import Hit, Query
+from wellread.types import Hit, Prompt, Query
 
 _WORD = re.compile(r"\w+")
 _RECITED = 5  # words in a row that come from the instructions and not from the question
@@ -28,7 +28,7 @@ class Outbound:
     _said: list[str] = field(default_factory=list[str])  # by the user and the public; its words are taken when they are asked for
     _known: set[str] = field(default_factory=set[str])
     _asked: dict[int, _Reach] = field(default_factory=dict[int, "_Reach"])
-    _instructions: set[str] = field(default_factory=set[str])
+    _prompts: list[Prompt] = field(default_factory=list[Prompt])
 
     def __post_init__(self) -> None:
         self.learn([self.question])
@@ -37,9 +37,9 @@ class Outbound:
         """Words that the user, or the public, has said."""
         self._said.extend(texts)
 
-    def instructed(self, texts: Iterable[str]) -> None:
+    def instructed(self, prompt: Prompt) -> None:
         """What models were told to do."""
-        self._instructions.update(texts)
+        self._prompts.append(prompt)
 
     def query(self, where: Source, query: Query) -> Query:
         """The query as this source may hear it; a group hears both, and passes on to each what it may."""
@@ -70,7 +70,10 @@ class Outbound:
 
     def _recites(self, text: str) -> bool:
         rows = _rows(text) - _rows(self.question)
-        return bool(rows) and any(not rows.isdisjoint(_rows(instruction)) for instruction in self._instructions)
+        if not rows:
+            return False
+        instructions = {message.text for prompt in self._prompts for message in prompt.messages if message.role == "system"}
+        return any(not rows.isdisjoint(_rows(instruction)) for instruction in instructions)
 
     def _allowed(self, text: str) -> str:
         if self._recites(text):

@@ -190,7 +190,7 @@ class Run:
     async def generate(self, prompt: Prompt, *, role: str, model: Model | None = None) -> AsyncGenerator[str | Completion]:
         """Stream one model call; the last item is the completion."""
         call = ModelCall(role, model or self.kit.model(), self._within_tokens(prompt), self.clock())
-        self.outbound.instructed(message.text for message in prompt.messages if message.role == "system")
+        self.outbound.instructed(prompt)
         pieces = Pieces()
         async with self._slots:
             with self.budget.call(self._estimate(call)):

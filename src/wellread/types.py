@@ -59,7 +59,8 @@ class Passage(Encodable):
     anchor: str = ""  # the id nearest before it on an HTML page
 
     def __post_init__(self) -> None:
-        Encodable.__post_init__(self)
+        if not self.is_mended():
+            self.mend()
         if self.url and not self.url.startswith(("http:", "https:")) and _is_program(self.url):
             object.__setattr__(self, "url", None)
 
