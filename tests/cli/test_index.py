@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import lzma
 import signal
 import subprocess
 import sys
@@ -49,6 +51,19 @@ def test_search_info_and_verify(index: Path) -> None:
     assert (facts["documents"], facts["passages"], facts["removed"], facts["dimensions"]) == (2, 2, 0, 384)
     assert "embedder" in run("index", "info", index).stdout
     assert "is intact" in run("index", "verify", index).stdout
+
+
+def test_compressed_documents_are_indexed_and_archives_named(tmp_path: Path) -> None:
+    folder = tmp_path / "share"
+    folder.mkdir()
+    (folder / "tide.1.gz").write_bytes(gzip.compress(b".TH TIDE 1\n.SH NAME\ntide \\- says when the water comes\n"))
+    (folder / "all.tar.gz").write_bytes(gzip.compress(b"\0" * 257 + b"ustar" + b"\0" * 250))
+    made = run("index", "build", folder, "--output", tmp_path / "index")
+    assert "all.tar.gz: this is an archive (tar) of several files: unpack it" in made.stderr
+    (folder / "moon.md.xz").write_bytes(lzma.compress(b"# Moons\n\nTitan is large."))
+    assert "2 passages" in run("index", "add", tmp_path / "index", folder / "moon.md.xz").stdout
+    found = json.loads(run("index", "search", tmp_path / "index", "water", "-n", "1", "--json").stdout)
+    assert [(hit["title"], hit["document"]) for hit in found["hits"]] == [("tide(1)", "tide.1.gz")]
 
 
 def test_add_and_remove(index: Path, notes: Path) -> None:

@@ -39,6 +39,15 @@ async def test_reads_a_page_and_says_who_it_is(site: Site, monkeypatch: pytest.M
     assert "ops@example.org" in site.headers[-1]["user-agent"]
 
 
+@pytest.mark.parametrize("said", ["application/gzip", "application/octet-stream", "text/html", ""])
+async def test_a_compressed_file_is_read_as_what_is_in_it(site: Site, said: str) -> None:
+    site.page("/books.html.gz", gzip.compress(HTML.encode()), content_type=said)
+    web = reader(site)
+    page = await web.read(f"{site.base}/books.html.gz")
+    await web.aclose()
+    assert (page.title, page.kind, page.passages) == ("Books", "html", ((PROSE * 3).strip(),))
+
+
 async def test_follows_redirects_and_gives_the_last_address(site: Site) -> None:
     site.page("/a", status=301, headers={"Location": "/b"})
     site.page("/b", status=302, headers={"Location": f"{site.base}/c"})

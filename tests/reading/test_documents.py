@@ -154,7 +154,7 @@ def test_archives_that_are_not_what_they_seem(body: bytes, reason: str) -> None:
 
 
 def test_archives_that_unpack_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packed, "MAX_BYTES", 1_000_000)
+    monkeypatch.setattr(packed, "MAX_UNPACKED", 1_000_000)
     with pytest.raises(ReadError, match="unpacks to more than"):
         read_bytes(docx("<w:p/>" * 1_000_000), "x")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import gzip
 import os
 import re
 import socket
@@ -24,7 +25,7 @@ from wellread.index.change import update
 from wellread.index.vectors import embed
 from wellread.reading.folders import files_inside
 from wellread.server.collections import Collection, Collections
-from wellread.server.filing import amount, file_name
+from wellread.server.filing import amount, file_name, numbered
 from wellread.server.intake import Sent
 from wellread.server.options import ServerOptions
 
@@ -451,6 +452,28 @@ def test_a_pdf_is_shown_as_it_looks(shelf: Live, reader: httpx2.Client) -> None:
     settled(reader, path)
     shown = reader.get("/document", params={"source": "Books", "document": "book.pdf"})
     assert "/document/page?" in shown.text
+
+
+def test_compressed_documents_are_taken_read_and_shown(shelf: Live, reader: httpx2.Client) -> None:
+    packed = documents(
+        ("book.pdf.gz", gzip.compress(pdf(prose(780), title="The Log"))),
+        ("FAQ.gz", gzip.compress(FERRY.encode())),
+        ("all.tar.gz", gzip.compress(b"x" * 1000)),
+    )
+    path = "/collections/packed"
+    assert "is an archive: unpack it" in make(reader, "Packed", packed, status=200)
+    settled(reader, path)
+    assert stored(shelf, path) == ["FAQ.gz", "book.pdf.gz"]
+    assert "ran on Tuesdays only" in reader.get("/document", params={"source": "Packed", "document": "FAQ.gz"}).text
+    assert "/document/page?" in reader.get("/document", params={"source": "Packed", "document": "book.pdf.gz"}).text
+    drawn = reader.get("/document/page", params={"source": "Packed", "document": "book.pdf.gz", "page": 1})
+    assert drawn.content.startswith(b"\x89PNG")
+
+
+def test_a_name_that_is_taken_gets_a_number_before_its_whole_ending() -> None:
+    assert numbered("light.html.gz", {"light.html.gz"}) == "light (2).html.gz"
+    assert numbered("FAQ.gz", {"FAQ.gz", "FAQ (2).gz"}) == "FAQ (3).gz"
+    assert file_name("x" * 300 + ".html.gz").endswith("x.html.gz")
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,17 @@ async def test_what_cannot_be_read_is_told(build: Build, folder: Path) -> None:
     assert isinstance(hits, Hits)
     assert "broken.pdf: " in hits.failures[0]
     assert "picture" not in hits.failures[0]  # nobody expects text in it
+
+
+async def test_compressed_documents_and_texts_without_an_ending_are_read(build: Build, tmp_path: Path) -> None:
+    (tmp_path / "oven.8.gz").write_bytes(gzip.compress(b".TH OVEN 8\n.SH NAME\noven \\- bakes the sourdough\n"))
+    (tmp_path / "README").write_text("The sourdough is fed at noon.")
+    (tmp_path / "loaves.tar.gz").write_bytes(gzip.compress(b"sourdough"))
+    (tmp_path / "baker").write_bytes(b"\x7fELF sourdough")
+    hits = await build(f"files:{tmp_path}?meaning=no").search(Query("sourdough"))
+    assert {(hit.document, hit.title) for hit in hits} == {("oven.8.gz", "oven(8)"), ("README", "The sourdough is fed at noon.")}
+    assert isinstance(hits, Hits)
+    assert hits.failures == ()  # a program and an archive are nobody's documents
 
 
 async def test_meaning_finds_what_words_do_not(build: Build, folder: Path) -> None:

@@ -9,6 +9,7 @@ from wellread.text.blocks import as_blocks
 from wellread.types import Block, Page
 
 MAX_BLOCKS = 200_000
+MAX_UNPACKED = 100 * 1024 * 1024  # bytes of everything that is read from one archive or compressed file
 _FACT = 1_000  # characters of a title, an author, a date
 _ANCHOR = 100  # characters of an id
 BLOCK_BYTES = 4 * _ANCHOR + 40  # that a block takes on its way beside its text

@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from wellread.errors import ReadError
-from wellread.reading import plain
+from wellread.reading import plain, unread
 from wellread.reading.allowance import OWN_FILE, Allowance, fitted
 from wellread.reading.charset import decode
+from wellread.reading.compressed import unpacked
 from wellread.reading.kinds import Kind, kind_of
 from wellread.text.blocks import passages
 from wellread.types import Page
@@ -44,14 +45,15 @@ def read_bytes(
     allowance: Allowance = OWN_FILE,
 ) -> Page:
     """The text of a document; raises `ReadError` where there is none, or none that we can read."""
+    body, inner = unpacked(body, name or url.partition("?")[0].partition("#")[0], url)
     if not body.strip():
         raise ReadError(url, "the page is empty")
-    kind = kind_of(body, content_type, name or url.partition("?")[0].partition("#")[0])
+    kind = kind_of(body, content_type, inner)
     if kind is None:
-        said = content_type.partition(";")[0].strip()
-        raise ReadError(url, f"this is no text we can read ({said or 'binary data'})")
+        raise ReadError(url, unread.reason(body, content_type.partition(";")[0].strip()))
     try:
-        page = _printable(fitted(_read(kind, Document(body, url, content_type, charset, name), allowance), allowance))
+        document = Document(body, url, content_type, charset, inner if name else "")
+        page = _printable(fitted(_read(kind, document, allowance), allowance))
     except (ReadError, MemoryError):
         raise
     except Exception as error:  # parsers have failures that nobody has listed; each is its document's

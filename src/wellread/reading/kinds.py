@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
 import zlib
 from io import BytesIO
 from pathlib import PurePosixPath
 from typing import Literal
 
+from wellread.reading import compressed, unread
 from wellread.reading.charset import utf16_without_mark
 
 Kind = Literal[
@@ -53,8 +55,18 @@ _SUFFIXES: dict[Kind, str] = {
 }
 _BY_SUFFIX: dict[str, Kind] = {f".{suffix}": kind for kind, names in _SUFFIXES.items() for suffix in names.split()}
 READ = frozenset(_BY_SUFFIX)  # suffixes of files that we can read
+_SECTION = re.compile(r"\.[1-9][a-z]{1,9}|\.n")  # of a manual: 3tcl, 3pm, 1posix
+_NO_SECTIONS = frozenset({".7z", ".3gp", ".3g2", ".3ds", ".3mf", ".3dm"})
+_ARCHIVES = frozenset({".zip", ".tar", ".7z", ".rar", ".deb", ".rpm", ".jar", ".chm"})
+_UNSUFFIXED = re.compile(
+    r"(?:readme|faq|news|install|authors|copying|licen[cs]e|copyright|changelog|changes|history|todo|thanks|credits|hacking|howto|manual|notes"
+    r"|release[-_ ]?notes|bugs|about|contributing|upgrading|tutorial|guide)(?:[-_][\w-]*)?(?-i:\.[A-Z][\w-]*)?",
+    re.IGNORECASE,
+)
 _SURE = frozenset({"pdf", "docx", "epub", "opendocument", "pptx", "sheet", "rtf"})  # their first bytes do not lie, servers do
-_SAYS_NOTHING = frozenset({"", "application/octet-stream", "binary/octet-stream", "application/zip", "application/download"})
+_SAYS_NOTHING = frozenset(
+    {"", "application/octet-stream", "binary/octet-stream", "application/zip", "application/download", *compressed.TYPES}
+)
 _SAMPLE = 4096
 _HEAD = 16_384
 _CONTROLS = bytes(set(range(32)) - {9, 10, 12, 13, 27})
@@ -69,16 +81,40 @@ def kind_of(body: bytes, content_type: str = "", name: str = "") -> Kind | None:
     if sniffed in _SURE:
         return sniffed
     kind = _BY_TYPE.get(said)
-    suffix = _BY_SUFFIX.get(PurePosixPath(name).suffix.lower())
+    suffix = _by_suffix(name)
     if said in _SAYS_NOTHING or (said == "text/plain" and suffix not in {None, "html"}):
         kind = suffix or sniffed
     elif kind is None and said.startswith("text/"):
         kind = "text"
     if kind == "man" and b"\n.S" not in body[:_HEAD] and not body.startswith((b".", b"'")):
         kind = "text"  # a name may end in a number
-    if kind in _SURE or (is_binary(body) and "utf-16" not in content_type.lower()):
+    if kind in _SURE or unread.known(body) or (is_binary(body) and "utf-16" not in content_type.lower()):
         return None
     return kind
+
+
+def is_readable(name: str) -> bool:
+    """Whether we can read what is called so, or it is called as texts without an ending are: README, FAQ.gz, changelog.Debian."""
+    inner = compressed.inner_name(name)
+    return _by_suffix(inner) is not None or _UNSUFFIXED.fullmatch(PurePosixPath(inner).name) is not None
+
+
+def is_archive(name: str) -> bool:
+    """Whether it is called as what holds several files."""
+    return PurePosixPath(compressed.inner_name(name)).suffix.lower() in _ARCHIVES
+
+
+def ending(name: str) -> str:
+    """The suffix that says what it is: `.html.gz`; of what we cannot read, none."""
+    if not is_readable(name):
+        return ""
+    inner = compressed.inner_name(name)
+    return (PurePosixPath(inner).suffix if _by_suffix(inner) else "") + name[len(inner) :]
+
+
+def _by_suffix(name: str) -> Kind | None:
+    suffix = PurePosixPath(name).suffix.lower()
+    return _BY_SUFFIX.get(suffix) or ("man" if _SECTION.fullmatch(suffix) and suffix not in _NO_SECTIONS else None)
 
 
 def is_binary(body: bytes) -> bool:

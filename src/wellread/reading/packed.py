@@ -12,7 +12,7 @@ from io import BytesIO
 from urllib.parse import unquote
 
 from wellread.errors import ReadError
-from wellread.reading.allowance import OWN_FILE, Allowance
+from wellread.reading.allowance import MAX_UNPACKED, OWN_FILE, Allowance
 from wellread.reading.charset import decode
 from wellread.reading.dom import parse
 from wellread.reading.mainpart import all_blocks
@@ -23,7 +23,6 @@ from wellread.reading.wordxml import Full, Paragraphs
 from wellread.text.dates import iso_date
 from wellread.types import Block, Page
 
-MAX_BYTES = 100 * 1024 * 1024  # of everything that is read from one archive
 _MAX_MEMBERS = 20_000
 _MAX_CHAPTERS = 2_000
 _MAX_FACTS = 10 * 1024 * 1024  # bytes of a part that says something about the document
@@ -40,7 +39,7 @@ class _Archive:
 
     def __init__(self, body: bytes, url: str) -> None:
         self._url = url
-        self._left = MAX_BYTES
+        self._left = MAX_UNPACKED
         try:
             self._zip = zipfile.ZipFile(BytesIO(body))
         except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
@@ -66,14 +65,14 @@ class _Archive:
         """Empty for what is not there. Of what is larger than `most` only so much: as broken as it deserves."""
         try:
             with self._zip.open(name) as member:
-                data = member.read(min(self._left + 1, most or MAX_BYTES + 1))
+                data = member.read(min(self._left + 1, most or MAX_UNPACKED + 1))
         except KeyError:
             return b""
         except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError, OSError, ValueError) as error:
             raise ReadError(self._url, "the archive is broken or locked") from error
         self._left -= len(data)
         if self._left < 0:
-            raise ReadError(self._url, f"the archive unpacks to more than {MAX_BYTES // 1024**2} MB")
+            raise ReadError(self._url, f"the archive unpacks to more than {MAX_UNPACKED // 1024**2} MB")
         return data
 
 

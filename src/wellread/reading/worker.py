@@ -23,6 +23,7 @@ from typing import cast, get_args
 from wellread.errors import ReadError
 from wellread.reading import frames
 from wellread.reading.allowance import Allowance
+from wellread.reading.compressed import unpacked
 from wellread.reading.documents import Document, read_bytes
 from wellread.reading.pdfpicture import Box, Drawing, Picture, draw
 from wellread.text.blocks import passages
@@ -133,7 +134,8 @@ def answer(fields: Sequence[bytes]) -> Reply:
     document, allowance, wanted = _requested(fields)
     try:
         if wanted is not None:
-            return Reply(picture=draw(document.body, document.url, wanted))
+            body, _ = unpacked(document.body, document.name, document.url)
+            return Reply(picture=draw(body, document.url, wanted))
         page = read_bytes(
             document.body,
             document.url,

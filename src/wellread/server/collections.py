@@ -28,6 +28,7 @@ from wellread.errors import DamagedFile, UsageError
 from wellread.index.following import Item
 from wellread.private import private_folder
 from wellread.reading.folders import files_inside
+from wellread.reading.kinds import is_readable
 from wellread.server import filing
 from wellread.server.intake import Sent
 from wellread.server.options import ServerOptions
@@ -155,7 +156,7 @@ class Collections:
         """What there is to read."""
         found: list[Item] = []
         for path in files_inside(one.root):
-            if filing.is_readable(path.name) and 0 < _size(path) <= self.options.max_document:
+            if is_readable(path.name) and 0 < _size(path) <= self.options.max_document:
                 found.append(Item(os.path.relpath(path, one.root), "document", path))
             if len(found) >= self.options.max_documents:
                 break

@@ -8,7 +8,7 @@ from collections.abc import Container
 from pathlib import PurePosixPath
 
 from wellread.errors import UsageError
-from wellread.reading.kinds import READ
+from wellread.reading.kinds import ending
 
 LONGEST_NAME = 60  # characters of a collection's
 _LONGEST_FILE = 200  # bytes; file systems end at 255
@@ -38,22 +38,16 @@ def slug(name: str, taken: Container[str]) -> str:
 def file_name(said: str) -> str:
     """The last part of a path, without what a file system, a terminal or an eye could stumble over; may be empty."""
     name = _printable(_SEPARATORS.split(said)[-1]).lstrip(". ")
-    path = PurePosixPath(name)
-    suffix = path.suffix if path.suffix.lower() in READ else ""
+    suffix = ending(name)
     return f"{_cut(name.removesuffix(suffix), _LONGEST_FILE - len(suffix.encode()))}{suffix}" if name else ""
-
-
-def is_readable(name: str) -> bool:
-    """Whether the ending of a name is one of those that we can read."""
-    return PurePosixPath(name).suffix.lower() in READ
 
 
 def numbered(name: str, taken: Container[str], form: str = " ({})") -> str:
     """The name, or with the first number that makes it a new one; a file keeps its ending."""
-    path = PurePosixPath(name)
+    suffix = ending(name) or PurePosixPath(name).suffix
     number, found = 2, name
     while found in taken:
-        found, number = f"{path.stem}{form.format(number)}{path.suffix}", number + 1
+        found, number = f"{name.removesuffix(suffix)}{form.format(number)}{suffix}", number + 1
     return found
 
 

@@ -15,6 +15,7 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.requests import Request
 
 from wellread.errors import DamagedFile, UsageError
+from wellread.reading.kinds import is_archive, is_readable
 from wellread.server import filing
 
 _LONGEST_FIELD = 10_000  # bytes of a field that is no file
@@ -150,7 +151,9 @@ class _Form:
             return f"too many at once: at most {self._room.files:,}"
         if not file.name:
             return "has no name that can be kept"
-        return "" if filing.is_readable(file.name) else "documents of this kind cannot be read"
+        if is_archive(file.name):
+            return "is an archive: unpack it and send the documents in it"
+        return "" if is_readable(file.name) else "documents of this kind cannot be read"
 
     def _data(self, data: bytes, start: int, end: int) -> None:
         if self._file is None:

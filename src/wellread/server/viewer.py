@@ -16,6 +16,7 @@ from urllib.parse import urlencode
 from wellread.encodable import encodable
 from wellread.errors import ReadError, WellreadError
 from wellread.protocols import Archive, Shelf
+from wellread.reading.compressed import inner_name
 from wellread.reading.pdfpicture import Drawing, Picture
 from wellread.server.menu import Menu
 from wellread.types import Hit, Original, Passage
@@ -184,4 +185,4 @@ async def _drawn(original: Original, wanted: Drawing) -> Picture:
 
 
 def _is_pdf(document: str) -> bool:
-    return document.lower().endswith(".pdf")
+    return inner_name(document).lower().endswith(".pdf")

@@ -24,7 +24,7 @@ from wellread.errors import SourceError, UsageError, WellreadError
 from wellread.parameters import Hops, Range, fill, param
 from wellread.protocols import Kit, Source
 from wellread.reading.folders import files_inside
-from wellread.reading.kinds import READ
+from wellread.reading.kinds import is_readable
 from wellread.sources import index
 from wellread.sources.markup import without_headings
 from wellread.sources.memory import few
@@ -248,7 +248,7 @@ class Files:
             return
         pattern = self._options.pattern
         for path in files_inside(self._path):
-            if fnmatch(path.name, pattern) if pattern else path.suffix.lower() in READ:
+            if fnmatch(path.name, pattern) if pattern else is_readable(path.name):
                 yield path
 
 
