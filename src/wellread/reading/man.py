@@ -1,71 +1,66 @@
-"""Manual pages: the macros of man(7) and mdoc(7), and the tables of tbl(1)."""
+"""Manual pages: the macros of man(7) and mdoc(7)."""
 
 from __future__ import annotations
 
 import re
+from textwrap import dedent
 
+from wellread.errors import ReadError
 from wellread.reading.mdoc import GLUE, INLINE, Argument, in_words
+from wellread.reading.roff import Requests, unescaped
+from wellread.reading.tbl import Table
 from wellread.types import Block, Page
 
 
 def read_man(text: str, url: str, name: str = "") -> Page:
     """Sections, entries, code and rows."""
-    made = _Man()
-    for line in text.replace("\\\n", "").split("\n"):
+    made = _Man(name)
+    for line in made.requests.lines(text):
         made.take(line)
     made.flush()
+    if not made.blocks and _POINTER.search(text):
+        raise ReadError(url, "a manual page that only points to another one")
     return Page(url, made.title or name, (), kind="man", blocks=tuple(made.blocks))
 
 
-_FONT = re.compile(r"\\f(?:\[[^\]]*\]|\(..|.)|\\s[-+]?\d|\\[|^&/,:]|\\\"[^\n]*")
-_NAMED = {
-    "aq": "'",
-    "dq": '"',
-    "bu": "•",
-    "em": "—",
-    "en": "–",
-    "co": "©",
-    "rs": "\\",
-    "lq": "“",
-    "rq": "”",
-    "oq": "‘",
-    "cq": "’",
-}
-_CHARACTER = re.compile(r"\\\((..)|\\\[(\w{2,20})\]|\\\*\(..|\\\*\[[^\]]*\]|\\\*.")
-_ESCAPED = {r"\-": "-", r"\e": "\\", r"\ ": " ", r"\~": " ", r"\0": " ", r"\'": "'", r"\`": "`", r"\.": "."}
-_ESCAPE = re.compile(r"\\[-e ~0'`.]")
 _MACRO = re.compile(r"^[.']\s*(%?\w+)\s*(.*)$")
 _ARGUMENT = re.compile(r'"((?:[^"]|"")*)"|(\S+)')
 _PARTS = {"SH": 1, "Sh": 1, "SS": 2, "Ss": 2}
-_BREAKS = frozenset({"PP", "P", "LP", "Pp", "HP", "RS", "RE", "sp", "br", "El", "Bl", "Rs", "Re"})
+_BREAKS = frozenset({"PP", "P", "LP", "Pp", "HP", "RS", "RE", "sp", "br", "El", "Bl", "Rs", "Re", "SY", "YS"})
+_CODE = frozenset({"nf", "EX", "Vb", "CS", "DS"})
+_NO_CODE = frozenset({"fi", "EE", "Ve", "CE", "DE", "Ed"})
 _SPOKEN = frozenset({"B", "I", "BI", "IB", "BR", "RB", "IR", "RI", "SM", "SB", "UR", "MT"})
+_POINTER = re.compile(r"^[.']\s*so\s+\S", re.MULTILINE)
+_BULLET = re.compile(r"[•*o–—-]|\(?\w{1,3}[.)]")  # signs and numbers of a list, as against terms
 _LONGEST_TERM = 500  # characters; a term without an end takes no more of the page
 _GLUED = re.compile(rf"\s*{GLUE}\s*")
 
 
 class _Man:
-    def __init__(self) -> None:
+    def __init__(self, name: str) -> None:
         self.title = ""
+        self.requests = Requests()
+        self._name = name
         self.blocks: list[Block] = []
         self._lines: list[str] = []
         self._term: str | None = None  # a .TP waits for it ("" until it comes)
         self._code = False
-        self._table = ""  # "layout" until its columns are described, then "rows"
+        self._table: Table | None = None
         self._mdoc = False
         self._program = ""
         self._long_term = False  # an .It with Xo goes on until .Xc
 
     def take(self, line: str) -> None:
-        if self._table:
-            self._row(line)
+        if self._table is not None:
+            self._row(self._table, line)
             return
         found = _MACRO.match(line)
         if found is None or line[:1] not in ".'":
             if not line.startswith((".", "'")):
-                self._say(_unescaped(line))
+                self._text(line)
             return
         name, rest = found[1], found[2]
-        arguments = [(_unescaped((a or b).replace('""', '"')), bool(b)) for a, b in _ARGUMENT.findall(rest)]
+        arguments = [(unescaped((a or b).replace('""', '"')), bool(b)) for a, b in _ARGUMENT.findall(rest)]
         self._mdoc = self._mdoc or name in {"Dd", "Dt"}
         if self._mdoc:
             self._mdoc_macro(name, arguments)
@@ -97,38 +92,66 @@ class _Man:
 
     def _macro(self, name: str, words: list[str]) -> None:
         if name in {"TH", "Dt"} and words:
-            self.title = f"{words[0].lower()}({words[1]})" if len(words) > 1 else words[0].lower()
+            called = self._called(words[0])
+            self.title = f"{called}({words[1]})" if len(words) > 1 else called
         elif name in _PARTS:
             self.flush()
+            self._code = False
             self.blocks.append(Block("heading", " ".join(words), _PARTS[name]))
-        elif name in {"nf", "EX", "Bd", "fi", "EE", "Ed"}:
+        elif name in _CODE or name in _NO_CODE or name == "Bd":
             self.flush()
-            self._code = name in {"nf", "EX", "Bd"}
+            self._code = name in _CODE or (name == "Bd" and not {"-filled", "-ragged", "-centered"}.intersection(words))
         elif name in {"TP", "TQ", "It"}:
             self.flush()
-            self._term = " ".join(words if name == "It" else [])
+            self._term = (" ".join(words) or "•") if name == "It" else ""
         elif name == "IP":
             self.flush()
             self._term = words[0] if words else None  # without words it is a paragraph that goes on with the entry
         elif name == "TS":
             self.flush()
-            self._table = "layout"
-        elif name in _BREAKS:
-            self.flush()
-        elif name in _SPOKEN:
-            self._say(("" if len(name) == 2 and name.isupper() and name not in {"SM", "SB"} else " ").join(words))
+            self._table = Table()
+        else:
+            self._spoken(name, words)
 
-    def _row(self, line: str) -> None:
-        """A line of a table as tbl(1) reads it: columns with tabs between them, after a description that ends in a stop."""
+    def _spoken(self, name: str, words: list[str]) -> None:
+        """Macros that say something, or end what was being said."""
+        if name in _BREAKS:
+            self._break(name)
+        if name in _SPOKEN:
+            self._say(("" if len(name) == 2 and name.isupper() and name not in {"SM", "SB", "UR", "MT"} else " ").join(words))
+        elif name == "SY":
+            self._say(words[0] if words else "")
+        elif name == "OP":
+            self._say(f"[{' '.join(words)}]")
+        elif name == "MR" and words:
+            self._say(f"{words[0]}({words[1]})" + "".join(words[2:]) if len(words) > 1 else words[0])
+        elif name in self.requests.defined and name not in _BREAKS and self.blocks:
+            self._say(" ".join(words))
+
+    def _break(self, name: str) -> None:
+        if not self._code:
+            self.flush()
+        elif name not in {"br", "RS", "RE"} and self._lines:
+            self._lines.append("")  # of one piece of code
+
+    def _text(self, line: str) -> None:
+        if line.strip() or self._code:
+            self._say(unescaped(line))
+        elif self._lines:
+            self.flush()
+
+    def _called(self, title: str) -> str:
+        """Headers are written in capitals; a file's name has its own."""
+        if self._name.lower() == title.lower():
+            return self._name
+        return title.lower() if title.isupper() else title
+
+    def _row(self, table: Table, line: str) -> None:
         if line.startswith(".TE"):
-            self._table = ""
-        elif self._table == "layout":
-            self._table = "rows" if line.rstrip().endswith(".") else "layout"
-        elif line.startswith(".T&"):
-            self._table = "layout"
-        elif line.strip(" _=-") and not line.startswith((".", "'")):
-            cells = (_unescaped(cell).strip().removeprefix("T{").removesuffix("T}") for cell in line.split("\t"))
-            self.blocks.append(Block("row", "| " + " | ".join(cells) + " |"))
+            self.blocks.extend(table.rows)
+            self._table = None
+        else:
+            table.take(line)
 
     def _say(self, text: str) -> None:
         if self._long_term:
@@ -143,20 +166,19 @@ class _Man:
 
     def flush(self) -> None:
         term, self._term = self._term, None
-        text = _joined(("\n" if self._code else " ").join(self._lines).strip("\n" if self._code else None))
+        text = _joined(dedent("\n".join(self._lines)).strip("\n") if self._code else " ".join(self._lines).strip())
         self._lines, self._long_term = [], False
-        if term and term not in "•-*" and text:
+        if term and text and not _BULLET.fullmatch(term):
             self.blocks.append(Block("entry", f"{term}: {text}", 1))
         elif term and text:
-            self.blocks.append(Block("item", text, 1))
+            self.blocks.append(Block("item", text if len(term) == 1 else f"{term} {text}", 1))
+        elif self._code and text.strip():
+            self.blocks.append(Block("code", text))
+        elif text.startswith("• "):  # as DocBook writes its lists
+            self.blocks.append(Block("item", text[2:].strip(), 1))
         elif text.strip() or term:
-            self.blocks.append(Block("code" if self._code and text.strip() else "paragraph", text or term or ""))
+            self.blocks.append(Block("paragraph", text or term or ""))
 
 
 def _joined(text: str) -> str:
     return _GLUED.sub("", text)
-
-
-def _unescaped(text: str) -> str:
-    text = _CHARACTER.sub(lambda found: _NAMED.get(found[1] or found[2] or "", ""), _FONT.sub("", text))
-    return _ESCAPE.sub(lambda found: _ESCAPED[found[0]], text)
