@@ -145,7 +145,7 @@ def test_epub() -> None:
         (archive(**{"[Content_Types].xml": "", "word/other.xml": "x"}), "not a Word document"),
         (docx("<w:p>").replace(b"PK\x05\x06", b"PK\x05\x07"), "broken"),
         (archive(**{"[Content_Types].xml": "", "word/document.xml": "<not><xml>"}), "broken"),
-        (archive(other="x"), "no text we can read"),
+        (archive(other="x"), "an archive"),
     ],
 )
 def test_archives_that_are_not_what_they_seem(body: bytes, reason: str) -> None:

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from wellread.errors import ReadError
-from wellread.reading import plain, unread
+from wellread.reading import plain, unmarked, unread
 from wellread.reading.allowance import OWN_FILE, Allowance, fitted
 from wellread.reading.charset import decode
 from wellread.reading.compressed import unpacked
-from wellread.reading.kinds import Kind, kind_of
+from wellread.reading.kinds import Kind, kind_of, packed_kind
 from wellread.text.blocks import passages
 from wellread.types import Page
 
@@ -50,7 +50,7 @@ def read_bytes(
         raise ReadError(url, "the page is empty")
     kind = kind_of(body, content_type, inner)
     if kind is None:
-        raise ReadError(url, unread.reason(body, content_type.partition(";")[0].strip()))
+        raise ReadError(url, unread.reason(body, content_type.partition(";")[0].strip(), packed_kind(inner)))
     try:
         document = Document(body, url, content_type, charset, inner if name else "")
         page = _printable(fitted(_read(kind, document, allowance), allowance))
@@ -95,7 +95,7 @@ def _read(kind: Kind, document: Document, allowance: Allowance) -> Page:
         return read_sheets(body, url, name, allowance)
     if kind in {"eml", "mbox", "rtf"}:
         return _read_bytes(kind, body, url, name)
-    return _read_text(kind, plain.cleaned(decode(body[: 4 * allowance.characters + 4], charset, markup=False)), url, name)
+    return _read_text(kind, unmarked.cleaned(decode(body[: 4 * allowance.characters + 4], charset, markup=False)), url, name)
 
 
 def _read_bytes(kind: Kind, body: bytes, url: str, name: str) -> Page:
@@ -119,7 +119,7 @@ def _read_text(kind: Kind, text: str, url: str, name: str) -> Page:
         "tsv": lambda text, url, name: tables.read_csv(text, url, name, delimiter="\t"),
         "notebook": notebook.read_notebook,
     }
-    return readers.get(kind, plain.read_text)(text, url, name)
+    return readers.get(kind, unmarked.read_text)(text, url, name)
 
 
 def opened(path: str | Path) -> Document:

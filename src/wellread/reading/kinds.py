@@ -11,9 +11,11 @@ from typing import Literal
 
 from wellread.reading import compressed, unread
 from wellread.reading.charset import utf16_without_mark
+from wellread.reading.docbook import is_docbook
+from wellread.reading.info import is_info
 
 Kind = Literal[
-    "html", "pdf", "text", "markdown", "rst", "asciidoc", "man", "csv", "tsv", "notebook", "eml", "mbox", "rtf",
+    "html", "pdf", "text", "info", "pod", "docbook", "org", "tex", "markdown", "rst", "asciidoc", "man", "csv", "tsv", "notebook", "eml", "mbox", "rtf",
     "docx", "opendocument", "pptx", "sheet", "epub",
 ]  # fmt: skip
 
@@ -36,7 +38,12 @@ _BY_TYPE: dict[str, Kind] = {
 _SUFFIXES: dict[Kind, str] = {
     "html": "html htm xhtml",
     "markdown": "md markdown mkd",
-    "text": "txt text json log tex org",
+    "text": "txt text json log",
+    "info": "info",
+    "pod": "pod",
+    "docbook": "docbook dbk page",
+    "org": "org",
+    "tex": "tex ltx",
     "rst": "rst rest",
     "asciidoc": "adoc asciidoc asc",
     "man": "man 1 2 3 4 5 6 7 8 9",
@@ -69,7 +76,7 @@ _SAYS_NOTHING = frozenset(
 )
 _SAMPLE = 4096
 _HEAD = 16_384
-_CONTROLS = bytes(set(range(32)) - {9, 10, 12, 13, 27})
+_CONTROLS = bytes(set(range(32)) - {8, 9, 10, 12, 13, 27})
 
 ACCEPTED = "text/html, application/xhtml+xml, application/pdf;q=0.9, text/markdown;q=0.9, text/plain;q=0.8, */*;q=0.1"
 
@@ -104,6 +111,12 @@ def is_archive(name: str) -> bool:
     return PurePosixPath(compressed.inner_name(name)).suffix.lower() in _ARCHIVES
 
 
+def packed_kind(name: str) -> str:
+    """What a file that is called so would be, where that is an archive of one document; else nothing."""
+    kind = _by_suffix(name)
+    return kind if kind in {"docx", "opendocument", "pptx", "sheet", "epub"} else ""
+
+
 def ending(name: str) -> str:
     """The suffix that says what it is: `.html.gz`; of what we cannot read, none."""
     if not is_readable(name):
@@ -135,6 +148,10 @@ def _sniff(body: bytes) -> Kind | None:
         return "rtf"
     if body.startswith(b"\xd0\xcf\x11\xe0") and b"W\0o\0r\0k\0b\0o\0o\0k" in body:
         return "sheet"
+    if is_info(body):
+        return "info"
+    if is_docbook(start):
+        return "docbook"
     lower = start[:512].lower()
     if lower.startswith((b"<!doctype html", b"<html", b"<head", b"<body", b"<?xml")) or b"<html" in lower:
         return "html"

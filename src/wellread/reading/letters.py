@@ -12,7 +12,7 @@ from typing import cast
 
 from wellread.reading.charset import decode
 from wellread.reading.extract import extract
-from wellread.reading.plain import cleaned, read_text
+from wellread.reading.unmarked import cleaned, read_text
 from wellread.text.blocks import as_blocks
 from wellread.text.dates import iso_date
 from wellread.types import Block, Page

@@ -1,4 +1,4 @@
-"""Plain text, and the markups that are nearly plain: reStructuredText and AsciiDoc."""
+"""The markups that are nearly plain text: reStructuredText and AsciiDoc."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from itertools import pairwise
 
 from wellread.types import Block, Page
 
-_BLANK = re.compile(r"\n[ \t]*\n+")
-_LINE = 100  # prose with longer lines was not wrapped by hand
 _UNDERLINE = re.compile(r"([=\-~^\"'`#*+.:_<>])\1{2,}\s*$")
 _ITEM = re.compile(r"^(\s*)(?:[-*+•]|\*{2,5}|\d{1,3}[.)]|#\.)\s+(?=\S)")
 _ROLE = re.compile(
@@ -20,18 +18,6 @@ _DIRECTIVE = re.compile(r"^\s*\.\. (?:([\w:+-]+?)::\s*(.*)|_[^:]{1,200}:.*|\|[^|
 _SILENT = frozenset({"toctree", "contents", "index", "image", "highlight", "include", "raw", "only", "meta", "figure"})
 _BORDER = re.compile(r"\s*=+(?: +=+)+\s*")
 _OPTION = re.compile(r"^\s+:[\w-]+:( .*)?$")
-
-
-def cleaned(text: str) -> str:
-    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").replace("\0", "").replace("\f", "\n\n")
-
-
-def read_text(text: str, url: str, name: str = "") -> Page:
-    """Paragraphs are what blank lines part; lines that were wrapped by hand are joined."""
-    parts = [part.strip("\n").rstrip() for part in _BLANK.split(text) if part.strip()]
-    blocks = tuple(Block("paragraph", _unwrapped(part)) for part in parts)
-    first = blocks[0].text.partition("\n")[0].strip() if blocks else ""
-    return Page(url, first if 0 < len(first) <= 100 else name, (), kind="text", blocks=blocks)
 
 
 def read_rst(text: str, url: str, name: str = "") -> Page:
@@ -46,15 +32,6 @@ def read_asciidoc(text: str, url: str, name: str = "") -> Page:
 def _page(kind: str, blocks: tuple[Block, ...], url: str, name: str) -> Page:
     title = next((block.text for block in blocks if block.kind == "heading"), "")
     return Page(url, title or name, (), kind=kind, blocks=blocks)
-
-
-def _unwrapped(paragraph: str) -> str:
-    lines = paragraph.split("\n")
-    if len(lines) < 2 or any(line[:1] in " \t-*•|>#" or len(line) > _LINE for line in lines):
-        return paragraph
-    if sum(map(len, lines[:-1])) / len(lines[:-1]) < 45:  # verse, addresses, lists
-        return paragraph
-    return " ".join(line.strip() for line in lines)
 
 
 @dataclass(slots=True)

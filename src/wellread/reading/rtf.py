@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from wellread.errors import ReadError
-from wellread.reading.plain import cleaned
+from wellread.reading.unmarked import cleaned
 from wellread.types import Block, Page
 
 

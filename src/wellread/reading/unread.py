@@ -41,6 +41,8 @@ def known(body: bytes) -> str | None:
     return next((words for sign, words in _PATTERNS if sign.match(body[:_FIRST])), None)
 
 
-def reason(body: bytes, said: str) -> str:
-    """The same of something that has proved to be unreadable, by what a server says of it where we know nothing."""
+def reason(body: bytes, said: str, promised: str = "") -> str:
+    """The same of something that has proved to be unreadable. `said`: by its server; `promised`: the kind that its name says."""
+    if promised and body.startswith(b"PK"):
+        return f"the file is broken, or not a {promised}"
     return known(body) or _NO_TEXT.format(said or "binary data")

@@ -45,6 +45,7 @@ _LOADED = (
     "wellread.reading.packed",
     "wellread.reading.pdf",
     "wellread.reading.plain",
+    "wellread.reading.unmarked",
     "charset_normalizer",
     "markdown_it",
     "python_calamine",

@@ -1,0 +1,52 @@
+"""GNU Info files: nodes with a heading, menus that are navigation, references among the words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from textwrap import dedent
+
+from wellread.reading.unmarked import blocks_of
+from wellread.types import Block, Page
+
+_SIGN = re.compile(rb"(?:^|\n)\x1f\n?File: [^\n]{1,200}Node: |^This is \S{1,100}, produced by makeinfo")
+_HEAD = 4096
+_NODE = re.compile(r"\n?File: [^\n]*Node: [^\n]*\n")
+_MENU = re.compile(r"^\* Menu:.*?(?=^\S(?<!\*)|\Z)", re.MULTILINE | re.DOTALL)
+_INDEX = "\x08[index"  # what stands there leads elsewhere
+_NOTE = re.compile(r"\*[Nn]ote\s+([^:]{1,200}?)(?:::|:\s*(?:\([^)]{1,100}\))?[^.,]{0,200}[.,])", re.DOTALL)
+_RULES = "*=-."  # of headings, as makeinfo writes them
+_INDENT = 5  # of examples, quotations and what is said of a term
+
+
+def is_info(body: bytes) -> bool:
+    return _SIGN.search(body[:_HEAD]) is not None
+
+
+def read_info(text: str, url: str, name: str = "") -> Page:
+    _, *nodes = text.split("\x1f")
+    blocks = tuple(block for node in nodes if _NODE.match(node) for block in _of_node(node))
+    title = next((block.text for block in blocks if block.kind == "heading"), name)
+    return Page(url, title, (), kind="info", blocks=blocks)
+
+
+def _of_node(node: str) -> Iterator[Block]:
+    body = node[_NODE.match(node).end() :]  # pyright: ignore[reportOptionalMemberAccess]
+    if _INDEX in body:
+        return
+    for block in blocks_of(_NOTE.sub(lambda found: " ".join(found[1].split()), _MENU.sub("", body)), _RULES):
+        yield from _finer(block) if block.kind == "paragraph" else (block,)
+
+
+def _finer(block: Block) -> Iterator[Block]:
+    """A paragraph that is indented is an example, and one under lines that are not is what is said of these."""
+    lines = block.text.split("\n")
+    if all(line.startswith(" " * _INDENT) for line in lines if line.strip()):
+        yield Block("code", dedent(block.text))
+        return
+    terms = next((count for count, line in enumerate(lines) if line.startswith(" " * _INDENT)), 0)
+    if terms and all(line.startswith(" " * _INDENT) for line in lines[terms:]):
+        said = " ".join(line.strip() for line in lines[terms:])
+        yield Block("entry", f"{', '.join(line.strip() for line in lines[:terms])}: {said}", 1)
+    else:
+        yield block

@@ -1,0 +1,143 @@
+"""Text without markup: READMEs, FAQs, RFCs, letters. Headings are what stands out as one: underlined, numbered, in capitals."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from textwrap import dedent
+
+from wellread.types import Block, Page
+
+_BLANK = re.compile(r"\n[ \t]*\n+")
+_LINE = 100  # prose with longer lines was not wrapped by hand
+_FULL = 45  # characters of a mean line of prose; verse, addresses and lists have shorter ones
+_RULE = re.compile(r"\s*([=\-~^*#+._])\1{2,}\s*")
+_NUMBERED = re.compile(
+    r"((?:(?:chapter|appendix|part|section)\s)?(?:\d{1,2}(?:\.\d{1,3}){0,5}|(?<=\s)[A-Z]))"
+    r"\.?[ \t\xa0]{1,6}(?=[^\W\d_]|[\"'“(`*])(\S.{0,90})",
+    re.IGNORECASE,
+)
+_CAPITALS = re.compile(r"(?=(?:[^A-Z]*[A-Z]){4})[A-Z0-9][A-Z0-9 ,:&/()'\"+-]{2,58}[A-Z0-9)?!:]")
+_LIST = re.compile(r"[-*•|>#+]")
+_COLUMNS = re.compile(r"\S {3,}\S")
+_OVERSTRUCK = re.compile(r"[^\n]\x08")
+_COLOUR = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
+# an RFC's foot and the head of its next page
+_PAGED = re.compile(r"\n{1,3}\S[^\n]{0,90}\[Page \w{1,5}\][ \t]*\n+(?:\f\n*[^\n]{0,100}\n{1,3})?|\f")
+_LONGEST_TITLE = 100
+_SAMPLE = 200_000  # characters that tell what a text is like
+
+
+def cleaned(text: str) -> str:
+    """One kind of line end; without what printers and terminals are told."""
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
+    if "\x08" in text:
+        text = _OVERSTRUCK.sub("", text)
+    if "\x1b" in text:
+        text = _COLOUR.sub("", text)
+    return _PAGED.sub("\n\n", text) if "\f" in text or "[Page " in text else text
+
+
+def read_text(text: str, url: str, name: str = "") -> Page:
+    """Paragraphs are what blank lines part; lines that were wrapped by hand are joined."""
+    blocks = tuple(blocks_of(text))
+    first = next((block.text for block in blocks[:3] if block.kind == "heading"), blocks[0].text if blocks else "")
+    first = first.partition("\n")[0].strip()
+    return Page(url, first if 0 < len(first) <= _LONGEST_TITLE else name, (), kind="text", blocks=blocks)
+
+
+def blocks_of(text: str, rules: str = "") -> Iterator[Block]:
+    """`rules`: the signs that underline headings, from the first level on, where that is known; else as they come."""
+    margin = 0 if rules else _margin(text)
+    parts = [part.strip("\n").rstrip() for part in _BLANK.split(text) if re.search(r"\w", part)]
+    levels = list(rules)
+    for part, after in pairwise([*parts, ""]):
+        lines = part.split("\n")
+        moved = [line[min(margin, _indent(line)) :] for line in lines]
+        heading, rest = _heading(moved, after.lstrip(" "), levels)
+        if margin and heading is None and _hangs_out(lines, margin):
+            heading, rest = Block("heading", lines[0].strip(), 1 + (_indent(lines[0]) > 0)), moved[1:]
+        if heading is not None:
+            yield heading
+        if rest:
+            yield Block("paragraph", unwrapped("\n".join(rest)))
+
+
+def _margin(text: str) -> int:
+    """How far in most lines stand, as in what pod2text and man write."""
+    margins = Counter(_indent(line) for line in text[:_SAMPLE].split("\n") if line.strip())
+    margin, lines = margins.most_common(1)[0] if margins else (0, 0)
+    return margin if lines * 2 >= margins.total() else 0
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
+
+
+def _hangs_out(lines: Sequence[str], margin: int) -> bool:
+    """A short line further to the left than the text, alone or right above it."""
+    title = lines[0]
+    if _indent(title) >= margin or len(title) > _LONGEST_TITLE or not re.match(r"\s*\w", title):
+        return False
+    return not title.endswith((".", ",", ";", ":")) and (len(lines) == 1 or _indent(lines[1]) >= margin)
+
+
+def _heading(lines: Sequence[str], after: str, levels: list[str]) -> tuple[Block | None, Sequence[str]]:
+    """What a part begins with, where that is a heading, and what is left of the part."""
+    over = len(lines) > 2 and _is_rule_of(lines[0], lines[1]) and _is_rule_of(lines[2], lines[1])
+    title, *rest = lines[1:] if over else lines
+    if rest and _is_rule_of(rest[0], title):
+        sign = rest[0].strip()[0]
+        if sign not in levels:
+            levels.append(sign)
+        return Block("heading", title.strip(), min(levels.index(sign) + 1, 6)), rest[1:]
+    if level := _numbered(lines, after):
+        return Block("heading", lines[0].strip(), level), ()
+    if _CAPITALS.fullmatch(lines[0]) and (rest[0].startswith((" ", "\t")) if rest else bool(after)):
+        return Block("heading", lines[0].strip().rstrip(":"), 1), rest
+    return None, lines
+
+
+def _is_rule_of(line: str, title: str) -> bool:
+    """Whether the line is there to underline the title: about as wide as it is. Letters of the far East are two wide."""
+    wide = sum(2 if "\u2e80" <= letter <= "\uffdc" else 1 for letter in title.rstrip())
+    return bool(
+        _RULE.fullmatch(line)
+        and re.search(r"\w", title)
+        and wide <= _LONGEST_TITLE
+        and (abs(len(line.rstrip()) - wide) <= 3 or (len(line.rstrip()) > wide and line.strip()[0] in "=*#"))
+    )
+
+
+def _numbered(lines: Sequence[str], after: str) -> int:
+    """The level of a line of its own such as `2.1 Oil`. One that others of its kind follow is a list."""
+    found = _NUMBERED.fullmatch(lines[0]) if len(lines) == 1 else None
+    if found is None or not after or lines[0].rstrip().endswith((".", ",", ";", ":")):
+        return 0
+    level = found[1].count(".") + 1
+    following = _NUMBERED.match(after)
+    return 0 if following and following[1].count(".") + 1 == level else min(level, 6)
+
+
+def unwrapped(paragraph: str) -> str:
+    """As one line where it is prose that was wrapped by hand; else as it stands."""
+    lines = dedent(paragraph).split("\n")
+    indented = lines[0].startswith(" ")  # the first line of a paragraph in a book
+    body = lines[1:] if indented else lines
+    if len(lines) < 2 or any(line[:1] in " \t" or _LIST.match(line) or len(line) > _LINE for line in body):
+        return paragraph
+    if sum(map(len, lines[:-1])) / len(lines[:-1]) < _FULL:
+        return paragraph
+    columns = sum(bool(_COLUMNS.search(line.strip())) for line in lines)
+    if columns * 2 > len(lines) or (paragraph[:1] in " \t" and not _is_said(lines)):
+        return paragraph
+    return " ".join(line.strip() for line in lines)
+
+
+def _is_said(lines: Sequence[str]) -> bool:
+    """Sentences, as against code that is indented."""
+    return lines[-1].rstrip().endswith((".", ":", "?", "!", ")", '"', "”")) and not any(
+        line.rstrip().endswith((";", "{", "}", "\\")) for line in lines
+    )
