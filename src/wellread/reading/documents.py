@@ -89,6 +89,10 @@ def _read(kind: Kind, document: Document, allowance: Allowance) -> Page:
 
         return getattr(packed, _PACKED[kind])(body, url, allowance)
     name = Path(document.name).stem
+    if kind == "docbook":
+        from wellread.reading.docbook import read_docbook
+
+        return read_docbook(body[:_MARKUP], url, name, charset)
     if kind == "sheet":
         from wellread.reading.tables import read_sheets
 
@@ -108,7 +112,7 @@ def _read_bytes(kind: Kind, body: bytes, url: str, name: str) -> Page:
 
 
 def _read_text(kind: Kind, text: str, url: str, name: str) -> Page:
-    from wellread.reading import man, markdown, notebook, tables
+    from wellread.reading import info, man, markdown, notebook, org, pod, tables, tex
 
     readers: dict[str, Callable[[str, str, str], Page]] = {
         "markdown": markdown.read_markdown,
@@ -118,6 +122,10 @@ def _read_text(kind: Kind, text: str, url: str, name: str) -> Page:
         "csv": tables.read_csv,
         "tsv": lambda text, url, name: tables.read_csv(text, url, name, delimiter="\t"),
         "notebook": notebook.read_notebook,
+        "info": info.read_info,
+        "pod": pod.read_pod,
+        "org": org.read_org,
+        "tex": tex.read_tex,
     }
     return readers.get(kind, unmarked.read_text)(text, url, name)
 

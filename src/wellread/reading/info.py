@@ -9,18 +9,12 @@ from textwrap import dedent
 from wellread.reading.unmarked import blocks_of
 from wellread.types import Block, Page
 
-_SIGN = re.compile(rb"(?:^|\n)\x1f\n?File: [^\n]{1,200}Node: |^This is \S{1,100}, produced by makeinfo")
-_HEAD = 4096
 _NODE = re.compile(r"\n?File: [^\n]*Node: [^\n]*\n")
-_MENU = re.compile(r"^\* Menu:.*?(?=^\S(?<!\*)|\Z)", re.MULTILINE | re.DOTALL)
-_INDEX = "\x08[index"  # what stands there leads elsewhere
+_MENU = "\n* Menu:"  # ends a node
+_INDEX = "\x08[inde"  # what is left of its mark; what stands there leads elsewhere
 _NOTE = re.compile(r"\*[Nn]ote\s+([^:]{1,200}?)(?:::|:\s*(?:\([^)]{1,100}\))?[^.,]{0,200}[.,])", re.DOTALL)
 _RULES = "*=-."  # of headings, as makeinfo writes them
 _INDENT = 5  # of examples, quotations and what is said of a term
-
-
-def is_info(body: bytes) -> bool:
-    return _SIGN.search(body[:_HEAD]) is not None
 
 
 def read_info(text: str, url: str, name: str = "") -> Page:
@@ -34,7 +28,8 @@ def _of_node(node: str) -> Iterator[Block]:
     body = node[_NODE.match(node).end() :]  # pyright: ignore[reportOptionalMemberAccess]
     if _INDEX in body:
         return
-    for block in blocks_of(_NOTE.sub(lambda found: " ".join(found[1].split()), _MENU.sub("", body)), _RULES):
+    text = _NOTE.sub(lambda found: " ".join(found[1].split()), body.partition(_MENU)[0])
+    for block in blocks_of(text, _RULES):
         yield from _finer(block) if block.kind == "paragraph" else (block,)
 
 

@@ -11,11 +11,10 @@ from typing import Literal
 
 from wellread.reading import compressed, unread
 from wellread.reading.charset import utf16_without_mark
-from wellread.reading.docbook import is_docbook
-from wellread.reading.info import is_info
 
 Kind = Literal[
-    "html", "pdf", "text", "info", "pod", "docbook", "org", "tex", "markdown", "rst", "asciidoc", "man", "csv", "tsv", "notebook", "eml", "mbox", "rtf",
+    "html", "pdf", "text", "info", "pod", "docbook", "org", "tex",
+    "markdown", "rst", "asciidoc", "man", "csv", "tsv", "notebook", "eml", "mbox", "rtf",
     "docx", "opendocument", "pptx", "sheet", "epub",
 ]  # fmt: skip
 
@@ -73,6 +72,12 @@ _UNSUFFIXED = re.compile(
 _SURE = frozenset({"pdf", "docx", "epub", "opendocument", "pptx", "sheet", "rtf"})  # their first bytes do not lie, servers do
 _SAYS_NOTHING = frozenset(
     {"", "application/octet-stream", "binary/octet-stream", "application/zip", "application/download", *compressed.TYPES}
+)
+_INFO = re.compile(rb"(?:^|\n)\x1f\n?File: [^\n]{1,200}Node: |^This is \S{1,100}, produced by makeinfo")
+_DOCBOOK = re.compile(
+    rb"<!DOCTYPE\s+[\w:]+\s+PUBLIC\s+[\"'][^\"']{0,40}DocBook|docbook\.org/ns/docbook|projectmallard\.org/1|"
+    rb"^(?:<\?xml[^>]*>\s*)?<(?:book|refentry|chapter|sect1|appendix|preface|bookinfo)[\s>]",
+    re.IGNORECASE,
 )
 _SAMPLE = 4096
 _HEAD = 16_384
@@ -148,9 +153,9 @@ def _sniff(body: bytes) -> Kind | None:
         return "rtf"
     if body.startswith(b"\xd0\xcf\x11\xe0") and b"W\0o\0r\0k\0b\0o\0o\0k" in body:
         return "sheet"
-    if is_info(body):
+    if _INFO.search(start):
         return "info"
-    if is_docbook(start):
+    if _DOCBOOK.search(start):
         return "docbook"
     lower = start[:512].lower()
     if lower.startswith((b"<!doctype html", b"<html", b"<head", b"<body", b"<?xml")) or b"<html" in lower:

@@ -36,12 +36,17 @@ _KEPT = 128 * 1024 * 1024  # bytes that may stay behind after a document
 _BEHIND = 5  # steps of priority: reading waits for whoever answers
 _LOADED = (
     "wellread.reading.extract",
+    "wellread.reading.docbook",
+    "wellread.reading.info",
     "wellread.reading.letters",
     "wellread.reading.man",
     "wellread.reading.markdown",
     "wellread.reading.notebook",
+    "wellread.reading.org",
+    "wellread.reading.pod",
     "wellread.reading.rtf",
     "wellread.reading.tables",
+    "wellread.reading.tex",
     "wellread.reading.packed",
     "wellread.reading.pdf",
     "wellread.reading.plain",

@@ -1,0 +1,144 @@
+"""DocBook (XML and SGML) and Mallard, in which desktops and many projects keep their manuals: written as HTML, and read so."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from html import escape
+
+from wellread.reading.charset import decode
+from wellread.reading.dom import parse
+from wellread.reading.hints import words
+from wellread.reading.mainpart import all_blocks
+from wellread.reading.manuals import is_grid
+from wellread.reading.markup import feed_html, feed_xml
+from wellread.reading.render import blocks
+from wellread.types import Page
+
+_PARTS = words(
+    """book part chapter appendix preface article section sect1 sect2 sect3 sect4 sect5 simplesect refentry refsect1 refsect2
+    refsect3 refsection reference glossary bibliography page topic"""
+)
+_UNSAID = words("info indexterm remark comment revhistory titleabbrev toc index colophon media mediaobject screeninfo graphic")
+_TAGS = {
+    "p": "p para simpara formalpara refpurpose refname subtitle desc cite",
+    "pre": "programlisting screen literallayout synopsis cmdsynopsis funcsynopsis listing",
+    "ul": "itemizedlist orderedlist procedure substeps steps list simplelist tree qandaset",
+    "li": "step item member qandaentry",
+    "dl": "variablelist glosslist terms",
+    "dt": "term glossterm",
+    "dd": "glossdef",
+    "table": "table informaltable",
+    "tr": "row tr",
+    "td": "entry td th",
+    "blockquote": "blockquote",
+    "div": "note tip warning caution important example figure informalexample sidebar formalpara question answer abstract",
+}
+_AS = {name: tag for tag, names in _TAGS.items() for name in names.split()}
+_STEPS = {"gui": " → ", "guimenu": " → ", "guimenuitem": " → ", "guisubmenu": " → ", "key": "+", "keycap": "+"}
+_CHAINS = frozenset({"guiseq", "menuchoice", "keyseq", "keycombo"})
+_MOST = 40_000_000  # characters of HTML that are written at most
+
+
+def read_docbook(body: bytes, url: str, name: str, charset: str | None = None) -> Page:
+    text = decode(body, charset)
+    written = _AsHtml()
+    try:
+        feed_xml(re.sub(r"^\s*<\?xml[^>]*\?>", "", text).strip().encode(), written)
+    except ValueError:  # SGML leaves its elements open
+        written = _AsHtml()
+        feed_html(text, written)
+    found = blocks(all_blocks(parse(f"<html><body>{written.html()}</body></html>", local=True)), is_grid)
+    return Page(url, written.title or name, (), kind="docbook", language=written.language, blocks=found)
+
+
+class _AsHtml:
+    """Receives a parser's events and writes the elements that we know by those of HTML."""
+
+    def __init__(self) -> None:
+        self.title = ""
+        self.language: str | None = None
+        self._written: list[str] = []
+        self._size = 0
+        self._open: list[tuple[str, str]] = []  # names of elements, and what closes them
+        self._unsaid = 0  # how many elements deep in what is not said
+        self._depth = 0
+        self._titled: list[str] | None = None  # the text of a title of the document's
+        self._step = False  # just behind a step of a chain of keys or menus
+
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        name = tag.rpartition("}")[2].lower()
+        outer = self._open[-1][0] if self._open else ""
+        if not self._open:
+            language = attributes.get("lang") or attributes.get("{http://www.w3.org/XML/1998/namespace}lang")
+            self.language = language.partition("-")[0].partition("_")[0].lower() if language else None
+        if self._unsaid and not (name == "title" and self._unsaid == 1 and outer.endswith("info") and not self.title):
+            self._unsaid += 1
+            self._open.append((name, ""))
+            return
+        opens, closes = self._markup(name, outer)
+        if name in _UNSAID or (name.endswith("info") and name != "docinfo"):
+            self._unsaid = 1
+        if name in _STEPS and self._step and outer in _CHAINS:
+            self._write(escape(_STEPS[name]))
+        self._depth += name in _PARTS
+        anchor = attributes.get("id") or attributes.get("{http://www.w3.org/XML/1998/namespace}id")
+        self._write(opens.replace(">", f' id="{escape(anchor)}">', 1) if anchor and opens else opens)
+        self._open.append((name, closes))
+
+    def _markup(self, name: str, outer: str) -> tuple[str, str]:
+        if name == "title":
+            return self._heading(outer)
+        if name in _PARTS:
+            return "<div>", "</div>"
+        if name == "listitem":
+            return ("<dd>", "</dd>") if outer == "varlistentry" else ("<li>", "</li>")
+        if name == "code" and outer in _PARTS | {"item", "example", "note"}:
+            return "<pre>", "</pre>"  # Mallard has one name for both
+        known = _AS.get(name)
+        if name == "item" and outer == "terms":
+            return "", "</dd>"
+        return (f"<{known}>", f"</{known}>") if known else ("", "")
+
+    def _heading(self, outer: str) -> tuple[str, str]:
+        if outer == "item":
+            return "<dt>", "</dt><dd>"
+        if outer in _PARTS or outer.endswith("info"):
+            level = min(max(self._depth, 1), 6)
+            if not self.title and self._titled is None:
+                self._titled = []
+                return "", ""  # it has a field of its own
+            return f"<h{level}>", f"</h{level}>"
+        return "<p>", "</p>"
+
+    def data(self, data: str) -> None:
+        if self._titled is not None:
+            self._titled.append(data)
+        elif not self._unsaid:
+            self._write(escape(data, quote=False))
+        self._step = self._step and not data.strip()
+
+    def end(self, tag: str) -> None:
+        if not self._open:
+            return
+        name, closes = self._open.pop()
+        if name == "title" and self._titled is not None:
+            self.title, self._titled = " ".join("".join(self._titled).split()), None
+            return
+        if self._unsaid:
+            self._unsaid -= 1
+            return
+        self._depth -= name in _PARTS
+        self._write(closes)
+        self._step = name in _STEPS
+
+    def close(self) -> None:
+        pass
+
+    def html(self) -> str:
+        return "".join(self._written)
+
+    def _write(self, text: str) -> None:
+        self._size += len(text)
+        if self._size <= _MOST:
+            self._written.append(text)

@@ -1,0 +1,78 @@
+"""Perl's plain old documentation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html import unescape
+from textwrap import dedent
+
+from wellread.types import Block, Page
+
+_COMMAND = re.compile(r"=([a-z]\w*)[ \t]*(.*)", re.DOTALL)
+_INNER = re.compile(r"([A-Z])(?:<([^<>]*)>|<<+\s(.{0,500}?)\s>>+)", re.DOTALL)
+_ENTITIES = {"sol": "/", "verbar": "|"}  # beside those of HTML
+_DEEPEST = 8
+_ASIDE = frozenset({"html", "latex", "roff", "man", "comment", "tex", "xml"})  # formats that =begin names
+
+
+def read_pod(text: str, url: str, name: str = "") -> Page:
+    blocks = tuple(_pod(text))
+    title = next((block.text for block in blocks if block.kind == "heading"), "")
+    if title == "NAME" and len(blocks) > 1:  # as manuals begin: "lamp - light"
+        title = blocks[1].text.partition(" - ")[0]
+    return Page(url, title or name, (), kind="pod", blocks=blocks)
+
+
+def _pod(text: str) -> Iterator[Block]:
+    depth, term, aside = 0, "", ""
+    for part in re.split(r"\n[ \t]*\n+", text):
+        part = part.strip("\n")
+        found = _COMMAND.match(part)
+        command, said = (found[1], _said(found[2])) if found else ("", "")
+        if aside or command in {"begin", "for"}:
+            first = said.partition(" ")[0]
+            aside = "" if command == "end" else aside or (first if command == "begin" and first.strip(":") in _ASIDE else "")
+        elif re.fullmatch(r"head[1-6]", command):
+            yield Block("heading", said, int(command[4]))
+        elif command == "over":
+            depth = min(depth + 1, _DEEPEST)
+        elif command == "back":
+            if term:
+                yield Block("entry", term, depth)
+            depth, term = max(depth - 1, 0), ""
+        elif command == "item":
+            term = f"{term}, {said}" if term else said
+        elif not command and part.strip():
+            yield _paragraph(part, term, depth)
+            term = ""
+
+
+def _paragraph(part: str, term: str, depth: int) -> Block:
+    if part[:1] in " \t":
+        return Block("code", dedent(part.expandtabs()).strip("\n"))
+    text = _said(part)
+    if re.fullmatch(r"[*•-]|\d{1,3}[.)]?", term):
+        return Block("item", text, depth)
+    return Block("entry", f"{term}: {text}", depth) if term else Block("paragraph", text)
+
+
+def _said(text: str) -> str:
+    """Without the codes, from the innermost out."""
+    text = " ".join(text.split())
+    for _ in range(_DEEPEST):
+        text, count = _INNER.subn(_meant, text)
+        if not count:
+            break
+    return text
+
+
+def _meant(found: re.Match[str]) -> str:
+    code, inner = found[1], found[2] if found[2] is not None else found[3]
+    if code in "XZ":
+        return ""
+    if code == "E":
+        return _ENTITIES.get(inner) or unescape(f"&#{inner};" if inner.isdecimal() else f"&{inner};")
+    if code == "L" and "|" in inner:
+        return inner.partition("|")[0]
+    return inner.replace("/", " ").replace('"', "").strip() if code == "L" and "://" not in inner else inner
