@@ -111,6 +111,11 @@ def test_bombs_are_their_own_childs_business() -> None:
         pool.close()
 
 
+def old_tar() -> bytes:
+    """As tar wrote before it said its name."""
+    return b"lamps/".ljust(100, b"\0") + b"000755 \x00" + b"001750 \x00" + b"000144 \x00" + b"00000000000 ".ljust(388, b"\0")
+
+
 def tar() -> bytes:
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w") as archive:
@@ -129,6 +134,7 @@ def zipped() -> bytes:
 
 NOT_READ = {
     "a.tar.gz": (gzip.compress(tar()), r"an archive \(tar\).*unpack it"),
+    "old.tar.xz": (lzma.compress(old_tar()), r"an archive \(tar\)"),
     "a.tgz": (gzip.compress(tar()), r"an archive \(tar\)"),
     "a.zip": (zipped(), r"an archive \(ZIP\)"),
     "a.txt.zst": (b"\x28\xb5\x2f\xfd\x04\x00", "zstd.*unpack it first"),

@@ -100,6 +100,14 @@ def test_info(name: str) -> None:
     ]
 
 
+def test_the_list_of_the_parts_of_an_info_manual_says_so() -> None:
+    with pytest.raises(ReadError, match="parts"):
+        read(
+            "This is lamp.info, produced by makeinfo version 7.0.\n\n\x1f\nIndirect:\nlamp.info-1: 300\n\x1f\nTag Table:\n",
+            "lamp.info",
+        )
+
+
 POD = """=encoding utf8
 
 =head1 NAME

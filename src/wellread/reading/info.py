@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from textwrap import dedent
 
+from wellread.errors import ReadError
 from wellread.reading.unmarked import blocks_of
 from wellread.types import Block, Page
 
@@ -20,6 +21,8 @@ _INDENT = 5  # of examples, quotations and what is said of a term
 def read_info(text: str, url: str, name: str = "") -> Page:
     _, *nodes = text.split("\x1f")
     blocks = tuple(block for node in nodes if _NODE.match(node) for block in _of_node(node))
+    if not blocks and "\x1f\nIndirect:" in text:
+        raise ReadError(url, "only the list of a manual's parts: the text is in these")
     title = next((block.text for block in blocks if block.kind == "heading"), name)
     return Page(url, title, (), kind="info", blocks=blocks)
 

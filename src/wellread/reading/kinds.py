@@ -81,7 +81,7 @@ _DOCBOOK = re.compile(
 )
 _SAMPLE = 4096
 _HEAD = 16_384
-_CONTROLS = bytes(set(range(32)) - {8, 9, 10, 12, 13, 27})
+_CONTROLS = bytes(set(range(32)) - {8, 9, 10, 12, 13, 27, 31})
 
 ACCEPTED = "text/html, application/xhtml+xml, application/pdf;q=0.9, text/markdown;q=0.9, text/plain;q=0.8, */*;q=0.1"
 

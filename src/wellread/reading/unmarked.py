@@ -20,6 +20,9 @@ _NUMBERED = re.compile(
     re.IGNORECASE,
 )
 _CAPITALS = re.compile(r"(?=(?:[^A-Z]*[A-Z]){4})[A-Z0-9][A-Z0-9 ,:&/()'\"+-]{2,58}[A-Z0-9)?!:]")
+_BOX = re.compile(r"\s*[+*#|]?([-=*#])\1{2,}[+*#|]?\s*")
+_BOXED = re.compile(r"\s*[|*#]\s+(\S.{0,90}?)\s+[|*#]\s*")
+_OUTLINE = re.compile(r"(#{1,4}|\*{1,4})[ \t]+(\w.{0,100}?)[ \t#*:]*")
 _LIST = re.compile(r"[-*•|>#+]")
 _COLUMNS = re.compile(r"\S {3,}\S")
 _OVERSTRUCK = re.compile(r"[^\n]\x08")
@@ -27,6 +30,8 @@ _COLOUR = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
 # an RFC's foot and the head of its next page
 _PAGED = re.compile(r"\n{1,3}\S[^\n]{0,90}\[Page \w{1,5}\][ \t]*\n+(?:\f\n*[^\n]{0,100}\n{1,3})?|\f")
 _LONGEST_TITLE = 100
+_CENTRED = 12  # characters that a title in the middle stands in, at least, and off the middle, at most
+_MIDDLE = 36
 _SAMPLE = 200_000  # characters that tell what a text is like
 
 
@@ -43,8 +48,7 @@ def cleaned(text: str) -> str:
 def read_text(text: str, url: str, name: str = "") -> Page:
     """Paragraphs are what blank lines part; lines that were wrapped by hand are joined."""
     blocks = tuple(blocks_of(text))
-    first = next((block.text for block in blocks[:3] if block.kind == "heading"), blocks[0].text if blocks else "")
-    first = first.partition("\n")[0].strip()
+    first = blocks[0].text.partition("\n")[0].strip() if blocks else ""
     return Page(url, first if 0 < len(first) <= _LONGEST_TITLE else name, (), kind="text", blocks=blocks)
 
 
@@ -53,12 +57,13 @@ def blocks_of(text: str, rules: str = "") -> Iterator[Block]:
     margin = 0 if rules else _margin(text)
     parts = [part.strip("\n").rstrip() for part in _BLANK.split(text) if re.search(r"\w", part)]
     levels = list(rules)
+    outline = _outline(text)
     for part, after in pairwise([*parts, ""]):
         lines = part.split("\n")
         moved = [line[min(margin, _indent(line)) :] for line in lines]
         heading, rest = _heading(moved, after.lstrip(" "), levels)
-        if margin and heading is None and _hangs_out(lines, margin):
-            heading, rest = Block("heading", lines[0].strip(), 1 + (_indent(lines[0]) > 0)), moved[1:]
+        if heading is None:
+            heading, rest = _placed(lines, moved, after, margin, outline)
         if heading is not None:
             yield heading
         if rest:
@@ -69,7 +74,38 @@ def _margin(text: str) -> int:
     """How far in most lines stand, as in what pod2text and man write."""
     margins = Counter(_indent(line) for line in text[:_SAMPLE].split("\n") if line.strip())
     margin, lines = margins.most_common(1)[0] if margins else (0, 0)
-    return margin if lines * 2 >= margins.total() else 0
+    return margin if lines * 5 >= margins.total() * 2 else 0
+
+
+def _outline(text: str) -> str:
+    """The sign of headings as Markdown and Emacs' outlines have them: there are some of a lower level, or it is a list."""
+    return next((sign for sign in "#*" if re.search(rf"^{re.escape(sign)}{{2,4}} ", text, re.MULTILINE)), "")
+
+
+def _placed(
+    lines: Sequence[str], moved: Sequence[str], after: str, margin: int, outline: str
+) -> tuple[Block | None, Sequence[str]]:
+    """Headings by where they stand: after a sign of an outline, out of the margin, in the middle of the line."""
+    found = _OUTLINE.fullmatch(lines[0]) if outline and lines[0].startswith(outline) else None
+    if found and (len(lines) == 1 or outline == "#"):
+        return Block("heading", found[2], len(found[1])), moved[1:]
+    if margin and _hangs_out(lines, margin):
+        return Block("heading", lines[0].strip(), 1 + (_indent(lines[0]) > 0)), moved[1:]
+    if len(lines) == 1 and after and _is_centred(lines[0], after):
+        return Block("heading", lines[0].strip(), 1), ()
+    return None, moved
+
+
+def _is_centred(line: str, after: str) -> bool:
+    line, title = line.expandtabs(), line.strip()
+    middle = _indent(line) + len(title) / 2
+    return (
+        _indent(line) >= _CENTRED
+        and abs(middle - _MIDDLE) <= _CENTRED
+        and _indent(after.expandtabs()) < _CENTRED
+        and title[0].isupper()
+        and not title.endswith((".", ",", ";", ":"))
+    )
 
 
 def _indent(line: str) -> int:
@@ -86,6 +122,8 @@ def _hangs_out(lines: Sequence[str], margin: int) -> bool:
 
 def _heading(lines: Sequence[str], after: str, levels: list[str]) -> tuple[Block | None, Sequence[str]]:
     """What a part begins with, where that is a heading, and what is left of the part."""
+    if len(lines) > 2 and _BOX.fullmatch(lines[0]) and _BOX.fullmatch(lines[2]) and (boxed := _BOXED.fullmatch(lines[1])):
+        return Block("heading", boxed[1], 1), lines[3:]
     over = len(lines) > 2 and _is_rule_of(lines[0], lines[1]) and _is_rule_of(lines[2], lines[1])
     title, *rest = lines[1:] if over else lines
     if rest and _is_rule_of(rest[0], title):

@@ -12,7 +12,7 @@ _SOUND = rb"OggS\x00|ID3[\x02-\x04]|fLaC\x00|RIFF.{4}WAVE|MThd\x00|\x1aE\xdf\xa3
 
 # A file is what its first bytes say: names lie, and many have none.
 _SIGNS: dict[bytes, str] = {
-    rb".{257}ustar": _ARCHIVE.format("tar"),
+    rb".{257}ustar|[^\x00]{1,99}\x00.{0,99}(?<=\x00)[0-7 ]{6,7}[\x00 ]{1,2}[0-7 ]{6,7}[\x00 ]": _ARCHIVE.format("tar"),
     rb"PK(?:\x03\x04|\x05\x06)": _ARCHIVE.format("ZIP"),
     rb"7z\xbc\xaf'\x1c": _ARCHIVE.format("7z"),
     rb"Rar!\x1a": _ARCHIVE.format("RAR"),
