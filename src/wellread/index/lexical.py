@@ -143,16 +143,19 @@ class Words:
 
     def weighed(self, parts: Sequence[tuple[str, str, float]], limit: int) -> list[tuple[int, float]]:
         """The same for terms (field, term, weight) of one's own."""
+        # Ties in the order of the passages: the order inside tantivy depends on how parts were merged.
+        return sorted(zip(*self.best(parts, limit), strict=True), key=lambda item: (-item[1], item[0]))
+
+    def best(self, parts: Sequence[tuple[str, str, float]], limit: int) -> tuple[list[int], list[float]]:
+        """Rows and scores, best first; ties in no order."""
         limit = min(limit, self._searcher.num_docs)  # tantivy makes room for as many as it is asked for
         if limit < 1 or not parts:
-            return []
+            return [], []
         with panics.typed(IndexFault, f"{self._folder}: searching the words"):
             query = self._query(parts)
             hits = self._searcher.search(query, limit, count=False).hits
             rows = self._searcher.fast_field_values("row", [address for _, address in hits])
-        found = [(int(row or 0), float(score)) for row, (score, _) in zip(rows, hits, strict=True)]
-        # Ties in the order of the passages: the order inside tantivy depends on how parts were merged.
-        return sorted(found, key=lambda item: (-item[1], item[0]))
+        return [int(row or 0) for row in rows], [float(score) for score, _ in hits]
 
     def postings(self) -> Iterable[tuple[str, str, tuple[int, ...]]]:
         """(field, term, rows) of everything; for comparing two indexes."""

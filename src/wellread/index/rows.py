@@ -23,7 +23,7 @@ Numbers: TypeAlias = NDArray[np.int64]
 ROWS = "rows.i8"
 FLOATS = "rows.f32"  # the first vectors of an index, until there are enough of them to choose the scale of the bytes
 READERS = 4  # more would help a cold disk a little, and cost a warm search as much
-_LARGE = 64 << 20  # bytes; smaller files are scanned as a whole
+_LARGE = 64 << 20  # bytes; smaller files are scanned as a whole, and soon in memory: then threads only wait for each other
 _BLOCK = 512  # rows converted at once: they stay in a core's cache until they are multiplied
 _PARALLEL_FROM = 64  # fewer candidates are read faster by one thread
 
@@ -48,7 +48,7 @@ class Rows:
     def scores(self, query: Floats, candidates: Numbers, readers: ThreadPoolExecutor | None = None) -> Floats:
         """Scores of chosen rows; `query` is already multiplied by the scale."""
         self._blocks.check_rows(candidates, self._width)
-        if readers is None or len(candidates) < _PARALLEL_FROM:
+        if readers is None or len(candidates) < _PARALLEL_FROM or self.matrix.nbytes <= _LARGE:
             return _products(self.matrix[candidates], query)
         # Each thread walks forward through its own stretch of the file.
         order = np.argsort(candidates)

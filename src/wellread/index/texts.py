@@ -49,9 +49,10 @@ class TextStore:
         self.path = folder / TEXTS
         self.rows = rows
         self._map = map_file(self.path)
-        self._ends = np.memmap(folder / OFFSETS, np.uint64, "r") if rows else np.zeros(0, np.uint64)
+        # A plain array over the map: a number out of np.memmap costs a microsecond, and a search reads hundreds.
+        self._ends = np.asarray(np.memmap(folder / OFFSETS, np.uint64, "r")) if rows else np.zeros(0, np.uint64)
         self._lines = Blocks(self.path, seals(TEXTS), np.frombuffer(self._map, np.uint8))
-        self._places = Blocks(folder / OFFSETS, seals(OFFSETS), np.asarray(self._ends).view(np.uint8))
+        self._places = Blocks(folder / OFFSETS, seals(OFFSETS), self._ends.view(np.uint8))
         self._places.check(max(0, rows - 1) * 8, rows * 8)
         if len(self._ends) != rows or (rows and int(self._ends[-1]) != len(self._map)):
             raise DamagedFile(f"{folder} is damaged: its texts do not match their offsets (run: wellread index verify)")
