@@ -6,7 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
@@ -66,14 +66,25 @@ def _each_node_works(ray: Any) -> None:
 def kill(node: Any) -> None:
     """End a node's processes at once, as a machine that loses its power would."""
     _killed.add(node.raylet_socket_name)
-    for infos in node.all_processes.values():
-        for info in infos:
-            with_children = [info.process.pid, *_children(info.process.pid)]
-            for pid in with_children:
-                try:
-                    os.kill(pid, signal.SIGKILL)
-                except ProcessLookupError:
-                    continue
+    for pid in processes(node):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def processes(node: Any) -> list[int]:
+    """All that run on a node: Ray's own, and its workers."""
+    own = [info.process.pid for infos in node.all_processes.values() for info in infos]
+    return list(dict.fromkeys(pid for one in own for pid in (one, *_children(one))))
+
+
+def processor_seconds(cluster: Any) -> float:
+    """What all of them have used so far."""
+    ticks = 0
+    for pid in {pid for node in cluster.list_all_nodes() for pid in processes(node)}:
+        with suppress(FileNotFoundError, ProcessLookupError), open(f"/proc/{pid}/stat") as told:
+            fields = told.read().rpartition(")")[2].split()
+            ticks += int(fields[11]) + int(fields[12])  # user and system
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def _children(pid: int) -> list[int]:

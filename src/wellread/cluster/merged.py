@@ -6,7 +6,6 @@ A shard that cannot be reached is left out, and the answer says which share of t
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,7 +28,6 @@ from wellread.types import Hit, Passage
 
 T = TypeVar("T")
 _MAX_QUERY = 20_000  # characters
-_SPARE = 20  # passages that a shard sends along for the case that it has more than its share of the best
 
 
 class ShardGone(IndexFault):
@@ -97,7 +95,7 @@ class MergedIndex:
         depth = max(limit, options.similarity_search_top_k_nodes)
         words = tuple(lexical.query_terms(text, self._analyser)) if options.words else ()
         vector = await self._vector(text, embedder, options)
-        wanted = Wanted(words, vector, depth, options, self._sent_along(max(LOOKED_AT, limit)))
+        wanted = Wanted(words, vector, depth, options, len(self.members), limit)
         found, missing = await self._everywhere(lambda peer: peer.candidates(wanted))
         return await self._ranked(text, found, wanted, limit, missing)
 
@@ -117,11 +115,6 @@ class MergedIndex:
     @cached_property
     def _analyser(self) -> lexical.tantivy.TextAnalyzer:
         return lexical.analyser(self._language)
-
-    def _sent_along(self, looked_at: int) -> int:
-        """Passages that a shard sends with its answer: rarely fewer than are looked at, so that it is not asked twice."""
-        expected = looked_at / len(self.members)
-        return math.ceil(expected + min(_SPARE, 4 * math.sqrt(expected)))
 
     async def _all(self, call: Callable[[Peer], Awaitable[Sequence[tuple[int, bytes]]]]) -> list[Hit]:
         found, missing = await self._everywhere(call)

@@ -7,46 +7,26 @@ nodes; where a node dies, Ray moves its bundle to another one and starts the rep
 
 from __future__ import annotations
 
-import asyncio
-import logging
 import os
-import pickle
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from types import ModuleType
 from typing import Any, cast
 
 from wellread.cluster import storage
+from wellread.cluster.actors import NAMESPACE, THREADS, EvaluatorActor, RayReplica, ShardActor, find, ray
 from wellread.cluster.merged import Member, MergedIndex
-from wellread.cluster.replicas import Known, Patience, ReplicaLost, ReplicatedShard
-from wellread.cluster.shard import Shard
-from wellread.effort import Effort
-from wellread.errors import IndexFault, MissingExtra, UsageError, WellreadError
-from wellread.ranking.evaluator import Evaluator
+from wellread.cluster.replicas import Known, Patience, ReplicatedShard
+from wellread.errors import IndexFault, UsageError, WellreadError
 
-NAMESPACE = "wellread"
 _SHARE = 0.01  # of a core that a replica claims: what it uses is decided by the traffic, not by Ray
-_THREADS = 4  # calls that one replica works on at once
 _STARTING = 120.0  # seconds that a replica has to open its shard
-
-
-def ray() -> ModuleType:
-    """Ray, which sends nothing home."""
-    logging.getLogger("ray.actor").setLevel(logging.ERROR)  # warns of what is wanted here: a replica ends with its group
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    try:
-        import ray as module
-    except ImportError:
-        raise MissingExtra("a cluster", "ray") from None
-    return module
 
 
 def connect(address: str | None = None) -> Any:
     """Ray, connected to a cluster that is running; the one of RAY_ADDRESS or of this machine unless named."""
-    module = cast("Any", ray())
+    module = ray()
     if not module.is_initialized():
         try:
             module.init(address=address or "auto", namespace=NAMESPACE, log_to_driver=False, configure_logging=False)
@@ -54,73 +34,6 @@ def connect(address: str | None = None) -> Any:
             where = address or os.environ.get("RAY_ADDRESS") or "this machine"
             raise WellreadError(f"there is no Ray cluster at {where} (start one with: ray start --head): {problem}") from None
     return module
-
-
-class ShardActor:
-    """What runs on a node: one replica of one shard."""
-
-    def __init__(self, place: str, number: int) -> None:
-        self._shard = Shard(storage.shard_at_hand(place, number))
-        self._place = place
-
-    def place(self) -> str:
-        return self._place
-
-    def call(self, request: bytes) -> bytes:
-        """A method of the shard. What goes wrong in it comes back as it is: Ray would wrap it."""
-        method, arguments = pickle.loads(request)
-        try:
-            return _packed(getattr(self._shard, method)(*arguments))
-        except WellreadError as problem:
-            return _packed(problem)
-
-    def node(self) -> str:
-        return cast("Any", ray()).get_runtime_context().get_node_id()
-
-
-class EvaluatorActor:
-    """What runs on a node: the evaluator, on one core."""
-
-    def __init__(self, effort: Effort) -> None:
-        self._evaluator = Evaluator(effort=effort, threads=1)
-
-    def call(self, request: bytes) -> bytes:
-        method, arguments = pickle.loads(request)
-        try:
-            return _packed(asyncio.run(getattr(self._evaluator, method)(*arguments)))
-        except WellreadError as problem:
-            return _packed(problem)
-
-    def node(self) -> str:
-        return cast("Any", ray()).get_runtime_context().get_node_id()
-
-
-class RayReplica:
-    """A `Replica` that is an actor."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._handle: Any = None
-
-    async def call(self, method: str, *arguments: object) -> Any:
-        errors = cast("Any", ray()).exceptions
-        try:
-            if self._handle is None:
-                self._handle = await asyncio.to_thread(_actor, self._name)
-            found = pickle.loads(await self._handle.call.remote(_packed((method, arguments))))
-        except (errors.RayActorError, errors.ObjectLostError, errors.WorkerCrashedError) as problem:
-            raise ReplicaLost(str(problem)) from None
-        except ValueError as problem:  # nobody has this name (any more)
-            self._handle = None
-            raise ReplicaLost(str(problem)) from None
-        if isinstance(found, WellreadError):
-            raise found
-        return found
-
-
-def _packed(value: object) -> bytes:
-    """Bytes go through Ray as they are; anything else it packs by a slower way of its own."""
-    return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,8 +97,8 @@ def status(name: str) -> Deployed:
     if not known:
         raise UsageError(f"{name} is not deployed here")
     thinking = _evaluator_numbers(name)
-    asked = {key: _actor(_full(name, *key)).node.remote() for key in known}
-    also = [_actor(f"{name}:evaluator:{number}").node.remote() for number in thinking]
+    asked = {key: find(_full(name, *key)).node.remote() for key in known}
+    also = [find(f"{name}:evaluator:{number}").node.remote() for number in thinking]
     module.wait([*asked.values(), *also], num_returns=len(asked) + len(also), timeout=5)
     nodes: dict[int, list[str]] = {}
     for (shard, _), reference in sorted(asked.items()):
@@ -204,8 +117,7 @@ def evaluators(name: str, address: str | None = None) -> ReplicatedShard:
     connect(address)
     if not _evaluator_numbers(name):
         raise UsageError(f"{name} has no evaluators: start some with `wellread cluster scale {name} --evaluators N`")
-    find = partial(_evaluator_names, name)
-    return ReplicatedShard("evaluators", Known(find, RayReplica))
+    return ReplicatedShard("evaluators", Known(partial(_evaluator_names, name), RayReplica))
 
 
 def open_index(name: str, address: str | None = None, patience: Patience | None = None) -> MergedIndex:
@@ -246,7 +158,7 @@ class _Wanted:
 
 def _shards(place: str, name: str, count: int, replicas: range) -> list[_Wanted]:
     return [
-        _Wanted(_full(name, shard, replica), ShardActor, (place, shard), _THREADS, f"{name}:group:{shard}:{replicas.start}")
+        _Wanted(_full(name, shard, replica), ShardActor, (place, shard), THREADS, f"{name}:group:{shard}:{replicas.start}")
         for shard in range(count)
         for replica in replicas
     ]
@@ -332,24 +244,20 @@ def _evaluator_numbers(name: str) -> list[int]:
 
 def _named() -> list[list[str]]:
     """The names of all our actors, taken apart."""
-    listed = cast("Any", ray()).util.list_named_actors(all_namespaces=True)
+    listed = ray().util.list_named_actors(all_namespaces=True)
     return [one["name"].split(":") for one in listed if one["namespace"] == NAMESPACE and ":" in one["name"]]
-
-
-def _actor(full: str) -> Any:
-    return cast("Any", ray()).get_actor(full, namespace=NAMESPACE)
 
 
 def _kill(module: Any, full: str) -> None:
     with suppress(ValueError):  # it has died by itself
-        module.kill(_actor(full), no_restart=True)
+        module.kill(find(full), no_restart=True)
 
 
 def _place(module: Any, name: str, known: Sequence[tuple[int, int]]) -> str:
     """Where the shards lie, as any replica says."""
     for shard, replica in known:
         try:
-            return str(module.get(_actor(_full(name, shard, replica)).place.remote(), timeout=10))
+            return str(module.get(find(_full(name, shard, replica)).place.remote(), timeout=10))
         except (module.exceptions.RayError, TimeoutError, ValueError):
             continue
     raise IndexFault(f"none of the {len(known)} replicas of {name} answers")

@@ -6,7 +6,7 @@ import asyncio
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
 
@@ -30,7 +30,7 @@ class ReplicaLost(Exception):
 class Replica(Protocol):
     """Where a call goes."""
 
-    async def call(self, method: str, *arguments: object) -> Any:
+    def call(self, method: str, *arguments: object) -> Awaitable[Any]:
         """The method's result; `ReplicaLost` where nobody is there to give it."""
         ...
 
@@ -48,6 +48,9 @@ class _Standing:
     replica: Replica
     busy: int = 0
     lost_at: float = -1e9
+
+    def answered(self, _: asyncio.Future[Any]) -> None:
+        self.busy -= 1
 
 
 @dataclass(slots=True)
@@ -98,7 +101,7 @@ class ReplicatedShard:
         """The first answer of any replica. Errors of the call itself are the caller's; losses are ours."""
         self.counts.calls += 1
         begun = time.monotonic()
-        running: dict[asyncio.Task[Any], _Standing] = {}
+        running: dict[asyncio.Future[Any], _Standing] = {}
         try:
             async with asyncio.timeout(self._patience.deadline):
                 found = await self._first(running, method, arguments)
@@ -113,15 +116,20 @@ class ReplicatedShard:
 
     async def _look(self) -> None:
         """Who is there now: replicas come and go."""
+        if self._is_known():
+            return
         async with self._looking:
-            lost = not self._standing or any(standing.lost_at > self._looked for standing in self._standing.values())
-            if time.monotonic() - self._looked < (_REST if lost else _LOOK_EVERY):
+            if self._is_known():  # by now
                 return
             names = await asyncio.to_thread(self._known.names)
             self._standing = {name: self._standing.get(name) or _Standing(self._known.reach(name)) for name in names}
             self._looked = time.monotonic()
 
-    async def _first(self, running: dict[asyncio.Task[Any], _Standing], method: str, arguments: tuple[object, ...]) -> Any:
+    def _is_known(self) -> bool:
+        lost = not self._standing or any(standing.lost_at > self._looked for standing in self._standing.values())
+        return time.monotonic() - self._looked < (_REST if lost else _LOOK_EVERY)
+
+    async def _first(self, running: dict[asyncio.Future[Any], _Standing], method: str, arguments: tuple[object, ...]) -> Any:
         while True:
             await self._look()
             if not running:
@@ -141,7 +149,7 @@ class ReplicatedShard:
                     self.counts.lost += 1
                     standing.lost_at = time.monotonic()
 
-    def _hedge_after(self, running: dict[asyncio.Task[Any], _Standing]) -> float | None:
+    def _hedge_after(self, running: dict[asyncio.Future[Any], _Standing]) -> float | None:
         """Seconds after which another replica is asked as well; None where there is none, or one is enough."""
         if not self._patience.hedge or len(running) > 1 or len(self._standing) < 2:
             return None
@@ -149,7 +157,7 @@ class ReplicatedShard:
         usual = known[int(len(known) * _SLOWEST_SHARE)] if len(known) >= 20 else _AT_FIRST
         return max(_AT_LEAST, usual)
 
-    async def _start(self, running: dict[asyncio.Task[Any], _Standing], method: str, arguments: tuple[object, ...]) -> None:
+    async def _start(self, running: dict[asyncio.Future[Any], _Standing], method: str, arguments: tuple[object, ...]) -> None:
         """Ask the replica that is least busy and was not lost just now."""
         asked = {id(standing) for standing in running.values()}
         free = [standing for standing in self._standing.values() if id(standing) not in asked]
@@ -160,13 +168,9 @@ class ReplicatedShard:
         if not running and now - chosen.lost_at < _REST:
             await asyncio.sleep(_REST / 5)  # all of them were lost: they are being replaced
         chosen.busy += 1
-        running[asyncio.create_task(self._ask(chosen, method, arguments))] = chosen
-
-    async def _ask(self, standing: _Standing, method: str, arguments: tuple[object, ...]) -> Any:
-        try:
-            return await standing.replica.call(method, *arguments)
-        finally:
-            standing.busy -= 1
+        answer = asyncio.ensure_future(chosen.replica.call(method, *arguments))
+        answer.add_done_callback(chosen.answered)
+        running[answer] = chosen
 
 
 def counts() -> dict[str, Counts]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,9 @@ from wellread.cluster.words import SegmentWords, in_fields
 from wellread.errors import DamagedFile
 from wellread.index.quantize import Floats
 from wellread.index.search import MEANING_WEIGHT, LocalIndex, SearchOptions
+from wellread.index.titles import LOOKED_AT
 
+_SPARE = 20  # passages for the case that a shard has more than its share of the best
 _MOST_BYTES = 80_000  # of passages in one answer: Ray sends what is under 100 kB with the answer, and more by a detour of 4 ms
 
 
@@ -29,7 +32,13 @@ class Wanted:
     vector: Floats | None  # none: not by meaning
     depth: int
     options: SearchOptions
-    lines: int = 0  # passages that are sent along, so that nobody has to ask for them
+    shards: int
+    limit: int
+
+    def share(self, count: int) -> int:
+        """How many of the best in the whole one shard has: rarely more."""
+        expected = count / self.shards
+        return math.ceil(expected + min(_SPARE, 4 * math.sqrt(expected)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,19 +83,13 @@ class Shard:
         cosines = dict(near)
         if wanted.vector is not None and wanted.options.fusion == "scores":
             cosines |= self.index.cosines(wanted.vector, [row for row in worded if row not in cosines])
-        listed = sorted({*worded, *cosines})
-        words = np.array([worded.get(row, np.nan) for row in listed], np.float32)
-        meaning = np.array([cosines.get(row, np.nan) for row in listed], np.float32)
-        order = _most_promising(words, meaning)
-        rows = np.array(listed, np.int64)[order]
-        return Candidates(
-            rows,
-            self.ordinals[rows],
-            words[order],
-            meaning[order],
-            np.array([row in near for row in listed], np.bool_)[order],
-            self._first_lines(rows[: wanted.lines].tolist()),
-        )
+        rows = np.fromiter(sorted({*worded, *cosines}), np.int64)
+        words, meaning = _aligned(rows, worded), _aligned(rows, cosines)
+        is_near = ~np.isnan(_aligned(rows, near))
+        order = _most_promising(words, meaning, is_near, wanted)
+        rows = rows[order]
+        lines = self._first_lines(rows[: wanted.share(max(LOOKED_AT, wanted.limit))].tolist())
+        return Candidates(rows, self.ordinals[rows], words[order], meaning[order], is_near[order], lines)
 
     def lines(self, rows: Sequence[int]) -> list[bytes]:
         """Passages as they are stored."""
@@ -135,13 +138,33 @@ class Shard:
         return dict(self.index.by_meaning(wanted.vector, wanted.depth, wanted.options))
 
 
-def _most_promising(words: NDArray[np.float32], meaning: NDArray[np.float32]) -> NDArray[np.int64]:
-    """In the order that this shard would have for itself: a guess at what the whole wants to read first."""
+def _aligned(rows: NDArray[np.int64], scores: Mapping[int, float]) -> NDArray[np.float32]:
+    """Scores in the order of sorted rows, NaN where there is none."""
+    found = np.full(len(rows), np.nan, np.float32)
+    known = np.fromiter(scores, np.int64, len(scores))
+    found[np.searchsorted(rows, known)] = np.fromiter(scores.values(), np.float32, len(scores))
+    return found
+
+
+def _most_promising(
+    words: NDArray[np.float32], meaning: NDArray[np.float32], near: NDArray[np.bool_], wanted: Wanted
+) -> NDArray[np.int64]:
+    """A guess at the order of the whole: of what is found here by words or by meaning only this shard's share counts there."""
+    by_words = _best(words, wanted.share(2 * wanted.depth))
+    by_meaning = _best(np.where(near, meaning, np.nan), wanted.share(wanted.depth)) | (by_words & ~np.isnan(meaning))
     total = np.zeros(len(words))
-    for scores, weight in ((words, 1 - MEANING_WEIGHT), (meaning, MEANING_WEIGHT)):
-        most = np.nanmax(scores, initial=0.0)
-        total += weight * np.maximum(np.nan_to_num(scores), 0) / most if most > 0 else 0.0
+    for scores, counts, weight in ((words, by_words, 1 - MEANING_WEIGHT), (meaning, by_meaning, MEANING_WEIGHT)):
+        kept = np.where(counts, scores, 0.0)
+        total += weight * np.maximum(kept, 0) / max(float(kept.max(initial=0.0)), 1e-9)
     return np.argsort(-total, kind="stable")
+
+
+def _best(scores: NDArray[np.float32], count: int) -> NDArray[np.bool_]:
+    """Which are the best, where there is a score."""
+    there = ~np.isnan(scores)
+    if there.sum() > count:
+        there &= scores >= np.partition(scores[there], -count)[-count]
+    return there
 
 
 def write_beside(home: Path, ordinals: NDArray[np.int64]) -> None:
@@ -159,3 +182,19 @@ def write_beside(home: Path, ordinals: NDArray[np.int64]) -> None:
 def share_words(homes: Sequence[Path]) -> None:
     """Tell all shards of an index how frequent words are in the whole."""
     words.share([folder for home in homes for folder in sorted((home / BESIDE / WORDS).glob("*"))])
+
+
+def copy_words(home: Path, target: Path) -> None:
+    """What a shard tells the others of its words, as the same tree of files elsewhere."""
+    for folder in sorted((home / BESIDE / WORDS).glob("*")):
+        copied = target / BESIDE / WORDS / folder.name
+        copied.mkdir(parents=True, exist_ok=True)
+        for name in words.TELLS:
+            shutil.copyfile(folder / name, copied / name)
+
+
+def told(home: Path) -> dict[str, Path]:
+    """The files of `share_words`, by their names beside a shard."""
+    beside = home / BESIDE
+    found = [path for name in words.IS_TOLD for path in sorted(beside.glob(f"{WORDS}/*/{name}"))]
+    return {path.relative_to(beside).as_posix(): path for path in found}

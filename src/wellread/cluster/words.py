@@ -29,6 +29,8 @@ from wellread.types import Passage
 
 _K1, _B = 1.2, 0.75  # tantivy's
 _NOBODYS = np.int64(-1)  # the number of a term that no passage has
+_FIELD_NUMBERS = {field: number for number, field in enumerate(FIELDS)}
+_LAST_BITS = (1 << 16) - 1
 _SLACK = 50  # more candidates than are wanted, before it is known whether they are enough
 _FILES: Mapping[str, Any] = {
     "vocabulary": np.uint64,  # hashes of field and word, sorted
@@ -37,11 +39,12 @@ _FILES: Mapping[str, Any] = {
     "terms": np.uint32,  # numbers, passage after passage
     "counts": np.uint16,  # how often each occurs there
     "lengths": np.uint8,  # of each field of each passage, as tantivy rounds them
-    "tokens": np.int64,  # of each field in all
+    "own": np.int64,  # how many passages, and tokens of each field
     "held": np.int64,  # passages that have each term of the vocabulary
-    "holding": np.int64,  # the same in all shards
-    "whole": np.int64,  # passages of all shards, and tokens of each field
+    "whole": np.int64,  # the same as `own` in all shards
+    "holding": np.int64,  # the same as `held` in all shards
 }
+TELLS, IS_TOLD = ("vocabulary", "own", "held"), ("whole", "holding")  # what a part tells the whole, and the whole it
 _AT_ONCE = 1 << 24  # terms whose counts are added up in one go
 
 
@@ -93,20 +96,17 @@ class SegmentWords:
         if len(self._starts) != rows + 1 or len(parts["lengths"]) != rows * len(FIELDS) or len(self._terms) != len(self._counts):
             raise DamagedFile(f"{folder} is damaged: it does not fit its passages")
         self._held, self._holding = parts["held"], parts["holding"]
-        if not len(self._held) == len(self._holding) == len(self._vocabulary) or len(parts["whole"]) != 1 + len(FIELDS):
+        sizes = {len(parts[name]) for name in ("own", "whole")}
+        if not len(self._held) == len(self._holding) == len(self._vocabulary) or sizes != {1 + len(FIELDS)}:
             raise DamagedFile(f"{folder} is damaged: it does not know how frequent its words are")
-        self._whole = parts["whole"].tolist()
+        self._own, self._whole = parts["own"].tolist(), parts["whole"].tolist()
         self._lengths = parts["lengths"].reshape(rows, len(FIELDS))
-        self._rows = rows
-        self._tokens = dict(zip(FIELDS, parts["tokens"].tolist(), strict=True))
 
     def statistics(self, terms: Sequence[Term]) -> tuple[Statistics, Statistics]:
         """Of this segment, and of all shards; terms that nobody has here count for nothing."""
         at, known = self._looked_up(terms)
         held, holding = (np.where(known, counts[at], 0).tolist() for counts in (self._held, self._holding))
-        mine = Statistics(self._rows, self._tokens, dict(zip(terms, held, strict=True)))
-        passages, *tokens = self._whole
-        return mine, Statistics(passages, dict(zip(FIELDS, tokens, strict=True)), dict(zip(terms, holding, strict=True)))
+        return _statistics(self._own, terms, held), _statistics(self._whole, terms, holding)
 
     def search(self, terms: Sequence[Term], limit: int) -> list[tuple[int, float]]:
         """(row, BM25 score in the whole) of at least the `limit` best passages, best first; equal ones in their order."""
@@ -123,32 +123,40 @@ class SegmentWords:
         reach = max(max(1.0, everything.mean_length(field) / mine.mean_length(field)) for field in FIELDS) * (1 + 1e-5)
         wanted = limit + _SLACK
         while True:
-            found = self._words.weighed(parts, wanted)
-            scored = self._scored([row for row, _ in found], terms, everything)
-            if len(found) < wanted or found[-1][1] * reach < scored[limit - 1][1]:
-                return scored[:limit]
+            listed, rough = self._words.best(parts, wanted)
+            rows = np.array(listed, np.int64)
+            scores = self.scores(rows, held, everything)
+            order = np.lexsort((rows, -scores))[:limit]
+            if len(rows) < wanted or rough[-1] * reach < scores[order[-1]]:
+                return list(zip(rows[order].tolist(), scores[order].tolist(), strict=True))
             wanted *= 2
 
-    def _scored(self, rows: list[int], terms: Sequence[Term], everything: Statistics) -> list[tuple[int, float]]:
-        pairs = zip(rows, self.scores(rows, terms, everything).tolist(), strict=True)
-        return sorted(pairs, key=lambda item: (-item[1], item[0]))
-
-    def scores(self, rows: Sequence[int], terms: Sequence[Term], everything: Statistics) -> NDArray[np.float32]:
+    def scores(self, rows: NDArray[np.int64], terms: Sequence[Term], everything: Statistics) -> NDArray[np.float32]:
         """BM25 of the passages that are named, in their order."""
         numbers = self._numbers_of(terms)
         order = np.argsort(numbers, kind="stable")
-        places, owners = self._places(np.asarray(rows, np.int64))
+        places, owners = self._places(rows)
+        places, owners = self._with_any(numbers, places, owners)
         held = self._terms[places]
         at = np.minimum(np.searchsorted(numbers[order], held), len(order) - 1)
         hit = numbers[order][at] == held
         which, owner, count = order[at[hit]], owners[hit], self._counts[places[hit]].astype(np.float64)
-        fields = np.array([list(FIELDS).index(term.field) for term in terms])
+        fields = np.array([_FIELD_NUMBERS[term.field] for term in terms])
         means = np.array([everything.mean_length(field) for field in FIELDS])
         weights = np.array([FIELDS[term.field] * everything.rarity(term) * (_K1 + 1) for term in terms])
-        length = LENGTHS[self._lengths[np.asarray(rows, np.int64)[owner], fields[which]]]
+        length = LENGTHS[self._lengths[rows[owner], fields[which]]]
         damped = _K1 * (1 - _B + _B * length / means[fields[which]])
         total = np.bincount(owner, weights[which] * count / (count + damped), len(rows))
         return total.astype(np.float32)  # as exact as tantivy: what is equal there is equal here
+
+    def _with_any(
+        self, numbers: NDArray[np.int64], places: NDArray[np.int64], owners: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The places that may hold one of these terms, by the last bits of their numbers: nearly all others are none."""
+        wanted = np.zeros(_LAST_BITS + 1, np.bool_)
+        wanted[numbers & _LAST_BITS] = True
+        chosen = np.flatnonzero(wanted[self._terms[places] & np.uint32(_LAST_BITS)])
+        return places[chosen], owners[chosen]
 
     def _numbers_of(self, terms: Sequence[Term]) -> NDArray[np.int64]:
         at, known = self._looked_up(terms)
@@ -195,16 +203,15 @@ def write(folder: Path, passages: Iterable[Passage], language: str) -> None:
     (folder / "vocabulary").write_bytes(hashes[order].tobytes())
     (folder / "numbers").write_bytes(order.astype(np.uint32).tobytes())
     (folder / "starts").write_bytes(starts.tobytes())
-    (folder / "tokens").write_bytes(np.array([tokens[field] for field in FIELDS], np.int64).tobytes())
+    np.array([len(starts) - 1, *(tokens[field] for field in FIELDS)], np.int64).tofile(folder / "own")
     _counted(folder / "terms", len(numbers))[order].tofile(folder / "held")
 
 
 def share(folders: Sequence[Path]) -> None:
     """Tell the parts of a whole, each written by `write`, how frequent their words are in all of it."""
-    passages = sum((folder / "starts").stat().st_size // 8 - 1 for folder in folders)
-    tokens = sum((np.fromfile(folder / "tokens", np.int64) for folder in folders), np.zeros(len(FIELDS), np.int64))
+    whole = sum((np.fromfile(folder / "own", np.int64) for folder in folders), np.zeros(1 + len(FIELDS), np.int64))
     for folder in folders:
-        np.array([passages, *tokens], np.int64).tofile(folder / "whole")
+        whole.tofile(folder / "whole")
         (folder / "holding").write_bytes(b"")
     vocabularies = [_mapped(folder / "vocabulary", np.uint64) for folder in folders]
     pieces = 1 + sum(map(len, vocabularies)) // _AT_ONCE
@@ -222,6 +229,11 @@ def share(folders: Sequence[Path]) -> None:
                 out.write(part.tobytes())
 
 
+def _statistics(sums: Sequence[int], terms: Sequence[Term], holding: Sequence[int]) -> Statistics:
+    passages, *tokens = sums
+    return Statistics(passages, dict(zip(FIELDS, tokens, strict=True)), dict(zip(terms, holding, strict=True)))
+
+
 def _counted(path: Path, size: int) -> NDArray[np.int64]:
     """How often each number stands in a file of them."""
     total, numbers = np.zeros(size, np.int64), _mapped(path, np.uint32)
@@ -237,6 +249,6 @@ def _hash(term: Term) -> int:
 def _mapped(path: Path, kind: Any) -> NDArray[Any]:
     try:
         size = path.stat().st_size
-        return np.memmap(path, kind, "r") if size else np.zeros(0, kind)
+        return np.asarray(np.memmap(path, kind, "r")) if size else np.zeros(0, kind)
     except (OSError, ValueError) as problem:
         raise DamagedFile(f"{path} is damaged: {problem}") from problem
