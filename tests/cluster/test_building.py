@@ -15,6 +15,7 @@ from tests.index.embedders import WordEmbedder
 from wellread.cluster import sharded, steps
 from wellread.cluster.building import Order, Told
 from wellread.cluster.merged import open_folder
+from wellread.cluster.places import Near
 from wellread.errors import IndexFault, UsageError
 from wellread.index.build import build as build_one
 from wellread.index.dataset import About
@@ -58,14 +59,18 @@ def build_alone(folder: Path, source: Path) -> None:
     asyncio.run(build_one(folder, EmbeddingFeed(lambda: passages(inputs, how), WordEmbedder(), origin(inputs, how))))
 
 
-def equal_to_one(alone: Path, many: Path) -> bool:
+def shards_of(many: Path) -> list[Path]:
+    return [sharded.check_shard(many, entry) for entry in sharded.load(many).shards]
+
+
+def equal_to_one(alone: Path, shards: list[Path]) -> bool:
     """Every passage once, with the same bytes and codes."""
     found: dict[str, tuple[bytes, bytes, str]] = {}
-    for entry in sharded.load(many).shards:
-        mine = rows_of(sharded.check_shard(many, entry))
+    for home in shards:
+        mine = rows_of(home)
         assert not mine.keys() & found.keys()
         found |= mine
-    assert len({load(many / "shards" / entry.name).scale for entry in sharded.load(many).shards}) == 1
+    assert len({load(home).scale for home in shards}) == 1
     return found == rows_of(alone)
 
 
@@ -94,7 +99,7 @@ def test_blocks_begin_where_they_must(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_shard_is_stemmed_in_the_language_of_everything_that_was_read(tmp_path: Path) -> None:
     """Its own passages may be in another: here all but one of the notes are German, and the shard holds that one alone."""
-    work, source = tmp_path / "work", tmp_path / "notes"
+    work, source = Near(tmp_path / "work"), tmp_path / "notes"
     source.mkdir()
     for number in range(9):
         text = f"Die alten Häuser am Markt wurden im Jahr {1900 + number} nach langen Arbeiten fertig.\n"
@@ -104,11 +109,10 @@ def test_a_shard_is_stemmed_in_the_language_of_everything_that_was_read(tmp_path
     language = steps.language_of_all(work, [part.passages for part in read])
     assert language == "de"
     blocks = steps.blocks([part.passages for part in read])
-    steps.embed(work, blocks[0], 64, About("words-64", 64, "notes"), ("words", WordEmbedder))
+    embedded = steps.embed(work, blocks[0], 64, About("words-64", 64, "notes"), ("words", WordEmbedder))
     alone: list[str] = []
-    for folder in sorted(work.glob("shard-*")):
-        number = int(folder.name.removeprefix("shard-"))
-        steps.assemble(work, tmp_path / "made", number, True, language)
+    for number in embedded.shards:
+        steps.assemble(work, Near(tmp_path / "made"), number, True, language)
         index = LocalIndex.open(tmp_path / "made" / sharded.SHARDS / sharded.shard_name(number))
         assert index.manifest.language == "de"
         alone += [index.passage(0).text] if index.manifest.rows == 1 else []
@@ -127,7 +131,7 @@ def test_many_machines_make_the_rows_of_one(cluster: Any, tmp_path: Path) -> Non
     build_alone(tmp_path / "alone", source)
     told = Told()
     made = build(tmp_path / "many", order(source), told=told)
-    assert equal_to_one(tmp_path / "alone", tmp_path / "many")
+    assert equal_to_one(tmp_path / "alone", shards_of(tmp_path / "many"))
     assert made.passages == load(tmp_path / "alone").rows
     assert told.documents == 90
     assert any("broken.pdf" in line for line in told.unreadable)
@@ -168,7 +172,7 @@ def test_a_node_that_dies_during_a_build_changes_nothing(cluster: Any, tmp_path:
     killer.start()
     build(tmp_path / "many", order(source))
     killer.join()
-    assert equal_to_one(tmp_path / "alone", tmp_path / "many")
+    assert equal_to_one(tmp_path / "alone", shards_of(tmp_path / "many"))
 
 
 @pytest.mark.slow
@@ -199,4 +203,4 @@ def test_an_interrupted_build_goes_on(cluster: Any, tmp_path: Path) -> None:
 
     build(tmp_path / "many", order(source), watch)
     assert seen
-    assert equal_to_one(tmp_path / "alone", tmp_path / "many")
+    assert equal_to_one(tmp_path / "alone", shards_of(tmp_path / "many"))

@@ -83,3 +83,15 @@ def test_a_split_index_is_deployed_from_afar(cluster: Any, tmp_path: Path, monke
     said("cluster", "deploy", place, "--name", "far", "--replicas", "1", "--address", cluster.address)
     assert "note" in said("search", "note 7 river", "--source", "index:ray://far").lower()
     said("cluster", "stop", "far")
+
+
+def test_an_index_is_built_at_an_address(cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WELLREAD_CACHE_DIR", str(tmp_path / "cache"))
+    folder, place = write_documents(tmp_path / "notes", 5), f"file://{tmp_path}/far/built"
+    refused = typed("index", "build", str(folder), "-o", place)
+    assert "only a cluster builds at an address" in str(refused.exception)
+    built = json.loads(said("index", "build", str(folder), "-o", place, "--ray", cluster.address, "--shards", "2", "--json"))
+    assert (built["output"], built["shards"], built["documents"]) == (place, 2, 5)
+    said("cluster", "deploy", place, "--name", "built", "--replicas", "1", "--address", cluster.address)
+    assert "Note 3" in said("search", "note 3", "--source", "index:ray://built")
+    said("cluster", "stop", "built")

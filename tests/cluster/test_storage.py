@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cluster.test_building import build_alone, equal_to_one, order, write_documents
 from tests.cluster.test_merged import passages, queries, same
 from tests.index.embedders import WordEmbedder
 from tests.index.test_change import feed
@@ -15,7 +16,9 @@ from tests.services import swift
 
 from wellread.cluster import storage
 from wellread.cluster.apart import shard_index
+from wellread.cluster.building import build as build_by_many
 from wellread.cluster.merged import LocalPeer, Member, MergedIndex
+from wellread.cluster.places import Far
 from wellread.cluster.shard import Shard
 from wellread.errors import IndexFault, UsageError
 from wellread.index.build import build
@@ -98,3 +101,39 @@ def test_replicas_fetch_their_shards_from_there(store: str, indexes: tuple[Path,
 
     asyncio.run(compare())
     on_ray.stop("stored")
+
+
+def test_a_build_goes_straight_there_and_on_after_an_interruption(
+    store: str, cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WELLREAD_CACHE_DIR", str(tmp_path / "cache"))
+    source, place = write_documents(tmp_path / "notes", 60), swift.address(store, "shelf/built")
+    build_alone(tmp_path / "alone", source)
+
+    class Stopped(Exception):
+        pass
+
+    def stop(step: str, done: int, total: int | None) -> None:
+        if step == "shards":
+            raise Stopped
+
+    with pytest.raises(Stopped):
+        build_by_many(place, order(source, 2), stop)
+    far = Far(place)
+    assert far.content("shards.json") is None  # what is unfinished has no manifest
+    (embedded,) = (one for one in far.names("building/embedded"))
+    far.put(f"building/embedded/{embedded}", (far.content(f"building/embedded/{embedded}") or b"") + b" ")  # leaves a trace
+    seen: set[bytes | None] = set()
+
+    def watch(step: str, done: int, total: int | None) -> None:
+        if step == "shards":
+            seen.add(far.content(f"building/embedded/{embedded}"))
+
+    made = build_by_many(place, order(source, 2), watch)
+    assert [(content or b"")[-1:] for content in seen] == [b" "]  # it was not embedded twice
+    assert storage.load(place) == made
+    assert equal_to_one(tmp_path / "alone", [storage.shard_at_hand(place, number) for number in range(2)])
+    assert (far.names("shards"), far.names("building")) == ({"0000", "0001"}, set())
+    assert sorted(tmp_path.iterdir()) == [tmp_path / name for name in ("alone", "cache", "notes")]  # nothing was kept here
+    with pytest.raises(UsageError, match="holds a sharded index already"):
+        build_by_many(place, order(source, 2))

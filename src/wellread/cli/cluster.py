@@ -101,8 +101,7 @@ def deploy(
     from wellread.cluster import on_ray
 
     on_ray.connect(address)
-    where = place if "://" in place else str(Path(place).expanduser().resolve())
-    _tell(on_ray.deploy(where, name, replicas, evaluators), as_json)
+    _tell(on_ray.deploy(_seen_by_all(place), name, replicas, evaluators), as_json)
 
 
 @app.command()
@@ -154,7 +153,7 @@ def stop(name: Name, address: Address = None) -> None:
     say(f"{name} is stopped: {counted(count, 'actor', 'actors')} ended" if count else f"{name} is not deployed here")
 
 
-def build_on_ray(order: Order, output: Path, address: str, *, verbose: bool, report: Path | None, as_json: bool) -> None:
+def build_on_ray(order: Order, output: str, address: str, *, verbose: bool, report: Path | None, as_json: bool) -> None:
     """`index build --ray`."""
     from wellread.cluster import on_ray
     from wellread.cluster.building import Told, build
@@ -163,9 +162,9 @@ def build_on_ray(order: Order, output: Path, address: str, *, verbose: bool, rep
     told = Told()
     go_on = f"{output} is unfinished; the same command goes on with it"
     with ticking(as_json, told.unreadable, go_on=go_on, verbose=verbose, report=report) as ticker:
-        made = build(output.expanduser().resolve(), order, ticker, told)
+        made = build(_seen_by_all(output), order, ticker, told)
     if as_json:
-        facts = {"passages": made.passages, "documents": told.documents, "shards": len(made.shards), "output": str(output)}
+        facts = {"passages": made.passages, "documents": told.documents, "shards": len(made.shards), "output": output}
         say_json({**facts, "unreadable": len(told.unreadable)})
     else:
         amount = f"{counted(made.passages, 'passage', 'passages')} of {counted(told.documents, 'document', 'documents')}"
@@ -181,6 +180,13 @@ def data_set_on_ray(order: Order, output: Path, address: str, as_json: bool) -> 
     told = Told()
     with ticking(as_json, told.unreadable, go_on=f"{output} is unfinished; the same command goes on with it") as ticker:
         return data_set(output.expanduser().resolve(), order, ticker, told), told.unreadable
+
+
+def _seen_by_all(place: str) -> str:
+    """A place by a name that means the same on every node."""
+    from wellread.cluster.places import is_address
+
+    return place if is_address(place) else str(Path(place).expanduser().resolve())
 
 
 def _tell(deployed: Deployed, as_json: bool) -> None:

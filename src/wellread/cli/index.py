@@ -33,7 +33,10 @@ Output = Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Fol
 @app.command()
 def build(
     inputs: feeds.Inputs,
-    output: Output,
+    output: Annotated[
+        str,
+        typer.Option("--output", "-o", metavar="DIR", help="Folder for the index; with --ray also an address: s3://bucket/path."),
+    ],
     embedder: feeds.EmbedderSpec = None,
     resume: Annotated[bool, typer.Option("--resume", metavar="", help="Go on with an interrupted build.")] = False,
     tokens: feeds.Tokens = 250,
@@ -60,11 +63,17 @@ def build(
     wellread index build https://example.org/a https://example.org/b -o pages
     wellread index build corpus-embedded/ --output corpus-index --resume
     wellread index build /shared/texts -o /shared/index --ray --shards 8
+    wellread index build /shared/texts -o s3://bucket/index --ray --shards 8
     """
+    from wellread.cluster.places import is_address
     from wellread.index.build import BuildOptions
     from wellread.index.build import build as make
 
-    feeds.apart(inputs, output)
+    folder = Path(output)
+    if not is_address(output):
+        feeds.apart(inputs, folder)
+    elif ray is None:
+        raise UsageError(f"{output}: only a cluster builds at an address (--ray); build in a folder")
     if ray is not None:
         how = feeds.reading(tokens, overlap, column, config, follow_links=follow_links)
         build_on_ray(
@@ -75,7 +84,7 @@ def build(
     documents: set[str] = set()
 
     async def work() -> Manifest:
-        with ticking(as_json, unreadable, go_on=_go_on(output), verbose=verbose, report=report) as ticker:
+        with ticking(as_json, unreadable, go_on=_go_on(folder), verbose=verbose, report=report) as ticker:
             async with feeds.kit_of_settings() as kit:
                 source = feeds.feed(
                     inputs,
@@ -90,9 +99,9 @@ def build(
                     documents=documents,
                 )
                 how = BuildOptions(words=words, resume=resume, device=device, vectors=not words_only)
-                return await make(output, source, how, ticker)
+                return await make(folder, source, how, ticker)
 
-    _done(asyncio.run(work()), output, as_json, len(documents), len(unreadable))
+    _done(asyncio.run(work()), folder, as_json, len(documents), len(unreadable))
 
 
 @app.command()

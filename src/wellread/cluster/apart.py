@@ -16,7 +16,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from wellread.cluster import shard, sharded
+from wellread.cluster import shard, sharded, storage
+from wellread.cluster.places import Near
 from wellread.cluster.shard import Shard
 from wellread.cluster.sharded import SHARDS, Sharded, shard_name, shard_of
 from wellread.errors import IndexFault, UsageError
@@ -132,12 +133,13 @@ async def _put_apart(
                 replace_file(done, b"")
             progress("shards", number + 1, count)
         shard.share_words(homes)
-        entries = tuple(sharded.entry_of(folder, number) for number in range(count))
-        generation = sharded.next_generation(folder)
+        entries = tuple(sharded.entry_of(home, home.name) for home in homes)
+        place = Near(folder)
+        generation = sharded.next_generation(place.content(sharded.NAME))
         about = content.embedder, content.dimensions, content.words
         made = Sharded(*about, entries, generation, origin=origin, language=language)
         sharded.save(folder, made)
-        sharded.tidy(folder, made)
+        storage.tidy(place, made)
         shutil.rmtree(work, ignore_errors=True)
     return made, sum(int((one.parts != number).sum()) for number, one in enumerate(members))
 

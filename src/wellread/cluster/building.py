@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from wellread.cluster import on_ray, shard, sharded, steps
-from wellread.cluster.sharded import Sharded
-from wellread.cluster.steps import Maker, PartRead
+from wellread.cluster import on_ray, sharded, steps, storage
+from wellread.cluster.places import Near, Place, place_at
+from wellread.cluster.sharded import Sharded, ShardEntry
+from wellread.cluster.steps import Block, Embedded, Maker, PartRead
 from wellread.errors import IndexFault, WellreadError
 from wellread.index.dataset import About, take_parts
-from wellread.index.folder import BUILDING, disk_errors, start_over, writing
+from wellread.index.folder import BUILDING
 from wellread.index.inputs import InputOptions, Part, origin, parts
-from wellread.index.manifest import replace_file
 from wellread.index.progress import Progress, silent
 
 _PLAN = "plan.json"
@@ -50,63 +49,71 @@ class Told:
     unreadable: list[str] = field(default_factory=list[str])
 
 
-def build(folder: Path, order: Order, progress: Progress = silent, told: Told | None = None) -> Sharded:
-    """An index in shards, made by whatever nodes the connected cluster has. The folder must be one that all of them see."""
-    module = on_ray.connect()
-    with disk_errors(folder), writing(folder):
-        work, language = _embedded(module, folder, order, progress, told if told is not None else Told())
-        missing = [n for n in range(order.shards) if not (work / f"shard-{sharded.shard_name(n)}").is_dir()]
-        sharded.none_empty(len(missing), order.shards)
-        jobs = [(work, folder, number, order.words, language) for number in range(order.shards)]
-        _run(module, steps.assemble, jobs, progress, "shards")
-        shard.share_words([folder / sharded.SHARDS / sharded.shard_name(number) for number in range(order.shards)])
-        entries = _run(module, sharded.entry_of, [(folder, number) for number in range(order.shards)], progress, "checksums")
+def build(where: str | Path, order: Order, progress: Progress = silent, told: Told | None = None) -> Sharded:
+    """An index in shards, made by whatever nodes the connected cluster has, in a folder that all of them see or at an address."""
+    module, place = on_ray.connect(), place_at(where)
+    with place.writing():
+        embedded = _embedded(module, place, order, progress, told if told is not None else Told())
+        sharded.none_empty(order.shards - len(embedded.shards), order.shards)
+        work = embedded.work
+        jobs = [(work, place, number, order.words, embedded.language) for number in range(order.shards)]
+        entries: list[ShardEntry] = _run(module, steps.assemble, jobs, progress, "shards")
         made = Sharded(
             order.embedder,
             order.dimensions,
             order.words,
-            tuple(entries),
-            sharded.next_generation(folder),
+            tuple(steps.share_words(work, place, entries)),
+            sharded.next_generation(place.content(sharded.NAME)),
             origin={"inputs": order.origin},
-            language=language,
+            language=embedded.language,
         )
-        sharded.save(folder, made)
-        sharded.tidy(folder, made)
-        shutil.rmtree(work, ignore_errors=True)
+        place.put(sharded.NAME, sharded.encoded(made))
+        storage.tidy(place, made)
+        place.remove(BUILDING)
     return made
 
 
 def data_set(folder: Path, order: Order, progress: Progress = silent, told: Told | None = None) -> int:
     """An embedded data set; the number of its rows."""
-    module = on_ray.connect()
-    with disk_errors(folder), writing(folder):
-        one = replace(order, shards=1)
-        work, _ = _embedded(module, folder, one, progress, told if told is not None else Told())
-        rows = take_parts(folder, work / f"shard-{sharded.shard_name(0)}")
-        shutil.rmtree(work, ignore_errors=True)
+    module, place = on_ray.connect(), Near(folder)
+    with place.writing():
+        _embedded(module, place, replace(order, shards=1), progress, told if told is not None else Told())
+        rows = take_parts(folder, folder / BUILDING / steps.parts_of(0))
+        place.remove(BUILDING)
     return rows
 
 
-def _embedded(module: Any, folder: Path, order: Order, progress: Progress, told: Told) -> tuple[Path, str]:
-    """All passages with their vectors, apart by shard, in the place of work; and their language."""
-    work, listed = _begin(folder, order)
-    read = _run(module, steps.read, [(work, n, part, order.how) for n, part in enumerate(listed)], progress, "parts")
+@dataclass(frozen=True, slots=True)
+class _Embedded:
+    """What is known when all passages have their vectors."""
+
+    work: Place  # where they are, apart by shard
+    shards: frozenset[int]  # that have any
+    language: str
+
+
+def _embedded(module: Any, place: Place, order: Order, progress: Progress, told: Told) -> _Embedded:
+    work, listed = _begin(place, order)
+    jobs = [(work, number, part, order.how) for number, part in enumerate(listed)]
+    read: list[PartRead] = _run(module, steps.read, jobs, progress, "parts")
     told.documents += sum(part.documents for part in read)
     told.unreadable.extend(line for part in read for line in part.unreadable)
-    if not sum(part.passages for part in read):
-        shutil.rmtree(work, ignore_errors=True)
+    counts = [part.passages for part in read]
+    if not sum(counts):
+        place.remove(BUILDING)
         raise IndexFault(f"{order.origin}: there is no passage in it")
-    _embed(module, work, order, read, progress)
-    return work, steps.language_of_all(work, [part.passages for part in read])
+    made = _embed(module, work, order, steps.blocks(counts), progress)
+    shards = frozenset(number for block in made for number in block.shards)
+    return _Embedded(work, shards, steps.language_of_all(work, counts))
 
 
-def _embed(module: Any, work: Path, order: Order, read: Sequence[PartRead], progress: Progress) -> None:
+def _embed(module: Any, work: Place, order: Order, todo: Sequence[Block], progress: Progress) -> list[Embedded]:
     about = About(order.embedder, order.dimensions, order.origin)
-    todo = steps.blocks([part.passages for part in read])
     make = (f"{order.embedder}:{order.dimensions}", order.make)
     first = _run(module, steps.embed, [(work, todo[0], order.shards, about, make)], progress, "blocks", order.gpus)
-    settled = replace(about, scale=first[0])
-    _run(module, steps.embed, [(work, block, order.shards, settled, make) for block in todo[1:]], progress, "blocks", order.gpus)
+    settled = replace(about, scale=first[0].scale)
+    jobs = [(work, block, order.shards, settled, make) for block in todo[1:]]
+    return [*first, *_run(module, steps.embed, jobs, progress, "blocks", order.gpus)]
 
 
 def _run(
@@ -145,13 +152,13 @@ def _results(
     return [found[number] for number in range(total)]
 
 
-def _begin(folder: Path, order: Order) -> tuple[Path, list[Part]]:
+def _begin(place: Place, order: Order) -> tuple[Place, list[Part]]:
     """The place of work, with what an interrupted build of the same has left there."""
     listed = parts(order.inputs, order.how)
-    work, plan = folder / BUILDING, _plan(order, listed)
-    known = work / _PLAN
-    if not known.exists() or known.read_bytes() != plan:
-        replace_file(start_over(work) / _PLAN, plan)
+    work, plan = place.inside(BUILDING), _plan(order, listed)
+    if work.content(_PLAN) != plan:
+        place.remove(BUILDING)
+        work.put(_PLAN, plan)
     return work, listed
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -23,7 +22,7 @@ from wellread.index import checks, manifest
 from wellread.index.manifest import FileSum, replace_file
 from wellread.text.languages import ENGLISH
 
-FORMAT = 2  # 2: words may be stemmed in another language than English
+FORMAT = 3  # 2: words may be stemmed in another language than English; 3: what shards tell each other of their words
 NAME, SHARDS, BESIDE = "shards.json", "shards", "beside"
 ORDINALS, WORDS = "ordinals", "words"
 MOST = 10_000  # shards
@@ -76,41 +75,43 @@ def load(folder: Path) -> Sharded:
     """The manifest of a sharded index; errors say what to do."""
     path = folder / NAME
     try:
-        data = cast("dict[str, Any]", json.loads(path.read_bytes()))
-        known = str(data.pop("sha256"))
-        if int(data["format"]) > FORMAT:
-            found = data["format"]
-            raise IndexFault(f"{folder} has shards of format {found}, this wellread reads {FORMAT}: upgrade wellread")
-        if known != _own_sum(data):
-            raise DamagedFile(f"{path} is damaged: its checksum differs")
-        return _parsed(data)
+        return decoded(path.read_bytes(), str(path))
     except FileNotFoundError:
         raise IndexFault(f"{folder} is not a sharded index (no {NAME})") from None
     except OSError as problem:
         raise IndexFault(f"{path} cannot be read: {problem.strerror}") from problem
+
+
+def decoded(raw: bytes, named: str) -> Sharded:
+    """The manifest in these bytes, which are called so in errors."""
+    try:
+        data = cast("dict[str, Any]", json.loads(raw))
+        known, found = str(data.pop("sha256")), int(data["format"])
+        if found != FORMAT:
+            remedy = "upgrade wellread" if found > FORMAT else "make the shards again"
+            raise IndexFault(f"{named} names shards of format {found}, this wellread reads {FORMAT}: {remedy}")
+        if known != _own_sum(data):
+            raise DamagedFile(f"{named} is damaged: its checksum differs")
+        return _parsed(data)
     except checks.Wrong as problem:
-        raise DamagedFile(f"{path} is damaged: {problem}") from None
+        raise DamagedFile(f"{named} is damaged: {problem}") from None
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError):
-        raise DamagedFile(f"{path} is damaged: an entry is missing or wrong") from None
+        raise DamagedFile(f"{named} is damaged: an entry is missing or wrong") from None
+
+
+def encoded(content: Sharded) -> bytes:
+    data = asdict(content)
+    return json.dumps({"sha256": _own_sum(data), **data}, indent=1, ensure_ascii=False).encode() + b"\n"
 
 
 def save(folder: Path, content: Sharded) -> None:
-    data = asdict(content)
-    replace_file(folder / NAME, json.dumps({"sha256": _own_sum(data), **data}, indent=1, ensure_ascii=False).encode() + b"\n")
+    replace_file(folder / NAME, encoded(content))
 
 
-def tidy(folder: Path, content: Sharded) -> None:
-    """Delete shards that are not named any more."""
-    named = {entry.name for entry in content.shards}
-    for path in (folder / SHARDS).iterdir():
-        if path.name not in named:
-            shutil.rmtree(path, ignore_errors=True)
-
-
-def next_generation(folder: Path) -> int:
-    """The number of the state that comes after the one that is there."""
+def next_generation(raw: bytes | None) -> int:
+    """The number of the state that comes after the one whose manifest this is."""
     try:
-        return load(folder).generation + 1
+        return 1 if raw is None else decoded(raw, NAME).generation + 1
     except IndexFault:
         return 1
 
@@ -121,12 +122,11 @@ def none_empty(empty: int, count: int) -> None:
         raise IndexFault(f"{empty} of {count} shards would be empty: choose fewer")
 
 
-def entry_of(folder: Path, number: int) -> ShardEntry:
+def entry_of(home: Path, name: str) -> ShardEntry:
     """What the manifest says of a shard that has just been written."""
-    home = folder / SHARDS / shard_name(number)
     beside = home / BESIDE
     files = {path.relative_to(beside).as_posix(): manifest.checksum(path) for path in sorted(beside.rglob("*")) if path.is_file()}
-    return ShardEntry(shard_name(number), manifest.load(home).passages, manifest.checksum(home / manifest.NAME), files)
+    return ShardEntry(name, manifest.load(home).passages, manifest.checksum(home / manifest.NAME), files)
 
 
 def check_shard(folder: Path, entry: ShardEntry) -> Path:
@@ -148,10 +148,7 @@ def _own_sum(data: dict[str, Any]) -> str:
 
 
 def _parsed(data: dict[str, Any]) -> Sharded:
-    shards = tuple(
-        ShardEntry(str(s["name"]), int(s["passages"]), _sum(s["manifest"]), {str(n): _sum(f) for n, f in s["beside"].items()})
-        for s in data["shards"]
-    )
+    shards = tuple(map(entry_from, data["shards"]))
     checks.count("the number of shards", len(shards), MOST, 1)
     checks.count("the number of dimensions", int(data["dimensions"]), 1 << 16)
     for number, shard in enumerate(shards):
@@ -173,6 +170,11 @@ def _parsed(data: dict[str, Any]) -> Sharded:
         origin=origin,
         language=language,
     )
+
+
+def entry_from(data: dict[str, Any]) -> ShardEntry:
+    beside = {str(name): _sum(file) for name, file in data["beside"].items()}
+    return ShardEntry(str(data["name"]), int(data["passages"]), _sum(data["manifest"]), beside)
 
 
 def _sum(data: dict[str, Any]) -> FileSum:

@@ -15,22 +15,22 @@ import asyncio
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
-from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 
 from wellread.cluster import shard
-from wellread.cluster.sharded import SHARDS, shard_name, shard_of
+from wellread.cluster.places import Place
+from wellread.cluster.sharded import BESIDE, SHARDS, ShardEntry, entry_from, entry_of, shard_name, shard_of
 from wellread.index import texts
 from wellread.index.build import BuildOptions, build
 from wellread.index.dataset import About, DatasetFeed, write_part
 from wellread.index.feed import BATCH, Batch, embedding_text
 from wellread.index.folder import BeingWritten
 from wellread.index.inputs import InputOptions, Part, passages_of
-from wellread.index.manifest import replace_file
+from wellread.index.manifest import checksum, replace_file
 from wellread.index.quantize import SAMPLE, Floats, calibrate, check, to_bytes, to_codes
 from wellread.index.write import sample
 from wellread.protocols import Computed, Embedder
@@ -39,6 +39,7 @@ from wellread.types import Passage
 
 BLOCK = SAMPLE  # passages of one embedding step
 Maker = Callable[[], Embedder]
+_COUNTED = "words"  # what shards tell each other of theirs
 _made: dict[str, Embedder] = {}  # one for all steps that this process works on
 
 
@@ -52,6 +53,14 @@ class PartRead:
 
 
 @dataclass(frozen=True, slots=True)
+class Embedded:
+    """What came of embedding a block: the scale, which the first one decides, and the shards that have passages of it."""
+
+    scale: tuple[float, ...]
+    shards: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Block:
     """Passages from a place in the whole on: the files they stand in, and how many come before them there."""
 
@@ -60,11 +69,11 @@ class Block:
     skip: int
 
 
-def read(work: Path, number: int, part: Part, how: InputOptions) -> PartRead:
+def read(work: Place, number: int, part: Part, how: InputOptions) -> PartRead:
     """Read and cut the documents of a part."""
-    done = work / "read" / f"{number:06d}.json"
-    if done.exists():
-        known = cast("dict[str, Any]", json.loads(done.read_bytes()))
+    done = f"read/{number:06d}.json"
+    if (raw := work.content(done)) is not None:
+        known = cast("dict[str, Any]", json.loads(raw))
         return PartRead(int(known["passages"]), int(known["documents"]), tuple(known["unreadable"]))
     unreadable: list[str] = []
     names: set[str] = set()
@@ -74,11 +83,9 @@ def read(work: Path, number: int, part: Part, how: InputOptions) -> PartRead:
         return [texts.encode(passage) async for passage in passages_of(part, own)]
 
     found = asyncio.run(lines())
-    done.parent.mkdir(parents=True, exist_ok=True)
-    replace_file(done.with_suffix(".jsonl"), b"".join(found))
     outcome = PartRead(len(found), len(names), tuple(unreadable))
-    fields = {"passages": outcome.passages, "documents": outcome.documents, "unreadable": unreadable}
-    replace_file(done, json.dumps(fields).encode())
+    work.put(_lines_of(number), b"".join(found))
+    work.put(done, json.dumps(asdict(outcome)).encode())
     return outcome
 
 
@@ -94,49 +101,60 @@ def blocks(counts: Sequence[int]) -> list[Block]:
     return found
 
 
-def embed(work: Path, block: Block, shards: int, about: About, make: tuple[str, Maker]) -> tuple[float, ...]:
-    """Embed a block and put its passages apart by shard; the scale, which the first block decides."""
-    done = work / "embedded" / f"{block.number:06d}.json"
-    if done.exists():
-        return tuple(cast("list[float]", json.loads(done.read_bytes())))
-    name, maker = make
-    if name not in _made:
-        _made[name] = maker()
-        if isinstance(made := _made[name], Computed):
-            made.settle()
+def embed(work: Place, block: Block, shards: int, about: About, make: tuple[str, Maker]) -> Embedded:
+    """Embed a block and put its passages apart by shard."""
+    done = f"embedded/{block.number:06d}.json"
+    if (raw := work.content(done)) is not None:
+        known = cast("dict[str, Any]", json.loads(raw))
+        return Embedded(tuple(known["scale"]), tuple(known["shards"]))
     passages = list(_passages(work, block))
-    vectors = asyncio.run(_vectors(passages, _made[name], about.dimensions))
+    vectors = asyncio.run(_vectors(passages, _embedder(*make), about.dimensions))
     scale = np.asarray(about.scale, np.float32) if about.scale else calibrate(vectors)
     rows, codes = to_bytes(vectors, scale), to_codes(vectors)
     homes = np.array([shard_of(passage.document or passage.id, shards) for passage in passages])
-    for number in sorted(set(homes.tolist())):
+    outcome = Embedded(tuple(float(x) for x in scale), tuple(sorted(set(homes.tolist()))))
+    for number in outcome.shards:
         mine = np.flatnonzero(homes == number)
-        folder = work / f"shard-{shard_name(number)}"
-        folder.mkdir(parents=True, exist_ok=True)
-        batch = Batch([passages[place] for place in mine], rows[mine], codes[mine])
         ordinals = (block.number * BLOCK + mine).astype(np.int64)
-        replace_file(folder / f"ordinals-{block.number:05d}", ordinals.tobytes())
-        write_part(folder, block.number, [batch], about, scale)
-    done.parent.mkdir(parents=True, exist_ok=True)
-    found = tuple(float(x) for x in scale)
-    replace_file(done, json.dumps(found).encode())
-    return found
+        with work.made(parts_of(number)) as folder:
+            replace_file(folder / f"ordinals-{block.number:05d}", ordinals.tobytes())
+            write_part(folder, block.number, [Batch([passages[at] for at in mine], rows[mine], codes[mine])], about, scale)
+    work.put(done, json.dumps(asdict(outcome)).encode())
+    return outcome
 
 
-def assemble(work: Path, folder: Path, number: int, words: bool, language: str) -> None:
-    """Make a shard of what was embedded for it."""
-    home, parts = folder / SHARDS / shard_name(number), work / f"shard-{shard_name(number)}"
-    done = work / "assembled" / f"{number:06d}"
-    if not done.exists():
+def assemble(work: Place, place: Place, number: int, words: bool, language: str) -> ShardEntry:
+    """Make a shard of what was embedded for it. What it tells the others of its words is laid aside for `share_words`."""
+    name, done = shard_name(number), f"assembled/{number:06d}.json"
+    if (raw := work.content(done)) is not None:
+        return entry_from(json.loads(raw))
+    with work.fetched(parts_of(number)) as parts, place.made(f"{SHARDS}/{name}") as home:
         ordinals = np.concatenate([np.fromfile(path, np.int64) for path in sorted(parts.glob("ordinals-*"))])
         options = BuildOptions(words=words, language=language, resume=True)
         _alone(lambda: asyncio.run(build(home, DatasetFeed(parts), options)))
         shard.write_beside(home, ordinals)
-        done.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(done, b"")
+        with work.made(f"{_COUNTED}/{name}") as aside:
+            shard.copy_words(home, aside)
+        entry = entry_of(home, name)
+    work.put(done, json.dumps(asdict(entry)).encode())
+    return entry
 
 
-def language_of_all(work: Path, counts: Sequence[int]) -> str:
+def share_words(work: Place, place: Place, entries: Sequence[ShardEntry]) -> list[ShardEntry]:
+    """Tell all shards how frequent words are in the whole; what they are from then on."""
+    found: list[ShardEntry] = []
+    with work.fetched(_COUNTED) as counted:
+        shard.share_words([counted / entry.name for entry in entries])
+        for entry in entries:
+            told = shard.told(counted / entry.name)
+            for name, path in told.items():
+                place.put(f"{SHARDS}/{entry.name}/{BESIDE}/{name}", path.read_bytes())
+            sums = {name: checksum(path) for name, path in told.items()}
+            found.append(replace(entry, beside={**entry.beside, **sums}))
+    return found
+
+
+def language_of_all(work: Place, counts: Sequence[int]) -> str:
     """In which the words of all shards are stemmed, by the first passages of each part that was read."""
     each = len(sample(sum(counts))) // max(1, len(counts)) + 1
     return main_language([passage.text for number in range(len(counts)) for passage in _first(work, number, each)])
@@ -155,24 +173,39 @@ def _alone(job: Callable[[], object], seconds: float = 60.0) -> None:
             time.sleep(0.5)
 
 
-def _passages(work: Path, block: Block) -> Iterator[Passage]:
+def _embedder(name: str, make: Maker) -> Embedder:
+    if name not in _made:
+        _made[name] = make()
+        if isinstance(made := _made[name], Computed):
+            made.settle()
+    return _made[name]
+
+
+def _lines_of(number: int) -> str:
+    return f"read/{number:06d}.jsonl"
+
+
+def parts_of(number: int) -> str:
+    """The folder of what was embedded for a shard."""
+    return f"shard-{shard_name(number)}"
+
+
+def _passages(work: Place, block: Block) -> Iterator[Passage]:
     left, skip = BLOCK, block.skip
     for number in range(block.first, 1 << 30):
-        path = work / "read" / f"{number:06d}.jsonl"
-        if not left or not path.exists():
+        try:
+            for line in islice(work.lines(_lines_of(number)), skip, skip + left):
+                left -= 1
+                yield texts.decode(line)
+        except FileNotFoundError:
+            return  # that was the last
+        skip = 0
+        if not left:
             return
-        with path.open("rb") as lines:
-            for line in lines:
-                if skip:
-                    skip -= 1
-                elif left:
-                    left -= 1
-                    yield texts.decode(line)
 
 
-def _first(work: Path, number: int, most: int) -> list[Passage]:
-    with (work / "read" / f"{number:06d}.jsonl").open("rb") as lines:
-        return [texts.decode(line) for line in islice(lines, most)]
+def _first(work: Place, number: int, most: int) -> list[Passage]:
+    return [texts.decode(line) for line in islice(work.lines(_lines_of(number)), most)]
 
 
 async def _vectors(passages: Sequence[Passage], embedder: Embedder, dimensions: int) -> Floats:
