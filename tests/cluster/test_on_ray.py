@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,7 @@ def test_a_deployed_index_is_found_searched_scaled_and_stopped(cluster: Any, pla
         assert [hit.id for hit in await many.document("d7")] == ["p28", "p29", "p30", "p31"]
 
     asyncio.run(compare())
+    asyncio.run(asked_together())
     assert all(len(nodes) == 1 for nodes in on_ray.scale("letters", 1).replicas.values())
     assert all(len(nodes) == 3 for nodes in on_ray.scale("letters", 3).replicas.values())
     asyncio.run(compare())
@@ -69,6 +71,29 @@ def test_a_deployed_index_is_found_searched_scaled_and_stopped(cluster: Any, pla
     while on_ray.names() and time.monotonic() < deadline:
         time.sleep(0.2)
     assert on_ray.names() == []
+
+
+async def asked_together() -> None:
+    """Who comes alone is sent at once, who comes while a replica is busy with others; what is wrong with one is its own."""
+    from wellread.cluster.actors import RayReplica
+
+    sent: list[int] = []
+
+    class Counted(RayReplica):
+        async def _answers(self, requests: Sequence[Any]) -> list[Any]:
+            sent.append(len(requests))
+            return await super()._answers(requests)
+
+    replica = Counted("letters:shard:0:0")
+    alone = [(await replica.call("lines", [row]))[0] for row in range(5)]
+    assert (sent, len(set(alone))) == ([1] * 5, 5)
+    calls = [replica.call("lines", [number % 5]) for number in range(30)]
+    wrong, left = replica.call("lines", [10**9]), replica.call("lines", [0])
+    left.cancel()
+    assert [lines[0] for lines in await asyncio.gather(*calls)] == alone * 6
+    with pytest.raises(RuntimeError, match="IndexError on a node"):
+        await wrong
+    assert (sum(sent[5:]), len(sent[5:]) <= 8) == (31, True)  # and nobody was asked for what nobody waits for
 
 
 async def judged_alike() -> None:
