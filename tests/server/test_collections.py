@@ -10,6 +10,7 @@ import re
 import socket
 import stat
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -20,6 +21,7 @@ import pytest
 from tests.reading.test_pdf import pdf, prose
 from tests.server.stage import TOKEN, Live, ask, finished, quoting, running, until
 
+from wellread.errors import UsageError
 from wellread.index import manifest
 from wellread.index.change import update
 from wellread.index.vectors import embed
@@ -289,6 +291,60 @@ def test_who_is_removed_stays_removed_whatever_comes_meanwhile(tmp_path: Path, m
         assert client.post(f"{path}/refresh").status_code == 404
         assert make(client, "Passing", sent(ferry__txt=FERRY)) == path  # under its old address
         assert "1 passage" in settled(client, path)
+
+
+def test_limits_hold_for_all_processes_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each has a shelf of its own in the same folder."""
+    make_one = Collections._make
+
+    def slowly(self: Collections, name: str, folder: str | None) -> Collection:
+        time.sleep(0.05)
+        return make_one(self, name, folder)
+
+    monkeypatch.setattr(Collections, "_make", slowly)
+    limits = ServerOptions(max_collections=3)
+
+    def create(name: str) -> str:
+        try:
+            return Collections(tmp_path / "shelf", limits).create(name).slug
+        except UsageError:
+            return ""
+
+    with ThreadPoolExecutor(8) as processes:
+        assert sorted(processes.map(create, ["Papers"] * 8)) == [""] * 7 + ["papers"]
+        assert sum(map(bool, processes.map(create, [f"Papers {n}" for n in range(8)]))) == 2
+
+
+def test_what_another_process_removes_does_not_come_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, over = threading.Event(), threading.Event()
+
+    async def late(*arguments: Any, **options: Any) -> Any:
+        begun.set()
+        await asyncio.to_thread(over.wait, 20)
+        return await update(*arguments, **options)
+
+    monkeypatch.setattr("wellread.server.indexing.update", late)
+    with running(quoting(), tmp_path) as live, live.client() as client:
+        path = make(client, "Passing", sent(ferry__txt=FERRY))
+        assert begun.wait(20)
+        shelf = Collections(tmp_path / "collections", live.options)  # of the other process
+        shelf.remove(shelf.everything()[0])
+        over.set()
+        until(lambda: not any(job.running for job in live.service.indexing.jobs.values()), 20)
+        assert os.listdir(tmp_path / "collections") == ["incoming"]
+        assert make(client, "Passing", sent(ferry__txt=FERRY)) == path
+
+
+def test_what_was_half_removed_goes_at_the_next_start(tmp_path: Path) -> None:
+    shelf = Collections(tmp_path, ServerOptions())
+    kept = shelf.create("Kept")
+    for name, days in ((".gone-1234", 0), ("begun", 2), ("just-begun", 0)):
+        (tmp_path / name / "documents").mkdir(parents=True)
+        os.utime(tmp_path / name, (time.time() - days * 86_400,) * 2)
+    shelf.incoming()
+    os.utime(tmp_path / "incoming", (0, 0))
+    shelf.sweep()
+    assert sorted(os.listdir(tmp_path)) == ["incoming", "just-begun", kept.slug]
 
 
 def test_two_send_at_once(shelf: Live, reader: httpx2.Client) -> None:

@@ -10,11 +10,11 @@ The disk is what counts: several processes may serve the same folder.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import secrets
 import shutil
-import threading
 import time
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -36,6 +36,7 @@ from wellread.server.options import ServerOptions
 INCOMING = "incoming"
 _ABOUT = "about.json"
 _STOPPED = "stopped"
+_GONE = ".gone-"  # how folders begin that are being removed
 _STALE = 86_400.0  # seconds after which something half sent is nobody's
 
 
@@ -89,7 +90,18 @@ class Collections:
 
     def __init__(self, root: Path, options: ServerOptions) -> None:
         self.root, self.options = root, options
-        self._filing = threading.Lock()
+
+    @contextmanager
+    def _alone(self, what: str) -> Generator[None]:
+        """One at a time, of all threads and processes that serve this folder; `what` cannot be done where the disk fails."""
+        with _disk(what):
+            handle = os.open(private_folder(self.root), os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            with _disk(what):
+                yield
+        finally:
+            os.close(handle)
 
     def everything(self) -> list[Collection]:
         if not self.options.takes_documents:
@@ -112,7 +124,7 @@ class Collections:
         """A new, empty one. `taken` are names of other sources."""
         name = filing.collection_name(said)
         path = self._allowed(folder) if folder is not None else None
-        with self._filing:
+        with self._alone("the collection cannot be made"):
             there = self.everything()
             if name.casefold() in {other.casefold() for other in (*taken, *(one.name for one in there))}:
                 raise UsageError(f"there is a source called {name!r} already: take another name")
@@ -121,18 +133,16 @@ class Collections:
             return self._make(name, path)
 
     def _make(self, name: str, folder: str | None) -> Collection:
-        with _disk("the collection cannot be made"):
-            private_folder(self.root)
-            slug = filing.slug(name, {INCOMING, *os.listdir(self.root)})
-            place = self.root / slug
-            made = Collection(slug, name, place, folder, time.time())
-            place.mkdir(mode=0o700)
-            if folder is None:
-                made.root.mkdir(mode=0o700)
-            about = {"name": name, "folder": folder, "created": made.created}
-            draft = place / f"{_ABOUT}.tmp"
-            draft.write_text(json.dumps(about), encoding="utf-8")
-            draft.replace(place / _ABOUT)
+        slug = filing.slug(name, {INCOMING, *os.listdir(self.root)})
+        place = self.root / slug
+        made = Collection(slug, name, place, folder, time.time())
+        place.mkdir(mode=0o700)
+        if folder is None:
+            made.root.mkdir(mode=0o700)
+        about = {"name": name, "folder": folder, "created": made.created}
+        draft = place / f"{_ABOUT}.tmp"
+        draft.write_text(json.dumps(about), encoding="utf-8")
+        draft.replace(place / _ABOUT)
         return made
 
     def _allowed(self, folder: str) -> str:
@@ -147,10 +157,24 @@ class Collections:
 
     def remove(self, one: Collection) -> None:
         """It is gone from the lists at once; its files go after that."""
-        gone = self.root / f".gone-{secrets.token_hex(6)}"
-        with self._filing, _disk("the collection cannot be removed"), suppress(FileNotFoundError):  # another one was first
+        gone = self.root / f"{_GONE}{secrets.token_hex(6)}"
+        with self._alone("the collection cannot be removed"), suppress(FileNotFoundError):  # another one was first
             one.place.rename(gone)
         shutil.rmtree(gone, ignore_errors=True)
+
+    def clear(self, one: Collection) -> None:
+        """Delete what was written into a collection after another process had removed it."""
+        with self._alone("the collection cannot be removed"):
+            if not one.there:  # nor is a new one in its place, which would be made under this lock
+                shutil.rmtree(one.place, ignore_errors=True)
+
+    def sweep(self) -> None:
+        """Delete what a server that was killed has left half removed, and, a day later, what it had begun to make."""
+        with suppress(OSError):
+            for place in [Path(entry.path) for entry in os.scandir(self.root) if entry.is_dir(follow_symlinks=False)]:
+                old = time.time() - place.stat().st_mtime > _STALE
+                if place.name.startswith(_GONE) or (old and place.name != INCOMING and not (place / _ABOUT).exists()):
+                    shutil.rmtree(place, ignore_errors=True)
 
     def documents(self, one: Collection) -> list[Item]:
         """What there is to read."""
@@ -182,7 +206,7 @@ class Collections:
     def file(self, one: Collection, files: Sequence[Sent]) -> None:
         """Put what was sent where it belongs; a problem says why not. One of the same name that was there before is replaced,
         one that came with it is not. What there is is counted once: thousands may come together."""
-        with self._filing:
+        with self._alone("the document cannot be kept"):
             here = {path.name: _size(path) for path in files_inside(one.root)}
             stored, fresh = self.stored(), set[str]()
             for sent in files:
@@ -192,8 +216,7 @@ class Collections:
                 room = stored + sent.size - here.get(final, 0)
                 sent.problem = self._refusal(one, room, len(here) + (final not in here))
                 if not sent.problem:
-                    with _disk("the document cannot be kept"):
-                        os.replace(sent.path, one.root / final)
+                    os.replace(sent.path, one.root / final)
                     stored, here[final] = room, sent.size
                     fresh.add(final)
 

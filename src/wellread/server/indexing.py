@@ -129,6 +129,9 @@ class Indexing:
         except Exception as problem:
             job.problem = "something unexpected went wrong"
             logs.fault("collection not read", problem)
+        finally:
+            if not one.there:
+                await asyncio.to_thread(self._collections.clear, one)
 
     async def _step(self, one: Collection, job: Job, embedder: Embedder) -> bool:
         """Read what is new, or make some vectors; whether that was all."""

@@ -108,7 +108,7 @@ async def create(request: Request) -> Received:
     except ClientDisconnect:
         return Received(None, problem="the form did not come whole")
     if refused and len(refused) == len(form.files):
-        here.collections.remove(made)
+        await asyncio.to_thread(here.collections.remove, made)
         return Received(None, refused, fields=form.fields)
     here.indexing.begin(made)
     return Received(made, refused)

@@ -74,6 +74,7 @@ async def running(engine: Engine, options: ServerOptions, metrics: Metrics) -> A
         if service.runs.peers is not None:
             await service.runs.peers.join()
             chores.append(asyncio.create_task(service.runs.peers.keep_up(service.runs)))
+        await asyncio.to_thread(service.collections.sweep)
         service.indexing.resume()
         yield service
         await service.runs.drain(options.stop_seconds)
