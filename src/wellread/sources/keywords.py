@@ -6,14 +6,14 @@ import re
 
 from wellread.text.lexicon import STOPWORDS
 
-_WORD = re.compile(r"[\w]+(?:[.'’\-][\w]+)*")
-_ASKING = frozenset({"tell", "please", "give", "know", "explain", "describe", "find"})
+_WORD = re.compile(r"\w++(?:[.'’\-]\w++)*+")  # without a way back, which would be remembered for each of a million parts
+_EMPTY = STOPWORDS | {"tell", "please", "give", "know", "explain", "describe", "find"}
 
 
 def keywords(text: str) -> list[str]:
     """Lower-case words without the empty ones, each once, in order; all words if nothing else is left."""
     words = list(dict.fromkeys(word.lower() for word in _WORD.findall(text)))
-    return [word for word in words if word not in STOPWORDS | _ASKING] or words
+    return [word for word in words if word not in _EMPTY] or words
 
 
 def match_all(text: str) -> str:
