@@ -77,6 +77,11 @@ def test_paragraphs_of_books_and_indented_prose_are_joined_and_code_is_not() -> 
     ]  # fmt: skip
 
 
+def test_lines_without_blanks_are_joined_without_one() -> None:
+    text = "灯台守は毎晩、寝る前に風と雲のことを帳面に書き留めた。それは\n十一年の間続いたのである。"
+    assert said(text) == [("paragraph", text.replace("\n", ""))]
+
+
 def test_what_printers_and_terminals_are_told_is_left_out() -> None:
     assert said("N\bNA\bAM\bME\bE and \x1b[1mbold\x1b[0m words") == [("paragraph", "NAME and bold words")]
     foot = "Moor                      Informational                    [Page 3]\n\f\nRFC 9999       On Lamps       March 2024\n\n"

@@ -14,6 +14,7 @@ _NODE = re.compile(r"\n?File: [^\n]*Node: [^\n]*\n")
 _MENU = "\n* Menu:"  # ends a node
 _INDEX = "\x08[inde"  # what is left of its mark; what stands there leads elsewhere
 _NOTE = re.compile(r"\*[Nn]ote\s+([^:]{1,200}?)(?:::|:\s*(?:\([^)]{1,100}\))?[^.,]{0,200}[.,])", re.DOTALL)
+_SENTENCE = re.compile(r"\s+[A-Z][^(){};=]* [^(){};=]*[.,:?]")
 _RULES = "*=-."  # of headings, as makeinfo writes them
 _INDENT = 5  # of examples, quotations and what is said of a term
 
@@ -39,6 +40,9 @@ def _of_node(node: str) -> Iterator[Block]:
 def _finer(block: Block) -> Iterator[Block]:
     """A paragraph that is indented is an example, and one under lines that are not is what is said of these."""
     lines = block.text.split("\n")
+    if len(lines) == 1 and _SENTENCE.fullmatch(lines[0]):
+        yield Block("paragraph", lines[0].strip())
+        return
     if all(line.startswith(" " * _INDENT) for line in lines if line.strip()):
         yield Block("code", dedent(block.text))
         return

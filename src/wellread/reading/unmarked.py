@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from textwrap import dedent
 
+from wellread.text.lexicon import UNSPACED_CLASS
 from wellread.types import Block, Page
 
 _BLANK = re.compile(r"\n[ \t]*\n+")
@@ -23,6 +24,7 @@ _CAPITALS = re.compile(r"(?=(?:[^A-Z]*[A-Z]){4})[A-Z0-9][A-Z0-9 ,:&/()'\"+-]{2,5
 _BOX = re.compile(r"\s*[+*#|]?([-=*#])\1{2,}[+*#|]?\s*")
 _BOXED = re.compile(r"\s*[|*#]\s+(\S.{0,90}?)\s+[|*#]\s*")
 _OUTLINE = re.compile(r"(#{1,4}|\*{1,4})[ \t]+(\w.{0,100}?)[ \t#*:]*")
+_UNSPACED_BREAK = re.compile(rf"(?<={UNSPACED_CLASS})\n(?={UNSPACED_CLASS})")  # no blank there when lines are joined
 _LIST = re.compile(r"[-*•|>#+]")
 _COLUMNS = re.compile(r"\S {3,}\S")
 _OVERSTRUCK = re.compile(r"[^\n]\x08")
@@ -139,8 +141,8 @@ def _heading(lines: Sequence[str], after: str, levels: list[str]) -> tuple[Block
 
 
 def _is_rule_of(line: str, title: str) -> bool:
-    """Whether the line is there to underline the title: about as wide as it is. Letters of the far East are two wide."""
-    wide = sum(2 if "\u2e80" <= letter <= "\uffdc" else 1 for letter in title.rstrip())
+    """Whether the line is there to underline the title: about as wide as it is."""
+    wide = _width(title.rstrip())
     return bool(
         _RULE.fullmatch(line)
         and re.search(r"\w", title)
@@ -166,12 +168,17 @@ def unwrapped(paragraph: str) -> str:
     body = lines[1:] if indented else lines
     if len(lines) < 2 or any(line[:1] in " \t" or _LIST.match(line) or len(line) > _LINE for line in body):
         return paragraph
-    if sum(map(len, lines[:-1])) / len(lines[:-1]) < _FULL:
+    if sum(map(_width, lines[:-1])) / len(lines[:-1]) < _FULL:
         return paragraph
     columns = sum(bool(_COLUMNS.search(line.strip())) for line in lines)
     if columns * 2 > len(lines) or (paragraph[:1] in " \t" and not _is_said(lines)):
         return paragraph
-    return " ".join(line.strip() for line in lines)
+    return _UNSPACED_BREAK.sub("", "\n".join(line.strip() for line in lines)).replace("\n", " ")
+
+
+def _width(line: str) -> int:
+    """Letters of the far East are two wide."""
+    return sum(2 if "\u2e80" <= letter <= "\uffdc" else 1 for letter in line)
 
 
 def _is_said(lines: Sequence[str]) -> bool:
