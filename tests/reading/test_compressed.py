@@ -140,6 +140,9 @@ NOT_READ = {
     "a.txt.zst": (b"\x28\xb5\x2f\xfd\x04\x00", "zstd.*unpack it first"),
     "a.ps.gz": (gzip.compress(b"%!PS-Adobe-3.0\n/Times findfont\n"), "PostScript.*ps2pdf"),
     "a.doc": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "old office program"),
+    "a.css": (b"p { color: red }", "a style sheet"),
+    "searchindex.js": (b"Search.setIndex({})", "a script"),
+    "a.svg": (b"<?xml version='1.0'?><svg><text>Lamp</text></svg>", "a picture"),
     "a.png": (b"\x89PNG\r\n\x1a\n" + bytes(30), "a picture"),
     "a.chm": (b"ITSF\x03\x00\x00\x00" + bytes(90), "CHM"),
 }

@@ -302,6 +302,11 @@ def test_a_huge_file_has_a_clear_outcome(name: str) -> None:
         pool.close()
 
 
+def test_one_foreign_letter_late_in_a_long_text() -> None:
+    page = read_bytes((PROSE * 2000 + "Noted by Fredrik Jönsson.").encode("latin-1"), "file:///a.txt", name="a.txt")
+    assert page.passages[-1].endswith("Jönsson.")
+
+
 @pytest.mark.parametrize(
     ("text", "encoding"),
     [

@@ -69,6 +69,13 @@ def test_headings_in_the_middle_in_boxes_and_of_outlines() -> None:
     assert said("* One.\n\n* Two.")[0] == ("paragraph", "* One.")
 
 
+def test_a_line_across_the_page_begins_a_part() -> None:
+    rule = "-" * 72
+    assert said(f"{rule}\nlamp 2.1 (March):\n\n{rule}\nFill it.\nThen wait.") == [
+        ("heading1", "lamp 2.1 (March)"), ("paragraph", "Fill it.\nThen wait."),
+    ]  # fmt: skip
+
+
 def test_paragraphs_of_books_and_indented_prose_are_joined_and_code_is_not() -> None:
     indented = PROSE.replace("\n", "\n    ")
     code = "    ./configure --with-oil --with-wick --prefix=/opt/lamp --strict\n    make lamp"

@@ -71,7 +71,9 @@ def _by_look(body: bytes) -> str:
     """
     from charset_normalizer import from_bytes
 
-    sample = body[:_SAMPLE]
+    first = _HIGH.search(body)  # of a long text that may be anywhere
+    start = max(first.start() - _HEAD, 0) if first else 0
+    sample = body[start : start + _SAMPLE]
     among = _LATIN if _is_western(sample) else None
     best = from_bytes(sample, cp_isolation=among).best() if among is None or len(sample) > _SHORT else None
     return body.decode(best.encoding if best else "cp1252", "replace")

@@ -50,7 +50,7 @@ def read_bytes(
         raise ReadError(url, "the page is empty")
     kind = kind_of(body, content_type, inner)
     if kind is None:
-        raise ReadError(url, unread.reason(body, content_type.partition(";")[0].strip(), packed_kind(inner)))
+        raise ReadError(url, unread.reason(body, content_type.partition(";")[0].strip(), inner, packed_kind(inner)))
     try:
         document = Document(body, url, content_type, charset, inner if name else "")
         page = _printable(fitted(_read(kind, document, allowance), allowance))

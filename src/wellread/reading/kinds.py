@@ -98,6 +98,8 @@ def kind_of(body: bytes, content_type: str = "", name: str = "") -> Kind | None:
         kind = suffix or sniffed
     elif kind is None and said.startswith("text/"):
         kind = "text"
+    if said != "text/html" and unread.named(name):
+        return None
     if kind == "man" and b"\n.S" not in body[:_HEAD] and not body.startswith((b".", b"'")):
         kind = "text"  # a name may end in a number
     if kind in _SURE or unread.known(body) or (is_binary(body) and "utf-16" not in content_type.lower()):

@@ -34,6 +34,7 @@ _PAGED = re.compile(r"\n{1,3}\S[^\n]{0,90}\[Page \w{1,5}\][ \t]*\n+(?:\f\n*[^\n]
 _LONGEST_TITLE = 100
 _CENTRED = 12  # characters that a title in the middle stands in, at least, and off the middle, at most
 _MIDDLE = 36
+_ACROSS = 40  # signs of a line that parts a page
 _SAMPLE = 200_000  # characters that tell what a text is like
 
 
@@ -64,7 +65,7 @@ def blocks_of(text: str, rules: str = "") -> Iterator[Block]:
         lines = part.split("\n")
         moved = [line[min(margin, _indent(line)) :] for line in lines]
         heading, rest = _heading(moved, after.lstrip(" "), levels)
-        if heading is None:
+        if heading is None and len(rest) == len(moved):
             heading, rest = _placed(lines, moved, after, margin, outline)
         if heading is not None:
             yield heading
@@ -126,6 +127,10 @@ def _heading(lines: Sequence[str], after: str, levels: list[str]) -> tuple[Block
     """What a part begins with, where that is a heading, and what is left of the part."""
     if len(lines) > 2 and _BOX.fullmatch(lines[0]) and _BOX.fullmatch(lines[2]) and (boxed := _BOXED.fullmatch(lines[1])):
         return Block("heading", boxed[1], 1), lines[3:]
+    if len(lines) > 1 and _RULE.fullmatch(lines[0]) and len(lines[0].strip()) >= _ACROSS and not _RULE.fullmatch(lines[-1]):
+        if len(lines) == 2 and lines[1].strip() and _width(lines[1]) <= _LONGEST_TITLE and not lines[1].endswith((".", ",", ";")):
+            return Block("heading", lines[1].strip().rstrip(":"), 1), ()
+        return None, lines[1:]
     over = len(lines) > 2 and _is_rule_of(lines[0], lines[1]) and _is_rule_of(lines[2], lines[1])
     title, *rest = lines[1:] if over else lines
     if rest and _is_rule_of(rest[0], title):

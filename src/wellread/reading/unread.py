@@ -34,6 +34,11 @@ _SIGNS: dict[bytes, str] = {
 }
 _PATTERNS = tuple((re.compile(sign, re.DOTALL), words) for sign, words in _SIGNS.items())
 _FIRST = 512
+_NAMES = (
+    ((".css", ".css.map", ".scss"), _NO_TEXT.format("a style sheet")),
+    ((".min.js", ".js.map", "searchindex.js", "language_data.js"), _NO_TEXT.format("a script of a page")),
+    ((".xpm", ".xbm", ".svg", ".fig", ".pgm", ".ppm", ".eps"), _NO_TEXT.format("a picture")),
+)
 
 
 def known(body: bytes) -> str | None:
@@ -41,8 +46,13 @@ def known(body: bytes) -> str | None:
     return next((words for sign, words in _PATTERNS if sign.match(body[:_FIRST])), None)
 
 
-def reason(body: bytes, said: str, promised: str = "") -> str:
+def named(name: str) -> str | None:
+    """Why we do not read a text that is called so: it was written for programs."""
+    return next((words for ends, words in _NAMES if name.lower().endswith(ends)), None)
+
+
+def reason(body: bytes, said: str, name: str = "", promised: str = "") -> str:
     """The same of something that has proved to be unreadable. `said`: by its server; `promised`: the kind that its name says."""
     if promised and body.startswith(b"PK"):
         return f"the file is broken, or not a {promised}"
-    return known(body) or _NO_TEXT.format(said or "binary data")
+    return known(body) or named(name) or _NO_TEXT.format(said or "binary data")
