@@ -142,6 +142,7 @@ NOT_READ = {
     "a.doc": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "old office program"),
     "a.css": (b"p { color: red }", "a style sheet"),
     "searchindex.js": (b"Search.setIndex({})", "a script"),
+    "lamp_8h.js": (b'var lamp_8h =\n[\n    [ "Lamp", "lamp_8h.html#a1", null ]\n];\n', "a script"),
     "a.svg": (b"<?xml version='1.0'?><svg><text>Lamp</text></svg>", "a picture"),
     "a.png": (b"\x89PNG\r\n\x1a\n" + bytes(30), "a picture"),
     "a.chm": (b"ITSF\x03\x00\x00\x00" + bytes(90), "CHM"),

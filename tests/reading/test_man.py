@@ -67,6 +67,11 @@ def test_strings_and_characters() -> None:
     ]
 
 
+def test_motions_as_wide_as_words_and_counts_of_lines_are_no_words() -> None:
+    body = ".de Xx\n\\$1\n..\n.Xx 3\nFill\\h'\\w' it'u' it.\n.Xx slowly\n"
+    assert said(body) == [("paragraph", "Fill  it. slowly")]
+
+
 def test_code_of_pod2man_stays_whole() -> None:
     body = """Use it so:
 .PP

@@ -103,6 +103,15 @@ def test_code_with_an_element_a_line_is_one_piece() -> None:
     assert "```\nint main() {\n  return 0;\n}\n```" in text
 
 
+def test_what_doxygen_calls_contents_is_the_text() -> None:
+    rows = "".join(
+        f"<tr><td><a href='t.html'>Flow</a></td><td><a href='p.html#f{n}'>pump{n}</a> (int)</td></tr>" for n in range(4)
+    )
+    table = f"<table class='memberdecls'><tr><td colspan='2'><h2>Functions</h2></td></tr>{rows}</table>"
+    page = f"<div id='top'>{PROSE}</div><div class='contents'><p>Go on.</p>{table}</div>"
+    assert "pump3" in manual(page, "<meta name='generator' content='Doxygen 1.9'>")
+
+
 def test_a_heading_loses_its_mark() -> None:
     assert "## Handles\n" in manual(f"<p>{PROSE}</p><h2>Handles<a class='headerlink' href='#h'>¶</a></h2><p>{PROSE}</p>")
     assert "## Handles\n" in manual(f"<p>{PROSE}</p><h2>Handles<a href='#h'> ¶</a></h2><p>{PROSE}</p>")

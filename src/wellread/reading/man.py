@@ -126,7 +126,7 @@ class _Man:
         elif name == "MR" and words:
             self._say(f"{words[0]}({words[1]})" + "".join(words[2:]) if len(words) > 1 else words[0])
         elif name in self.requests.defined and name not in _BREAKS and self.blocks:
-            self._say(" ".join(words))
+            self._say(" ".join(words) if not all(word.isdecimal() for word in words) else "")
 
     def _break(self, name: str) -> None:
         if not self._code:

@@ -50,9 +50,11 @@ def manual_runs(tree: Tree) -> list[Run]:
     measure(tree)
     if not tree.nodes:
         return []
+    # Doxygen calls the text itself so
+    linked_parts = _LINKED_PARTS - {"contents"} if "doxygen" in tree.facts.metas.get("generator", "").lower() else _LINKED_PARTS
     for node in tree.nodes:
         if node.tag not in _WHOLE:
-            node.dropped = _navigation(node)
+            node.dropped = _navigation(node, linked_parts)
     kept = [run for run in below(tree.nodes[0]) if not _turns_the_page(run)]
     kept = without_orphans(tree.runs, _trimmed(kept))
     return kept or [run for run in tree.runs if run.node.tag != "h1"][: _MANY * 10]
@@ -68,7 +70,7 @@ def is_grid(table: Node) -> bool:
     )
 
 
-def _navigation(node: Node) -> str:
+def _navigation(node: Node, linked_parts: frozenset[str]) -> str:
     """The reason to take it for that; empty where there is none."""
     if not node.words:
         return ""
@@ -82,7 +84,7 @@ def _navigation(node: Node) -> str:
         return "navigation"  # its links may be pictures
     if any(name.endswith("toc") for name in node.tokens) and linked * 5 >= node.words:
         return "table of contents"
-    is_named = node.tag in {"header", "footer", "form"} or not node.tokens.isdisjoint(_LINKED_PARTS)
+    is_named = node.tag in {"header", "footer", "form"} or not node.tokens.isdisjoint(linked_parts)
     if is_named and linked * 2 >= node.words:
         return "part full of links"
     # a notice of copyright that is named so says who wrote the document

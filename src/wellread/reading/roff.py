@@ -116,6 +116,7 @@ _ESCAPE = re.compile(
     |$)""",
     re.VERBOSE,
 )
+_WIDTH = re.compile(r"\\w'[^'\n]{0,200}'")
 _ONE = {"e": "\\", "E": "\\", "\\": "\\", " ": " ", "~": " ", "0": " ", "t": "\t", "-": "-", "c": GLUE}
 _SILENT = frozenset("|^&)%/,:{}durpaz")
 _NAMED = _pairs(
@@ -133,7 +134,10 @@ _POINT = re.compile(r"u([0-9A-F]{4,6})|char(\d{1,3})")
 
 def unescaped(text: str) -> str:
     """The words; a `GLUE` where the next line goes on without a blank."""
-    return _ESCAPE.sub(_meant, text).replace(f" {GLUE}", " ") if "\\" in text else text
+    if "\\" not in text:
+        return text
+    text = _WIDTH.sub("", text)  # it stands inside of others, in the same quotes
+    return _ESCAPE.sub(_meant, text).replace(f" {GLUE}", " ")
 
 
 def _meant(found: re.Match[str]) -> str:

@@ -26,6 +26,7 @@ _SIGNS: dict[bytes, str] = {
     rb"AT&TFORM.{4}DJV": "this is a DjVu file: make a text of it (djvutxt)",
     rb".{60}BOOKMOBI": "this is a Kindle book: make an EPUB of it",
     rb"\xd0\xcf\x11\xe0": "this is a file of an old office program: save it as DOCX, PPTX or PDF",
+    rb"(?:/\*.{0,400}\*/\s*)?var \w{1,80} ?=\s*\[\s*\[ ?[\"']": _NO_TEXT.format("a script of a page"),
     _PICTURE: _NO_TEXT.format("a picture"),
     _SOUND: _NO_TEXT.format("sound or video"),
     rb"wOF[F2]|OTTO\x00|\x00\x01\x00\x00\x00.|ttcf\x00": _NO_TEXT.format("a font"),
