@@ -11,7 +11,7 @@ import socket
 import stat
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -403,6 +403,24 @@ def test_a_new_version_takes_the_place_of_the_old_one(shelf: Live, reader: httpx
 def test_two_of_one_name_sent_together_are_both_kept(shelf: Live, reader: httpx2.Client) -> None:
     make(reader, "Twins", documents(("a/notes.txt", FERRY), ("b/notes.txt", LIGHT)))
     assert stored(shelf, "/collections/twins") == ["notes (2).txt", "notes.txt"]
+
+
+def test_thousands_of_one_name_cost_no_more_than_of_many(tmp_path: Path) -> None:
+    shelf = Collections(tmp_path, ServerOptions())
+
+    def seconds(name: str, of: Callable[[int], str]) -> float:
+        folder, into = shelf.incoming(), shelf.create(name)
+        files = [Sent(of(number), folder / str(number), 1) for number in range(1_500)]
+        for sent in files:
+            assert sent.path is not None
+            sent.path.write_bytes(b"x")
+        begun = time.thread_time()
+        shelf.file(into, files)
+        took = time.thread_time() - begun
+        assert len(os.listdir(into.root)) == 1_500
+        return took
+
+    assert seconds("Twins", lambda number: "a.txt") < 2.5 * seconds("Others", lambda number: f"{number}.txt")
 
 
 def test_a_document_is_removed_after_a_question(shelf: Live, reader: httpx2.Client) -> None:

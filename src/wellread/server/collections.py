@@ -16,6 +16,7 @@ import os
 import secrets
 import shutil
 import time
+from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -208,11 +209,12 @@ class Collections:
         one that came with it is not. What there is is counted once: thousands may come together."""
         with self._alone("the document cannot be kept"):
             here = {path.name: _size(path) for path in files_inside(one.root)}
-            stored, fresh = self.stored(), set[str]()
+            stored, fresh, twins = self.stored(), set[str](), Counter[str]()
             for sent in files:
                 if sent.path is None:
                     continue
-                final = filing.numbered(sent.name, fresh)
+                twins[sent.name] += 1
+                final = filing.numbered(sent.name, fresh, least=twins[sent.name])
                 room = stored + sent.size - here.get(final, 0)
                 sent.problem = self._refusal(one, room, len(here) + (final not in here))
                 if not sent.problem:

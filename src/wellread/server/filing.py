@@ -42,10 +42,10 @@ def file_name(said: str) -> str:
     return f"{_cut(name.removesuffix(suffix), _LONGEST_FILE - len(suffix.encode()))}{suffix}" if name else ""
 
 
-def numbered(name: str, taken: Container[str], form: str = " ({})") -> str:
-    """The name, or with the first number that makes it a new one; a file keeps its ending."""
+def numbered(name: str, taken: Container[str], form: str = " ({})", *, least: int = 2) -> str:
+    """The name, or with the first number from `least` on that makes it a new one; a file keeps its ending."""
     suffix = ending(name) or PurePosixPath(name).suffix
-    number, found = 2, name
+    number, found = least, name
     while found in taken:
         found, number = f"{name.removesuffix(suffix)}{form.format(number)}{suffix}", number + 1
     return found
