@@ -7,8 +7,9 @@ overhead_ms        one shard through Ray over the same search here, median
 call_ms            a call of the same actor that asks for nothing, median: what of the overhead is Ray's
 calls_per_query    to this one shard
 throughput_ratio   queries a second of 2 shards over those of two processes that search a shard each, turn about
-processor_ratio    processor time a query of these two processes over that of the cluster: Ray's own, the shards and the caller.
-                   On cores that nobody else uses both ratios are alike; where they are shared only this one means something
+processor_ratio    processor time of these two processes over that of the cluster: Ray's own, the shards and the caller, without
+                   what Ray uses while nobody asks (idle_cores). On two cores that nobody else uses the throughput ratio is
+                   this one less idle_cores / 2; on shared ones only this one means something
 
 Both sides embed, search two shards, weigh titles and read passages at the same number of queries at once (16). The two processes
 do not merge what they find, and weigh titles twice; the cluster is three processes besides Ray's own, on the same two cores.
@@ -128,7 +129,7 @@ async def main_async(scratch: Path, quick: bool, cluster: Any) -> dict[str, floa
     wanted = {text: await one.search(text, Embedder(), 10) for text in texts}
     found: dict[str, float] = {}
     found |= await _overhead(scratch, one, texts[:300])
-    found |= await _throughput(scratch, texts, cluster, 1 if quick else 5)
+    found |= await _throughput(scratch, texts, cluster, 1 if quick else 3)
     on_ray.deploy(str(scratch / "shards-4"), "four", replicas=2)
     four = on_ray.open_index("four")
     right = [same((await four.search(text, Embedder(), 10)).hits, wanted[text]) for text in texts]
@@ -198,13 +199,18 @@ async def _throughput(scratch: Path, texts: Sequence[str], cluster: Any, rounds:
         return time.perf_counter() - begun, processor_seconds(cluster) + time.process_time() - used
 
     await asyncio.gather(*map(ask, texts[:30]))
+    begun, used = time.perf_counter(), processor_seconds(cluster)
+    await asyncio.sleep(4)
+    idle = (processor_seconds(cluster) - used) / (time.perf_counter() - begun)
     took = [(await asyncio.to_thread(_apart, scratch, len(texts)), await together()) for _ in range(rounds)]
     on_ray.stop("pair")
     walls, processor = (np.array([[one[at], other[at]] for one, other in took]) for at in (0, 1))
+    processor[:, 1] -= idle * walls[:, 1]
     return {
         "queries_per_second": round(len(texts) / float(np.median(walls[:, 1])), 1),
         "throughput_ratio": round(float(np.median(walls[:, 0] / walls[:, 1])), 3),
         "processor_ms": round(1e3 * float(np.median(processor[:, 1])) / len(texts), 2),
+        "idle_cores": round(idle, 3),
         "processor_ratio": round(float(np.median(processor[:, 0] / processor[:, 1])), 3),
     }
 

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import isnan
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -97,7 +98,7 @@ class MergedIndex:
         vector = await self._vector(text, embedder, options)
         wanted = Wanted(words, vector, depth, options, len(self.members), limit)
         found, missing = await self._everywhere(lambda peer: peer.candidates(wanted))
-        return await self._ranked(text, found, wanted, limit, missing)
+        return await self._ranked(text, found, wanted, missing)
 
     def close(self) -> None:
         """Let go of what is in this process."""
@@ -131,56 +132,44 @@ class MergedIndex:
         return check(await embedder.embed([text], kind="query"), self.dimensions)[0]
 
     async def _ranked(
-        self, text: str, found: dict[int, Candidates], wanted: Wanted, limit: int, missing: dict[int, ShardGone]
+        self, text: str, found: Mapping[int, Candidates], wanted: Wanted, missing: Mapping[int, ShardGone]
     ) -> Outcome:
-        home = {
-            ordinal: (number, row)
-            for number, part in found.items()
-            for ordinal, row in zip(part.ordinals.tolist(), part.rows.tolist(), strict=True)
-        }
-        words = _best([(part.ordinals, part.words) for part in found.values()], 2 * wanted.depth)
-        meaning = _best([(part.ordinals[part.near], part.meaning[part.near]) for part in found.values()], wanted.depth)
-        if wanted.options.fusion == "ranks":
-            fused = by_ranks(words, meaning)
-        else:
-            cosines = _best([(part.ordinals, part.meaning) for part in found.values()])
-            meaning |= {row: cosines[row] for row in words if row not in meaning and row in cosines}
-            fused = by_scores(words, meaning)
-        looked_at = fused[: max(LOOKED_AT, limit)]
-        lines, lost = await self._lines([home[row] for row, _ in looked_at], found)
-        known = {row: _passage(lines[home[row]]) for row, _ in looked_at if home[row] in lines}
-        fused = [item for item in looked_at if item[0] in known]
+        fused = _fused(list(found.values()), wanted)[: max(LOOKED_AT, wanted.limit)]
+        lines, lost = await self._lines([place for place, _ in fused], found)
+        known = {place: _passage(lines[place]) for place, _ in fused if place in lines}
+        fused = [item for item in fused if item[0] in known]
         if wanted.options.fusion != "ranks":
             fused = weigh_titles(text, fused, known.__getitem__)
-        missing = {**missing, **lost}
-        best = tuple(as_hit(known[row], score) for row, score in fused[:limit])
-        return Outcome(best, self._share(missing), tuple(self.members[number].name for number in sorted(missing)))
+        best = tuple(as_hit(known[place], score) for place, score in fused[: wanted.limit])
+        gone = sorted({*missing, *lost})
+        return Outcome(best, self._share(gone), tuple(self.members[number].name for number in gone))
 
     async def _lines(
-        self, places: Sequence[tuple[int, int]], found: Mapping[int, Candidates]
-    ) -> tuple[dict[tuple[int, int], bytes], dict[int, ShardGone]]:
-        """Passages by shard and row: most were sent along, the others are asked for."""
-        known = {
-            (number, row): line
-            for number, part in found.items()
-            for row, line in zip(part.rows.tolist(), part.lines, strict=False)
-        }
-        rows: dict[int, list[int]] = {}
-        for number, row in places:
-            if (number, row) not in known:
-                rows.setdefault(number, []).append(row)
-        if not rows:
+        self, places: Sequence[int], found: Mapping[int, Candidates]
+    ) -> tuple[dict[int, bytes], dict[int, ShardGone]]:
+        """Passages by their places in the whole: most were sent along, the others are asked for."""
+        known: dict[int, bytes] = {}
+        for part in found.values():
+            known.update(zip(part.ordinals.tolist(), part.lines, strict=False))
+        absent = [place for place in places if place not in known]
+        if not absent:
             return known, {}
-        sent, missing = await self._some({number: self.members[number].peer.lines(mine) for number, mine in rows.items()})
-        known |= {(n, row): line for n, some in sent.items() for row, line in zip(rows[n], some, strict=True)}
-        return known, missing
+        held = {number: np.isin(part.ordinals, absent) for number, part in found.items()}
+        asked = {number: found[number].rows[mine].tolist() for number, mine in held.items() if mine.any()}
+        sent, lost = await self._some({number: self.members[number].peer.lines(rows) for number, rows in asked.items()})
+        for number, some in sent.items():
+            known.update(zip(found[number].ordinals[held[number]].tolist(), some, strict=True))
+        return known, lost
 
-    def _share(self, missing: dict[int, ShardGone]) -> float:
+    def _share(self, gone: Sequence[int]) -> float:
         total = sum(member.passages for member in self.members)
-        return 1 - sum(self.members[number].passages for number in missing) / max(1, total)
+        return 1 - sum(self.members[number].passages for number in gone) / max(1, total)
 
     async def _everywhere(self, call: Callable[[Peer], Awaitable[T]]) -> tuple[dict[int, T], dict[int, ShardGone]]:
-        return await self._some({number: call(member.peer) for number, member in enumerate(self.members)})
+        found, missing = await self._some({number: call(member.peer) for number, member in enumerate(self.members)})
+        if missing and not found:
+            raise next(iter(missing.values()))
+        return found, missing
 
     async def _some(self, calls: dict[int, Awaitable[T]]) -> tuple[dict[int, T], dict[int, ShardGone]]:
         """What the shards say; those that are gone apart."""
@@ -194,8 +183,6 @@ class MergedIndex:
                 raise one
             else:
                 found[number] = one
-        if missing and not found:
-            raise next(iter(missing.values()))
         return found, missing
 
 
@@ -215,7 +202,19 @@ def _passage(line: bytes) -> Passage:
         raise DamagedFile("a shard sent a passage that cannot be read (run: wellread index verify on its folder)") from None
 
 
-def _best(parts: Sequence[tuple[np.ndarray, np.ndarray]], limit: int | None = None) -> dict[int, float]:
+def _fused(parts: Sequence[Candidates], wanted: Wanted) -> list[tuple[int, float]]:
+    """Places in the whole with their scores, best first: of what was found, the best by words and by meaning, as in one index."""
+    words = _best([(part.ordinals, part.words) for part in parts], 2 * wanted.depth)
+    meaning = _best([(part.ordinals[part.near], part.meaning[part.near]) for part in parts], wanted.depth)
+    if wanted.options.fusion == "ranks":
+        return by_ranks(words, meaning)
+    for part in parts:  # what only the words found has its cosine too
+        pairs = zip(part.ordinals.tolist(), part.meaning.tolist(), strict=True)
+        meaning |= {place: cosine for place, cosine in pairs if place in words and place not in meaning and not isnan(cosine)}
+    return by_scores(words, meaning)
+
+
+def _best(parts: Sequence[tuple[np.ndarray, np.ndarray]], limit: int) -> dict[int, float]:
     """Places in the whole with their scores, best first; equal ones in their order."""
     ordinals = np.concatenate([part[0] for part in parts])
     scores = np.concatenate([part[1] for part in parts])
