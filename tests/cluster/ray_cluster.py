@@ -14,7 +14,6 @@ os.environ.setdefault("RAY_health_check_period_ms", "500")  # a dead node is not
 os.environ.setdefault("RAY_health_check_timeout_ms", "500")
 os.environ.setdefault("RAY_health_check_failure_threshold", "3")
 os.environ.setdefault("RAY_health_check_initial_delay_ms", "2000")
-os.environ.setdefault("RAY_worker_niceness", "0")  # Ray's own 15 makes replicas wait for whatever else the machine does
 _killed: set[str] = set()  # by the names of their sockets
 _SMALL = {"object_store_memory": 80_000_000, "num_cpus": 2}
 

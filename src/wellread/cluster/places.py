@@ -201,8 +201,8 @@ class Far:
         return {name.partition("/")[0] for name in self._files(under)}
 
     def remove(self, name: str) -> None:
-        with ThreadPoolExecutor(AT_ONCE) as pool:
-            list(pool.map(self._filesystem.delete_file, [self._inner(f"{name}/{inner}") for inner in self._files(name)]))
+        for inner in self._files(name):
+            self._filesystem.delete_file(self._inner(f"{name}/{inner}"))
 
     @contextmanager
     def writing(self) -> Generator[None]:
