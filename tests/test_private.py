@@ -13,8 +13,8 @@ from wellread import settings
 from wellread.embedding.kept import keep
 from wellread.errors import SettingsError
 from wellread.index.kept import place_for
-from wellread.net.transport import _is_usable, cache_folder
-from wellread.private import private_folder
+from wellread.net.transport import _is_usable
+from wellread.private import cache_folder, private_folder, replace_private
 
 
 def mode(path: Path) -> int:
@@ -34,7 +34,7 @@ def test_folders_of_the_cache_are_closed(before: int | None, tmp_path: Path) -> 
     if before is not None:
         for name in ("http", "files"):
             (tmp_path / "cache" / name).mkdir(parents=True, mode=before)
-    assert _is_usable(cache_folder(environ))
+    assert _is_usable(cache_folder("http", environ))
     place = place_for("folder", environ)
     keep(tmp_path / "cache" / "models" / "a", b"x")
     found = [tmp_path / "cache" / name for name in ("http", "files", "models")]
@@ -73,3 +73,20 @@ def test_settings_that_others_could_read_or_change(text: str, permissions: int, 
         return
     with pytest.raises(SettingsError, match=complaint):
         settings.load(environ=environ)
+
+
+def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "kept"
+    path.write_bytes(b"old")
+    path.chmod(0o644)
+    replace_private(path, b"new")
+    assert (path.read_bytes(), mode(path)) == (b"new", 0o600)
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(OSError, match="No space"):
+        replace_private(path, b"newer")
+    assert path.read_bytes() == b"new"
+    assert list(tmp_path.iterdir()) == [path], "no draft is left behind"

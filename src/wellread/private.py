@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import stat
+import tempfile
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,6 +19,28 @@ def private_folder(path: Path) -> Path:
         with suppress(PermissionError):  # somebody else's: the operator has put it there
             path.chmod(0o700)
     return path
+
+
+def cache_folder(part: str, environ: Mapping[str, str] = os.environ) -> Path:
+    """Where we keep what can be made or fetched again: `WELLREAD_CACHE_DIR`, else the user's cache folder."""
+    if named := environ.get("WELLREAD_CACHE_DIR"):
+        return Path(named) / part
+    from platformdirs import user_cache_path
+
+    base = environ.get("XDG_CACHE_HOME")
+    return (Path(base) / "wellread" if base else user_cache_path("wellread")) / part
+
+
+def replace_private(path: Path, data: bytes) -> None:
+    """Write a file of our own whole or not at all, closed to others."""
+    handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # which nobody else may read
+    try:
+        with open(handle, "wb") as out:
+            out.write(data)
+        os.replace(draft, path)
+    except OSError:
+        os.unlink(draft)
+        raise
 
 
 def private_file(path: Path) -> None:

@@ -21,7 +21,7 @@ from wellread.net.address import address, is_loopback, key, name_and_address, us
 from wellread.net.pace import retry_after
 from wellread.net.payload import Payload, complaint
 from wellread.net.service import Http, Manners, Refused
-from wellread.net.transport import cache_folder
+from wellread.private import cache_folder
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 QUICK = Manners(timeout=5, back_off=0.01, patience=2)
@@ -312,9 +312,9 @@ async def test_proxies_are_used_but_not_for_loopback(server: Loopback, monkeypat
 
 
 def test_the_cache_lies_where_the_environment_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert cache_folder({"WELLREAD_CACHE_DIR": "/a"}) == Path("/a/http")
-    assert cache_folder({"XDG_CACHE_HOME": "/b"}) == Path("/b/wellread/http")
-    assert cache_folder({}).parts[-2:] == ("wellread", "http")
+    assert cache_folder("http", {"WELLREAD_CACHE_DIR": "/a"}) == Path("/a/http")
+    assert cache_folder("http", {"XDG_CACHE_HOME": "/b"}) == Path("/b/wellread/http")
+    assert cache_folder("http", {}).parts[-2:] == ("wellread", "http")
 
 
 async def test_a_page_in_any_charset_is_read(server: Loopback) -> None:

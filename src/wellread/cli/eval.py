@@ -15,6 +15,7 @@ import typer
 from wellread.cli import completion, options
 from wellread.cli.terminal import note, say, say_json
 from wellread.errors import UsageError
+from wellread.private import cache_folder
 
 if TYPE_CHECKING:
     from wellread.evals.data import Question
@@ -80,11 +81,10 @@ def evaluate(
     wellread eval squad/ --retrieval --index squad-index
     wellread eval hotpot.json -s quote -s iterative --limit 100 --report out
     """
-    from wellread.evals.corpus import cache_folder
     from wellread.evals.runs import Plan
 
     settings = options.load(sources=source, model=model, effort=effort, hops=hops)
-    plan = Plan(runs or (report / "runs" if report else cache_folder() / "runs"), parallel, resume)
+    plan = Plan(runs or (report / "runs" if report else cache_folder("evals") / "runs"), parallel, resume)
     chosen = ["retrieval"] if retrieval else list(dict.fromkeys(strategy or []))
     tables, results, questions = asyncio.run(_measure(data, limit, chosen, param or [], settings, index, plan, judge))
     if report is not None:

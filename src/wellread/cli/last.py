@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from wellread.errors import UsageError
+from wellread.private import replace_private
 from wellread.text.places import place
 from wellread.types import Answer, Hit, Passage
 
@@ -55,14 +56,9 @@ def keep(shown: Sequence[Shown], environ: Mapping[str, str] = os.environ) -> Non
     """In place of what was kept before. Where the command ran is kept too: sources may be named from there."""
     path = _path(environ)
     body = json.dumps({"where": os.getcwd(), "shown": [asdict(one) for one in shown]})
-    fresh = path.with_name(f"{path.name}.{os.getpid()}")
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-        with open(descriptor, "w", encoding="utf-8") as out:
-            os.fchmod(descriptor, 0o600)
-            out.write(body)
-        fresh.replace(path)
+        replace_private(path, body.encode())
 
 
 def load(environ: Mapping[str, str] = os.environ) -> tuple[Path, list[Shown]]:

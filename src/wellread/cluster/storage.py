@@ -15,6 +15,7 @@ from wellread.cluster.sharded import NAME, SHARDS, Sharded
 from wellread.errors import DamagedFile, IndexFault
 from wellread.index import manifest
 from wellread.index.manifest import FileSum, replace_file
+from wellread.private import cache_folder
 
 if TYPE_CHECKING:
     from wellread.cluster.sharded import ShardEntry
@@ -85,6 +86,4 @@ def _fetch_file(far: Far, inside: str, home: Path, name: str, known: FileSum) ->
 
 
 def _cache() -> Path:
-    from wellread.net.transport import cache_folder
-
-    return cache_folder() / "shards"
+    return cache_folder("http") / "shards"

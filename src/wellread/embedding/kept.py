@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
+from contextlib import suppress
 from pathlib import Path
 
-from wellread.private import private_folder
+from wellread.private import cache_folder, private_folder, replace_private
 
 _DIGEST = hashlib.sha256().digest_size
 
 
 def kept_file(name: str) -> Path:
-    """Where a derived file of this name lies: `WELLREAD_CACHE_DIR`, else the user's cache folder."""
-    if named := os.environ.get("WELLREAD_CACHE_DIR"):
-        return Path(named) / "models" / name
-    from platformdirs import user_cache_path
-
-    return user_cache_path("wellread") / "models" / name
+    """Where a derived file of this name lies."""
+    return cache_folder("models") / name
 
 
 def load(path: Path) -> bytes | None:
@@ -34,16 +30,7 @@ def load(path: Path) -> bytes | None:
 
 
 def keep(path: Path, body: bytes) -> None:
-    """Write the file whole or not at all; where that cannot be done it is not kept, and nothing is said."""
-    try:
+    """Write the file; where that cannot be done it is not kept, and nothing is said."""
+    with suppress(OSError):
         private_folder(path.parent)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
-    except OSError:
-        return
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(hashlib.sha256(body).digest())
-            file.write(body)
-        Path(name).replace(path)
-    except OSError:
-        Path(name).unlink(missing_ok=True)
+        replace_private(path, hashlib.sha256(body).digest() + body)

@@ -12,16 +12,10 @@ from wellread.index.build import BuildOptions, build
 from wellread.index.feed import EmbeddingFeed, streamed
 from wellread.index.progress import Progress
 from wellread.parts import Kit
+from wellread.private import cache_folder
 from wellread.settings import Settings
 
 _MARK = "eval "
-
-
-def cache_folder() -> Path:
-    """Where indexes and results of evaluations lie unless a folder is named."""
-    from platformdirs import user_cache_path
-
-    return user_cache_path("wellread") / "evals"
 
 
 async def index_of(data: Data, folder: Path | None, settings: Settings, progress: Progress) -> str:
@@ -29,7 +23,7 @@ async def index_of(data: Data, folder: Path | None, settings: Settings, progress
     if data.corpus is None:
         return "library"
     origin = f"{_MARK}{data.name} {_fingerprint(data)}"
-    where = folder or cache_folder() / origin.replace(" ", "-")
+    where = folder or cache_folder("evals") / origin.replace(" ", "-")
     try:
         found = manifest.load(where)
     except IndexFault:

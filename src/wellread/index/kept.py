@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wellread.index.folder import BeingWritten, existing, writing
-from wellread.private import private_folder
+from wellread.private import cache_folder, private_folder
 
 MOST = 2_000_000_000  # bytes of all of them together
 _USED = ".used"
@@ -30,13 +30,8 @@ class Kept:
 
 
 def root(environ: Mapping[str, str]) -> Path:
-    """Where they lie: `WELLREAD_CACHE_DIR`, else the user's cache folder."""
-    if named := environ.get("WELLREAD_CACHE_DIR"):
-        return Path(named) / "files"
-    from platformdirs import user_cache_path
-
-    base = environ.get("XDG_CACHE_HOME")
-    return (Path(base) / "wellread" if base else user_cache_path("wellread")) / "files"
+    """Where they lie."""
+    return cache_folder("files", environ)
 
 
 def place_for(key: str, environ: Mapping[str, str]) -> Path:

@@ -21,6 +21,7 @@ from wellread.net import transport
 from wellread.net.address import user_agent
 from wellread.net.pace import Pace, retry_after
 from wellread.net.payload import Payload, complaint, told
+from wellread.private import cache_folder
 from wellread.protocols import Kit
 
 T = TypeVar("T")
@@ -209,7 +210,7 @@ class Http:
         if self._client is None or self._loop is not loop:  # connections belong to the loop that opened them
             await transport.prepare()
         if self._client is None or self._loop is not loop:
-            file = transport.cache_folder(self.kit.environ) / "http.db" if self.kit.cache else None
+            file = cache_folder("http", self.kit.environ) / "http.db" if self.kit.cache else None
             way = transport.cached(transport.Keyed(transport.Proxied()), file)
             headers = {"User-Agent": user_agent(self.kit.environ), "Accept": "application/json"}
             self._client = httpx2.AsyncClient(transport=way, headers=headers, timeout=None)

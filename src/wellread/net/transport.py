@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-import os
 import re
 import ssl
 import urllib.request
@@ -173,16 +172,6 @@ def cached(transport: httpx2.AsyncBaseTransport, file: Path | None) -> httpx2.As
     storage = AsyncSqliteStorage(database_path=file, max_size=CACHE_BYTES)
     options = CacheOptions(shared=False, supported_methods=["GET"], allow_stale=False)
     return AsyncCacheTransport(transport, storage=storage, rfc=options)
-
-
-def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """Where answers and pages are kept: `WELLREAD_CACHE_DIR`, else in the user's cache folder."""
-    if named := environ.get("WELLREAD_CACHE_DIR"):
-        return Path(named) / "http"
-    from platformdirs import user_cache_path
-
-    base = environ.get("XDG_CACHE_HOME")
-    return (Path(base) / "wellread" if base else user_cache_path("wellread")) / "http"
 
 
 def _is_usable(folder: Path) -> bool:

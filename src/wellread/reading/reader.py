@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from wellread.net.fetch import Fetcher, PageLimits
 from wellread.net.guard import PORTS, Guard, Resolver, resolve
-from wellread.net.transport import cache_folder
+from wellread.private import cache_folder
 from wellread.reading import workers
 from wellread.reading.allowance import WEB_PAGE
 from wellread.reading.documents import Document
@@ -31,7 +31,7 @@ class WebReader:
     ) -> None:
         self._fetcher = Fetcher(
             Guard(allow_hosts, ports=ports, resolver=resolver),
-            cache=cache_folder() / "pages.db" if cache else None,
+            cache=cache_folder("http") / "pages.db" if cache else None,
             ignore_robots=ignore_robots,
             limits=limits or PageLimits(),
             accept=ACCEPTED,

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from wellread.errors import SettingsError
-from wellread.private import private_folder
+from wellread.private import private_folder, replace_private
 
 Changes = Mapping[str, object]  # None takes a line away
 _HEADER = re.compile(r"^\s*\[")
@@ -27,11 +27,7 @@ def change(path: Path, plain: Changes, keys: Mapping[str, str | None]) -> None:
         if tomllib.loads(fresh) != wanted:
             raise SettingsError(f"{path} is written in a way that cannot be changed here: change it by hand")
         private_folder(real.parent) if not real.parent.exists() else None
-        draft = real.with_name(f".{real.name}.new")
-        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as out:
-            os.fchmod(out.fileno(), 0o600)
-            out.write(fresh)
-        draft.replace(real)
+        replace_private(real, fresh.encode())
     except tomllib.TOMLDecodeError as problem:
         raise SettingsError(f"{path} is broken: {problem}") from None
     except OSError as problem:
