@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -49,14 +49,7 @@ class Options:
         """What of this concerns the index itself."""
         from wellread.index.search import SearchOptions
 
-        return SearchOptions(
-            mode=self.mode,
-            similarity_search_top_k_nodes=self.similarity_search_top_k_nodes,
-            similarity_search_rescore_multiplier=self.similarity_search_rescore_multiplier,
-            words=self.words,
-            meaning=self.meaning,
-            fusion=self.fusion,
-        )
+        return SearchOptions(**{one.name: getattr(self, one.name) for one in fields(SearchOptions)})
 
 
 def embedder_for(wanted: str, folder: Path | None, options: Options, kit: Kit) -> Embedder:
@@ -78,21 +71,13 @@ class IndexSource:
     """Searches one index. The index is opened and the embedder asked for at the first search."""
 
     def __init__(self, name: str, path: Path, options: Options, kit: Kit, hint: str = "") -> None:
-        self._name = name
+        self.name = name
         self._path = path
         self._options = options
         self._kit = kit
-        self._hint = hint or f"{options.about or HINT}; {ASKING}"
+        self.hint = hint or f"{options.about or HINT}; {ASKING}"
         self._index: LocalIndex | None = None
         self._opened: tuple[int, int] | None = None
-
-    @property
-    def name(self) -> str:
-        return self._name
-
-    @property
-    def hint(self) -> str:
-        return self._hint
 
     @property
     def index(self) -> LocalIndex:
@@ -114,11 +99,11 @@ class IndexSource:
                 return await self.search(query)  # it was replaced while we looked
             if not isinstance(problem, OSError):
                 raise
-            raise SourceError(self._name, f"the index cannot be read: {problem.strerror or problem}") from problem
+            raise SourceError(self.name, f"the index cannot be read: {problem.strerror or problem}") from problem
 
     def tuned(self, **options: int) -> IndexSource:
         """The same open index, searched with other options; closing it stays with this one."""
-        other = IndexSource(self._name, self._path, replace(self._options, **options), self._kit, self._hint)
+        other = IndexSource(self.name, self._path, replace(self._options, **options), self._kit, self.hint)
         other._index = self.index
         return other
 
@@ -150,7 +135,7 @@ class IndexSource:
         return [index.hit(item.row, item.score) for item in found]
 
     def _named(self, hits: Sequence[Hit]) -> Sequence[Hit]:
-        return [replace(hit, source=self._name) for hit in hits]
+        return [replace(hit, source=self.name) for hit in hits]
 
 
 def from_spec(spec: Spec, kit: Kit) -> Source:

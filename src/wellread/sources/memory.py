@@ -1,31 +1,28 @@
-"""Pages searched in memory: by words (BM25) and by meaning, fused by rank. For a folder or some pages."""
+"""Passages searched in memory: by words (BM25) and by meaning, fused by rank. For some pages."""
 
 from __future__ import annotations
 
 import asyncio
 import math
 import re
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING
 
-from wellread.errors import SourceError
-from wellread.protocols import Embedder, Kit
+from wellread.protocols import Embedder
 from wellread.ranking.fusion import reciprocal_ranks
 from wellread.sources.markup import without_headings
 from wellread.text.lexicon import STOPWORDS, UNSPACED_CLASS
 from wellread.text.places import about
 from wellread.text.words import fold, stem
-from wellread.types import Hit, Hits, Passage, Query
+from wellread.types import Hit, Passage
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-Seen = TypeVar("Seen")
 _TOKEN = re.compile(rf"(?P<wide>{UNSPACED_CLASS}+)|[^\W_]+")
 _SATURATION, _LENGTH = 1.2, 0.75  # the customary constants of BM25
 _CANDIDATES = 100  # of each ranking
@@ -73,53 +70,6 @@ class Memory:
     def _hit(self, row: int, score: float) -> Hit:
         passage = self.passages[row]
         return replace(Hit.of(passage, score), snippet=without_headings(passage.text)[:300], source=self._source)
-
-
-class Remembered(ABC, Generic[Seen]):
-    """A source that reads what it has at the first search, and again when that has changed."""
-
-    hint: str
-    nothing: str  # what is said when there is no passage at all
-
-    def __init__(self, name: str, kit: Kit, *, meaning: bool) -> None:
-        self.name = name
-        self._kit = kit
-        self._meaning = meaning
-        self._seen: Seen | None = None
-        self._memory: Memory | None = None
-        self._failures: tuple[str, ...] = ()
-        self._reading = asyncio.Lock()
-        self._loop: asyncio.AbstractEventLoop | None = None
-
-    @abstractmethod
-    async def look(self) -> Seen:
-        """Something that differs when there is something else to read."""
-
-    @abstractmethod
-    async def read(self, seen: Seen) -> tuple[list[Passage], list[str]]:
-        """The passages, and what could not be read."""
-
-    async def search(self, query: Query) -> Sequence[Hit]:
-        if not query.text.strip() or query.limit < 1:
-            return []
-        memory = await self._ready()
-        return Hits(tuple(await memory.search(query.text, query.limit)), self._failures)
-
-    async def _ready(self) -> Memory:
-        loop = asyncio.get_running_loop()
-        if self._loop is not loop:  # locks belong to a loop
-            self._loop, self._reading, self._memory = loop, asyncio.Lock(), None
-        async with self._reading:  # searches at once must not read everything twice
-            seen = await self.look()
-            if self._memory is None or seen != self._seen:
-                found, failures = await self.read(seen)
-                if not found:
-                    raise SourceError(self.name, self.nothing + (f": {few(failures)}" if failures else ""))
-                self._failures = (f"{self.name}: {few(failures)}",) if failures else ()
-                embedder = self._kit.embedder() if self._meaning else None
-                self._memory = await asyncio.to_thread(Memory, found, self.name, embedder)
-                self._seen = seen
-            return self._memory
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from wellread.errors import ReadError, UsageError
+from wellread.errors import ReadError, SourceError, UsageError
 from wellread.parameters import Range, fill, param
 from wellread.protocols import Kit
 from wellread.sources.hits import web_address
-from wellread.sources.memory import Remembered
+from wellread.sources.memory import Memory, few
 from wellread.text.split import Splitting, passages
-from wellread.types import Passage, Spec
+from wellread.types import Hit, Hits, Passage, Query, Spec
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,22 +30,36 @@ def from_spec(spec: Spec, kit: Kit) -> Urls:
     return Urls(_addresses(spec.argument)[: options.max_pages], options, kit)
 
 
-class Urls(Remembered[Sequence[str]]):
-    """Passages of pages as hits; a page that cannot be read is said with every search, and skipped."""
+class Urls:
+    """Passages of pages as hits, read at the first search; a page that cannot be read is said with every one, and skipped."""
 
+    name = "urls"
     hint = "A few web pages that the user chose. Ask with the words they are likely to use; a whole question works too."
-    nothing = "no page could be read"
 
     def __init__(self, addresses: Sequence[str], options: Options, kit: Kit) -> None:
-        super().__init__("urls", kit, meaning=options.meaning)
-        self._addresses = tuple(addresses)
+        self._addresses, self._options, self._kit = addresses, options, kit
+        self._memory: Memory | None = None
+        self._failures: tuple[str, ...] = ()
+        self._reading = asyncio.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
 
-    async def look(self) -> Sequence[str]:
-        return self._addresses
+    async def search(self, query: Query) -> Sequence[Hit]:
+        if not query.text.strip() or query.limit < 1:
+            return []
+        loop = asyncio.get_running_loop()
+        if self._loop is not loop:  # locks belong to a loop
+            self._loop, self._reading, self._memory = loop, asyncio.Lock(), None
+        async with self._reading:  # searches at once must not read everything twice
+            memory = self._memory = self._memory or await self._read()
+        return Hits(tuple(await memory.search(query.text, query.limit)), self._failures)
 
-    async def read(self, seen: Sequence[str]) -> tuple[list[Passage], list[str]]:
-        results = await asyncio.gather(*(self._page(url) for url in seen))
-        return [passage for made, _ in results for passage in made], [why for _, why in results if why]
+    async def _read(self) -> Memory:
+        results = await asyncio.gather(*(self._page(url) for url in self._addresses))
+        found, failures = [one for made, _ in results for one in made], [why for _, why in results if why]
+        if not found:
+            raise SourceError(self.name, "no page could be read" + (f": {few(failures)}" if failures else ""))
+        self._failures = (f"{self.name}: {few(failures)}",) if failures else ()
+        return await asyncio.to_thread(Memory, found, self.name, self._kit.embedder() if self._options.meaning else None)
 
     async def _page(self, url: str) -> tuple[list[Passage], str]:
         try:
