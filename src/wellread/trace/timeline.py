@@ -11,27 +11,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from wellread import events
 from wellread.encodable import encodable
 from wellread.errors import DamagedFile, UsageError
-from wellread.events import (
-    Cut,
-    Decided,
-    Event,
-    Exhausted,
-    Graded,
-    ModelCalled,
-    Notice,
-    Numbered,
-    PageFailed,
-    PageRead,
-    Ranked,
-    Rewritten,
-    Searched,
-    Started,
-    Thought,
-    Understood,
-    from_json,
-)  # fmt: skip
 from wellread.plain import Json
 from wellread.replay.record import opened
 from wellread.text.places import name
@@ -91,15 +73,15 @@ def load(path: Path) -> Timeline:
     told: list[Json] = [line for line in lines if isinstance(line, dict) and "event" in line]
     if not told:
         raise DamagedFile(f"{path} is not a trace: there are no events in it")
-    seen = [event for event in map(from_json, told) if event is not None]
+    seen = [event for event in map(events.from_json, told) if event is not None]
     answer = next((line["answer"] for line in told if line["event"] == "answered" and "answer" in line), Json())
     return replace(timeline(seen, answer), seconds=max(line.get("at", 0.0) for line in told))
 
 
-def timeline(seen: Iterable[Event], answer: Json) -> Timeline:
+def timeline(seen: Iterable[events.Event], answer: Json) -> Timeline:
     """The story of a run; `answer` in the shape of `ask --json`, empty where the run was left before it."""
     seen = list(seen)
-    started = next((event for event in seen if isinstance(event, Started)), Started("", "", None, ()))
+    started = next((event for event in seen if isinstance(event, events.Started)), events.Started("", "", None, ()))
     steps = [step for step in map(_step, seen) if step is not None]
     by_kind: dict[str, float] = {}
     for step in steps:
@@ -117,40 +99,40 @@ def timeline(seen: Iterable[Event], answer: Json) -> Timeline:
     )
 
 
-def _step(event: Event) -> Step | None:
+def _step(event: events.Event) -> Step | None:
     words = event.said()
     if words is None:
         return None
     match event:
-        case Searched(seconds=seconds):
+        case events.Searched(seconds=seconds):
             return Step("search", words.what, event.at - seconds, event.at, words.detail)
-        case PageRead(seconds=seconds):
+        case events.PageRead(seconds=seconds):
             return Step("read", words.what, event.at - seconds, event.at, words.detail)
-        case ModelCalled(seconds=seconds, input_tokens=before, output_tokens=after):
+        case events.ModelCalled(seconds=seconds, input_tokens=before, output_tokens=after):
             return Step("model", words.what, event.at - seconds, event.at, words.detail, before + after)
-        case Decided() | Rewritten() | Understood() | Ranked() | Cut() | Notice() | Exhausted() | Thought() | PageFailed():
-            return Step(words.did, str(replace(words, did="")), event.at, event.at)
+        case events.Started() | events.Searching() | events.Reading() | events.Graded() | events.AnswerDelta():
+            return None  # told by what comes of them
         case _:
-            return None
+            return Step(words.did, str(replace(words, did="")), event.at, event.at)
 
 
-def _fates(seen: Sequence[Event], answer: Json) -> list[Fate]:
+def _fates(seen: Sequence[events.Event], answer: Json) -> list[Fate]:
     found: dict[str, tuple[Hit, str, int]] = {}
-    graded: dict[str, Graded] = {}
+    graded: dict[str, events.Graded] = {}
     ranked = False
     kept: set[str] = set()  # by any of the rankings: a run may rank for each part of a question, or each page
     numbers: dict[str, list[int]] = {}
     for event in seen:
         match event:
-            case Searched(query=query, hits=hits):
+            case events.Searched(query=query, hits=hits):
                 for place, hit in enumerate(hits, 1):
                     found.setdefault(hit.id, (hit, query, place))
-            case Graded():
+            case events.Graded():
                 graded[event.id] = event
-            case Ranked():
+            case events.Ranked():
                 ranked = True
                 kept |= {one.rpartition("@")[0] or one for one in event.kept}
-            case Numbered(number=number, passage=passage):
+            case events.Numbered(number=number, passage=passage):
                 for one in (_hit_of(passage.id, found), *_joined(passage, found)):
                     numbers.setdefault(one, []).append(number)
             case _:
@@ -181,7 +163,9 @@ def _best(numbers: Sequence[int], cited: set[Any]) -> int | None:
     return next((number for number in numbers if number in cited), numbers[0] if numbers else None)
 
 
-def _verdict(one: str, number: int | None, cited: set[Any], grade: Graded | None, kept: set[str] | None) -> tuple[str, str]:
+def _verdict(
+    one: str, number: int | None, cited: set[Any], grade: events.Graded | None, kept: set[str] | None
+) -> tuple[str, str]:
     score = "" if grade is None or grade.score is None else f", score {grade.score:.2f}"
     if number is not None:
         if number in cited:

@@ -5,23 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
-from wellread.events import (
-    Cut,
-    Decided,
-    Event,
-    Exhausted,
-    Graded,
-    ModelCalled,
-    Notice,
-    PageFailed,
-    PageRead,
-    Ranked,
-    Rewritten,
-    Searched,
-    Thought,
-    Understood,
-    Words,
-)  # fmt: skip
+from wellread import events
 from wellread.server.web.html import Child, Safe, el, icon
 from wellread.text.places import inside, is_file
 from wellread.types import Hit, by_document
@@ -29,42 +13,42 @@ from wellread.types import Hit, by_document
 _LONG = 1_200  # characters of a model's thought that are shown
 _FOLDED = 160  # … and from how many on it has to be unfolded
 _STATUS = 120
-_ICONS: dict[type[Event], str] = {
-    Thought: "thought",
-    Searched: "search",
-    PageRead: "page",
-    PageFailed: "warning",
-    Ranked: "rank",
-    Graded: "check",
-    Decided: "fork",
-    Rewritten: "fork",
-    Understood: "fork",
-    ModelCalled: "model",
-    Notice: "warning",
-    Exhausted: "warning",
-    Cut: "warning",
+_ICONS: dict[type[events.Event], str] = {
+    events.Thought: "thought",
+    events.Searched: "search",
+    events.PageRead: "page",
+    events.PageFailed: "warning",
+    events.Ranked: "rank",
+    events.Graded: "check",
+    events.Decided: "fork",
+    events.Rewritten: "fork",
+    events.Understood: "fork",
+    events.ModelCalled: "model",
+    events.Notice: "warning",
+    events.Exhausted: "warning",
+    events.Cut: "warning",
 }
-_CLASSES: dict[type[Event], str] = {
-    PageFailed: "step-weak",
-    Notice: "step-weak",
-    Exhausted: "step-weak",
-    ModelCalled: "step-quiet",
+_CLASSES: dict[type[events.Event], str] = {
+    events.PageFailed: "step-weak",
+    events.Notice: "step-weak",
+    events.Exhausted: "step-weak",
+    events.ModelCalled: "step-quiet",
 }
 
 
-def step(event: Event) -> Safe:
+def step(event: events.Event) -> Safe:
     """The step's HTML; empty for events that make none."""
     picture, words = _ICONS.get(type(event)), event.said()
     if picture is None or words is None:
         return Safe("")
-    if isinstance(event, Graded) and not event.relevant:
+    if isinstance(event, events.Graded) and not event.relevant:
         picture = "cross"
     body = el("div", *_body(event, words), class_="step-body")
     at = el("time", f"{event.at:.1f} s", class_="step-time")
     return el("li", icon(picture), body, at, class_=f"step {_CLASSES.get(type(event), '')}".strip())
 
 
-def status(event: Event) -> str:
+def status(event: events.Event) -> str:
     """A line on what is being done now; empty when the event says nothing about that."""
     words = event.said()
     line = words.short(_STATUS) if words else ""
@@ -79,22 +63,22 @@ def site(url: str | None) -> str:
     return (parts.hostname or parts.scheme or url).removeprefix("www.")
 
 
-def _body(event: Event, words: Words) -> list[Child]:
+def _body(event: events.Event, words: events.Words) -> list[Child]:
     did = words.did.capitalize()
     match event:
-        case Thought(text=text) if len(text) > _FOLDED:
+        case events.Thought(text=text) if len(text) > _FOLDED:
             shown = text if len(text) <= _LONG else text[:_LONG] + " …"
             return [el("details", el("summary", did), el("p", shown, class_="step-text"))]
-        case Searched():
+        case events.Searched():
             failures = [el("p", failure, class_="step-warning") for failure in event.failures]
             return [f"{did} ", el("q", words.what), _hits(event), *failures]
-        case PageRead() | ModelCalled():
+        case events.PageRead() | events.ModelCalled():
             return [f"{did} ", el("b", words.what), " ", el("small", f"{words.detail}, {event.seconds:.1f} s")]
         case _:
             return [f"{did} ", el("b", words.what), " ", el("small", words.detail)]
 
 
-def _hits(event: Searched) -> Safe:
+def _hits(event: events.Searched) -> Safe:
     if not event.hits:
         return el("p", "nothing found", class_="step-quiet")
     groups = by_document(event.hits)
