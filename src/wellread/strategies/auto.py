@@ -24,6 +24,7 @@ from wellread.strategies.guided import Guided, GuidedParams, chained
 from wellread.strategies.polish import polished
 from wellread.strategies.quote import Quote, QuoteParams, Reading
 from wellread.strategies.react import React, ReactParams
+from wellread.strategies.recipe import Recipe
 from wellread.types import Answer, Passage
 
 
@@ -33,16 +34,12 @@ class AutoParams(GuidedParams):
     polish: bool = param(False, "put that answer's quotes into sentences, with one small call")
 
 
-class Auto:
+class Auto(Recipe[AutoParams]):
     """Quote where that is sure, else one call, else a search with the model."""
 
     name: ClassVar[str] = "auto"
     summary: ClassVar[str] = "The cheapest step that is sure enough: quote, then one model call, then a search with the model."
-    needs_model: ClassVar[bool] = True
     Params: ClassVar = AutoParams
-
-    def __init__(self, params: AutoParams) -> None:
-        self.params = params
 
     async def answer(self, run: Run) -> Answer:
         question, found, sure = run.question, list[Passage](), False

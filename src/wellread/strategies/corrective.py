@@ -33,6 +33,7 @@ from wellread.strategies import calls, context, lookup, trail
 from wellread.strategies.compose import Brief, compose
 from wellread.strategies.followup import one_line, stand_alone
 from wellread.strategies.grading import Chain, CountedGrader, ModelGrader, grader
+from wellread.strategies.recipe import Recipe
 from wellread.strategies.refine import Refined, refine
 from wellread.strategies.roles import JudgingRoles
 from wellread.text.neighbours import by_place
@@ -86,16 +87,12 @@ class _State:
         return by_place([*self.kept, *self.added] if self.graded else self.retrieved)
 
 
-class Corrective:
+class Corrective(Recipe[CorrectiveParams]):
     """Grade what the index gives; look elsewhere when it is not good enough."""
 
     name: ClassVar[str] = "corrective"
     summary: ClassVar[str] = "Grade what the index gives, look elsewhere when it is not enough, keep only what helps, answer."
-    needs_model: ClassVar[bool] = True
     Params: ClassVar = CorrectiveParams
-
-    def __init__(self, params: CorrectiveParams) -> None:
-        self.params = params
 
     async def answer(self, run: Run) -> Answer:
         state = _State(run.question)

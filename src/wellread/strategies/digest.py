@@ -33,6 +33,7 @@ from wellread.strategies.attribution import attributed
 from wellread.strategies.compose import Brief, compose
 from wellread.strategies.documents import Document, from_internet, from_library, relevant, together, with_related
 from wellread.strategies.followup import stand_alone
+from wellread.strategies.recipe import Recipe
 from wellread.strategies.roles import JudgingRoles
 from wellread.text.citations import markers
 from wellread.types import Answer, Hit
@@ -70,16 +71,12 @@ class _Reading:
     found: int = 0
 
 
-class Digest:
+class Digest(Recipe[DigestParams]):
     """Read, keep the best passages, summarise each document, answer from the summaries."""
 
     name: ClassVar[str] = "digest"
     summary: ClassVar[str] = "Read the best pages or index passages, summarise each document, answer from the summaries."
-    needs_model: ClassVar[bool] = True
     Params: ClassVar = DigestParams
-
-    def __init__(self, params: DigestParams) -> None:
-        self.params = params
 
     async def answer(self, run: Run) -> Answer:
         reading = _Reading(run.question)

@@ -30,6 +30,7 @@ from wellread.sources.markup import plain
 from wellread.strategies import calls, context, lookup, relevance
 from wellread.strategies.compose import Brief, compose
 from wellread.strategies.followup import stand_alone
+from wellread.strategies.recipe import Recipe
 from wellread.strategies.roles import Roles
 from wellread.text.neighbours import by_place
 from wellread.types import Answer, Hit, Passage
@@ -72,16 +73,12 @@ class _Results:
         return lookup.unique([hit for index in sorted(self.found) for hit in self.found[index]])
 
 
-class Fanout:
+class Fanout(Recipe[FanoutParams]):
     """Many queries at once, the results ranked by meaning, a full answer with links."""
 
     name: ClassVar[str] = "fanout"
     summary: ClassVar[str] = "Search many queries at once, rank the results by a hypothetical answer, answer with links."
-    needs_model: ClassVar[bool] = True
     Params: ClassVar = FanoutParams
-
-    def __init__(self, params: FanoutParams) -> None:
-        self.params = params
 
     async def answer(self, run: Run) -> Answer:
         results = _Results(run.question)

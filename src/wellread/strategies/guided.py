@@ -23,6 +23,7 @@ from wellread.run import Run
 from wellread.strategies import context, trail
 from wellread.strategies.compose import Brief, compose
 from wellread.strategies.followup import stand_alone
+from wellread.strategies.recipe import Recipe
 from wellread.strategies.roles import Roles
 from wellread.text.neighbours import by_place
 from wellread.types import Answer, Passage
@@ -38,16 +39,12 @@ class GuidedParams(Roles):
     answer_tokens: Length = param(1000, "tokens for the answer")
 
 
-class Guided:
+class Guided(Recipe[GuidedParams]):
     """Let the evaluator find the passages, then ask the model once."""
 
     name: ClassVar[str] = "guided"
     summary: ClassVar[str] = "The small local model finds the chain of passages in two steps, one model call answers from it."
-    needs_model: ClassVar[bool] = True
     Params: ClassVar = GuidedParams
-
-    def __init__(self, params: GuidedParams) -> None:
-        self.params = params
 
     async def answer(self, run: Run) -> Answer:
         question, found = run.question, list[Passage]()

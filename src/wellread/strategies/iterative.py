@@ -31,6 +31,7 @@ from wellread.run import Run
 from wellread.strategies import context, tags
 from wellread.strategies.compose import Brief, compose
 from wellread.strategies.followup import stand_alone
+from wellread.strategies.recipe import Recipe
 from wellread.strategies.research import Research
 from wellread.strategies.roles import Roles
 from wellread.strategies.toolcalls import Conversation
@@ -69,16 +70,12 @@ class Retrieval:
     transcript: str
 
 
-class Iterative:
+class Iterative(Recipe[IterativeParams]):
     """Search, judge, search again; write down what was found; answer from that."""
 
     name: ClassVar[str] = "iterative"
     summary: ClassVar[str] = "Search, judge, search again, write down what was found, then answer from that alone."
-    needs_model: ClassVar[bool] = True
     Params: ClassVar = IterativeParams
-
-    def __init__(self, params: IterativeParams) -> None:
-        self.params = params
 
     async def answer(self, run: Run) -> Answer:
         research = await self._research(run)

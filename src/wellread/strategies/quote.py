@@ -34,6 +34,7 @@ from wellread.strategies import foreign, likely_sentences, wording
 from wellread.strategies.followup import by_rules
 from wellread.strategies.likely_sentences import Asked, Candidate
 from wellread.strategies.nearest import nearest, others, unsure
+from wellread.strategies.recipe import Recipe
 from wellread.strategies.wording import Scored
 from wellread.text.certainty import SURE
 from wellread.text.comparisons import Comparison, comparison
@@ -77,14 +78,11 @@ class Reading:
         return min((one.confidence for one in self.parts), default=0.0)
 
 
-class Quote:
+class Quote(Recipe[QuoteParams]):
     name: ClassVar[str] = "quote"
     summary: ClassVar[str] = "Quote the sentences that answer, with their sources; needs no language model."
     needs_model: ClassVar[bool] = False
     Params: ClassVar[type[QuoteParams]] = QuoteParams
-
-    def __init__(self, params: QuoteParams) -> None:
-        self.params = params
 
     async def answer(self, run: Run) -> Answer:
         """With the evaluator where the effort allows it, else by words and meaning alone."""

@@ -26,6 +26,7 @@ from wellread.strategies import context
 from wellread.strategies.actions import Actions, Limits, Observation, available
 from wellread.strategies.compose import Brief, Draft, compose, cut_short, finished
 from wellread.strategies.followup import stand_alone
+from wellread.strategies.recipe import Recipe
 from wellread.strategies.roles import Roles
 from wellread.strategies.transcript import Transcript, make_room
 from wellread.strategies.turns import Turn, read_turn
@@ -58,16 +59,12 @@ class _Loop:
     last: Completion = field(default_factory=lambda: Completion(""))
 
 
-class React:
+class React(Recipe[ReactParams]):
     """Think, act, observe, and answer when enough is known."""
 
     name: ClassVar[str] = "react"
     summary: ClassVar[str] = "Think aloud, use one action at a time (search, read, calculate), answer from the observations."
-    needs_model: ClassVar[bool] = True
     Params: ClassVar = ReactParams
-
-    def __init__(self, params: ReactParams) -> None:
-        self.params = params
 
     async def answer(self, run: Run) -> Answer:
         question = run.question
