@@ -359,6 +359,24 @@ def test_lines_held_on_questions_with_answers() -> None:
     shares = {kind: held[kind] / total[kind] for kind in total}
     assert shares["quoted"] == 1.0
     assert shares["retold"] >= 0.98
-    assert shares["asked"] >= 0.75
-    assert shares["misanswered"] <= 0.2
+    assert shares["asked"] >= 0.85
+    assert shares["misanswered"] <= 0.4  # a share that sees more of them flags more of what answers mostly are: true
     assert max(shares[kind] for kind in ("misplaced", "swapped_name", "swapped_number", "renumbered", "negated")) <= 0.08
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("Ada Holt was about 36 when she died.", "Ada Holt was about 52 when she died."),
+        ("Ada Holt, the mapmaker, died in the nineteenth century.", "Ada Holt, the mapmaker, died in the 17th century."),
+        ("Ada Holt, of England, sold nearly 22,000 maps.", "Ada Holt sold nearly 29,000 maps."),
+        ("The mapmaker was born in England.", "The mapmaker was born in Italy."),
+    ],
+)
+def test_what_follows_from_a_passage_is_carried(right: str, wrong: str) -> None:
+    holt = {
+        1: Passage(
+            "h", "Ada Holt, a mapmaker, was born in London in 1815 and died in 1852. She sold 21,870 maps.", title="Ada Holt"
+        )
+    }
+    assert [check(f"{text} [1]", holt)[0].supported for text in (right, wrong)] == [True, False]

@@ -18,14 +18,13 @@ from wellread.text.evidence import Asked, Evidence, Window, union
 from wellread.text.inference import is_marked, unmarked
 from wellread.text.markers import Link, Marker, addresses, links, markers, same_address, strip_markers
 from wellread.text.missing import told
+from wellread.text.objections import DOUBTED, Reading, doubt, signs
 from wellread.text.sentences import FENCE, paragraphs, prefix_end, sentences
 from wellread.text.words import Words, fold, read
 from wellread.types import Citation, Passage, Sentence, Verdict
 
 __all__ = ["check", "markers", "sentences", "strip_markers"]
 
-THRESHOLD = 0.4  # share of a sentence's weight that its passages must hold
-_SHORT = 4, 0.5  # of a sentence of so few words, more
 
 _HEADING = re.compile(r"#{1,6}[ \t]|\*\*[^*\n]+\*\*:?\Z|__[^_\n]+__:?\Z")
 _RULE_CELL = re.compile(r":?-*:?")
@@ -122,21 +121,7 @@ def _weigh(claim: _Claim, cited: tuple[int, ...], evidence: Evidence) -> tuple[t
         return tuple(citations), all(verbatim)
     if claim.inferred and readable:
         return tuple(citations), _concludes(claim, asked, windows, evidence)
-    carried = (
-        readable
-        and asked.share(union(window.bits for window in windows.values())) >= _needed(claim.words)
-        and not evidence.lacks(claim.words, cited)
-        and not evidence.negates(asked, windows, held)
-        and not evidence.opposes(asked, windows, held)
-        and not evidence.misplaces(asked, held)
-        and not evidence.rearranges(claim.body, asked, held)
-    )
-    return tuple(citations), carried
-
-
-def _needed(words: Words) -> float:
-    few, share = _SHORT
-    return share if len(words.content) <= few else THRESHOLD
+    return tuple(citations), readable and doubt(signs(Reading(evidence, claim.body, asked, windows, held), cited)) < DOUBTED
 
 
 def _concludes(claim: _Claim, asked: Asked, windows: Mapping[int, Window], evidence: Evidence) -> bool:
@@ -146,7 +131,7 @@ def _concludes(claim: _Claim, asked: Asked, windows: Mapping[int, Window], evide
         len(claim.words.names) + len(claim.words.numbers) >= 2
         and all(window.bits for window in windows.values())
         and asked.share(union(window.bits for window in windows.values())) >= _CONCLUDES_FROM
-        and not evidence.lacks(claim.words, windows)
+        and not evidence.lacks(claim.body, claim.words, windows)
     )
 
 
@@ -270,7 +255,7 @@ def _states_nothing(claim: _Claim, header: bool, evidence: Evidence) -> bool:
         return True
     if claim.cited and _is_reference(claim, evidence):
         return True
-    if evidence.lacks(claim.words, evidence.sources):
+    if evidence.lacks(claim.body, claim.words, evidence.sources):
         return False  # whatever its form, it brings in a name or a number that no passage has
     if header or _HEADING.match(claim.raw) or claim.body.endswith(_ASKS):
         return True

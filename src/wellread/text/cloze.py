@@ -25,7 +25,7 @@ WEIGHTS = {
     "unanswered": 0.068,
     "bias": -1.878,
 }
-DOUBTED = 1.1  # from here on a sentence is not carried
+DOUBTED = 3.0  # from here on a sentence is not carried: below, more true sentences are doubted than answers have untrue ones
 _MOST_LEAD, _LEAST = 10.0, -6.0
 _ONE = r"[^\W\d_a-zß-öø-ÿ][\w’'-]*(?:\.(?= [^\W\d_a-z]))?"
 _NAME = re.compile(rf"{_ONE}(?:(?: (?:of|de|von|van|the|and the))* {_ONE})*")

@@ -5,24 +5,23 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from wellread.text import lexicon, roles
-from wellread.text.arrangement import Line, arranged
+from wellread.text import lexicon
+from wellread.text.arrangement import Line, Mention, arranged
+from wellread.text.derived import follows, is_small_count
 from wellread.text.missing import about, presumed
 from wellread.text.sentences import prefix_end, sentences
-from wellread.text.words import Words, read, stem
+from wellread.text.words import Words, read
 from wellread.types import Passage
 
 _WIDEST = 3  # sentences in a window
 _WORTH = 0.06  # what one more sentence must add to the support
 _OWN = 1e-3  # between windows that are equal with the title's words, the one that has more of its own
-_ALIKE = 0.7  # from here on a passage's sentence says the same thing, so its numbers and negations count
-_LINE = 1000  # characters of a sentence whose names and numbers are put in order; what is longer is no sentence
-_LINES = 8  # sentences of the passages that are compared by who does what in them
-_EQUAL = 1e-9  # shares that differ by less are the same
+LINE = 1000  # characters of a sentence whose names and numbers are put in order; what is longer is no sentence
+EQUAL = 1e-9  # shares that differ by less are the same
 _QUOTE_MARKS = "\"'“”„‘’«»*_ \t\n"
 
 
@@ -79,7 +78,7 @@ class Source:
     def line(self, place: int) -> Line:
         """A sentence with its names and numbers in their places."""
         start, end = self.spans[place]
-        return arranged(self.passage.text[start : min(end, start + _LINE)], self.passage.title)
+        return arranged(self.passage.text[start : min(end, start + LINE)], self.passage.title)
 
     def held(self, asked: Asked) -> dict[int, int]:
         """Which keys each sentence of the passage holds; sentences without any are left out."""
@@ -96,7 +95,7 @@ class Source:
     def window(self, asked: Asked, held: Mapping[int, int]) -> Window:
         """The one to three sentences that hold most of the claim; the fewest that do, then the first.
         What the title says need not be said again: "She died in 1934" is enough under "Marie Curie"."""
-        best, best_gain = (0, -1, 0), _EQUAL
+        best, best_gain = (0, -1, 0), EQUAL
         beside = self.beside(asked)
         reach = asked.share(union(held.values()) | beside)
         for first in sorted(held):
@@ -107,7 +106,7 @@ class Source:
                     continue  # the sentence adds nothing
                 bits |= more
                 gain = asked.share(bits | beside) - _WORTH * (last - first) + _OWN * asked.share(bits)
-                if gain > best_gain + _EQUAL:
+                if gain > best_gain + EQUAL:
                     best, best_gain = (first, last, bits), gain
             if best_gain >= reach + _OWN:
                 break
@@ -174,21 +173,38 @@ class Evidence:
             },
         )
 
-    def lacks(self, words: Words, numbers: Iterable[int]) -> bool:
-        """Whether a name or number of the sentence is in none of these passages."""
+    def lacks(self, body: str, words: Words, numbers: Iterable[int]) -> bool:
+        """Whether a name or number of the sentence is in none of these passages, and follows from nothing there."""
+        cited = list(numbers)
+        return bool(self.unknown_names(words, cited)) or any(
+            not is_small_count(one, line) for line in [arranged(body[:LINE])] for one in self.unknown_numbers(line, words, cited)
+        )
+
+    def unknown_names(self, words: Words, numbers: Iterable[int]) -> list[str]:
+        """The names of the sentence that none of these passages has."""
         sources = [self.sources[number] for number in numbers]
-        if any(not any(_has_number(source.counts, key) for source in sources) for key in words.numbers):
-            return True
         spelled = {
             form
             for initials, run in words.acronyms.items()
             for form in run
             if any({initials, initials + "a"} & s.forms for s in sources)
         }
-        return any(
-            name not in spelled and not any(name in source.acronyms or _has_name(source.forms, name) for source in sources)
+        return [
+            name
             for name in words.names
-        )
+            if name not in spelled and not any(name in source.acronyms or _has_name(source.forms, name) for source in sources)
+        ]
+
+    def unknown_numbers(self, line: Line, words: Words, numbers: Iterable[int]) -> list[Mention]:
+        """The numbers of the sentence that none of these passages has and that follow from none there."""
+        counts = set[str]().union(*(self.sources[number].counts for number in numbers))
+        lacking = {key for key in words.numbers if not has_number(counts, key)}
+        if not lacking:
+            return []
+        said = [one for one in line.mentions if one.kind != "name" and one.forms & lacking]
+        unplaced = lacking.difference(*(one.forms for one in said))  # behind what is read in order
+        unknown = [one for one in said if not follows(one, line, counts | words.counts - lacking)]
+        return [*unknown, *(Mention("number", frozenset((key,)), 0, 0) for key in unplaced)]
 
     def smuggles(self, missing: str) -> bool:
         """Whether a sentence that says what is missing brings in what neither the question nor any passage has: a name, a
@@ -198,118 +214,12 @@ class Evidence:
         everything = [source(passage) for passage in self._passages.values()]
         known = [asked.forms, *(one.forms for one in everything)]
         counts = asked.counts.union(*(one.counts for one in everything))
-        if any(not _has_number(counts, key) for key in words.numbers):
+        if any(not has_number(counts, key) for key in words.numbers):
             return True
         if any(not any(_has_name(forms, name) for forms in known) for name in words.names):
             return True
         heard = sum(key in asked.content or any(key in one.places or key in one.around for one in everything) for key in taken)
         return len(taken) > 2 and 2 * heard < len(taken)
-
-    def negates(self, asked: Asked, windows: Mapping[int, Window], held: Mapping[int, Mapping[int, int]]) -> bool:
-        """Whether the passages deny what the sentence asserts, or assert what it denies. For each word, the
-        sentences decide that have it and are most like the claim."""
-        near = [
-            (asked.share(held[number].get(place, 0)), self.sources[number].words[place])
-            for number, window in windows.items()
-            for place in range(window.first, window.last + 1)
-        ]
-        top = max((share for share, _ in near), default=0.0)
-        if top and all(other.denies != asked.words.denies for share, other in near if share >= top - _EQUAL):
-            return True
-        for key in asked.words.content:
-            having = [(share, key in other.negated) for share, other in near if key in other.content]
-            top = max((share for share, _ in having), default=0.0)
-            if having and all(negated != (key in asked.words.negated) for share, negated in having if share >= top - _EQUAL):
-                return True
-        return False
-
-    def rearranges(self, body: str, asked: Asked, held: Mapping[int, Mapping[int, int]]) -> bool:
-        """Whether names or numbers of the sentence have other parts in the sentences of the passages that are most like it."""
-        near = sorted(
-            ((asked.share(bits), number, place) for number, places in held.items() for place, bits in places.items()),
-            reverse=True,
-        )[:_LINES]
-        told = [self.sources[number].line(place) for _, number, place in near]
-        return roles.misplaced(arranged(body[:_LINE]), told, asked.weights) is not None
-
-    def _alike(self, asked: Asked, held: Mapping[int, Mapping[int, int]]) -> list[Words]:
-        """The sentences that are nearly as much like the claim as the one most like it."""
-        places = ((self.sources[number].words[place], bits) for number, found in held.items() for place, bits in found.items())
-        shares = [(asked.share(bits), words) for words, bits in places]
-        top = max((share for share, _ in shares), default=0.0)
-        return [words for share, words in shares if share >= 0.6 * top]
-
-    def opposes(self, asked: Asked, windows: Mapping[int, Window], held: Mapping[int, Mapping[int, int]]) -> bool:
-        """Whether the sentence says "not" where the words that carry it say nothing of the kind, or has the opposite of one."""
-        said = asked.words.forms
-        near = [self.sources[number].words[place] for number, one in windows.items() for place in range(one.first, one.last + 1)]
-        forms = set[str]().union(*(words.forms for words in near))
-        refuses = bool(asked.words.negated) or any(stem(form) in lexicon.REFUSING for form in said)
-        if refuses and near:
-            return not any(map(_is_negative, forms))
-        forms.update(*(words.forms for words in self._alike(asked, held)))
-        if any(left in said and right not in said and right in forms and left not in forms for left, right in _OPPOSITES):
-            return True
-        return any(
-            form not in forms
-            and any(prefix + form in forms and prefix + form not in said for prefix in ("un", "in", "im", "il", "ir", "dis"))
-            for form in said
-            if len(form) > 4
-        )
-
-    def misplaces(self, asked: Asked, held: Mapping[int, Mapping[int, int]]) -> bool:
-        """Whether the passages give a number of the sentence to something else: the sentences most like it
-        have other numbers, and where this one stands, nothing of the claim is said that is not said there."""
-        if not asked.words.numbers:
-            return False
-        told = self._told(asked, held)
-        closest = max((one.share for one in told), default=0.0)
-        found = asked.share(union(one.facts for one in told))  # words found nowhere tell nothing
-        if not closest or closest < _ALIKE * found:
-            return False
-        alike = [one for one in told if one.share >= closest - _EQUAL]
-        if not all(one.words.numbers for one in alike):
-            return False
-        said = union(one.facts for one in alike)
-        titles = set[str]().union(*(self.sources[number].around for number in held))
-        return any(_is_elsewhere(key, told, closest, said) for key in asked.words.numbers if key not in titles)
-
-    def _told(self, asked: Asked, held: Mapping[int, Mapping[int, int]]) -> list[_Told]:
-        """What each sentence that shares words with the claim says of it, numbers aside."""
-        told: list[_Told] = []
-        for number, places in held.items():
-            known = self.sources[number]
-            beside = known.beside(asked)
-            for place, bits in places.items():
-                facts = (bits | beside) & ~asked.numbers
-                told.append(_Told(known.words[place], facts, asked.share(facts)))
-        return told
-
-
-_OPPOSITES = (*lexicon.OPPOSITES, *((right, left) for left, right in lexicon.OPPOSITES))
-
-
-def _is_negative(form: str) -> bool:
-    if form in lexicon.NEGATIVE or (form.endswith("nt") and form[:-2] in _AUXILIARIES):
-        return True
-    return stem(form) in lexicon.NEGATIVE_STEMS or (
-        len(form) > 6 and form.startswith(("un", "non")) and not form.startswith(lexicon.NOT_PREFIXED)
-    )
-
-
-_AUXILIARIES = ("did", "does", "do", "is", "was", "were", "are", "could", "would", "should", "has", "have", "had", "ca", "wo")
-
-
-class _Told(NamedTuple):
-    words: Words
-    facts: int  # bits of the claim's words
-    share: float  # of the claim
-
-
-def _is_elsewhere(key: str, told: Sequence[_Told], closest: float, said: int) -> bool:
-    """Whether a number stands only in sentences that are less like the claim and add nothing to it."""
-    holders = [one for one in told if _has_number(one.words.counts, key)]
-    return bool(holders) and not any(one.share >= closest - _EQUAL or one.facts & ~said for one in holders)
 
 
 def union(sets: Iterable[int]) -> int:
@@ -320,7 +230,7 @@ def union(sets: Iterable[int]) -> int:
     return bits
 
 
-def _has_number(counts: set[str], key: str) -> bool:
+def has_number(counts: set[str], key: str) -> bool:
     if key in counts:
         return True
     decade = key[1:-2]  # "#1960s": any year of it will do
@@ -330,8 +240,29 @@ def _has_number(counts: set[str], key: str) -> bool:
 def _has_name(forms: set[str], name: str) -> bool:
     if name in forms or name + "s" in forms or name.removesuffix("s") in forms or name.removesuffix("es") in forms:
         return True
-    stems = (name[: -len(ending)] for ending in lexicon.PEOPLE_ENDINGS if name.endswith(ending))
-    return any(stem + ending in forms for stem in stems if len(stem) >= 4 for ending in lexicon.COUNTRY_ENDINGS)  # Italian, Italy
+    if any(other in forms for other in _also_called(name)):
+        return True
+    return name in _PLACES and any(lexicon.LIES_IN.get(form) in _PLACES[name] for form in forms)
+
+
+_PLACES = {
+    name: frozenset((place, *others))
+    for place in set(lexicon.LIES_IN.values())
+    for others in [[other for group in lexicon.SAME_COUNTRY if place in group for other in group]]
+    for name in (place, *others)
+}
+
+
+@lru_cache(maxsize=4096)
+def _also_called(name: str) -> frozenset[str]:
+    """A country by its people and the other way round: Italian, Italy."""
+    same = frozenset[str]().union(*(group for group in lexicon.SAME_COUNTRY if name in group))
+    found = set(same)
+    for mine, theirs in ((lexicon.PEOPLE_ENDINGS, lexicon.COUNTRY_ENDINGS), (lexicon.COUNTRY_ENDINGS, lexicon.PEOPLE_ENDINGS)):
+        for ending in mine:
+            if name.endswith(ending) and len(head := name[: len(name) - len(ending)]) >= 4:
+                found.update(head + other for other in theirs)
+    return frozenset(found)
 
 
 def _whole_words(text: str, start: int, end: int) -> bool:

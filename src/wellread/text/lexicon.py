@@ -47,6 +47,7 @@ NO_NAMES = word_set("""
     overall indeed first second third next last later earlier meanwhile moreover furthermore besides despite unlike like
     based given together perhaps maybe yes people women men children research evidence data work life nothing everything
     something everyone someone anyone nobody little few several half part information answer summary once twice again
+    whoever whichever without neither whether unless
     hence otherwise nevertheless nonetheless please note well now soon often elsewhere abroad somehow alas
 """)
 TITLES = word_set("dr mr mrs ms prof sir dame lord lady st saint")
@@ -60,6 +61,60 @@ SINGULAR_VERBS = word_set("is was has does")
 # What is left of a people's name and of its country's behind their common beginning: Ital-ian, Ital-y.
 PEOPLE_ENDINGS = word_set("an ian n ese ish i ic s ns ans ians")
 COUNTRY_ENDINGS = word_set("y ia a e o land any") | {""}
+# Names of the same country and its people that share too little for that.
+_SAME_COUNTRY = """
+    america american us usa united states
+    britain british uk united kingdom england english englishman englishmen briton scotland wales
+    france french frenchman frenchmen gaul
+    germany german germanic
+    netherlands dutch holland hollander
+    spain spanish spaniard
+    poland polish pole
+    denmark danish dane
+    sweden swedish swede
+    finland finnish finn
+    turkey turkish turk
+    greece greek hellenic
+    switzerland swiss
+    wales welsh
+    ireland irish irishman
+    scotland scottish scots scotsman
+    norway norwegian norse
+    portugal portuguese
+    philippines filipino filipina
+    iceland icelandic
+    czechoslovakia czechoslovak czech slovak
+    slovakia slovak slovakian
+    thailand thai
+    israel israeli hebrew
+    soviet soviets ussr russian russia
+    byzantium byzantine
+    oscar oscars academy
+    christmas december eve
+    halloween october
+    europe european eu
+"""
+SAME_COUNTRY = tuple(word_set(line) for line in _SAME_COUNTRY.strip().splitlines())
+# What evidently lies where: a passage that says the left need not say the right.
+LIES_IN = dict(
+    _pairs("""
+    london:england manchester:england liverpool:england birmingham:england oxford:england cambridge:england leeds:england
+    edinburgh:scotland glasgow:scotland cardiff:wales belfast:ireland dublin:ireland paris:france lyon:france marseille:france
+    berlin:germany munich:germany hamburg:germany cologne:germany frankfurt:germany vienna:austria rome:italy milan:italy
+    venice:italy naples:italy florence:italy turin:italy madrid:spain barcelona:spain seville:spain lisbon:portugal
+    amsterdam:netherlands rotterdam:netherlands brussels:belgium copenhagen:denmark stockholm:sweden oslo:norway helsinki:finland
+    warsaw:poland prague:czechoslovakia budapest:hungary athens:greece istanbul:turkey moscow:russia zurich:switzerland
+    geneva:switzerland tokyo:japan osaka:japan kyoto:japan beijing:china shanghai:china delhi:india mumbai:india bombay:india
+    calcutta:india bollywood:india hindi:india bangkok:thailand seoul:korea manila:philippines jakarta:indonesia sydney:australia
+    melbourne:australia toronto:canada montreal:canada vancouver:canada ottawa:canada ontario:canada quebec:canada cairo:egypt
+    tijuana:mexico york:america chicago:america hollywood:america washington:america boston:america angeles:america
+    philadelphia:america california:america texas:america florida:america illinois:america ohio:america pennsylvania:america
+    michigan:america massachusetts:america virginia:america georgia:america jersey:america carolina:america oklahoma:america
+    minnesota:america wisconsin:america missouri:america tennessee:america kentucky:america alabama:america louisiana:america
+    arizona:america colorado:america oregon:america nevada:america hawaii:america iowa:america kansas:america billboard:america
+    france:europe germany:europe italy:europe spain:europe england:europe
+""")
+)
 
 # Forms that no rule takes back to their verb.
 IRREGULAR = dict(

@@ -30,15 +30,18 @@ for _left, _right in lexicon.TURNING:
     _TURNED[_right] = (*_TURNED.get(_right, ()), _left)
 
 
-def misplaced(claim: Line, told: Sequence[Line], weights: Mapping[str, float]) -> Mention | None:
-    """The name or number of a claim whose place in the passages another one has; None where all fit."""
-    if swapped := _exchanged(claim, told) or _turned_round(claim, told) or _misrelated(claim, told) or _misdated(claim, told):
-        return swapped
-    if opposite := _opposed(claim, told):
-        return opposite
-    if loose := _unconnected(claim, told):
-        return loose
-    return next((one for one in claim.mentions if _is_displaced(one, claim, told, weights)), None)
+FAULTS = ("exchanged", "turned round", "misrelated", "misdated", "opposed", "unconnected", "displaced year", "displaced")
+
+
+def faults(claim: Line, told: Sequence[Line], weights: Mapping[str, float]) -> Iterable[tuple[str, Mention]]:
+    """The names and numbers of a claim whose place in the passages another one has, by what shows it."""
+    shown = (_exchanged, _turned_round, _misrelated, _misdated, _opposed, _unconnected)
+    for name, find in zip(FAULTS, shown, strict=False):
+        if fault := find(claim, told):
+            yield name, fault
+    for one in claim.mentions:
+        if _is_displaced(one, claim, told, weights):
+            yield "displaced year" if one.kind == "year" else "displaced", one
 
 
 def _opposed(claim: Line, told: Sequence[Line]) -> Mention | None:
