@@ -60,15 +60,21 @@ SETS: Mapping[str, Set] = {
     "clapnq": Set(_before("#"), tune=0.1, report=0.2),
     "squad2_en_part": Set(_before("#"), tune=0.0, report=0.0),
     "manuals": Set(_before(":"), tune=0.0, report=0.0),
+    "written": Set(_before(":"), tune=0.0, report=0.0),
+    "claims": Set(lambda key: key, tune=0.0, report=0.0),
     "emanual": Set(_before("#"), tune=0.0, report=1.0, trained=False),
     "chunkeval": Set(_before("#"), tune=1.0, report=0.0, trained=False),
 }
 # Documentation packages that nothing is trained on: to choose with, and to report on.
-PACKAGES: Mapping[str, Part] = dict.fromkeys(
-    ("keepass2-doc", "mplayer-doc", "rsyslog-doc", "borgbackup-doc"), "tune"
-) | dict.fromkeys(
-    ("putty-doc", "privoxy", "sqlite3-doc", "nut-doc", "openshot-qt-doc", "r-doc-html", "installation-guide-amd64"), "report"
-)
+_TO_CHOOSE_WITH = """
+    keepass2-doc mplayer-doc rsyslog-doc borgbackup-doc
+    chrony doc-debian duplicity gammu-doc ledger lighttpd-doc lynx-common taskwarrior wesnoth-1.16-data
+"""
+_TO_REPORT_ON = """
+    putty-doc privoxy sqlite3-doc nut-doc openshot-qt-doc r-doc-html installation-guide-amd64
+    debian-history fetchmail hledger mutt ntpsec-doc restic rsnapshot stunnel4 syncthing weechat-doc
+"""
+PACKAGES: Mapping[str, Part] = dict.fromkeys(_TO_CHOOSE_WITH.split(), "tune") | dict.fromkeys(_TO_REPORT_ON.split(), "report")
 
 
 def chance(*parts: object) -> float:
@@ -78,7 +84,7 @@ def chance(*parts: object) -> float:
 
 def part_of(name: str, document: str) -> Part:
     """Whether a document is trained on."""
-    if name == "manuals":
+    if name in ("manuals", "written"):
         return PACKAGES.get(document, "train")
     own, drawn = SETS[name], chance("part", name, document)
     return "tune" if drawn < own.tune else "report" if drawn < own.tune + own.report else "train"

@@ -96,7 +96,7 @@ def record_documents(searching: Searching, prepared: Prepared, part: Part, most:
     questions: list[Question] = []
     for name in SETS:
         own = sorted((q for q in prepared.collection.of(name, part) if q.gold), key=lambda q: chance("asked", q.id))
-        questions += own[: most * (2 if name == "manuals" else 1)]
+        questions += own[: most * {"manuals": 2, "written": 8}.get(name, 1)]
     if not questions:
         return []
     table = TokenTable(prepared.tokenizer, [question.text for question in questions])

@@ -102,8 +102,9 @@ def document_figures(
         answerable = record.variant == "open" and record.question.form != "none"
         near = bool({key for key, _ in found.ranking[:5]} & set(record.question.gold))
         row = answerable, best.confidence if best else 0.0, merit(best, record, answering.passages) >= RIGHT, near
-        packages = record.question.data == "manuals"
-        for group in ("all", f"kind {record.question.kind}", *(["packages"] if packages else ())):
+        own = record.question.data
+        groups = ("packages", f"{own} {record.question.kind}", own) if own in ("manuals", "written") else ()
+        for group in ("all", f"kind {record.question.kind}", *groups):
             rows.setdefault(group, []).append(row)
     return {group: _answered(own) for group, own in rows.items() if sum(answerable for answerable, *_ in own) >= 10}
 

@@ -1,0 +1,145 @@
+"""Questions in people's own words about manuals that nothing was trained or tuned on: right, wrong, rightly refused.
+
+    python benchmarks/documents_asked.py [--part report|tune] [--questions N] [--effort normal|low|high] [--data DIR] [--show]
+
+`documents_asked.jsonl` holds the questions, written by hand by somebody who saw one passage at a time and no answer of the
+program's; of the sentences that answer it has checksums of every three words, not the text. DIR holds unpacked packages, a
+folder each; without it they are fetched by name. All packages of a part are one index. Questions without `runs` are
+such as a manual could be expected to answer and does not.
+
+An answer is right if its headline holds the words asked for, or if what is quoted first and the sentences that were named have
+most of the one's or the other's runs of three words in common; a how-to is never answered by a phrase. Other places may answer
+well, so `wrong` is an upper bound: `--show` prints what to look at. The last line is one JSON object.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import random
+import re
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from zlib import crc32
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
+from documents_qa import Outcome, Question, build, fetched, figures, words  # noqa: E402
+from training.evaluator.cut import cut  # noqa: E402
+from training.evaluator.documents import PACKAGES  # noqa: E402
+from training.evaluator.wording import kind_of  # noqa: E402
+
+from wellread import settings  # noqa: E402
+from wellread.engine import Engine  # noqa: E402
+from wellread.types import Answer, Passage  # noqa: E402
+
+ASKED = Path(__file__).with_name("documents_asked.jsonl")
+_TOLD = ("how-to", "why")
+_LEAST_TOLD = 6  # words
+_WORD = re.compile(r"\w+")
+_SIZE = 6  # hexadecimal digits of a checksum
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question; `runs` are the checksums of the words that answer it, none where nothing does."""
+
+    package: str
+    text: str
+    answer: str  # the words asked for, yes, no, or nothing
+    runs: frozenset[str]
+
+
+def runs(text: str) -> list[str]:
+    """A checksum for every three words."""
+    said = _WORD.findall(text.lower())
+    return [f"{crc32(' '.join(said[at : at + 3]).encode()) & 0xFFFFFF:06x}" for at in range(max(1, len(said) - 2))]
+
+
+def questions(part: str) -> list[Asked]:
+    """The questions of a part, in an order that has nothing to do with their packages."""
+    rows = [json.loads(line) for line in ASKED.read_text(encoding="utf-8").splitlines()]
+    found: list[Asked] = []
+    for row in (row for row in rows if row["part"] == part):
+        sums = row.get("runs", "")
+        named = frozenset(sums[at : at + _SIZE] for at in range(0, len(sums), _SIZE))
+        found.append(Asked(row["package"], row["question"], row.get("answer", ""), named))
+    random.Random(1).shuffle(found)
+    return found
+
+
+def is_right(one: Asked, answer: Answer) -> bool:
+    shown = answer.short or answer.text
+    if one.answer in ("yes", "no") and words(shown).startswith(f" {one.answer} "):
+        return True
+    if one.answer not in ("", "yes", "no"):
+        return words(one.answer) in words(shown)
+    if kind_of(one.text) in _TOLD and answer.short and len(answer.short.split()) < _LEAST_TOLD:
+        return False
+    quoted = runs(answer.citations[0].quote) if answer.citations else []
+    shared = sum(run in one.runs for run in quoted)
+    return bool(quoted) and (2 * shared >= len(quoted) or 2 * len(one.runs.intersection(quoted)) >= len(one.runs))
+
+
+async def ask(folder: Path, asked: Sequence[Asked], effort: str, show: bool) -> list[Outcome]:
+    outcomes: list[Outcome] = []
+    async with Engine(settings.load({"effort": effort, "sources": [f"index:{folder}"]})) as engine:
+        for one in asked:
+            # Everything is told here, so that it is known of refused answers too whether they were right.
+            answer = await engine.ask(one.text, strategy="quote", params={"min_confidence": 0.0})
+            right = bool(one.runs) and is_right(one, answer)
+            question = Question(one.text, kind_of(one.text), one.package, "", one.answer)
+            said = f"{answer.short or ''} | {answer.citations[0].quote if answer.citations else ''}"
+            outcomes.append(Outcome(question, bool(one.runs), right, answer.confidence or 0.0, said))
+            if show:
+                print(_line(outcomes[-1]), flush=True)
+    return outcomes
+
+
+def _line(one: Outcome) -> str:
+    mark = ("right" if one.right else "wrong") if one.given else "held back, right" if one.right else "unsure"
+    wanted = f" [{one.question.answer}]" if one.question.answer else ""
+    return (
+        f"{mark} {one.confidence:.2f} {'' if one.possible else '(impossible) '}{one.question.text}{wanted} → {one.said[:220]!r}"
+    )
+
+
+def stocked(part: str, data: Path) -> list[Passage]:
+    return [
+        passage
+        for package, own in PACKAGES.items()
+        if own == part and (data / package).is_dir()
+        for passage in cut(data / package)
+    ]
+
+
+async def measured(options: argparse.Namespace, shelf: Sequence[Passage]) -> list[Outcome]:
+    asked = questions(options.part)[: options.questions]
+    with tempfile.TemporaryDirectory() as temporary:
+        await build(shelf, Path(temporary) / "index")
+        return await ask(Path(temporary) / "index", asked, options.effort, options.show)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--effort", choices=("low", "normal", "high"), default="normal")
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--part", choices=("report", "tune"), default="report")
+    parser.add_argument("--questions", type=int, help="so many of them")
+    parser.add_argument("--quick", action="store_true", help="forty questions")
+    parser.add_argument("--show", action="store_true", help="every question with what was said")
+    options = parser.parse_args()
+    options.questions = options.questions or (40 if options.quick else None)
+    packages = sorted({one.package for one in questions(options.part)})
+    with tempfile.TemporaryDirectory() as temporary:
+        shelf = stocked(options.part, options.data or fetched(packages, Path(temporary)))
+    outcomes = asyncio.run(measured(options, shelf))
+    print(json.dumps({"effort": options.effort, "passages": len(shelf), **figures(outcomes)}))
+
+
+if __name__ == "__main__":
+    main()
