@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from wellread.text.questions import asks_number, asks_yes_no, said_at_once, tells_number, term_asked
+from wellread.text.questions import asks_number, asks_time, asks_yes_no, fits, said_at_once, tells_number, term_asked
 
 
 @pytest.mark.parametrize(
@@ -149,3 +149,16 @@ def test_some_questions_ask_for_a_number(question: str, asks: bool) -> None:
 def test_what_tells_a_number() -> None:
     assert all(map(tells_number, ("953", "port 53", "twenty-two", "thousands of years", "none", "unmanned")))
     assert not any(map(tells_number, ("TCP", "the tls-port option", "Keelung")))
+
+
+def test_only_a_time_answers_when_something_was() -> None:
+    assert asks_time("When was Galileo Galilei born?")
+    assert asks_time("On what date did the war end?")
+    assert not asks_time("When does the daemon read its file?")
+    assert not asks_time("When was he born and where did he die?")
+    assert not fits("When was Galileo Galilei born?", "Pisa")
+    assert all(
+        fits("When was it built?", said) for said in ("1564", "May", "the 12th century", "during the reign of Ramses", "Sunday")
+    )
+    assert fits("When does the daemon read its file?", "at boot")
+    assert fits("Where was Galileo born?", "Pisa")

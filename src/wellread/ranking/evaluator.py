@@ -14,7 +14,7 @@ import math
 import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 from typing import Protocol, TypeVar, cast, runtime_checkable
@@ -38,7 +38,7 @@ from wellread.ranking.paths import (
     search_paths,
 )
 from wellread.text.entries import nearer_label
-from wellread.text.questions import asks_number, tells_number
+from wellread.text.questions import fits
 from wellread.types import Grade, Passage, Rivals, ShortAnswer, Spec
 
 T = TypeVar("T")
@@ -232,10 +232,9 @@ class Evaluator:
 
     def _answers(self, question: str, order: Sequence[Passage], verdicts: Mapping[Chain, Verdict]) -> list[Best[Passage]]:
         """The answers in words, also those that sentences tell; each words once."""
-        number = asks_number(question)
         verdicts = {chain: _at_the_entry(question, chain, verdict) for chain, verdict in verdicts.items()}
         scoring, doubt = self.scoring.asked(question), doubts(question)
-        answers = best_answers(order, verdicts, self.weights, scoring, doubt, lambda phrase: not number or tells_number(phrase))
+        answers = best_answers(order, verdicts, self.weights, scoring, doubt, partial(fits, question))
         worded: dict[str, Best[Passage]] = {}
         for best in map(_worded, answers):
             worded.setdefault(best.text.casefold(), best)

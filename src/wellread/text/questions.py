@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from wellread.text.lexicon import TENS, UNITS
+from wellread.text.lexicon import MONTHS, TENS, UNITS
 
 _AUX = (
     r"(?:(?:is|are|was|were|do|does|did|can|could|may|might|must|shall|should|will|would|has|have|had)(?:n['’]?t)?"
@@ -52,6 +52,15 @@ _MORE_ASKED = re.compile(r"\band (?:in |on |at )?(?:who|what|which|where|when|ho
 _NUMBER_TOLD = re.compile(
     rf"\d|\b(?:{'|'.join(UNITS | TENS)}|no|none|single|both|pair|couple|(?:hundred|thousand|[mb]illion|dozen)s?"
     r"|half|third|quarter|once|twice|few|several|many|most|all|majority|un\w+ed)\b",
+    re.IGNORECASE,
+)
+_TIME_ASKED = re.compile(
+    r"^(?:and )?(?:when (?:was|were|did)|(?:on )?(?:what|which) (?:date|day)|(?:at )?what time)\b", re.IGNORECASE
+)
+_TIME_TOLD = re.compile(
+    r"\d|\b(?:after|ago|age|at|before|centur\w{1,3}|childhood|dawn|day|days|decades?|during|dusk|early|end|era|evening|later?|midnight|month|months"
+    r"|morning|never|night|noon|once|reign|recently|since|soon|sunset|sunrise|times?|today|until|upon|war|week|weeks|when|while|years?|yesterday"
+    rf"|{'|'.join(MONTHS)}|\w{{3,6}}day|spring|summer|autumn|winter|christmas|easter)\b",
     re.IGNORECASE,
 )
 _MOST_WORDS = 5
@@ -100,6 +109,24 @@ def asks_number(question: str) -> bool:
 
 def tells_number(phrase: str) -> bool:
     return _NUMBER_TOLD.search(phrase) is not None
+
+
+@lru_cache(4_000)
+def asks_time(question: str) -> bool:
+    """Whether only a time answers: when something was or happened. "When does it start?" may well be after a condition."""
+    asked = " ".join(question.split())
+    return _TIME_ASKED.match(asked) is not None and _MORE_ASKED.search(asked) is None
+
+
+def tells_time(phrase: str) -> bool:
+    return _TIME_TOLD.search(phrase) is not None
+
+
+def fits(question: str, phrase: str) -> bool:
+    """Whether a phrase can answer: a number where one is asked for, a time where that is."""
+    if asks_number(question) and not tells_number(phrase):
+        return False
+    return not asks_time(question) or tells_time(phrase)
 
 
 def said_at_once(told: str) -> Said | None:
