@@ -22,6 +22,9 @@ from wellread.types import Answer, Passage
 if TYPE_CHECKING:
     from wellread.ranking.evaluator import Tracker
 
+_NEARLY = 0.7  # of what is sure enough: a value of the right kind in a sentence that names its side speaks for itself
+_LIFTED = 0.6  # how sure such a value makes at most what was less sure
+
 Search = Callable[[str, int], Awaitable[list[Passage]]]
 Quoted = Callable[[Sequence[Candidate]], str]
 
@@ -42,7 +45,7 @@ async def compare(
     read: list[Side] = []
     for side in asked.sides:
         one = await _read(run, tracker, asked, side, search)
-        if one is None or one.confidence < least:
+        if one is None or one.confidence < _NEARLY * least:
             return None
         read.append(one)
     values = (read[0].value, read[1].value)
@@ -53,7 +56,9 @@ async def compare(
     run.emit(Decided(f"answer: {asked.sides[winner]}", told))
     text = quoted([read[winner].sentence, read[1 - winner].sentence])
     run.emit(AnswerDelta(text))
-    answer = await run.answer(text, short=asked.sides[winner], confidence=min(one.confidence for one in read))
+    weakest = min(one.confidence for one in read)
+    sure = max(weakest, min(weakest / _NEARLY, _LIFTED))
+    answer = await run.answer(text, short=asked.sides[winner], confidence=sure)
     return replace(answer, notes=(told,))
 
 

@@ -1,0 +1,69 @@
+"""What was written by hand to train and measure with: read, placed in its passages, and made a set of the usual form."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+from training.evaluator.cut import cut, documents
+from training.evaluator.written import rows, written
+from training.verifier import yes_or_no
+
+PASSAGE = "The lamp has two switches. Turn the left one to dim it. It is made in Ulm."
+LINES = """
+@ lamp:manual#0
+? How do I make it less bright?
+= 2
+? Where does it come from?
+= 3 "Ulm"
+? Are there switches?
+= 1 yes
+! How do I change the bulb?
+"""
+
+
+def test_answers_are_marked_in_the_passage_that_was_named() -> None:
+    told, short, yes, none = rows(written(LINES.splitlines()), {"lamp:manual#0": PASSAGE})
+    (name, start, end), *_ = told["marks"]  # type: ignore[misc]
+    assert (name, PASSAGE[start:end]) == ("lamp:manual#0", "Turn the left one to dim it.")
+    assert short["answers"] == ["Ulm"]
+    assert yes["yesno"] == "yes"
+    assert none["impossible"]
+    assert told["kind"] == "how-to"
+
+
+def test_questions_on_passages_that_are_gone_are_left_out() -> None:
+    assert list(rows(written(LINES.splitlines()), {})) == []
+
+
+def test_a_package_is_cut_whatever_its_documents_are(tmp_path: Path) -> None:
+    for name in ("usr/share/man/man1/lamp.1.gz", "usr/share/doc/lamp/README.gz"):
+        path = tmp_path / "lamp" / name
+        path.parent.mkdir(parents=True)
+        text = "A lamp.\n\nIt has two switches.\n\nThe left one dims it.\n\nThe right one switches it off.\n"
+        roff = f".TH LAMP 1\n.SH NAME\nlamp \\- a light\n.SH DESCRIPTION\n{text.replace(chr(10) * 2, chr(10) + '.PP' + chr(10))}"
+        path.write_bytes(gzip.compress((roff if "man1" in name else text).encode()))
+    (tmp_path / "lamp/usr/share/doc/lamp/copyright").write_text("All of it.")
+    assert sorted(Path(name).name for name, _ in documents(tmp_path / "lamp")) == ["README", "lamp.1"]
+    found = cut(tmp_path / "lamp")
+    assert all(passage.id.startswith("lamp:usr/share/") for passage in found)
+    assert "two switches" in " ".join(passage.text for passage in found)
+
+
+def test_sentences_become_questions_that_yes_or_no_answers(tmp_path: Path) -> None:
+    (tmp_path / "set").mkdir()
+    with gzip.open(tmp_path / "set/corpus.jsonl.gz", "wt") as out:
+        out.write(json.dumps({"id": 7, "title": "Lamp", "text": PASSAGE}) + "\n")
+    (tmp_path / "said.txt").write_text(
+        "@ set:7\n+ The lamp is made in Ulm.\nplace | Ulm => Bath\n- number | It has three switches.\n"
+    )
+    options = ["--data", tmp_path, "--written", tmp_path / "said.txt", "--output", tmp_path / "out"]
+    yes_or_no.main([str(option) for option in options])
+    with gzip.open(tmp_path / "out/questions.jsonl.gz", "rt") as lines:
+        asked = [json.loads(line) for line in lines]
+    assert [(row["question"], row["yesno"]) for row in asked] == [
+        ("The lamp is made in Ulm.", "yes"),
+        ("The lamp is made in Bath.", "no"),
+        ("It has three switches.", "no"),
+    ]
