@@ -16,7 +16,23 @@ from wellread.models import structured, thinking, tokens
 from wellread.models.stops import Stops
 from wellread.net import robots
 from wellread.net.address import canonical
-from wellread.reading import charset, extract, letters, man, markdown, notebook, plain, rtf, tables
+from wellread.reading import (
+    charset,
+    docbook,
+    extract,
+    info,
+    letters,
+    man,
+    markdown,
+    notebook,
+    org,
+    plain,
+    pod,
+    rtf,
+    tables,
+    tex,
+    unmarked,
+)
 from wellread.replay.secrets import Covers
 from wellread.server import access, filing, intake, openai_format, rendering, settings_file
 from wellread.server.viewer import Place, View
@@ -138,7 +154,12 @@ PARSERS: dict[str, Parser] = {
     "web page": lambda text: extract.extract(f"<html><body><article><p>{text}"),
     "web page's head": lambda text: extract.extract(f"<head><title>{text}</title><meta name=author content='{text}'></head><p>a"),
     "JSON-LD": lambda text: extract.extract(f'<script type="application/ld+json">{text}</script><p>a'),
-    "plain text": lambda text: plain.read_text(text, "a"),
+    "plain text": lambda text: unmarked.read_text(text, "a"),
+    "GNU Info": lambda text: info.read_info(f"\x1f\nFile: a,  Node: Top\n\n{text}", "a"),
+    "DocBook": lambda text: docbook.read_docbook(_bytes(f"<book><chapter><title>a</title><para>{text}"), "a", "a"),
+    "Org": lambda text: org.read_org(text, "a"),
+    "POD": lambda text: pod.read_pod(f"=head1 a\n\n{text}", "a"),
+    "LaTeX": lambda text: tex.read_tex(f"\\begin{{document}}{text}", "a"),
     "Markdown": lambda text: markdown.read_markdown(text, "a"),
     "front matter": lambda text: markdown.read_markdown(f"---\n{text[:4000]}\n---\n", "a"),
     "charset": lambda text: charset.decode(text.encode("utf-8", "replace")),

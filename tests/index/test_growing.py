@@ -114,7 +114,7 @@ async def test_killed_at_thirty_moments_it_opens_searches_and_ends_the_same(tmp_
     kills = 0
     for number in itertools.count():
         folder = tmp_path / str(number)
-        builder.start(folder, chance.uniform(0.02, 0.9) * seconds)
+        builder.start(folder, chance.uniform(0.02, 0.9) * seconds, pause=0.05 * seconds * (number % 2))  # some read slowly
         while builder.ended() == signal.SIGKILL:  # some builds are killed once, some several times
             kills += 1
             seen.add(await stage(folder))

@@ -14,7 +14,7 @@ from wellread.cluster.places import AT_ONCE, Far, Place, is_address
 from wellread.cluster.sharded import NAME, SHARDS, Sharded
 from wellread.errors import DamagedFile, IndexFault
 from wellread.index import manifest
-from wellread.index.manifest import FileSum, replace_file
+from wellread.index.manifest import FileSum
 from wellread.private import cache_folder
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _fetch(far: Far, home: Path, entry: ShardEntry) -> None:
         wanted |= {one.name: one.sum for one in listed if one is not None}
         with ThreadPoolExecutor(AT_ONCE) as pool:
             list(pool.map(partial(_fetch_file, far, inside, home), wanted, wanted.values()))
-        replace_file(home / manifest.NAME, fresh.read_bytes())
+        _fetch_file(far, inside, home, manifest.NAME, entry.manifest)
 
 
 def _fetch_file(far: Far, inside: str, home: Path, name: str, known: FileSum) -> None:

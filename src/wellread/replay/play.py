@@ -24,6 +24,7 @@ from wellread.run import Outside
 from wellread.types import Completion
 
 T = TypeVar("T")
+_LATEST = 1e9  # seconds that a run may have taken: what a damaged recording says beyond that could not be reckoned with
 
 
 class Player:
@@ -232,7 +233,7 @@ class Player:
         self._skip()
 
     def _reach(self, at: float) -> None:
-        self._now = max(self._now, at)
+        self._now = max(self._now, min(at, _LATEST))
 
     def _stamp(self) -> float:
         recorded = self.recording.events
