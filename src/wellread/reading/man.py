@@ -33,7 +33,6 @@ _SPOKEN = frozenset({"B", "I", "BI", "IB", "BR", "RB", "IR", "RI", "SM", "SB", "
 _POINTER = re.compile(r"^[.']\s*so\s+\S", re.MULTILINE)
 _BULLET = re.compile(r"[•*o–—-]|\(?\w{1,3}[.)]")  # signs and numbers of a list, as against terms
 _LONGEST_TERM = 500  # characters; a term without an end takes no more of the page
-_GLUED = re.compile(rf"\s*{GLUE}\s*")
 
 
 class _Man:
@@ -181,4 +180,8 @@ class _Man:
 
 
 def _joined(text: str) -> str:
-    return _GLUED.sub("", text)
+    if GLUE not in text:
+        return text
+    first, *others = text.split(GLUE)  # a pattern that looks for the blanks before it would try each of a million
+    *middle, last = others
+    return "".join((first.rstrip(), *map(str.strip, middle), last.lstrip()))
