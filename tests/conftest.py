@@ -5,8 +5,11 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,6 +33,25 @@ WATCH = str(Path(__file__).parent / "watch")
 sys.path.insert(0, WATCH)
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [WATCH, os.environ.get("PYTHONPATH")]))
 importlib.import_module("sitecustomize" if "sitecustomize" not in sys.modules else "tests.watch.sitecustomize")
+
+
+class _Patient:
+    """`sys` for `threading`: Python 3.11 refuses a thread its trace function, which measuring coverage needs, while another
+    thread installs its own, and the thread is lost with all that waits for it."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(sys, name)
+
+    def settrace(self, function: Any) -> None:
+        for _ in range(1000):
+            try:
+                return sys.settrace(function)
+            except RuntimeError:
+                time.sleep(0.001)
+        return sys.settrace(function)
+
+
+threading._sys = _Patient()  # type: ignore[attr-defined]
 
 
 @pytest.fixture(scope="session")
