@@ -11,6 +11,7 @@ import logging
 import os
 import pickle
 import traceback
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -48,7 +49,7 @@ def find(name: str) -> Any:
     return ray().get_actor(name, namespace=NAMESPACE)
 
 
-class _Actor:
+class _Actor(ABC):
     """Answers requests, which are methods with their arguments, in bytes: those go through Ray as they are."""
 
     def calls(self, requests: bytes) -> bytes | list[bytes]:
@@ -68,8 +69,8 @@ class _Actor:
         except Exception as problem:  # a mistake of ours
             return RuntimeError(f"{type(problem).__name__} on a node: {traceback.format_exc()}")
 
-    def _done(self, method: str, arguments: tuple[object, ...]) -> object:
-        raise NotImplementedError
+    @abstractmethod
+    def _done(self, method: str, arguments: tuple[object, ...]) -> object: ...
 
 
 class ShardActor(_Actor):
