@@ -53,6 +53,15 @@ def rows_of(folder: Path) -> dict[str, tuple[bytes, bytes, str]]:
     return found
 
 
+class Stopped(Exception):
+    """Somebody ends a build."""
+
+
+def stop_at_the_shards(step: str, done: int, total: int | None) -> None:
+    if step == "shards":
+        raise Stopped
+
+
 def build_alone(folder: Path, source: Path) -> None:
     how = InputOptions(unreadable=[])
     inputs = [str(source)]
@@ -182,15 +191,8 @@ def test_an_interrupted_build_goes_on(cluster: Any, tmp_path: Path) -> None:
     source = write_documents(tmp_path / "notes", 60)
     build_alone(tmp_path / "alone", source)
 
-    class Stopped(Exception):
-        pass
-
-    def stop(step: str, done: int, total: int | None) -> None:
-        if step == "shards":
-            raise Stopped
-
     with pytest.raises(Stopped):
-        build(tmp_path / "many", order(source), stop)
+        build(tmp_path / "many", order(source), stop_at_the_shards)
     written = {path: path.stat().st_mtime_ns for path in (tmp_path / "many/building/embedded").iterdir()}
     assert written
     seen: list[str] = []

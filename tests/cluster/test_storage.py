@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cluster.test_building import build_alone, equal_to_one, order, write_documents
+from tests.cluster.test_building import Stopped, build_alone, equal_to_one, order, stop_at_the_shards, write_documents
 from tests.cluster.test_merged import passages, queries, same
 from tests.index.embedders import WordEmbedder
 from tests.index.test_change import feed
@@ -110,15 +110,8 @@ def test_a_build_goes_straight_there_and_on_after_an_interruption(
     source, place = write_documents(tmp_path / "notes", 60), swift.address(store, "shelf/built")
     build_alone(tmp_path / "alone", source)
 
-    class Stopped(Exception):
-        pass
-
-    def stop(step: str, done: int, total: int | None) -> None:
-        if step == "shards":
-            raise Stopped
-
     with pytest.raises(Stopped):
-        build_by_many(place, order(source, 2), stop)
+        build_by_many(place, order(source, 2), stop_at_the_shards)
     far = Far(place)
     assert far.content("shards.json") is None  # what is unfinished has no manifest
     (embedded,) = (one for one in far.names("building/embedded"))
