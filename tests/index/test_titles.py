@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wellread.index import keys, texts
 from wellread.index.titles import ASKED_BONUS, LOOKED_AT, NAMED_BONUS, weigh_titles
+from wellread.text.titles import bare_title
 from wellread.types import Passage
 
 APPLE = Passage("apple", "Apple was founded by Steve Jobs and Steve Wozniak in 1976.", "Apple Inc.")
@@ -17,7 +20,7 @@ ORCHARD = Passage("orchard", "Fruit grows there.", "Orchard")
 
 
 def weighed(question: str, passages: list[Passage], scores: list[float]) -> list[tuple[str, float]]:
-    found = weigh_titles(question, list(enumerate(scores)), passages.__getitem__)
+    found = weigh_titles(question, list(enumerate(scores)), lambda row: passages[row].title, passages.__getitem__)
     return [(passages[row].id, round(score, 6)) for row, score in found]
 
 
@@ -46,15 +49,24 @@ def test_a_title_in_the_question_counts_for_its_passage() -> None:
 
 
 def test_beyond_those_looked_at_nothing_is_read() -> None:
+    looked: list[int] = []
     read: list[int] = []
+
+    def title(row: int) -> str:
+        looked.append(row)
+        return passage_at(row).title
 
     def passage(row: int) -> Passage:
         read.append(row)
+        return passage_at(row)
+
+    def passage_at(row: int) -> Passage:
         return JOBS if row == LOOKED_AT else APPLE
 
-    found = weigh_titles("When?", [(row, 1.0 - row / 1000) for row in range(LOOKED_AT + 5)], passage)
+    found = weigh_titles("When?", [(row, 1.0 - row / 1000) for row in range(LOOKED_AT + 5)], title, passage)
     assert [row for row, _ in found] == list(range(LOOKED_AT + 5))
-    assert sorted(set(read)) == list(range(LOOKED_AT))
+    assert sorted(set(looked)) == list(range(LOOKED_AT))
+    assert read == [0, 1]  # of the others the titles are enough
 
 
 @given(st.lists(st.tuples(st.sampled_from([APPLE, JOBS, PEAR, ORCHARD]), st.floats(0, 1)), max_size=30), st.text(max_size=40))
@@ -62,8 +74,25 @@ def test_nothing_is_lost_and_the_best_stays_unless_the_question_names_another(
     items: list[tuple[Passage, float]], question: str
 ) -> None:
     items.sort(key=lambda item: -item[1])
-    found = weigh_titles(question, list(enumerate(score for _, score in items)), lambda row: items[row][0])
+    scores = list(enumerate(score for _, score in items))
+    found = weigh_titles(question, scores, lambda row: items[row][0].title, lambda row: items[row][0])
     assert sorted(row for row, _ in found) == list(range(len(items)))
     assert all(before[1] >= after[1] for before, after in pairwise(found))
-    plain = weigh_titles(question, list(enumerate(score for _, score in items)), lambda row: Passage("", "", items[row][0].title))
+    plain = weigh_titles(question, scores, lambda row: items[row][0].title, lambda row: Passage("", "", items[row][0].title))
     assert [row for row, _ in found[:1]] == [row for row, _ in plain[:1]]
+
+
+@given(st.text(max_size=30), st.text(max_size=30))
+def test_a_title_is_asked_for_where_its_words_stand_in_the_question(before: str, title: str) -> None:
+    """The quick way past most titles changes nothing."""
+    question = f"{before} {title} ?"
+    words = re.sub(r"\W+", " ", keys.plain(bare_title(title))).strip()
+    ((_, score),) = weigh_titles(question, [(0, 0.0)], lambda _: title, lambda _: PEAR)
+    asked = re.sub(r"\W+", " ", keys.plain(question)).strip()
+    assert (score > 0) == (len(words) >= 4 and f" {words} " in f" {asked} ")
+
+
+@given(st.text(max_size=600), st.text(max_size=600), st.text(max_size=20))
+def test_a_title_is_read_without_its_passage(identity: str, title: str, text: str) -> None:
+    line = texts.encode(Passage(identity, text, title, document="d"))
+    assert texts.title_of(line) == texts.decode(line).title

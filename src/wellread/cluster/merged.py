@@ -136,11 +136,12 @@ class MergedIndex:
     ) -> Outcome:
         fused = _fused(list(found.values()), wanted)[: max(LOOKED_AT, wanted.limit)]
         lines, lost = await self._lines([place for place, _ in fused], found)
-        known = {place: _passage(lines[place]) for place, _ in fused if place in lines}
-        fused = [item for item in fused if item[0] in known]
+        fused = [item for item in fused if item[0] in lines]
         if wanted.options.fusion != "ranks":
-            fused = weigh_titles(text, fused, known.__getitem__)
-        best = tuple(as_hit(known[place], score) for place, score in fused[: wanted.limit])
+            fused = weigh_titles(
+                text, fused, lambda place: _read(texts.title_of, lines[place]), lambda place: _passage(lines[place])
+            )
+        best = tuple(as_hit(_passage(lines[place]), score) for place, score in fused[: wanted.limit])
         gone = sorted({*missing, *lost})
         return Outcome(best, self._share(gone), tuple(self.members[number].name for number in gone))
 
@@ -196,8 +197,12 @@ def open_folder(folder: Path) -> MergedIndex:
 
 
 def _passage(line: bytes) -> Passage:
+    return _read(texts.decode, line)
+
+
+def _read(decode: Callable[[bytes], T], line: bytes) -> T:
     try:
-        return texts.decode(line)
+        return decode(line)
     except (ValueError, TypeError):
         raise DamagedFile("a shard sent a passage that cannot be read (run: wellread index verify on its folder)") from None
 

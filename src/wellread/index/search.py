@@ -155,7 +155,7 @@ class LocalIndex:
             if vector is not None and words:
                 # What only the words found gets its true cosine; the other way round the words' score is nearly zero.
                 meaning |= self.cosines(vector, [row for row in words if row not in meaning])
-            fused = weigh_titles(text, by_scores(words, meaning), self.passage)
+            fused = weigh_titles(text, by_scores(words, meaning), self.title, self.passage)
         return [Found(row, score, words.get(row), meaning.get(row)) for row, score in fused[:limit]]
 
     def cosines(self, vector: Floats, rows: Iterable[int]) -> dict[int, float]:
@@ -195,6 +195,11 @@ class LocalIndex:
         """A passage by its number."""
         segment, local = self._place(row)
         return segment.texts.passage(local)
+
+    def title(self, row: int) -> str:
+        """The title of a passage."""
+        segment, local = self._place(row)
+        return segment.texts.title(local)
 
     def line(self, row: int) -> bytes:
         """A passage by its number, as it is stored."""

@@ -8,18 +8,22 @@ from __future__ import annotations
 
 import json
 import mmap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from json import decoder
 from json.encoder import encode_basestring as quoted
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 
+from wellread.encodable import encodable
 from wellread.errors import DamagedFile
 from wellread.index.blocks import Blocks, Seals, unsealed
 from wellread.types import Passage
 
 TEXTS, OFFSETS = "texts.jsonl", "offsets.u64"
+_scanned = cast("Callable[[str, int], tuple[str, int]]", cast("Any", decoder).scanstring)  # a text from its first letter on
+_BEGIN = 512  # bytes of a line that nearly always hold the id and the title
 
 
 def encode(passage: Passage) -> bytes:
@@ -40,6 +44,16 @@ def decode(line: bytes) -> Passage:
     """A line as a passage."""
     identity, title, text, url, document, links, published, *place = cast("list[Any]", json.loads(line))
     return Passage(identity, text, title, url, "", published, document, tuple(links), *place)
+
+
+def title_of(line: bytes) -> str:
+    """The title of a line alone: a search looks at a hundred of them, and at few of the texts."""
+    begin = line[:_BEGIN].decode("utf-8", "ignore")
+    try:
+        _, end = _scanned(begin, 2)
+        return encodable(_scanned(begin, end + 2)[0])
+    except ValueError:  # it goes on beyond
+        return decode(line).title
 
 
 class TextStore:
@@ -69,11 +83,21 @@ class TextStore:
         try:
             return decode(self.line(row))
         except (ValueError, TypeError):
-            raise DamagedFile(f"{self.path} is damaged at passage {row} (run: wellread index verify)") from None
+            raise self._damaged(row) from None
+
+    def title(self, row: int) -> str:
+        """The title of one."""
+        try:
+            return title_of(self.line(row))
+        except (ValueError, TypeError):
+            raise self._damaged(row) from None
 
     def passages(self, rows: Sequence[int]) -> list[Passage]:
         """Several, in the order asked."""
         return [self.passage(row) for row in rows]
+
+    def _damaged(self, row: int) -> DamagedFile:
+        return DamagedFile(f"{self.path} is damaged at passage {row} (run: wellread index verify)")
 
     def __iter__(self) -> Iterator[Passage]:
         return (self.passage(row) for row in range(self.rows))

@@ -55,4 +55,6 @@ def _is_led_to(question: str, passage: Passage, chain: Sequence[Passage]) -> boo
     if mentions(question, passage.title):
         return True
     others = (other for other in chain if other.id != passage.id)
-    return any(other.title == passage.title or leads_to(other, passage) or leads_to(passage, other) for other in others)
+    return any(
+        other.title == passage.title or leads_to(other, passage.title) or leads_to(passage, other.title) for other in others
+    )

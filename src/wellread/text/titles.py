@@ -28,8 +28,6 @@ def mentions(text: str, title: str) -> bool:
     return False
 
 
-def leads_to(passage: Passage, other: Passage) -> bool:
-    """Whether a passage of one document links to another one or writes its title as a name."""
-    if other.title == passage.title:
-        return False
-    return other.title in passage.links or mentions(passage.text, other.title)
+def leads_to(passage: Passage, title: str) -> bool:
+    """Whether a passage of one document links to another one, which has this title, or writes it as a name."""
+    return title != passage.title and (title in passage.links or mentions(passage.text, title))
