@@ -5,8 +5,9 @@ ten times as long, and thirty per cent more. Times are of the thread's processor
 what takes less than `NOISE` is too short to compare. `blocked` is the longest that the event loop stood still while a
 whole run worked on such texts.
 
-    python benchmarks/complexity.py            10,000, 100,000 and 1,000,000 characters
-    python benchmarks/complexity.py --quick    2,000 and 20,000
+    python benchmarks/complexity.py                  10,000, 100,000 and 1,000,000 characters: three hours
+    python benchmarks/complexity.py --kept FILE      the same in parts: what stands in the file is not measured again
+    python benchmarks/complexity.py --quick          2,000 and 20,000
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -41,7 +42,8 @@ SMALL_GROWTH = 3.0  # at sizes where constant parts disturb; what is quadratic g
 NOISE = 0.02  # seconds; shorter times say nothing about growth
 SMALL_NOISE = 0.15  # where texts are small, lines are counted, and the machine does other things too
 ROUNDS = 6
-LONGEST = 20.0  # seconds for one text; then it has failed
+LONGEST = 20.0  # seconds for a text of up to 100,000 characters, as much longer as it is larger; then it has failed
+HOPELESS = 3.0  # times linear, after which a text is not read to its end
 LARGE, ANSWER = 100_000, 20_000  # characters of a text, and of an answer, in a whole run
 BLOCKED = 0.05  # seconds that a loop may stand still
 
@@ -92,19 +94,22 @@ def measured(parser: str, shape: str, sizes: list[int], longest: float = LONGEST
     noise = NOISE if allowed == GROWTH else SMALL_NOISE
     read, before = PARSERS[parser], (0, 0.0)
     for size in sizes:
-        text = SHAPES[shape](size)
+        text, step = SHAPES[shape](size), size // before[0] if before[0] else 0
+        least = max(before[1], NOISE / 4 if sizes[-1] > 100_000 else NOISE / 100)
+        patience = longest * max(1, size / LARGE)
+        if step:
+            patience = min(patience, max(2.0, HOPELESS * step * least))
         try:
-            with deadline(longest):
+            with deadline(patience):
                 took = seconds(read, text)
-            if took > noise and before[0]:
-                step, least = size // before[0], max(before[1], NOISE / 4 if sizes[-1] > 100_000 else NOISE / 100)
+            if took > noise and step:
                 growth = took / least / step
                 if growth > allowed:
-                    growth = _again(read, SHAPES[shape](before[0]), text, step, longest, allowed)
+                    growth = _again(read, SHAPES[shape](before[0]), text, step, HOPELESS * patience, allowed)
                 if growth > allowed:
                     return Slow(parser, shape, size, round(took, 3), round(growth, 2))
         except TooLong:
-            return Slow(parser, shape, size, longest, None)
+            return Slow(parser, shape, size, round(patience, 3), None)
         before = (size, took)
     return None
 
@@ -150,19 +155,41 @@ def blocked(shape: str) -> float:
     return longest
 
 
+class Kept:
+    """What has been measured, a line each; a long run can end anywhere and go on later. Without a file nothing is kept."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        lines = path.read_text(encoding="utf-8").splitlines() if path is not None and path.exists() else []
+        self._told: dict[str, Slow | None] = {}
+        for said in map(json.loads, lines):
+            self._told[said["what"]] = Slow(**said["slow"]) if said["slow"] else None
+
+    def measured(self, parser: str, shape: str, sizes: list[int], longest: float, allowed: float) -> Slow | None:
+        what = f"{parser} | {shape} | {sizes} | {allowed}"
+        if what not in self._told:
+            self._told[what] = slow = measured(parser, shape, sizes, longest, allowed)
+            if self._path is not None:
+                with self._path.open("a", encoding="utf-8") as out:
+                    out.write(json.dumps({"what": what, "slow": asdict(slow) if slow else None}) + "\n")
+        return self._told[what]
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     options.add_argument("--quick", action="store_true")
     options.add_argument("--parser", action="append", choices=list(PARSERS))
     options.add_argument("--longest", type=float, default=LONGEST)
     options.add_argument("--largest", type=int, default=1_000_000, help="characters of a text at most")
+    options.add_argument("--kept", type=Path, help="a file to go on from")
     given = options.parse_args()
+    kept = Kept(given.kept)
     sizes = [2_000, 20_000] if given.quick else [size for size in (10_000, 100_000, 1_000_000) if size <= given.largest]
     allowed = SMALL_GROWTH if given.quick else GROWTH
     slow: list[Slow] = []
     for parser in given.parser or PARSERS:
         begun = time.thread_time()
-        found = [one for shape in SHAPES if (one := measured(parser, shape, sizes, given.longest, allowed))]
+        found = [one for shape in SHAPES if (one := kept.measured(parser, shape, sizes, given.longest, allowed))]
         print(f"{parser}: {len(found)} of {len(SHAPES)} shapes too slow, {time.thread_time() - begun:.1f} s", file=sys.stderr)
         for one in found[:5]:
             print(f"    {one}", file=sys.stderr)

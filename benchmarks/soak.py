@@ -10,13 +10,15 @@ all the while. `nice -n -15` keeps the neighbours of a shared machine out of the
 
 The last line: `memory_ratio` (last quarter against the second), `descriptors` (the same, a difference), `lost` (runs that
 were accepted and are not in the history with an end), `faults` (answers of 500), `healthz_ms` (median, 99 of 100 and
-worst, asked by a process of its own), `blocked_ms` (the most processor time that the loop gave to one callback), `load` (the
-machine's).
+worst, asked by a process of its own), `blocked_ms` (the most processor time that the loop gave to one callback), `collected_ms`
+(the longest collection of garbage, which stops every thread), `late` (what went on while /healthz took too long), `load`
+(the machine's).
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import random
@@ -28,7 +30,8 @@ import threading
 import time
 import traceback
 from collections import Counter
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -44,8 +47,10 @@ MEMORY, DESCRIPTORS = 1.1, 20  # how much more there may be at the end
 PAUSE = 1.0  # seconds at most that a client waits between two deeds
 HEALTHZ_MS = 100.0
 BLOCKED_MS = 50.0
+Spell = tuple[float, float, str]  # milliseconds, when it was over, what it was
 SAYS = list(SAYINGS.values())
-BLOCKS = "blocks.json"  # where the server says at its end what kept its loop
+BLOCKS = "blocks.json"  # where the server says at its end what kept its loop, and what was collected
+LONG_MS = 10.0  # of a collection that is noted
 LOG = "server.log"  # what it says of faults, here with their tracebacks
 
 
@@ -59,17 +64,39 @@ def serve(folder: Path) -> None:
     logs.fault = _traced
     hits = [*HITS, *(Hit(f"h{n}", f"Saturn has moons. {said}", said, f"https://h.example/{n}") for n, said in enumerate(SAYS))]
     with running(engine(hits=hits, delay=0.001), folder, max_running=8, max_collections=CLIENTS) as live:
-        blocks: list[tuple[float, str]] = []
+        blocks: list[Spell] = []
 
         def note(took: float, where: str) -> None:
             if 1000 * took > BLOCKED_MS:
-                blocks.append((round(1000 * took, 1), where))
+                blocks.append((round(1000 * took, 1), time.monotonic(), where))
 
-        with loop.watched(note):
+        while not gc.get_freeze_count():  # the last thing that it does for its start is to collect once
+            time.sleep(0.01)
+        with loop.watched(note), collections() as collected:
             sys.stdout.write(live.url + "\n")
             sys.stdout.flush()
             sys.stdin.read()
-        (folder / BLOCKS).write_text(json.dumps(sorted(blocks, reverse=True)))
+        (folder / BLOCKS).write_text(json.dumps([blocks, collected]))
+
+
+@contextmanager
+def collections() -> Iterator[list[Spell]]:
+    """The long ones: milliseconds of processor time, when they ended (a clock that all processes share), and what they did."""
+    begun, long = 0.0, list[Spell]()
+
+    def note(phase: str, about: dict[str, int]) -> None:
+        nonlocal begun
+        if phase == "start":
+            begun = time.thread_time()
+        elif 1000 * (took := time.thread_time() - begun) > LONG_MS:
+            said = f"generation {about['generation']}, {about['collected']} collected in {threading.current_thread().name}"
+            long.append((round(1000 * took, 1), time.monotonic(), said))
+
+    gc.callbacks.append(note)
+    try:
+        yield long
+    finally:
+        gc.callbacks.remove(note)
 
 
 def _traced(message: str, problem: BaseException, **facts: object) -> None:
@@ -197,6 +224,7 @@ class Sample:
     descriptors: int
     healthz_ms: float
     load: float
+    at: float  # when the answer of /healthz was there
 
 
 def watch(url: str, pid: int, samples: Path) -> None:
@@ -215,8 +243,9 @@ def sample(pid: int, http: httpx2.Client) -> Sample:
     pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     begun = time.monotonic()
     http.get("/healthz")
-    took = 1000 * (time.monotonic() - begun)
-    return Sample(pages * os.sysconf("SC_PAGE_SIZE") / 1e6, len(os.listdir(f"/proc/{pid}/fd")), took, os.getloadavg()[0])
+    over = time.monotonic()
+    took = 1000 * (over - begun)
+    return Sample(pages * os.sysconf("SC_PAGE_SIZE") / 1e6, len(os.listdir(f"/proc/{pid}/fd")), took, os.getloadavg()[0], over)
 
 
 def lost(url: str, runs: list[str]) -> int:
@@ -252,13 +281,27 @@ def soak(seconds: float) -> dict[str, object]:
         finally:
             watcher.kill()
             server.communicate("", timeout=60)
-        blocks: list[tuple[float, str]] = json.loads((Path(folder) / BLOCKS).read_text())
+        blocks, collected = json.loads((Path(folder) / BLOCKS).read_text())
         print((Path(folder) / LOG).read_text(), file=sys.stderr)
-    for took, where in blocks[:10]:
+    for took, _, where in sorted(blocks, reverse=True)[:10]:
         print(f"the loop stood still for {took} ms: {where}", file=sys.stderr)
+    for took, _, what in sorted(collected, reverse=True)[:10]:
+        print(f"garbage: {took} ms, {what}", file=sys.stderr)
     runs = {"lost": gone, "runs": len(traffic.accepted)}
-    stood = {"blocked_ms": blocks[0][0] if blocks else 0.0, "blocked_times": len(blocks)}
+    stood = {"blocked_ms": max((took for took, *_ in blocks), default=0.0), "blocked_times": len(blocks)}
+    stood |= {"collected_ms": max((took for took, *_ in collected), default=0.0), "late": reasons(samples, blocks, collected)}
     return {**told(samples), **runs, **stood, **counted(traffic.seen)}
+
+
+def reasons(samples: list[Sample], blocks: list[Spell], collected: list[Spell]) -> dict[str, int]:
+    """For how many of the late answers a long collection, or a long callback without one, lay in the time of their waiting."""
+
+    def within(spells: list[Spell], one: Sample) -> bool:
+        return any(one.at - one.healthz_ms / 1000 < over and over - took / 1000 < one.at for took, over, _ in spells)
+
+    late = [one for one in samples if one.healthz_ms > HEALTHZ_MS]
+    named = ("garbage" if within(collected, one) else "callback" if within(blocks, one) else "neither" for one in late)
+    return dict(Counter(named))
 
 
 def _started(*arguments: str, log: IO[str] | None = None) -> subprocess.Popen[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
@@ -17,6 +17,7 @@ from starlette.requests import Request
 from wellread.errors import DamagedFile, UsageError
 from wellread.reading.kinds import is_archive, is_readable
 from wellread.server import filing
+from wellread.server.haste import hastened
 
 _LONGEST_FIELD = 10_000  # bytes of a field that is no file
 _MOST_FIELDS = 20
@@ -51,21 +52,30 @@ class Room:
 
     files: int
     file: int  # bytes of one
-    bytes: int  # of all
+    bytes: int  # of all, together with what others bring at the same time
+    others: list[Form] = field(default_factory=list["Form"])  # on their way, this one too: nothing of theirs is filed yet
+
+    @property
+    def full(self) -> bool:
+        return sum(form.taken for form in self.others) > self.bytes
 
 
 @asynccontextmanager
-async def arriving(request: Request, room: Room, folder: Path) -> AsyncGenerator[Arrived]:
+async def arriving(
+    request: Request, room: Room, folder: Path, wanted: Callable[[], bool] = lambda: False
+) -> AsyncGenerator[Arrived]:
     """The form of a request, its files in this folder. What lies there at the end of the block is deleted, half ones too."""
     kind, options = parse_options_header(request.headers.get("content-type", ""))
     if kind != b"multipart/form-data" or not options.get(b"boundary"):
         raise UsageError("documents are sent as multipart/form-data")
-    form = _Form(room, folder)
+    form = Form(room, folder)
+    room.others.append(form)
     try:
         try:
             parser = MultipartParser(options[b"boundary"], form.callbacks())  # pyright: ignore[reportArgumentType]
-            async for piece in request.stream():
-                await asyncio.to_thread(parser.write, piece)
+            async with aclosing(hastened(request.stream(), wanted)) as pieces:
+                async for piece in pieces:
+                    await asyncio.to_thread(parser.write, piece)
             parser.finalize()
         except FormParserError as problem:
             raise UsageError(f"the form cannot be read: {problem}") from None
@@ -75,10 +85,11 @@ async def arriving(request: Request, room: Room, folder: Path) -> AsyncGenerator
             raise UsageError("the form is not whole")
         yield form.arrived
     finally:
+        room.others.remove(form)
         form.clear()
 
 
-class _Form:
+class Form:
     """What the parser tells, piece by piece."""
 
     def __init__(self, room: Room, folder: Path) -> None:
@@ -86,7 +97,7 @@ class _Form:
         self.arrived = Arrived()
         self.ended = False
         self._made: list[Path] = []
-        self._taken = 0
+        self.taken = 0  # bytes on the disk
         self._parts = 0
         self._header = b""
         self._value = b""
@@ -162,10 +173,10 @@ class _Form:
                 raise MultipartParseError("a field is too long")
             return
         self._file.size += end - start
-        self._taken += end - start if self._out is not None else 0
+        self.taken += end - start if self._out is not None else 0
         if self._file.size > self._room.file:
             self._refuse(f"is too large: at most {filing.amount(self._room.file)}")
-        elif self._taken > self._room.bytes:
+        elif self._out is not None and self._room.full:
             self._refuse("there is no room left for it on this server")
         if self._out is not None:
             self._out.write(data[start:end])
@@ -177,6 +188,7 @@ class _Form:
         if self._out is not None:
             self._out.close()
             self._out = None
+            self.taken -= self._file.size
         if self._file.path is not None:
             self._file.path.unlink(missing_ok=True)
             self._file.path = None

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import math
+import time
 from collections import Counter, deque
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
+
+_MOMENT = 30.0  # seconds in which somebody who was sent away comes back, or has come
 
 
 class Busy(Exception):
@@ -71,10 +74,16 @@ class Gate:
     max_per_client: int
     running: int = 0
     refused: int = 0
+    refused_at: float = -math.inf  # when somebody was sent away last
     clients: Counter[str] = field(default_factory=Counter[str])
     queue: deque[Ticket] = field(default_factory=deque[Ticket])
     usual_seconds: float = 2.0  # how long a run takes, roughly; for Retry-After
     places: Places | None = None
+
+    @property
+    def wanted(self) -> bool:
+        """Whether somebody waits for a place, or was sent away a moment ago."""
+        return time.monotonic() < self.refused_at + _MOMENT or any(ticket.waiting for ticket in self.queue)
 
     async def enter(self, client: str) -> Ticket:
         """A ticket that counts on all servers together, or `Busy`."""
@@ -88,18 +97,15 @@ class Gate:
             raise
         if ticket.place is None:
             ticket.release()
-            self.refused += 1
-            raise Busy("too many runs of yours at once", self._retry_after(1))
+            raise self._refusal("too many runs of yours at once", 1)
         return ticket
 
     def admit(self, client: str) -> Ticket:
         """A ticket at once, or `Busy`."""
         if self.clients[client] >= self.max_per_client:
-            self.refused += 1
-            raise Busy("too many runs of yours at once", self._retry_after(1))
+            raise self._refusal("too many runs of yours at once", 1)
         if self.running >= self.max_running and len(self.queue) >= self.max_queued:
-            self.refused += 1
-            raise Busy("the server is busy", self._retry_after(len(self.queue) + 1))
+            raise self._refusal("the server is busy", len(self.queue) + 1)
         ticket = Ticket(self, client, asyncio.get_running_loop().create_future())
         self.clients[client] += 1
         if self.running < self.max_running:
@@ -141,5 +147,6 @@ class Gate:
         ticket.running = True
         ticket.ready.set_result(None)
 
-    def _retry_after(self, ahead: int) -> int:
-        return max(1, min(120, math.ceil(self.usual_seconds * ahead / self.max_running)))
+    def _refusal(self, message: str, ahead: int) -> Busy:
+        self.refused, self.refused_at = self.refused + 1, time.monotonic()
+        return Busy(message, max(1, min(120, math.ceil(self.usual_seconds * ahead / self.max_running))))

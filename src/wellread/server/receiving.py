@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from fastapi import Request
 from starlette.requests import ClientDisconnect
@@ -99,7 +99,7 @@ async def create(request: Request) -> Received:
     """A new collection, with the documents of a form or of a folder. Of several documents those that can be are taken."""
     here = opened(request)
     try:
-        async with here.sending.place(client(request)), arriving(request, *await _room(here)) as form:
+        async with _form(request, here) as form:
             try:
                 made = await _made(here, form)
             except UsageError as problem:
@@ -121,7 +121,7 @@ async def add(request: Request, slug: str) -> Received:
     if into.folder is not None:
         raise UsageError("this collection reads a folder: put documents there, then refresh")
     try:
-        async with here.sending.place(client(request)), arriving(request, *await _room(here)) as form:
+        async with _form(request, here) as form:
             refused = await _file(here, into, form.files)
     except ClientDisconnect:
         return Received(None, problem="the form did not come whole")
@@ -152,10 +152,15 @@ async def view(here: Service, one: Collection) -> View:
     return await asyncio.to_thread(look, here.collections, here.indexing, one)
 
 
-async def _room(here: Service) -> tuple[Room, Path]:
-    left = here.options.max_stored - await asyncio.to_thread(here.collections.stored)
-    room = Room(here.options.max_documents, here.options.max_document, max(0, left))
-    return room, await asyncio.to_thread(here.collections.incoming)
+@asynccontextmanager
+async def _form(request: Request, here: Service) -> AsyncGenerator[Arrived]:
+    """What a request sends, once it has a place among those who send."""
+    async with here.sending.place(client(request)):
+        left = here.options.max_stored - await asyncio.to_thread(here.collections.stored)
+        room = Room(here.options.max_documents, here.options.max_document, max(0, left), here.arriving)
+        folder = await asyncio.to_thread(here.collections.incoming)
+        async with arriving(request, room, folder, lambda: here.sending.wanted) as form:
+            yield form
 
 
 async def _made(here: Service, form: Arrived) -> Collection:

@@ -18,6 +18,7 @@ from wellread.server import logs
 from wellread.server.collections import Collections
 from wellread.server.history import History
 from wellread.server.indexing import Indexing
+from wellread.server.intake import Form
 from wellread.server.limits import Gate
 from wellread.server.menu import Menu
 from wellread.server.metrics import Metrics
@@ -29,7 +30,7 @@ from wellread.settings import Settings
 from wellread.text.languages import language_of
 
 _DAY = 86_400
-_SENDING = 4  # documents are taken from so many clients at once; others wait
+_SENDING = 16  # documents are taken from so many at once; others wait. No client holds more than half of the places
 _LOCAL = ("library", "index", "files")  # sources that may be searched once at the start, to be warm
 
 
@@ -48,6 +49,7 @@ class Service:
     collections: Collections
     indexing: Indexing
     sending: Gate  # documents on their way here
+    arriving: list[Form] = field(default_factory=list[Form])
     plugins: list[object] = field(default_factory=list[object])
 
     def resettle(self, settings: Settings) -> None:
@@ -105,7 +107,7 @@ def _build(engine: Engine, options: ServerOptions, history: History, metrics: Me
         engine.kit.model()
     runs = Runs(history, gate, metrics, keep_api=options.keep_api, peers=Peers(history, server) if server else None)
     indexing = Indexing(collections, engine.kit)
-    sending = Gate(_SENDING, options.max_queued, options.max_per_client)
+    sending = Gate(_SENDING, options.max_queued, min(options.max_per_client, _SENDING // 2))
     if server is not None:
         gates = {"run": gate, "search": searching, "send": sending}
         for kind, each in gates.items():

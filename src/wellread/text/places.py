@@ -54,8 +54,10 @@ def inside(heading: str, page: int | None) -> str:
 
 def at_words(url: str, words: str, anchor: str = "") -> str:
     """A web address that leads browsers to these words and marks them there; a long quote by its first and last words."""
-    said = words.split()
-    ends = [" ".join(said)] if len(said) <= 2 * _ENDS else [" ".join(said[:_ENDS]), " ".join(said[-_ENDS:])]
+    said = words.split(maxsplit=2 * _ENDS)
+    ends = [" ".join(said)]
+    if len(said) > 2 * _ENDS:
+        ends = [" ".join(said[:_ENDS]), " ".join(words.rsplit(maxsplit=_ENDS)[-_ENDS:])]
     text = ",".join(quote(end, safe="").replace("-", "%2D") for end in ends)
     page, _, fragment = url.partition("#")
     if not text or ":~:" in fragment:
