@@ -34,7 +34,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import httpx2
 
@@ -56,14 +56,20 @@ LOG = "server.log"  # what it says of faults, here with their tracebacks
 
 def serve(folder: Path) -> None:
     """The process that is watched."""
-    from tests.server.stage import HITS, engine, running
+    from tests.server.stage import ANSWER, HITS, PLAIN, Actor, running
+    from tests.strategies.bench import Shelf
 
+    from wellread.engine import Engine
+    from wellread.models.scripted import ScriptedModel
     from wellread.server import logs
+    from wellread.settings import Settings
     from wellread.types import Hit
 
     logs.fault = _traced
     hits = [*HITS, *(Hit(f"h{n}", f"Saturn has moons. {said}", said, f"https://h.example/{n}") for n, said in enumerate(SAYS))]
-    with running(engine(hits=hits, delay=0.001), folder, max_running=8, max_collections=CLIENTS) as live:
+    model = ScriptedModel(Actor(ANSWER, _Forgetful()), capabilities=PLAIN, piece=8, delay=0.001, prompts=_Forgetful())
+    asked = Engine(Settings(strategy="iterative"), model=model, source=Shelf(hits, everything=True, asked=_Forgetful()))
+    with running(asked, folder, max_running=8, max_collections=CLIENTS) as live:
         blocks: list[Spell] = []
 
         def note(took: float, where: str) -> None:
@@ -77,6 +83,13 @@ def serve(folder: Path) -> None:
             sys.stdout.flush()
             sys.stdin.read()
         (folder / BLOCKS).write_text(json.dumps([blocks, collected]))
+
+
+class _Forgetful(list[Any]):
+    """In place of what the scripted model and the source remember for tests: they would grow, not the server."""
+
+    def append(self, one: object) -> None:
+        pass
 
 
 @contextmanager

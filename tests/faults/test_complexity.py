@@ -39,6 +39,17 @@ def test_ten_times_the_text_takes_about_ten_times_as_long(parser: str) -> None:
         ("wiki page", "".join(f"<x{n}>" for n in range(40_000))),
         ("check of an answer", "A" + "a" * 60_000 + "ian is here. [1]"),
         ("history", "\xa0" * 40_000),
+        ("GNU Info", "     A" + " b" * 20_000 + "!"),
+        ("GNU Info", "\x1f\nFile: a" + " Node:" * 40_000),
+        ("Org", "* a" + " " * 40_000 + "b"),
+        ("Org", "-" + " " * 5_000 + "\na"),
+        ("LaTeX", "\\title[" * 20_000),
+        ("LaTeX", "\\item[" * 40_000),
+        ("AsciiDoc", "= a" + " " * 40_000 + "b"),
+        ("manual", "\\f[" * 50_000),
+        ("manual", "\\n[" * 50_000),
+        ("manual", ".if n " * 200_000),
+        ("manual", ".Dd a\n.Fl a" + " ," * 200_000),
     ],
 )
 def test_texts_that_froze_it_once(parser: str, text: str) -> None:

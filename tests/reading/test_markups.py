@@ -201,6 +201,20 @@ def test_docbook_of_the_days_of_sgml() -> None:
     assert said(page) == [("heading2", "Oil"), ("paragraph", "Fill it."), ("paragraph", "Light it.")]
 
 
+def test_docbook_5_keeps_the_titles_of_its_parts_in_what_is_said_about_them() -> None:
+    text = """<book xmlns="http://docbook.org/ns/docbook"><info><title>Lamps</title><author>A. Moffat</author></info>
+<chapter><info><title>Oil &amp; <emphasis>wick</emphasis></title><copyright>1822</copyright></info><para>Oil burns.</para>
+<section><info><title>Whales</title></info><para>It came from whales.</para></section></chapter></book>"""
+    page = read(text, "lamp.dbk")
+    assert page.title == "Lamps"
+    assert said(page) == [
+        ("heading2", "Oil & wick"),
+        ("paragraph", "Oil burns."),
+        ("heading3", "Whales"),
+        ("paragraph", "It came from whales."),
+    ]
+
+
 def test_mallard() -> None:
     text = """<page xmlns="http://projectmallard.org/1.0/" type="topic" id="oil">
 <info><link type="guide" xref="x"/><desc>Not said.</desc></info>
@@ -275,6 +289,23 @@ North & 1881 \\
 \LaTeX{} it is.
 \end{document}
 Nothing."""
+
+
+def test_a_term_of_org_may_be_explained_in_the_next_line() -> None:
+    page = read("* Lamps :oil:light:\n- wick ::\n  It burns.\n- globe :: Of glass.\n- lens ::\n\nDone.\n", "lamp.org")
+    assert said(page) == [
+        ("heading1", "Lamps"),
+        ("entry1", "wick: It burns."),
+        ("entry1", "globe: Of glass."),
+        ("entry1", "lens"),
+        ("paragraph", "Done."),
+    ]
+
+
+def test_latex_with_commands_of_its_own_and_code_in_a_line() -> None:
+    body = r"""\newcommand{\lamp}[2][Oil]{\textbf{#1 \emph{#2}}} Run \verb|lamp_on -x {a}| at $t_0$. \renewcommand\a{b}Done."""
+    page = read("\\begin{document}\nA stray \x025\x02 mark. " + body + "\n\\end{document}\n", "lamp.tex")
+    assert said(page) == [("paragraph", "A stray 5 mark. Run lamp_on -x {a} at $t_0$. Done.")]
 
 
 def test_latex() -> None:

@@ -21,7 +21,7 @@ _PARTS = words(
 )
 _UNSAID = words("info indexterm remark comment revhistory titleabbrev toc index colophon media mediaobject screeninfo graphic")
 _TAGS = {
-    "p": "p para simpara formalpara refpurpose refname subtitle desc cite",
+    "p": "p para simpara refpurpose refname subtitle desc cite",
     "pre": "programlisting screen literallayout synopsis cmdsynopsis funcsynopsis listing",
     "ul": "itemizedlist orderedlist procedure substeps steps list simplelist tree qandaset",
     "li": "step item member qandaentry",
@@ -63,7 +63,7 @@ class _AsHtml:
         self._open: list[tuple[str, str]] = []  # names of elements, and what closes them
         self._unsaid = 0  # how many elements deep in what is not said
         self._depth = 0
-        self._titled: list[str] | None = None  # the text of a title of the document's
+        self._titled: list[str] | None = None  # the words of a title of the document or of a part of it
         self._step = False  # just behind a step of a chain of keys or menus
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
@@ -72,7 +72,7 @@ class _AsHtml:
         if not self._open:
             language = attributes.get("lang") or attributes.get("{http://www.w3.org/XML/1998/namespace}lang")
             self.language = language.partition("-")[0].partition("_")[0].lower() if language else None
-        if self._unsaid and not (name == "title" and self._unsaid == 1 and outer.endswith("info") and not self.title):
+        if self._unsaid and not (name == "title" and self._unsaid == 1 and outer.endswith("info")):
             self._unsaid += 1
             self._open.append((name, ""))
             return
@@ -104,11 +104,8 @@ class _AsHtml:
         if outer == "item":
             return "<dt>", "</dt><dd>"
         if outer in _PARTS or outer.endswith("info"):
-            level = min(max(self._depth, 1), 6)
-            if not self.title and self._titled is None:
-                self._titled = []
-                return "", ""  # it has a field of its own
-            return f"<h{level}>", f"</h{level}>"
+            self._titled = []
+            return "", ""
         return "<p>", "</p>"
 
     def data(self, data: str) -> None:
@@ -123,7 +120,8 @@ class _AsHtml:
             return
         name, closes = self._open.pop()
         if name == "title" and self._titled is not None:
-            self.title, self._titled = " ".join("".join(self._titled).split()), None
+            self._entitle(" ".join("".join(self._titled).split()))
+            self._titled = None
             return
         if self._unsaid:
             self._unsaid -= 1
@@ -131,6 +129,14 @@ class _AsHtml:
         self._depth -= name in _PARTS
         self._write(closes)
         self._step = name in _STEPS
+
+    def _entitle(self, words: str) -> None:
+        """The first title is the document's, which has a field of its own."""
+        if not self.title:
+            self.title = words
+        else:
+            level = min(max(self._depth, 1), 6)
+            self._write(f"<h{level}>{escape(words)}</h{level}>")
 
     def close(self) -> None:
         pass

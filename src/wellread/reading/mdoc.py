@@ -113,7 +113,7 @@ def in_words(macro: str, arguments: Sequence[Argument], program: str = "") -> st
     arguments = list(arguments)
     behind: list[str] = []
     while arguments and arguments[-1][0] in _AFTER:
-        behind.insert(0, GLUE + arguments.pop()[0])
+        behind.append(GLUE + arguments.pop()[0])
     line.begin(macro)
     for word, may_be_macro in arguments:
         if may_be_macro and word in INLINE:
@@ -122,4 +122,4 @@ def in_words(macro: str, arguments: Sequence[Argument], program: str = "") -> st
             line.argument(word)
     line.end()
     closed = [GLUE + sign for sign in reversed(line.around)]
-    return " ".join(word for word in (*line.said, *closed, *behind) if word)
+    return " ".join(word for word in (*line.said, *closed, *reversed(behind)) if word)

@@ -8,10 +8,12 @@ from textwrap import dedent
 from wellread.reading.unmarked import unwrapped
 from wellread.types import Block, Page
 
-_HEADING = re.compile(r"(\*{1,8})\s+(?:(?:TODO|DONE|NEXT|WAITING)\s+)?(?:\[#[A-Z]\]\s+)?(.*?)(?:\s+:[\w@:]+:)?\s*")
+_HEADING = re.compile(r"(\*{1,8})\s+(?:(?:TODO|DONE|NEXT|WAITING)\s+)?(?:\[#[A-Z]\]\s+)?")
+_TAGS = re.compile(r":[\w@:]+:")
 _KEY = re.compile(r"#\+(\w+):?\s*(.*)", re.IGNORECASE)
 _LINK = re.compile(r"\[\[([^\]]{1,500})\](?:\[([^\]]{1,500})\])?\]")
-_ITEM = re.compile(r"(\s*)(?:[-+]|\d{1,3}[.)]|(?<=\s)\*)\s+(?:\[[ X-]\]\s+)?(?:(.{1,100}?)\s+::\s+)?(\S.*)")
+_ITEM = re.compile(r"(\s*)(?:[-+]|\d{1,3}[.)]|(?<=\s)\*)\s+(?:\[[ X-]\]\s+)?(?=\S)")
+_LONGEST_TERM = 100  # characters of what stands before ::
 _DRAWER = re.compile(r"\s*:([\w-]+):\s*")
 
 
@@ -42,14 +44,15 @@ class _Org:
             self._lines.append(line)
         elif self._drawer or ((drawer := _DRAWER.fullmatch(line)) and drawer[1].upper() in {"PROPERTIES", "LOGBOOK"}):
             self._drawer = line.strip().upper() != ":END:"
-        elif found := _HEADING.fullmatch(line):
+        elif found := _HEADING.match(line):
             self.flush()
-            self.blocks.append(Block("heading", _linked(found[2]), min(len(found[1]), 6)))
+            self.blocks.append(Block("heading", _linked(_untagged(line[found.end() :])), min(len(found[1]), 6)))
         elif line.lstrip().startswith("|"):
             self._row(line.strip())
-        elif found := _ITEM.fullmatch(line):
+        elif found := _ITEM.match(line):
             self.flush()
-            self._item, self._lines = (found[2] or "", 1 + len(found[1]) // 2), [found[3]]
+            term, said = _term(line[found.end() :])
+            self._item, self._lines = (term, 1 + len(found[1]) // 2), [said] if said else []
         elif not line.strip():
             self.flush()
         elif not line.startswith("# "):
@@ -79,12 +82,25 @@ class _Org:
         if self._code:
             text = dedent("\n".join(lines)).strip("\n")
             self.blocks.extend([Block("code", text)] if text else [])
-        elif lines:
+        elif lines or item:
             text = _linked(" ".join(line.strip() for line in lines) if item else unwrapped("\n".join(lines)))
             if item and item[0]:
-                self.blocks.append(Block("entry", f"{_linked(item[0])}: {text}", item[1]))
+                self.blocks.append(Block("entry", f"{_linked(item[0])}: {text}" if text else _linked(item[0]), item[1]))
             else:
                 self.blocks.append(Block("item" if item else "paragraph", text, item[1] if item else 0))
+
+
+def _untagged(heading: str) -> str:
+    words = heading.rsplit(maxsplit=1)
+    return words[0] if len(words) == 2 and _TAGS.fullmatch(words[1]) else heading.strip()
+
+
+def _term(item: str) -> tuple[str, str]:
+    """What an item explains, if anything, and what it says; that may begin in the next line."""
+    term, mark, said = f"{item.rstrip()} ".partition(" :: ")
+    if mark and 0 < len(term.strip()) <= _LONGEST_TERM:
+        return term.strip(), said.strip()
+    return "", item
 
 
 def _linked(text: str) -> str:

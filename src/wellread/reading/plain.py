@@ -150,7 +150,7 @@ def _prose_text(line: str) -> str:
     return _ROLE.sub(lambda found: found[1] or found[2] or found[3] or "", line.strip())
 
 
-_ADOC_HEADING = re.compile(r"^(={1,6})\s+(\S.*?)\s*=*$")
+_ADOC_HEADING = re.compile(r"(={1,6})\s+(?=\S)")
 _ADOC_FENCE = re.compile(r"^(-{4,}|\.{4,}|`{3,})\s*\w*$")
 _ADOC_UNDERLINE = re.compile(r"([=\-~^+])\1{2,}\s*")
 _ADOC_TERM = re.compile(r"^(\S[^\n]{0,200}?)::(?:\s+(\S.*))?$")
@@ -193,7 +193,7 @@ def _adoc_line(line: str, waiting: _Paragraph) -> Iterator[Block]:
     if heading or term or not line.strip() or _ADOC_NOTHING.match(line):
         yield from waiting.blocks()
     if heading:
-        yield Block("heading", heading[2], len(heading[1]))
+        yield Block("heading", line[heading.end() :].rstrip().rstrip("=").rstrip(), len(heading[1]))
     elif term:
         waiting.term, waiting.lines = term[1].strip("`'*_"), [term[2]] if term[2] else []
     elif line.strip() and not _ADOC_NOTHING.match(line):

@@ -21,6 +21,7 @@ _CONDITION = re.compile(
 )
 _STRING = re.compile(r"\\\*(?:\((..)|\[([^\]]{1,60})\]|(.))")
 _LONGEST_STRING = 500
+_LONGEST_CHAIN = 50  # conditions one after the other in a line; each of them copies what follows it
 _DEFINING = frozenset({"de", "de1", "dei", "am", "am1", "ig"})
 # Strings that macro packages and pod2man bring along, as a terminal shows them.
 _STRINGS = _pairs(
@@ -36,6 +37,7 @@ class Requests:
         self.defined: set[str] = set()
         self._strings = dict(_STRINGS)
         self._else = False  # whether an .el is meant
+        self._chain = 0  # conditions that were followed on one line
 
     def lines(self, text: str) -> Iterator[str]:
         waiting = deque(text.replace("\\\n", "").split("\n"))
@@ -51,6 +53,7 @@ class Requests:
             elif name in {"if", "ie", "el"}:
                 self._decide(name, rest, waiting)
             elif name != "\\}":
+                self._chain = 0
                 yield self._put_in(line.replace("\\}", ""))
 
     def _define(self, rest: str, waiting: deque[str]) -> None:
@@ -88,8 +91,11 @@ class Requests:
                 self._else = not holds
         rest = rest.strip(" ")
         if holds:
-            if rest.removeprefix("\\{").strip(" \\"):
+            self._chain += 1
+            if self._chain <= _LONGEST_CHAIN and rest.removeprefix("\\{").strip(" \\"):
                 waiting.appendleft(rest.removeprefix("\\{"))
+            else:
+                self._chain = 0
             return
         depth = rest.count("\\{") - rest.count("\\}")
         while depth > 0 and waiting:
@@ -104,10 +110,10 @@ def _holds(condition: str) -> bool:
 
 _ESCAPE = re.compile(
     r"""\\(?:
-    [fF](?:\[[^\]]*\]|\(..|.)
-    |s(?:[-+]?\[[^\]]*\]|[-+]?'[^']*'|\([-+]?..|[-+]?\d)
+    [fF](?:\[[^\]]{0,60}\]|\(..|.)
+    |s(?:[-+]?\[[^\]]{0,60}\]|[-+]?'[^']{0,60}'|\([-+]?..|[-+]?\d)
     |h'(?P<motion>[^'\n]{0,200})'|[vwlLDbxXZ]'[^'\n]{0,200}'
-    |[nkgmMYVR][-+]?(?:\[[^\]]*\]|\(..|.)
+    |[nkgmMYVR][-+]?(?:\[[^\]]{0,60}\]|\(..|.)
     |o'(?P<over>[^']{1,10})'
     |N'(?P<number>\d{1,7})'
     |(?:\((?P<two>..)|\[(?P<long>[^\]]{1,60})\]|C'(?P<called>[^']{1,60})')

@@ -9,18 +9,23 @@ from textwrap import dedent
 from wellread.types import Block, Page
 
 _COMMENT = re.compile(r"(?<!\\)%.*\n?")
-_TITLE = re.compile(r"\\title(?:\[[^\]]*\])?\{((?:[^{}]|\{[^{}]*\}){1,500})\}")
-_AUTHOR = re.compile(r"\\author(?:\[[^\]]*\])?\{((?:[^{}]|\{[^{}]*\}){1,500})\}")
+_TITLE = re.compile(r"\\title(?:\[[^\]]{0,300}\])?\{((?:[^{}]|\{[^{}]{0,500}\}){1,500})\}")
+_AUTHOR = re.compile(r"\\author(?:\[[^\]]{0,300}\])?\{((?:[^{}]|\{[^{}]{0,500}\}){1,500})\}")
 _LEVELS = ("part", "chapter", "section", "subsection", "subsubsection", "paragraph", "subparagraph")
-_HEADING = re.compile(r"\\(" + "|".join(_LEVELS) + r")\*?(?:\[[^\]]{0,300}\])?\{((?:[^{}]|\{[^{}]*\}){0,500})\}")
+_HEADING = re.compile(r"\\(" + "|".join(_LEVELS) + r")\*?(?:\[[^\]]{0,300}\])?\{((?:[^{}]|\{[^{}]{0,500}\}){0,500})\}")
 _CODE = re.compile(r"\\begin\{(verbatim\*?|lstlisting|minted|Verbatim|alltt)\}(?:\[[^\]]{0,300}\])?(?:\{\w{0,40}\})?")
-_ITEM = re.compile(r"\\item\b\s*(?:\[((?:[^\[\]]|\[[^\]]*\]){0,300})\])?")
+_ITEM = re.compile(r"\\item\b\s*(?:\[((?:[^\[\]]|\[[^\]]{0,300}\]){0,300})\])?")
 _TABLE = re.compile(
     r"\\begin\{(tabular[x*]?|longtable)\}(?:\[[^\]]{0,300}\])?(?:\{[^{}]{0,300}(?:\{[^{}]{0,100}\}[^{}]{0,100}){0,20}\}){1,2}"
 )
+_DEFINED = re.compile(
+    r"\\(?:(?:re)?newcommand|providecommand|DeclareMathOperator)\*?(?:\{\\\w{1,60}\}|\\\w{1,60})(?:\[[^\]]{0,300}\]){0,2}"
+    r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]{0,300}\}){0,300}\}){0,500}\}"
+)
+_VERBATIM = re.compile(r"\\verb\*?([^\w\s*])([^\n]{0,300}?)\1")
 _SILENT = re.compile(
     r"\\(?:label|index|vspace|hspace|input|include|includegraphics|bibliography\w*|pagestyle|thispagestyle|setlength|addcontentsline"
-    r"|usepackage|documentclass|newcommand|renewcommand|cite[a-z]*|ref|pageref|eqref|nocite)\*?(?:\[[^\]]{0,300}\]){0,2}(?:\{[^{}]{0,300}\}){0,3}"
+    r"|usepackage|documentclass|cite[a-z]*|ref|pageref|eqref|nocite)\*?(?:\[[^\]]{0,300}\]){0,2}(?:\{[^{}]{0,300}\}){0,3}"
 )
 _AROUND = re.compile(r"\\(?:begin|end)\{[^{}]{1,60}\}(?:\[[^\]]{0,200}\])?")
 _LINKED = re.compile(r"\\href\{[^{}]{0,500}\}")
@@ -29,6 +34,7 @@ _SIGNS = {r"\%": "%", r"\&": "&", r"\_": "_", r"\#": "#", r"\$": "$", r"\{": "{"
           "''": "”", "---": "—", "--": "–", r"\,": " ", r"\ ": " ", r"\-": "", r"\/": "", r"\@": ""}  # fmt: skip
 _SIGN = re.compile("|".join(map(re.escape, sorted(_SIGNS, key=len, reverse=True))))
 _SPECIAL = {r"\LaTeX": "LaTeX", r"\TeX": "TeX", r"\ldots": "…", r"\dots": "…", r"\ss": "ß", r"\textbackslash": "∖"}
+_KEPT = "\x02"  # around the number of what is put back when everything else is done
 _MATH = re.compile(r"\$\$?[^$]{1,2000}\$\$?|\\\[.{1,1000}?\\\]|\\\(.{1,1000}?\\\)", re.DOTALL)
 
 
@@ -99,14 +105,15 @@ def _said(text: str) -> str:
     """The words; a formula is kept as it is, for nothing says it better."""
     kept: list[str] = []
 
-    def keep(found: re.Match[str]) -> str:
-        kept.append(" ".join(found[0].split()))
-        return f"\x02{len(kept) - 1}\x03"
+    def keep(found: re.Match[str], group: int = 0) -> str:
+        kept.append(" ".join(found[group].split()))
+        return f"{_KEPT}{len(kept) - 1}{_KEPT}"
 
-    text = _MATH.sub(keep, text)
+    text = _VERBATIM.sub(lambda found: keep(found, 2), text.replace(_KEPT, ""))
+    text = _MATH.sub(keep, _DEFINED.sub("", text))
     for command, sign in _SPECIAL.items():
         text = re.sub(re.escape(command) + r"(?![a-zA-Z])(?:\{\})?", sign, text)
     text = _LINKED.sub("", _AROUND.sub(" ", _SILENT.sub("", text)))
     text = _SIGN.sub(lambda found: _SIGNS[found[0]], text)
     text = _COMMAND.sub("", text).replace("{", "").replace("}", "")
-    return " ".join(re.sub("\x02(\\d+)\x03", lambda found: kept[int(found[1])], text).split())
+    return " ".join(re.sub(f"{_KEPT}(\\d+){_KEPT}", lambda found: kept[int(found[1])], text).split())
