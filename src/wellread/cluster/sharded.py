@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
+from wellread import regular
 from wellread.errors import DamagedFile, IndexFault
 from wellread.index import checks, manifest
 from wellread.index.manifest import FileSum, replace_file
@@ -75,7 +76,7 @@ def load(folder: Path) -> Sharded:
     """The manifest of a sharded index; errors say what to do."""
     path = folder / NAME
     try:
-        return decoded(path.read_bytes(), str(path))
+        return decoded(regular.content(path, manifest.LARGEST), str(path))
     except FileNotFoundError:
         raise IndexFault(f"{folder} is not a sharded index (no {NAME})") from None
     except OSError as problem:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import fcntl
 import os
 import shutil
@@ -28,7 +29,12 @@ BUILDING, SEGMENTS = "building", "segments"
 def writing(folder: Path) -> Generator[None]:
     """One writer at a time; the lock goes with the process."""
     folder.mkdir(parents=True, exist_ok=True)
-    handle = os.open(folder / ".writing.lock", os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        handle = os.open(folder / ".writing.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+    except OSError as problem:
+        if problem.errno != errno.ELOOP:
+            raise
+        raise IndexFault(f"{folder} cannot be written: its lock is a link that leads elsewhere") from None
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -20,6 +20,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
+from wellread import regular
 from wellread.errors import DamagedFile, IndexFault
 from wellread.index import checks
 from wellread.index.texts import OFFSETS
@@ -29,6 +30,7 @@ FORMAT = 4  # 3: passages may say their place, and may be there before their vec
 _SKETCHES = 2  # the format from which large segments have sketches; small ones are the same as before
 NAME = "manifest.json"
 SUMS = "sums/"  # under which a large segment keeps the sums of its blocks: see `seal`
+LARGEST = 1 << 28  # bytes of a manifest
 _BLOCK = 1 << 20
 
 
@@ -113,7 +115,7 @@ def load(folder: Path) -> Manifest:
     """The manifest of an index; errors say what to do."""
     path = folder / NAME
     try:
-        raw = path.read_bytes()
+        raw = regular.content(path, LARGEST)
     except FileNotFoundError:
         hint = "; an unfinished build is there: run the build again" if (folder / "building").is_dir() else ""
         raise IndexFault(f"{folder} is not an index (no {NAME}){hint}") from None
@@ -179,7 +181,7 @@ class RunningSum:
 
     def add_file(self, path: Path, most: int | None = None) -> None:
         """A file, or its first bytes."""
-        with path.open("rb") as data:
+        with regular.opened(path) as data:
             while block := data.read(_BLOCK if most is None else min(_BLOCK, most - self.bytes)):
                 self.add(block)
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
-import stat
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from wellread import regular
 from wellread.errors import ReadError
 from wellread.reading import plain, unmarked, unread
 from wellread.reading.allowance import OWN_FILE, Allowance, fitted
@@ -134,23 +133,7 @@ def opened(path: str | Path) -> Document:
     """A file of the operator's own, not yet read; its address is its file: URL. Raises `ReadError`."""
     path = Path(path)
     try:
-        # a pipe must not make us wait for someone to write to it
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        try:
-            body = _body(descriptor, path)
-        finally:
-            os.close(descriptor)
+        body = regular.content(path, MAX_FILE)
     except OSError as error:
         raise ReadError(str(path), error.strerror or "cannot be opened") from error
     return Document(body, path.resolve().as_uri(), name=path.name)
-
-
-def _body(descriptor: int, path: Path) -> bytes:
-    mode = os.fstat(descriptor).st_mode
-    if not stat.S_ISREG(mode):
-        raise ReadError(str(path), "a folder" if stat.S_ISDIR(mode) else "not a file but a pipe or a device")
-    with open(descriptor, "rb", closefd=False) as file:
-        body = file.read(MAX_FILE + 1)
-    if len(body) > MAX_FILE:
-        raise ReadError(str(path), f"larger than {MAX_FILE // 1024**2} MB")
-    return body

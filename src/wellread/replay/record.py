@@ -18,14 +18,14 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import nullcontext
 from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, TypeVar, cast
 
-from wellread import events
+from wellread import events, regular
 from wellread.errors import UsageError
 from wellread.plain import Json
 from wellread.protocols import Source
@@ -39,6 +39,7 @@ from wellread.types import Completion
 from wellread.version import __version__
 
 FORMAT = 1
+_LONGEST_LINE = 100_000_000  # characters; a page that was read is a few million at most
 _USERS = ("settings", "params", "model")  # what a user wrote as specs and options, perhaps with a key in it
 T = TypeVar("T")
 
@@ -46,9 +47,20 @@ T = TypeVar("T")
 def opened(path: Path, mode: str) -> IO[str]:
     """A recording's file; `.gz` is packed. Half a character is written as JSON escapes it, and comes back as it was."""
     errors = "backslashreplace" if mode == "w" else "strict"
+    if mode == "r":
+        regular.opened(path).close()  # it may come from others, and be no file
     if path.suffix == ".gz":
         return cast("IO[str]", gzip.open(path, f"{mode}t", encoding="utf-8", errors=errors, compresslevel=3))
     return path.open(mode, encoding="utf-8", errors=errors)
+
+
+def lines_of(path: Path) -> Iterator[str]:
+    """A recording line by line; `ValueError` for one that no recording has: a small file may unpack to anything."""
+    with opened(path, "r") as file:
+        while line := file.readline(_LONGEST_LINE):
+            if len(line) == _LONGEST_LINE:
+                raise ValueError("a line of it is too long")
+            yield line
 
 
 def fingerprint(text: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 from wellread.errors import DamagedFile, UsageError
 from wellread.plain import Json
-from wellread.replay.record import FORMAT, opened
+from wellread.replay.record import FORMAT, lines_of
 
 
 @dataclass(slots=True)
@@ -172,13 +172,12 @@ def _check_reply(line: Json, calls: int) -> None:
 def _lines(path: Path) -> Iterator[tuple[int, Json]]:
     number = 0
     try:
-        with opened(path, "r") as file:
-            for line in file:
-                number += 1
-                found = json.loads(line)
-                if not isinstance(found, dict):
-                    raise DamagedFile(f"{path} is damaged at line {number}: it is no object")
-                yield number, found  # pyright: ignore[reportUnknownVariableType]
+        for line in lines_of(path):
+            number += 1
+            found = json.loads(line)
+            if not isinstance(found, dict):
+                raise DamagedFile(f"{path} is damaged at line {number}: it is no object")
+            yield number, found  # pyright: ignore[reportUnknownVariableType]
     except FileNotFoundError:
         raise UsageError(f"{path}: there is no such recording") from None
     except json.JSONDecodeError as problem:

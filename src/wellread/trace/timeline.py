@@ -6,6 +6,7 @@ It is made of a run's events, live or from the file of a trace (`--trace`) or a 
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from wellread import events
 from wellread.encodable import encodable
 from wellread.errors import DamagedFile, UsageError
 from wellread.plain import Json
-from wellread.replay.record import opened
+from wellread.replay.record import lines_of
 from wellread.text.places import name
 from wellread.types import Hit, Passage
 
@@ -64,11 +65,10 @@ class Timeline:
 def load(path: Path) -> Timeline:
     """The story in a trace or a recording."""
     try:
-        with opened(path, "r") as file:
-            lines: list[Any] = [encodable(json.loads(line)) for line in file if line.strip()]
+        lines: list[Any] = [encodable(json.loads(line)) for line in lines_of(path) if line.strip()]
     except FileNotFoundError:
         raise UsageError(f"{path}: there is no such file") from None
-    except (OSError, ValueError, EOFError) as problem:
+    except (OSError, ValueError, EOFError, zlib.error, RecursionError) as problem:
         raise DamagedFile(f"{path} is not a trace: {problem}") from None
     told: list[Json] = [line for line in lines if isinstance(line, dict) and "event" in line]
     if not told:

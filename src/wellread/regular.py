@@ -1,0 +1,28 @@
+"""Files that came from others: opened only where they are files. A pipe would make us wait for ever, a device never ends."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+from typing import BinaryIO
+
+
+def opened(path: Path) -> BinaryIO:
+    """To read; `OSError` for what is no file, also where a link leads to that."""
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    mode = os.fstat(handle).st_mode
+    if stat.S_ISREG(mode):
+        return open(handle, "rb")
+    os.close(handle)
+    raise OSError(errno.EINVAL, "a folder" if stat.S_ISDIR(mode) else "not a file but a pipe or a device", str(path))
+
+
+def content(path: Path, most: int) -> bytes:
+    """All of a file; `OSError` where it is larger than such a file may be."""
+    with opened(path) as file:
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise OSError(errno.EFBIG, f"larger than {most // 1024**2} MB", str(path))
+    return data
