@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +59,7 @@ def test_a_deployed_index_is_found_searched_scaled_and_stopped(cluster: Any, pla
         assert [hit.id for hit in await many.document("d7")] == ["p28", "p29", "p30", "p31"]
 
     asyncio.run(compare())
-    asyncio.run(asked_together())
+    asyncio.run(asked_at_once())
     assert all(len(nodes) == 1 for nodes in on_ray.scale("letters", 1).replicas.values())
     assert all(len(nodes) == 3 for nodes in on_ray.scale("letters", 3).replicas.values())
     asyncio.run(compare())
@@ -73,27 +72,52 @@ def test_a_deployed_index_is_found_searched_scaled_and_stopped(cluster: Any, pla
     assert on_ray.names() == []
 
 
-async def asked_together() -> None:
-    """Who comes alone is sent at once, who comes while a replica is busy with others; what is wrong with one is its own."""
+async def asked_at_once() -> None:
+    """Over connections and through Ray: the same answers; what is wrong with one is its own."""
     from wellread.cluster.actors import RayReplica
+    from wellread.cluster.wire import Wire
 
-    sent: list[int] = []
+    direct, through = RayReplica("letters:shard:0:0"), RayReplica("letters:shard:0:0")
+    through._around_ray_from = time.monotonic() + 600
+    for replica in (direct, through):
+        alone = [(await replica.call("lines", [row]))[0] for row in range(5)]
+        assert len(set(alone)) == 5
+        calls = [asyncio.ensure_future(replica.call("lines", [number % 5])) for number in range(30)]
+        wrong, left = replica.call("lines", [10**9]), asyncio.ensure_future(replica.call("lines", [0]))
+        await asyncio.sleep(0)
+        left.cancel()
+        assert [lines[0] for lines in await asyncio.gather(*calls)] == alone * 6
+        with pytest.raises(RuntimeError, match="IndexError on a node"):
+            await wrong
+    assert (1 <= len(direct._idle) <= 8, through._idle) == (True, [])
+    direct._idle[-1].close()  # as if the network had broken: another is made
+    direct._idle[-1] = Wire(direct._idle[-1]._connection)
+    assert (await direct.call("lines", [3]))[0] == alone[3]
+    direct.close()
+    assert direct._idle == []
 
-    class Counted(RayReplica):
-        async def _answers(self, requests: Sequence[Any]) -> list[Any]:
-            sent.append(len(requests))
-            return await super()._answers(requests)
 
-    replica = Counted("letters:shard:0:0")
-    alone = [(await replica.call("lines", [row]))[0] for row in range(5)]
-    assert (sent, len(set(alone))) == ([1] * 5, 5)
-    calls = [replica.call("lines", [number % 5]) for number in range(30)]
-    wrong, left = replica.call("lines", [10**9]), replica.call("lines", [0])
-    left.cancel()
-    assert [lines[0] for lines in await asyncio.gather(*calls)] == alone * 6
-    with pytest.raises(RuntimeError, match="IndexError on a node"):
-        await wrong
-    assert (sum(sent[5:]), len(sent[5:]) <= 8) == (31, True)  # and nobody was asked for what nobody waits for
+async def found_by_an_index_that_was_open(many: Any, one: LocalIndex) -> None:
+    for text in queries(5):
+        assert same((await many.search(text, WordEmbedder(), 10)).hits, await one.search(text, WordEmbedder(), 10)), text
+
+
+def test_what_is_stopped_and_deployed_again_is_found_by_who_searched_it_before(cluster: Any, places: tuple[Path, Path]) -> None:
+    from wellread.cluster import on_ray
+
+    one = LocalIndex.open(places[0])
+
+    async def search_twice() -> None:
+        on_ray.deploy(str(places[1]), "again", replicas=1)
+        many = on_ray.open_index("again")
+        await found_by_an_index_that_was_open(many, one)
+        on_ray.stop("again")
+        on_ray.deploy(str(places[1]), "again", replicas=1)
+        await found_by_an_index_that_was_open(many, one)
+        many.close()
+
+    asyncio.run(search_twice())
+    on_ray.stop("again")
 
 
 async def judged_alike() -> None:

@@ -28,6 +28,8 @@ class Scripted:
             raise ReplicaLost(self.name)
         return self.name
 
+    def close(self) -> None: ...
+
 
 def shard_of(*replicas: Scripted, patience: Patience | None = None) -> ReplicatedShard:
     found = {replica.name: replica for replica in replicas}
@@ -50,6 +52,15 @@ async def test_a_slow_replica_is_hedged() -> None:
     assert shard.counts.hedged == 1
     alone = shard_of(Scripted("slow", 0.4), quick, patience=Patience(hedge=False))
     assert await alone.call("hits") == "slow"
+
+
+async def test_what_was_waited_for_a_slow_one_does_not_count_as_usual() -> None:
+    """Otherwise a replica that hangs would be waited for a little longer with every call."""
+    shard = shard_of(Scripted("hangs", 9.0), Scripted("quick", 0.001))
+    for _ in range(25):
+        assert await shard.call("hits") == "quick"
+    assert shard.counts.hedged >= 5
+    assert max(shard.counts.durations) < 0.15  # a second one is asked after 0.2 s while nothing is known
 
 
 async def test_a_dead_replica_costs_nothing_but_a_moment() -> None:

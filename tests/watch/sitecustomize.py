@@ -6,6 +6,7 @@ It watches what programs connect to, and the names they ask for: without a netwo
 from __future__ import annotations
 
 import ipaddress
+import socket
 import sys
 
 # names that cannot exist (RFC 2606, RFC 6761), which tests ask for on purpose
@@ -18,9 +19,21 @@ def is_here(host: object) -> bool:
     if name in ("localhost", "", None):
         return True
     try:
-        return ipaddress.ip_address(str(name).split("%")[0]).is_loopback
+        address = ipaddress.ip_address(str(name).split("%")[0])
     except ValueError:
         return False
+    return address.is_loopback or (not address.is_multicast and _is_own(address))
+
+
+def _is_own(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+    """Whether a network card of this machine has it: nodes of a cluster reach each other by such addresses."""
+    family = socket.AF_INET if address.version == 4 else socket.AF_INET6
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.bind((str(address), 0))
+        except OSError:
+            return False
+    return True
 
 
 def only_loopback(event: str, args: tuple[object, ...]) -> None:

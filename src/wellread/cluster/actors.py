@@ -1,7 +1,7 @@
-"""What runs on a node, and how it is reached: actors that answer several requests in one call.
+"""What runs on a node, and how it is reached.
 
-A call of an actor costs about as much processor time as a small search, so requests that come while an actor has enough to
-do wait for each other, and go together. Whoever comes alone is sent at once.
+Ray starts actors, keeps them on different nodes and starts them again where one dies. What they are asked goes over
+connections of the caller's own (`wire`); where none can be made, through Ray.
 """
 
 from __future__ import annotations
@@ -10,25 +10,25 @@ import asyncio
 import logging
 import os
 import pickle
+import time
 import traceback
 from abc import ABC, abstractmethod
-from collections import deque
-from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, cast
 
 from wellread.cluster import storage
 from wellread.cluster.replicas import ReplicaLost
 from wellread.cluster.shard import Shard
+from wellread.cluster.wire import Door, Entrance, Wire
 from wellread.effort import Effort
 from wellread.errors import MissingExtra, WellreadError
 from wellread.ranking.evaluator import Evaluator
 
 NAMESPACE = "wellread"
-THREADS = 4  # calls that one replica works on at once
-_UNDER_WAY = 2  # calls of one caller: one is worked on while the other waits; more would fight for one Python
-_TOGETHER = 8  # requests in one call: more would keep the first one waiting, and not fit in what Ray sends with an answer
+THREADS = 2  # requests that one replica works on at once
+_WIRES = 8  # connections of one caller to one replica
+_CONNECTING = 1.0  # seconds; where a firewall swallows what is sent nothing ever comes back
+_TRY_AGAIN = 300.0  # seconds until a connection is tried again where none could be made
 
 
 @cache
@@ -52,16 +52,22 @@ def find(name: str) -> Any:
 class _Actor(ABC):
     """Answers requests, which are methods with their arguments, in bytes: those go through Ray as they are."""
 
-    def calls(self, requests: bytes) -> bytes | list[bytes]:
-        """An answer to each, apart: what is under 100 kB Ray sends at once, the rest by a detour."""
-        answers = [packed(self._answer(*request)) for request in pickle.loads(requests)]
-        return answers if len(answers) > 1 else answers[0]
+    def __init__(self, at_once: int) -> None:
+        self._door: Door | None = None
+        if os.environ.get("RAY_USE_TLS", "0") == "0":  # else what is said must be encrypted, as Ray does it
+            self._door = Door(ray().util.get_node_ip_address(), self.call, at_once)
+
+    def call(self, request: bytes) -> bytes:
+        return packed(self._answer(*pickle.loads(request)))
+
+    def entrance(self) -> Entrance | None:
+        return self._door.entrance if self._door else None
 
     def node(self) -> str:
         return ray().get_runtime_context().get_node_id()
 
     def _answer(self, method: str, arguments: tuple[object, ...]) -> object:
-        """What goes wrong comes back as it is: Ray would wrap it, and the others of the call would fail too."""
+        """What goes wrong comes back as it is: Ray would wrap it."""
         try:
             return self._done(method, arguments)
         except WellreadError as problem:
@@ -79,6 +85,7 @@ class ShardActor(_Actor):
     def __init__(self, place: str, number: int) -> None:
         self._shard = Shard(storage.shard_at_hand(place, number))
         self._place = place
+        super().__init__(THREADS)
 
     def place(self) -> str:
         return self._place
@@ -92,16 +99,10 @@ class EvaluatorActor(_Actor):
 
     def __init__(self, effort: Effort) -> None:
         self._evaluator = Evaluator(effort=effort, threads=1)
+        super().__init__(1)
 
     def _done(self, method: str, arguments: tuple[object, ...]) -> object:
         return asyncio.run(getattr(self._evaluator, method)(*arguments))
-
-
-@dataclass(frozen=True, slots=True)
-class _Request:
-    method: str
-    arguments: tuple[object, ...]
-    answer: asyncio.Future[Any]
 
 
 class RayReplica:
@@ -110,56 +111,64 @@ class RayReplica:
     def __init__(self, name: str) -> None:
         self._name = name
         self._handle: Any = None
-        self._waiting: deque[_Request] = deque()
-        self._under_way: set[asyncio.Task[None]] = set()
+        self._idle: list[Wire] = []
+        self._free = asyncio.Semaphore(_WIRES)
+        self._around_ray_from = 0.0  # by the clock of `time.monotonic`
 
-    def call(self, method: str, *arguments: object) -> asyncio.Future[Any]:
-        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._waiting.append(_Request(method, arguments, answer))
-        self._send()
+    async def call(self, method: str, *arguments: object) -> Any:
+        async with self._free:
+            answer = pickle.loads(await self._sent(packed((method, arguments))))
+        if isinstance(answer, Exception):
+            raise answer
         return answer
 
-    def _send(self) -> None:
-        """What is waiting, shared out evenly over as many calls as may be under way."""
-        while self._waiting and len(self._under_way) < _UNDER_WAY:
-            share = min(_TOGETHER, -(-len(self._waiting) // (_UNDER_WAY - len(self._under_way))))
-            some = [self._waiting.popleft() for _ in range(share)]
-            wanted = [request for request in some if not request.answer.done()]  # a hedged one may have its answer
-            if wanted:
-                task = asyncio.create_task(self._delivered(wanted))
-                self._under_way.add(task)
-                task.add_done_callback(self._ended)
+    def close(self) -> None:
+        while self._idle:
+            self._idle.pop().close()
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        self._under_way.discard(task)
-        self._send()
-
-    async def _delivered(self, requests: Sequence[_Request]) -> None:
+    async def _sent(self, request: bytes) -> bytes | bytearray:
+        wire = await self._connected()
+        if wire is None:
+            return cast("bytes", await self._through_ray("call", request))
         try:
-            answers: list[Any] = await self._answers(requests)
-        except Exception as problem:
-            answers = [problem] * len(requests)
-        for request, answer in zip(requests, answers, strict=True):
-            if request.answer.done():
-                continue
-            if isinstance(answer, Exception):
-                request.answer.set_exception(answer)
-            else:
-                request.answer.set_result(answer)
+            answer = await wire.ask(request)
+        except (OSError, EOFError) as problem:
+            wire.close()
+            self.close()  # the others end there too
+            raise ReplicaLost(f"{self._name}: {problem}") from None
+        except BaseException:  # nobody waits any more: the next one would get this answer
+            wire.close()
+            raise
+        self._idle.append(wire)
+        return answer
 
-    async def _answers(self, requests: Sequence[_Request]) -> list[Any]:
+    async def _connected(self) -> Wire | None:
+        """A connection; none where the network does not allow it, or Ray's own are encrypted."""
+        while self._idle:
+            if (wire := self._idle.pop()).is_open():
+                return wire
+            wire.close()
+        if time.monotonic() < self._around_ray_from:
+            return None
+        entrance = cast("Entrance | None", await self._through_ray("entrance"))
+        try:
+            async with asyncio.timeout(_CONNECTING):
+                wire = await Wire.to(entrance) if entrance else None
+        except OSError:  # a timeout is one
+            wire = None
+        if wire is None:
+            self._around_ray_from = time.monotonic() + _TRY_AGAIN
+        return wire
+
+    async def _through_ray(self, method: str, *arguments: object) -> object:
         errors = ray().exceptions
         try:
             if self._handle is None:
                 self._handle = await asyncio.to_thread(find, self._name)
-            sent = packed([(request.method, request.arguments) for request in requests])
-            found = self._handle.calls.options(num_returns=len(requests)).remote(sent)
-            return [pickle.loads(await one) for one in (found if len(requests) > 1 else [found])]
-        except (errors.RayActorError, errors.ObjectLostError, errors.WorkerCrashedError) as problem:
-            raise ReplicaLost(str(problem)) from None
-        except ValueError as problem:  # nobody has this name (any more)
-            self._handle = None
-            raise ReplicaLost(str(problem)) from None
+            return await getattr(self._handle, method).remote(*arguments)
+        except (errors.RayActorError, errors.ObjectLostError, errors.WorkerCrashedError, ValueError) as problem:
+            self._handle = None  # nobody has this name any more, or somebody else will have it
+            raise ReplicaLost(f"{self._name}: {problem}") from None
 
 
 def packed(value: object) -> bytes:

@@ -42,6 +42,7 @@ class Peer(Protocol):
     async def lines(self, rows: Sequence[int]) -> Sequence[bytes]: ...
     async def document(self, name: str) -> Sequence[tuple[int, bytes]]: ...
     async def titled(self, title: str) -> Sequence[tuple[int, bytes]]: ...
+    def close(self) -> None: ...
 
 
 class LocalPeer:
@@ -61,6 +62,9 @@ class LocalPeer:
 
     async def titled(self, title: str) -> Sequence[tuple[int, bytes]]:
         return await asyncio.to_thread(self.shard.titled, title)
+
+    def close(self) -> None:
+        self.shard.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +107,7 @@ class MergedIndex:
     def close(self) -> None:
         """Let go of what is in this process."""
         for member in self.members:
-            if isinstance(member.peer, LocalPeer):
-                member.peer.shard.close()
+            member.peer.close()
 
     async def document(self, name: str) -> list[Hit]:
         """All passages of a document, in order."""

@@ -34,6 +34,10 @@ class Replica(Protocol):
         """The method's result; `ReplicaLost` where nobody is there to give it."""
         ...
 
+    def close(self) -> None:
+        """Let go of connections; another call makes new ones."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Patience:
@@ -51,6 +55,14 @@ class _Standing:
 
     def answered(self, _: asyncio.Future[Any]) -> None:
         self.busy -= 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A call under way."""
+
+    standing: _Standing
+    begun: float
 
 
 @dataclass(slots=True)
@@ -100,19 +112,20 @@ class ReplicatedShard:
     async def call(self, method: str, *arguments: object) -> Any:
         """The first answer of any replica. Errors of the call itself are the caller's; losses are ours."""
         self.counts.calls += 1
-        begun = time.monotonic()
-        running: dict[asyncio.Future[Any], _Standing] = {}
+        running: dict[asyncio.Future[Any], _Asked] = {}
         try:
             async with asyncio.timeout(self._patience.deadline):
-                found = await self._first(running, method, arguments)
+                return await self._first(running, method, arguments)
         except TimeoutError:
             self.counts.gone += 1
             raise ShardGone(f"no replica of shard {self.name} answered within {self._patience.deadline:g} s") from None
         finally:
             for task in running:
                 task.cancel()
-        self.counts.durations.append(time.monotonic() - begun)
-        return found
+
+    def close(self) -> None:
+        for standing in self._standing.values():
+            standing.replica.close()
 
     async def _look(self) -> None:
         """Who is there now: replicas come and go."""
@@ -122,6 +135,8 @@ class ReplicatedShard:
             if self._is_known():  # by now
                 return
             names = await asyncio.to_thread(self._known.names)
+            for name in self._standing.keys() - set(names):
+                self._standing[name].replica.close()
             self._standing = {name: self._standing.get(name) or _Standing(self._known.reach(name)) for name in names}
             self._looked = time.monotonic()
 
@@ -129,7 +144,7 @@ class ReplicatedShard:
         lost = not self._standing or any(standing.lost_at > self._looked for standing in self._standing.values())
         return time.monotonic() - self._looked < (_REST if lost else _LOOK_EVERY)
 
-    async def _first(self, running: dict[asyncio.Future[Any], _Standing], method: str, arguments: tuple[object, ...]) -> Any:
+    async def _first(self, running: dict[asyncio.Future[Any], _Asked], method: str, arguments: tuple[object, ...]) -> Any:
         while True:
             await self._look()
             if not running:
@@ -142,14 +157,17 @@ class ReplicatedShard:
                 self.counts.hedged += 1
                 await self._start(running, method, arguments)
             for task in done:
-                standing = running.pop(task)
+                asked = running.pop(task)
                 try:
-                    return task.result()
+                    answer = task.result()
                 except ReplicaLost:
                     self.counts.lost += 1
-                    standing.lost_at = time.monotonic()
+                    asked.standing.lost_at = time.monotonic()
+                else:  # its own time: with what was waited for a slow one, "slow" would become slower with every hedged call
+                    self.counts.durations.append(time.monotonic() - asked.begun)
+                    return answer
 
-    def _hedge_after(self, running: dict[asyncio.Future[Any], _Standing]) -> float | None:
+    def _hedge_after(self, running: dict[asyncio.Future[Any], _Asked]) -> float | None:
         """Seconds after which another replica is asked as well; None where there is none, or one is enough."""
         if not self._patience.hedge or len(running) > 1 or len(self._standing) < 2:
             return None
@@ -157,9 +175,9 @@ class ReplicatedShard:
         usual = known[int(len(known) * _SLOWEST_SHARE)] if len(known) >= 20 else _AT_FIRST
         return max(_AT_LEAST, usual)
 
-    async def _start(self, running: dict[asyncio.Future[Any], _Standing], method: str, arguments: tuple[object, ...]) -> None:
+    async def _start(self, running: dict[asyncio.Future[Any], _Asked], method: str, arguments: tuple[object, ...]) -> None:
         """Ask the replica that is least busy and was not lost just now."""
-        asked = {id(standing) for standing in running.values()}
+        asked = {id(one.standing) for one in running.values()}
         free = [standing for standing in self._standing.values() if id(standing) not in asked]
         if not free:
             return
@@ -170,7 +188,7 @@ class ReplicatedShard:
         chosen.busy += 1
         answer = asyncio.ensure_future(chosen.replica.call(method, *arguments))
         answer.add_done_callback(chosen.answered)
-        running[answer] = chosen
+        running[answer] = _Asked(chosen, time.monotonic())
 
 
 def counts() -> dict[str, Counts]:
