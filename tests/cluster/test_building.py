@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from tests.index.embedders import WordEmbedder
 
 from wellread.cluster import sharded, steps
 from wellread.cluster.building import Order, Told
+from wellread.cluster.embedded import PiecesFeed, of_shard
 from wellread.cluster.merged import open_folder
 from wellread.cluster.places import Near
 from wellread.errors import IndexFault, UsageError
@@ -23,6 +25,7 @@ from wellread.index.feed import EmbeddingFeed
 from wellread.index.inputs import InputOptions, origin, parts, passages, passages_of
 from wellread.index.manifest import load
 from wellread.index.search import LocalIndex
+from wellread.types import Passage
 
 WORDS = ("river", "stone", "cloud", "music", "train", "paper", "green", "north", "salt")
 
@@ -104,6 +107,54 @@ def test_blocks_begin_where_they_must(monkeypatch: pytest.MonkeyPatch) -> None:
     found = [(block.first, block.skip) for block in steps.blocks([4, 0, 17, 3, 25])]
     assert found == [(0, 0), (2, 6), (2, 16), (4, 6), (4, 16)]
     assert steps.blocks([0, 0]) == []
+    monkeypatch.setattr(steps, "MOST", 4)  # then they are larger, but for the one that all wait for
+    found = [(block.place, block.size, block.first, block.skip) for block in steps.blocks([4, 0, 17, 3, 25])]
+    assert found == [(0, 10, 0, 0), (10, 20, 2, 6), (30, 20, 4, 6)]
+
+
+def test_a_billion_passages_are_few_files() -> None:
+    blocks = steps.blocks([100_000] * 10_000)
+    assert len(blocks) <= steps.MOST + 2
+    assert sum(block.size for block in blocks) >= 1_000_000_000
+    assert all(block.size % steps.BLOCK == block.place % steps.BLOCK == 0 for block in blocks)  # batches are those of one machine
+
+
+def test_a_block_is_one_file_however_many_shards_there_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And larger blocks change nothing."""
+    source, how = write_documents(tmp_path / "notes", 40), InputOptions(unreadable=[])
+    found: list[dict[int, tuple[int, str, bytes]]] = []
+    for name, most in (("small", 8_192), ("large", 2)):
+        work = Near(tmp_path / name)
+        with monkeypatch.context() as patched:
+            patched.setattr(steps, "BLOCK", 64)
+            patched.setattr(steps, "BATCH", 16)
+            patched.setattr(steps, "MOST", most)
+            counts = [steps.read(work, n, part, how).passages for n, part in enumerate(parts([str(source)], how))]
+            about, make, told = About("words-64", 64, "notes"), ("words", WordEmbedder), list[steps.Embedded]()
+            for block in steps.blocks(counts):
+                told.append(steps.embed(work, block, 7, about, make))
+                about = replace(about, scale=told[0].scale)
+            assert [steps.embed(work, block, 7, about, make) for block in steps.blocks(counts)] == told  # read, not made again
+        assert len(work.names("embedded")) == 2 * len(told) < 2 * 7 * len(told)
+        rows: dict[int, tuple[int, str, bytes]] = {}
+        for shard in range(7):
+            feed = PiecesFeed(work, shard, of_shard([one.pieces for one in told], shard))
+            passages, vectors = asyncio.run(read_all(feed))
+            places = feed.ordinals().tolist()
+            assert places == sorted(places)
+            rows |= {place: (shard, p.id, v) for place, p, v in zip(places, passages, vectors, strict=True)}
+        assert sorted(rows) == list(range(sum(counts)))
+        found.append(rows)
+    assert found[0] == found[1]
+
+
+async def read_all(feed: PiecesFeed) -> tuple[list[Passage], list[bytes]]:
+    """In one go, and from the middle on."""
+    batches = [batch async for batch in feed.batches(0, None)]
+    passages = [passage for batch in batches for passage in batch.passages]
+    later = [passage async for batch in feed.batches(len(passages) // 2, None) for passage in batch.passages]
+    assert later == passages[len(passages) // 2 :]
+    return passages, [row.tobytes() for batch in batches for row in batch.rows]
 
 
 def test_a_shard_is_stemmed_in_the_language_of_everything_that_was_read(tmp_path: Path) -> None:
@@ -120,8 +171,8 @@ def test_a_shard_is_stemmed_in_the_language_of_everything_that_was_read(tmp_path
     blocks = steps.blocks([part.passages for part in read])
     embedded = steps.embed(work, blocks[0], 64, About("words-64", 64, "notes"), ("words", WordEmbedder))
     alone: list[str] = []
-    for number in embedded.shards:
-        steps.assemble(work, Near(tmp_path / "made"), number, True, language)
+    for number in (piece.shard for piece in embedded.pieces):
+        steps.assemble(work, Near(tmp_path / "made"), number, of_shard([embedded.pieces], number), True, language)
         index = LocalIndex.open(tmp_path / "made" / sharded.SHARDS / sharded.shard_name(number))
         assert index.manifest.language == "de"
         alone += [index.passage(0).text] if index.manifest.rows == 1 else []

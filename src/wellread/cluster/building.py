@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from wellread.cluster import on_ray, sharded, steps, storage
+from wellread.cluster.embedded import Piece, file_of, of_shard
 from wellread.cluster.places import Near, Place, place_at
 from wellread.cluster.sharded import Sharded, ShardEntry
 from wellread.cluster.steps import Block, Embedded, Maker, PartRead
@@ -20,6 +22,7 @@ from wellread.index.inputs import InputOptions, Part, origin, parts
 from wellread.index.progress import Progress, silent
 
 _PLAN = "plan.json"
+_FORMAT = 2  # of what the steps leave; 2: one file a block
 _AHEAD = 2  # tasks a core that are handed to Ray at once
 
 
@@ -54,9 +57,9 @@ def build(where: str | Path, order: Order, progress: Progress = silent, told: To
     module, place = on_ray.connect(), place_at(where)
     with place.writing():
         embedded = _embedded(module, place, order, progress, told if told is not None else Told())
-        sharded.none_empty(order.shards - len(embedded.shards), order.shards)
-        work = embedded.work
-        jobs = [(work, place, number, order.words, embedded.language) for number in range(order.shards)]
+        work, pieces = embedded.work, [of_shard(embedded.blocks, number) for number in range(order.shards)]
+        sharded.none_empty(pieces.count({}), order.shards)
+        jobs = [(work, place, number, mine, order.words, embedded.language) for number, mine in enumerate(pieces)]
         entries: list[ShardEntry] = _run(module, steps.assemble, jobs, progress, "shards")
         made = Sharded(
             order.embedder,
@@ -77,8 +80,12 @@ def data_set(folder: Path, order: Order, progress: Progress = silent, told: Told
     """An embedded data set; the number of its rows."""
     module, place = on_ray.connect(), Near(folder)
     with place.writing():
-        _embedded(module, place, replace(order, shards=1), progress, told if told is not None else Told())
-        rows = take_parts(folder, folder / BUILDING / steps.parts_of(0))
+        embedded = _embedded(module, place, replace(order, shards=1), progress, told if told is not None else Told())
+        made = [folder / BUILDING / file_of(number) for number in range(len(embedded.blocks))]
+        for path, (piece,) in zip(made, embedded.blocks, strict=True):
+            if path.exists():
+                os.truncate(path, piece.end)  # what follows is for shards
+        rows = take_parts(folder, made)
         place.remove(BUILDING)
     return rows
 
@@ -87,8 +94,8 @@ def data_set(folder: Path, order: Order, progress: Progress = silent, told: Told
 class _Embedded:
     """What is known when all passages have their vectors."""
 
-    work: Place  # where they are, apart by shard
-    shards: frozenset[int]  # that have any
+    work: Place  # where they are
+    blocks: Sequence[Sequence[Piece]]
     language: str
 
 
@@ -103,8 +110,7 @@ def _embedded(module: Any, place: Place, order: Order, progress: Progress, told:
         place.remove(BUILDING)
         raise IndexFault(f"{order.origin}: there is no passage in it")
     made = _embed(module, work, order, steps.blocks(counts), progress)
-    shards = frozenset(number for block in made for number in block.shards)
-    return _Embedded(work, shards, steps.language_of_all(work, counts))
+    return _Embedded(work, [block.pieces for block in made], steps.language_of_all(work, counts))
 
 
 def _embed(module: Any, work: Place, order: Order, todo: Sequence[Block], progress: Progress) -> list[Embedded]:
@@ -154,7 +160,7 @@ def _results(
 
 def _begin(place: Place, order: Order) -> tuple[Place, list[Part]]:
     """The place of work, with what an interrupted build of the same has left there."""
-    listed = parts(order.inputs, order.how)
+    listed = parts(order.inputs, order.how, most=steps.MOST)
     work, plan = place.inside(BUILDING), _plan(order, listed)
     if work.content(_PLAN) != plan:
         place.remove(BUILDING)
@@ -170,6 +176,7 @@ def _plan(order: Order, listed: Iterable[Part]) -> bytes:
             known = Path(file).stat()
             digest.update(f"{file}\0{name}\0{known.st_size}\0{known.st_mtime_ns}\n".encode("utf-8", "replace"))
     facts: Mapping[str, object] = {
+        "format": _FORMAT,
         "embedder": order.embedder,
         "dimensions": order.dimensions,
         "origin": order.origin,

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 import stamina
 
 from wellread.cluster.sharded import NAME
-from wellread.errors import IndexFault, UsageError
+from wellread.errors import DamagedFile, IndexFault, UsageError
 from wellread.index.folder import disk_errors, writing
 from wellread.index.manifest import replace_file
 
@@ -42,6 +42,10 @@ class Place(Protocol):
 
     def lines(self, name: str) -> Iterator[bytes]:
         """A file line by line; `FileNotFoundError` where there is none."""
+        ...
+
+    def part(self, name: str, start: int, size: int) -> bytes:
+        """Bytes of a file that is there, from one on."""
         ...
 
     def put(self, name: str, data: bytes) -> None: ...
@@ -92,6 +96,11 @@ class Near:
     def lines(self, name: str) -> Iterator[bytes]:
         with (self.folder / name).open("rb") as file:
             yield from file
+
+    def part(self, name: str, start: int, size: int) -> bytes:
+        with (self.folder / name).open("rb") as file:
+            file.seek(start)
+            return _whole(file.read(size), size, str(self.folder / name))
 
     def put(self, name: str, data: bytes) -> None:
         path = self.folder / name
@@ -155,6 +164,16 @@ class Far:
         with BufferedReader(self._filesystem.open_input_stream(self._inner(name)), 1 << 20) as source:
             yield from source
 
+    def part(self, name: str, start: int, size: int) -> bytes:
+        def read() -> bytes:
+            with self._filesystem.open_input_file(self._inner(name)) as source:
+                return cast("bytes", source.read_at(size, start))
+
+        try:
+            return _whole(_tried(read), size, self.named(name))
+        except OSError as problem:
+            raise IndexFault(f"{self.named(name)} cannot be read: {problem}") from problem
+
     def put(self, name: str, data: bytes) -> None:
         self._write(name, lambda: BytesIO(data))
 
@@ -201,8 +220,8 @@ class Far:
         return {name.partition("/")[0] for name in self._files(under)}
 
     def remove(self, name: str) -> None:
-        for inner in self._files(name):
-            self._filesystem.delete_file(self._inner(f"{name}/{inner}"))
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            list(pool.map(self._filesystem.delete_file, [self._inner(f"{name}/{inner}") for inner in self._files(name)]))
 
     @contextmanager
     def writing(self) -> Generator[None]:
@@ -254,6 +273,12 @@ class Far:
 
     def _full(self) -> str:
         return f"{self._address}?{self._options}" if self._options else self._address
+
+
+def _whole(content: bytes, size: int, named: str) -> bytes:
+    if len(content) != size:
+        raise DamagedFile(f"{named} is damaged: it ends too early")
+    return content
 
 
 def _tried(job: Callable[[], T]) -> T:

@@ -1,7 +1,7 @@
 """The steps of a build that many machines share. Each takes files of the one before it and leaves files for the next.
 
     read     some documents  ─► read/000012.jsonl       passages
-    embed    4,096 passages  ─► shard-0003/part-….parquet  with vectors, apart by shard
+    embed    a block of them ─► embedded/000007.parts    with vectors, apart by shard
     assemble one shard       ─► shards/0003/…            an index, and what makes it a shard
 
 A step that was done is not done again, and a file is there whole or not at all: so a step can be repeated anywhere at any
@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from typing import Any, cast
@@ -22,22 +22,24 @@ from typing import Any, cast
 import numpy as np
 
 from wellread.cluster import shard
+from wellread.cluster.embedded import Piece, PiecesFeed, file_of, packed
 from wellread.cluster.places import Place
 from wellread.cluster.sharded import BESIDE, SHARDS, ShardEntry, entry_from, entry_of, shard_name, shard_of
 from wellread.index import texts
 from wellread.index.build import BuildOptions, build
-from wellread.index.dataset import About, DatasetFeed, write_part
+from wellread.index.dataset import About
 from wellread.index.feed import BATCH, Batch, embedding_text
 from wellread.index.folder import BeingWritten
 from wellread.index.inputs import InputOptions, Part, passages_of
-from wellread.index.manifest import checksum, replace_file
-from wellread.index.quantize import SAMPLE, Floats, calibrate, check, to_bytes, to_codes
+from wellread.index.manifest import checksum
+from wellread.index.quantize import SAMPLE, Bytes, Codes, Floats, calibrate, check, to_bytes, to_codes
 from wellread.index.write import sample
 from wellread.protocols import Computed, Embedder
 from wellread.text.languages import main_language
 from wellread.types import Passage
 
-BLOCK = SAMPLE  # passages of one embedding step
+BLOCK = SAMPLE  # passages of one embedding step, or several times as many
+MOST = 8_192  # embedding steps, about: each leaves two files
 Maker = Callable[[], Embedder]
 _COUNTED = "words"  # what shards tell each other of theirs
 _made: dict[str, Embedder] = {}  # one for all steps that this process works on
@@ -54,10 +56,10 @@ class PartRead:
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """What came of embedding a block: the scale, which the first one decides, and the shards that have passages of it."""
+    """What came of embedding a block: the scale, which the first one decides, and what it has for which shard."""
 
     scale: tuple[float, ...]
-    shards: tuple[int, ...]
+    pieces: tuple[Piece, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,8 @@ class Block:
     """Passages from a place in the whole on: the files they stand in, and how many come before them there."""
 
     number: int
+    place: int
+    size: int
     first: int  # file
     skip: int
 
@@ -90,13 +94,14 @@ def read(work: Place, number: int, part: Part, how: InputOptions) -> PartRead:
 
 
 def blocks(counts: Sequence[int]) -> list[Block]:
-    """Where each block of passages begins, given how many each file holds."""
+    """Where each block of passages begins, given how many each file holds. All wait for the first one, which is small."""
+    size = BLOCK * max(1, -(-sum(counts) // (BLOCK * MOST)))
     found: list[Block] = []
     before, wanted = 0, 0
     for number, count in enumerate(counts):
         while wanted < before + count:
-            found.append(Block(len(found), number, wanted - before))
-            wanted += BLOCK
+            found.append(Block(len(found), wanted, size if found else BLOCK, number, wanted - before))
+            wanted += found[-1].size
         before += count
     return found
 
@@ -106,33 +111,27 @@ def embed(work: Place, block: Block, shards: int, about: About, make: tuple[str,
     done = f"embedded/{block.number:06d}.json"
     if (raw := work.content(done)) is not None:
         known = cast("dict[str, Any]", json.loads(raw))
-        return Embedded(tuple(known["scale"]), tuple(known["shards"]))
+        return Embedded(tuple(known["scale"]), tuple(Piece(**piece) for piece in known["pieces"]))
     passages = list(_passages(work, block))
-    vectors = asyncio.run(_vectors(passages, _embedder(*make), about.dimensions))
-    scale = np.asarray(about.scale, np.float32) if about.scale else calibrate(vectors)
-    rows, codes = to_bytes(vectors, scale), to_codes(vectors)
+    scale, rows, codes = asyncio.run(_vectors(passages, _embedder(*make), about))
     homes = np.array([shard_of(passage.document or passage.id, shards) for passage in passages])
-    outcome = Embedded(tuple(float(x) for x in scale), tuple(sorted(set(homes.tolist()))))
-    for number in outcome.shards:
-        mine = np.flatnonzero(homes == number)
-        ordinals = (block.number * BLOCK + mine).astype(np.int64)
-        with work.made(parts_of(number)) as folder:
-            replace_file(folder / f"ordinals-{block.number:05d}", ordinals.tobytes())
-            write_part(folder, block.number, [Batch([passages[at] for at in mine], rows[mine], codes[mine])], about, scale)
+    content, pieces = packed(Batch(passages, rows, codes), homes, block.place, about, scale)
+    work.put(file_of(block.number), content)
+    outcome = Embedded(tuple(float(x) for x in scale), pieces)
     work.put(done, json.dumps(asdict(outcome)).encode())
     return outcome
 
 
-def assemble(work: Place, place: Place, number: int, words: bool, language: str) -> ShardEntry:
+def assemble(work: Place, place: Place, number: int, pieces: Mapping[int, Piece], words: bool, language: str) -> ShardEntry:
     """Make a shard of what was embedded for it. What it tells the others of its words is laid aside for `share_words`."""
     name, done = shard_name(number), f"assembled/{number:06d}.json"
     if (raw := work.content(done)) is not None:
         return entry_from(json.loads(raw))
-    with work.fetched(parts_of(number)) as parts, place.made(f"{SHARDS}/{name}") as home:
-        ordinals = np.concatenate([np.fromfile(path, np.int64) for path in sorted(parts.glob("ordinals-*"))])
+    feed = PiecesFeed(work, number, pieces)
+    with place.made(f"{SHARDS}/{name}") as home:
         options = BuildOptions(words=words, language=language, resume=True)
-        _alone(lambda: asyncio.run(build(home, DatasetFeed(parts), options)))
-        shard.write_beside(home, ordinals)
+        _alone(lambda: asyncio.run(build(home, feed, options)))
+        shard.write_beside(home, feed.ordinals())
         with work.made(f"{_COUNTED}/{name}") as aside:
             shard.copy_words(home, aside)
         entry = entry_of(home, name)
@@ -185,13 +184,8 @@ def _lines_of(number: int) -> str:
     return f"read/{number:06d}.jsonl"
 
 
-def parts_of(number: int) -> str:
-    """The folder of what was embedded for a shard."""
-    return f"shard-{shard_name(number)}"
-
-
 def _passages(work: Place, block: Block) -> Iterator[Passage]:
-    left, skip = BLOCK, block.skip
+    left, skip = block.size, block.skip
     for number in range(block.first, 1 << 30):
         try:
             for line in islice(work.lines(_lines_of(number)), skip, skip + left):
@@ -208,10 +202,18 @@ def _first(work: Place, number: int, most: int) -> list[Passage]:
     return [texts.decode(line) for line in islice(work.lines(_lines_of(number)), most)]
 
 
-async def _vectors(passages: Sequence[Passage], embedder: Embedder, dimensions: int) -> Floats:
-    """In the batches in which one machine would embed them: a vector depends a little on its batch."""
-    found = [
-        check(await embedder.embed([embedding_text(p) for p in passages[at : at + BATCH]], kind="passage"), dimensions)
-        for at in range(0, len(passages), BATCH)
-    ]
-    return np.concatenate(found)
+async def _vectors(passages: Sequence[Passage], embedder: Embedder, about: About) -> tuple[Floats, Bytes, Codes]:
+    """The scale, and vectors in small; in the batches of one machine: a vector depends a little on its batch."""
+    scale = np.asarray(about.scale, np.float32) if about.scale else None
+    rows: list[Bytes] = []
+    codes: list[Codes] = []
+    for start in range(0, len(passages), BLOCK):
+        some = passages[start : start + BLOCK]
+        batches = [some[at : at + BATCH] for at in range(0, len(some), BATCH)]
+        texts = [[embedding_text(passage) for passage in batch] for batch in batches]
+        vectors = np.concatenate([check(await embedder.embed(text, kind="passage"), about.dimensions) for text in texts])
+        scale = calibrate(vectors) if scale is None else scale
+        rows.append(to_bytes(vectors, scale))
+        codes.append(to_codes(vectors))
+    assert scale is not None
+    return scale, np.concatenate(rows), np.concatenate(codes)

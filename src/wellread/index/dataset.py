@@ -10,6 +10,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from itertools import islice
 from pathlib import Path
 from typing import Any, cast
@@ -69,18 +70,23 @@ async def create(
         return rows + held
 
 
-def take_parts(folder: Path, made: Path) -> int:
-    """A data set of files that were written elsewhere; the number of its rows."""
-    for old in [*folder.glob("part-*.parquet"), folder / "_SUCCESS"]:
-        old.unlink(missing_ok=True)
-    found = sorted(made.glob("part-*.parquet"))
-    about = _schema_about(found[0])
-    assert about is not None
-    replace_file(folder / _ABOUT, _encoded(about))
-    for path in found:
-        path.replace(folder / path.name)
+def take_parts(folder: Path, made: Sequence[Path]) -> int:
+    """A data set of files that were written elsewhere, in this order; the number of its rows. Files that are not there any more
+    were taken before an interruption."""
+    (folder / "_SUCCESS").unlink(missing_ok=True)
+    taken = [part_path(folder, number) for number in range(len(made))]
+    for path, target in zip(made, taken, strict=True):
+        if path.exists():
+            path.replace(target)
+    for old in {*folder.glob("part-*.parquet")} - {*taken}:
+        old.unlink()
+    replace_file(folder / _ABOUT, _encoded(made_of(taken[0])))
     replace_file(folder / "_SUCCESS", b"")
-    return sum(_rows(folder / path.name) for path in found)
+    return sum(_rows(path) for path in taken)
+
+
+def part_path(folder: Path, number: int) -> Path:
+    return folder / f"part-{number:05d}.parquet"
 
 
 def is_dataset(path: Path) -> bool:
@@ -129,7 +135,7 @@ class DatasetFeed:
             if skip >= rows:
                 skip -= rows
                 continue
-            for batch in _read(shard, self.dimensions, skip):
+            for batch in read_part(shard, self.dimensions, skip, str(shard)):
                 yield batch
             skip = 0
 
@@ -186,6 +192,20 @@ def _settled(folder: Path, about: About, feed: Feed, known: Floats | None) -> Fl
 
 def write_part(folder: Path, number: int, batches: Sequence[Batch], about: About, scale: Floats) -> None:
     """One file of a data set; it is there whole or not at all."""
+    path = part_path(folder, number)
+    torn = path.with_suffix(".parquet.tmp")
+    _write(torn, batches, about, scale)
+    torn.replace(path)
+
+
+def part_of(batches: Sequence[Batch], about: About, scale: Floats) -> bytes:
+    """The same in memory."""
+    out = BytesIO()
+    _write(out, batches, about, scale)
+    return out.getvalue()
+
+
+def _write(where: Path | BytesIO, batches: Sequence[Batch], about: About, scale: Floats) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -210,10 +230,7 @@ def write_part(folder: Path, number: int, batches: Sequence[Batch], about: About
         }
     )
     full = About(about.embedder, about.dimensions, about.origin, tuple(float(x) for x in scale))
-    path = folder / f"part-{number:05d}.parquet"
-    torn = path.with_suffix(".parquet.tmp")
-    cast("Any", pq).write_table(table.replace_schema_metadata({_KEY: _encoded(full)}), torn, row_group_size=_READ)
-    torn.replace(path)
+    cast("Any", pq).write_table(table.replace_schema_metadata({_KEY: _encoded(full)}), where, row_group_size=_READ)
 
 
 def _lists(arrow: Any, values: Bytes | Codes, kind: Any) -> Any:
@@ -221,10 +238,11 @@ def _lists(arrow: Any, values: Bytes | Codes, kind: Any) -> Any:
     return arrow.FixedSizeListArray.from_arrays(flat, values.shape[1])
 
 
-def _read(path: Path, dimensions: int, skip: int) -> Iterator[Batch]:
+def read_part(content: Path | BytesIO, dimensions: int, skip: int, named: str) -> Iterator[Batch]:
+    """The rows of a part from one on; errors call it so."""
     import pyarrow.parquet as pq
 
-    file = cast("Any", pq.ParquetFile(path))
+    file = cast("Any", pq.ParquetFile(content))
     for record in file.iter_batches(_READ):
         if skip >= record.num_rows:
             skip -= record.num_rows
@@ -233,16 +251,16 @@ def _read(path: Path, dimensions: int, skip: int) -> Iterator[Batch]:
         skip = 0
         names = set(part.schema.names)
         plain = part.select([name for name in _COLUMNS if name in names]).to_pylist()
-        rows = _matrix(part, "emb_int8", np.dtype(np.int8), dimensions, path)
-        codes = _matrix(part, "emb_ubinary", np.dtype(np.uint8), (dimensions + 7) // 8, path)
+        rows = _matrix(part, "emb_int8", np.dtype(np.int8), dimensions, named)
+        codes = _matrix(part, "emb_ubinary", np.dtype(np.uint8), (dimensions + 7) // 8, named)
         yield Batch([_passage(row) for row in plain], rows, pad_codes(codes, dimensions))
 
 
-def _matrix(part: Any, name: str, kind: np.dtype[Any], width: int, path: Path) -> Any:
+def _matrix(part: Any, name: str, kind: np.dtype[Any], width: int, named: str) -> Any:
     column = part.column(name)
     flat = column.flatten().to_numpy(zero_copy_only=False)
     if len(flat) != part.num_rows * width:
-        raise IndexFault(f"{path}: {name} has {len(flat) / max(1, part.num_rows):g} values a row, {width} were expected")
+        raise IndexFault(f"{named}: {name} has {len(flat) / max(1, part.num_rows):g} values a row, {width} were expected")
     return flat.astype(kind, copy=False).reshape(part.num_rows, width)
 
 
@@ -279,12 +297,19 @@ def _width(path: Path) -> int:
     return len(first.column("emb_int8")[0].as_py())
 
 
-def _schema_about(path: Path) -> About | None:
+def made_of(content: Path | BytesIO) -> About:
+    """What a part that was written here was made with."""
+    about = _schema_about(content)
+    assert about is not None
+    return about
+
+
+def _schema_about(content: Path | BytesIO) -> About | None:
     import pyarrow.parquet as pq
 
-    notes = cast("dict[bytes, bytes]", cast("Any", pq.read_schema(path)).metadata or {})
+    notes = cast("dict[bytes, bytes]", cast("Any", pq.read_schema(content)).metadata or {})
     raw = notes.get(_KEY)
-    return _decoded(raw, path) if raw else None
+    return _decoded(raw, content if isinstance(content, Path) else Path("a part of a data set")) if raw else None
 
 
 def _encoded(about: About) -> bytes:

@@ -102,16 +102,18 @@ class Part:
     names: tuple[str, ...]
 
 
-def parts(inputs: Sequence[str], how: InputOptions, documents: int = 64) -> list[Part]:
-    """Files and folders in parts that can be read apart: so many documents each, tables alone."""
+def parts(inputs: Sequence[str], how: InputOptions, documents: int = 64, most: int = 8_192) -> list[Part]:
+    """Files and folders in parts that can be read apart: so many documents each, or more where an input would have more than
+    `most` parts; tables alone."""
     found: list[Part] = []
     names = Names()
     for text in inputs:
         if is_page(text) or text.startswith("hf:"):
             raise UsageError(f"{text} cannot be read in parts: make a data set of it first (wellread dataset create)")
         path, files = found_under(text, how.follow_links)
+        size_of_all = max(documents, -(-len(files) // most))
         for table, group in groupby(files, key=is_table):
-            size = 1 if table else documents
+            size = 1 if table else size_of_all
             named = names.new(group, path)
             for at in range(0, len(named), size):
                 some = named[at : at + size]
