@@ -134,7 +134,7 @@ def check_shard(folder: Path, entry: ShardEntry) -> Path:
     """The folder of a shard, which is as the manifest knows it."""
     home = folder / SHARDS / entry.name
     try:
-        if manifest.checksum(home / manifest.NAME) != entry.manifest:
+        if manifest.checksum(home / manifest.NAME, entry.manifest.bytes + 1) != entry.manifest:
             raise DamagedFile(f"{home} is not the shard that {NAME} names: it was changed or replaced")
         for name, known in entry.beside.items():
             if (home / BESIDE / name).stat().st_size != known.bytes:

@@ -1,4 +1,5 @@
-"""Connections that cost little until they have asked for something: few, not silent for long, with short heads."""
+"""Connections that cost little until they have asked for something: few, not silent for long, with short heads. And none that
+asks and does not read what it is told: its run would keep its place for ever."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ MAX_HEAD = 16 * 1024  # bytes of a request's first line and headers
 _MOST = 4096
 _SPARE = 128  # descriptors for files, sockets to services and the history
 _HEAD_SECONDS = 10.0  # from the first moment, or the first byte of a next request, to the end of its headers
+_READ_SECONDS = 60.0  # in which a client has to read the 48 kB that make room for more
 
 
 def most() -> int:
@@ -23,7 +25,9 @@ class Connection(H11Protocol):
     """uvicorn's, which would wait for ever for the first request and takes as many as there come."""
 
     head_seconds = _HEAD_SECONDS
+    read_seconds = _READ_SECONDS
     _waiting: asyncio.TimerHandle | None = None
+    _unread: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # pyright: ignore
         super().connection_made(transport)
@@ -39,9 +43,23 @@ class Connection(H11Protocol):
         if not self._between_requests():
             self._stop_waiting()
 
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._unread = self.loop.call_later(self.read_seconds, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        self._was_read()
+        super().resume_writing()
+
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_waiting()
+        self._was_read()
         super().connection_lost(exc)
+
+    def _was_read(self) -> None:
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
 
     def _between_requests(self) -> bool:
         return self.cycle is None or self.cycle.response_complete  # pyright: ignore[reportUnnecessaryComparison]

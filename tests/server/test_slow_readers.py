@@ -1,0 +1,63 @@
+"""Who asks and does not read the answer keeps no place from others."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from tests.server.stage import Live, engine, running, until
+
+from wellread.server import connections, serving
+from wellread.server.options import ServerOptions
+
+pytestmark = pytest.mark.slow
+
+LONG = "Saturn has 146 moons. [1] " * 2_000
+
+
+@pytest.fixture(autouse=True)
+def small_buffers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that little is more than the sockets on the way hold."""
+    listen = serving.listen
+
+    def listening(options: ServerOptions) -> socket.socket:
+        made = listen(options)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+        return made
+
+    monkeypatch.setattr(serving, "listen", listening)
+
+
+def silent(live: Live) -> socket.socket:
+    parts = urlsplit(live.url)
+    wire = socket.socket()
+    wire.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    wire.connect((parts.hostname, parts.port))
+    body = json.dumps({"question": "How many moons has Saturn?"}).encode()
+    head = f"POST /api/ask HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    wire.sendall(head.encode() + body)
+    return wire
+
+
+def test_a_client_that_reads_nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections.Connection, "read_seconds", 1.0)
+    with running(engine(answer=LONG), tmp_path, max_per_client=1) as live:
+        wire = silent(live)
+        until(lambda: live.service.gate.running == 1, 20)
+        until(lambda: live.service.gate.running == 0, 60)
+        wire.close()
+
+
+def test_one_that_reads_slowly_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections.Connection, "read_seconds", 2.0)
+    with running(engine(answer=LONG), tmp_path) as live, silent(live) as wire:
+        wire.settimeout(30)
+        told, until_then = b"", time.monotonic() + 50
+        while b'"event": "answered"' not in told[-400_000:] and time.monotonic() < until_then:
+            told += wire.recv(100_000)
+            time.sleep(0.01)
+        assert b'"event": "answered"' in told
