@@ -46,6 +46,7 @@ def test_ten_times_the_text_takes_about_ten_times_as_long(parser: str) -> None:
         ("LaTeX", "\\title[" * 20_000),
         ("LaTeX", "\\item[" * 40_000),
         ("AsciiDoc", "= a" + " " * 40_000 + "b"),
+        ("AsciiDoc", "<" * 10_000),
         ("manual", "\\f[" * 50_000),
         ("manual", "\\n[" * 50_000),
         ("manual", ".if n " * 200_000),

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from wellread.types import Block, Page
 
-_UNDERLINE = re.compile(r"([=\-~^\"'`#*+.:_<>])\1{2,}\s*$")
+_UNDERLINES = "=-~^\"'`#*+.:_<>"
 _ITEM = re.compile(r"^(\s*)(?:[-*+•]|\*{2,5}|\d{1,3}[.)]|#\.)\s+(?=\S)")
 _ROLE = re.compile(
     r":[a-zA-Z][\w:.+-]{0,40}:`([^`<]{0,500}?)(?:\s*<[^`>]{0,500}>)?`|``([^`]{0,500})``|`([^`<]{0,500}?)\s*<[^`>]{0,1000}>`__?"
@@ -106,7 +106,7 @@ def _rst(lines: list[str]) -> Iterator[Block]:
                 waiting.lines[-1] = waiting.lines[-1].rstrip()[:-1].removesuffix(":") + ":"
             yield from waiting.blocks()
             waiting.code = opens
-        elif not _UNDERLINE.fullmatch(line) and not _OPTION.match(line):
+        elif not _rule(line, _UNDERLINES) and not _OPTION.match(line):
             waiting.lines.append(line)
         number += 1
     yield from waiting.blocks()
@@ -114,12 +114,18 @@ def _rst(lines: list[str]) -> Iterator[Block]:
 
 def _rst_level(line: str, after: str, levels: list[str]) -> int:
     """The level of a heading, by the order in which signs first underline one; 0 where this is none."""
-    under = _UNDERLINE.fullmatch(after) if line[:1].strip() else None
-    if not under or _UNDERLINE.fullmatch(line) or len(after.rstrip()) < len(line.rstrip()) - 2:
+    under = _rule(after, _UNDERLINES) if line[:1].strip() else ""
+    if not under or _rule(line, _UNDERLINES) or len(after.rstrip()) < len(line.rstrip()) - 2:
         return 0
-    if under[1] not in levels:
-        levels.append(under[1])
-    return min(levels.index(under[1]) + 1, 6)
+    if under not in levels:
+        levels.append(under)
+    return min(levels.index(under) + 1, 6)
+
+
+def _rule(line: str, signs: str) -> str:
+    """The sign of a line that is nothing but at least three of it; else empty."""
+    drawn = line.rstrip()
+    return drawn[0] if len(drawn) > 2 and drawn[0] in signs and not drawn.strip(drawn[0]) else ""
 
 
 def _simple_table(lines: list[str], first: int) -> tuple[list[Block], int]:
@@ -152,10 +158,10 @@ def _prose_text(line: str) -> str:
 
 _ADOC_HEADING = re.compile(r"(={1,6})\s+(?=\S)")
 _ADOC_FENCE = re.compile(r"^(-{4,}|\.{4,}|`{3,})\s*\w*$")
-_ADOC_UNDERLINE = re.compile(r"([=\-~^+])\1{2,}\s*")
+_ADOC_UNDERLINES = "=-~^+"  # from the first level on
 _ADOC_TERM = re.compile(r"^(\S[^\n]{0,200}?)::(?:\s+(\S.*))?$")
 _ADOC_NOTHING = re.compile(r"^(?::[\w-]+!?:.*|\[.*\]|//.*|(?:={4,}|\*{4,}|_{4,}|--|\+|<<<|'''|ifdef::.*|endif::.*|include::.*))$")
-_ADOC_LINK = re.compile(r"(?:link|xref|mailto):([^\s\[]{1,500})\[([^\]]{0,500})\]|<<[^,>]{0,200},?\s*([^>]{0,300})>>")
+_ADOC_LINK = re.compile(r"(?:link|xref|mailto):([^\s\[]{1,500})\[([^\]]{0,500})\]|<<[^<>,]{1,200}(?:,\s*([^<>]{0,300}))?>>")
 
 
 def _asciidoc(lines: list[str]) -> Iterator[Block]:
@@ -202,7 +208,7 @@ def _adoc_line(line: str, waiting: _Paragraph) -> Iterator[Block]:
 
 def _underlined(line: str, after: str) -> int:
     """The level of a heading that is written over a line of signs as long as itself; else 0."""
-    under = _ADOC_UNDERLINE.fullmatch(after)
+    under = _rule(after, _ADOC_UNDERLINES)
     if not under or not re.match(r"\w", line) or abs(len(line.rstrip()) - len(after.rstrip())) > 2:
         return 0
-    return "=-~^+".index(under[1]) + 1
+    return _ADOC_UNDERLINES.index(under) + 1

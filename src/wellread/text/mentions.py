@@ -18,7 +18,7 @@ from wellread.text.sentences import sentences
 Kind = Literal["person", "place", "date", "thing"]
 
 _JOINED = r"(?:[ ](?:of|the|de|da|di|la|van|von|der|den|del|al|bin|and the)(?=[ ]))*"
-_NAME = re.compile(rf"[^\W\d_a-zß-öø-ÿ][\w'’.&-]*(?:{_JOINED}[ ](?:[^\W\d_a-zß-öø-ÿ][\w'’.&-]*|[IVX]+\b|\d{{1,4}}\b))*")
+_NAME = re.compile(rf"[^\W\d_a-zß-öø-ÿ][\w'’.&-]*(?:{_JOINED}[ ](?:[^\W\d_a-zß-öø-ÿ][\w'’.&-]*|[IVX]+\b|\d{{1,4}}\b)){{0,40}}")
 _WORD = re.compile(r"[\w'’-]+|[^\w\s]")
 _ASKING = word_set("who whom whose what which when where why how")
 _BEING = word_set("is are was were be been")
@@ -36,6 +36,8 @@ _LIGHT = word_set("""
     everything nothing else most same long well okay ok oh yes like really sure thanks good bad better worse different
 """)
 _NO_NAMES = word_set("ok oh yes no hi hello thanks thank hmm lol wow also any anything something like i'm i’m i've i’ve i'd i’d")
+_OPENING_WORDS = STOPWORDS | NO_NAMES | _ASKING | _NO_NAMES
+_NEVER_NAMES = (STOPWORDS | _NO_NAMES).union(MONTHS)
 _PERSONAL = re.compile(
     r"\b(?:born|die[ds]?|death|married|wife|husband|wrote|written by|invent\w*|discover\w*|paint\w*|compos\w*|son|daughter|mother"
     r"|father|brother|sister|actor|actress|singer|king|queen|president|author|poet|he|she|his|him|her)\b",
@@ -116,13 +118,11 @@ def names(text: str) -> list[str]:
     for match in _NAME.finditer(text):
         name = match[0].rstrip(".'’-&")
         first, _, rest = name.partition(" ")
-        if match.start() in starts and (
-            first.casefold() in STOPWORDS | NO_NAMES | _ASKING | _NO_NAMES or (not rest and not first.isupper())
-        ):
+        if match.start() in starts and (first.casefold() in _OPENING_WORDS or (not rest and not first.isupper())):
             name = rest
         if name.endswith(("'s", "’s")):
             name = name[:-2]
-        if len(name) > 1 and name.casefold() not in (STOPWORDS | _NO_NAMES).union(MONTHS):
+        if len(name) > 1 and name.casefold() not in _NEVER_NAMES:
             found.append(name)
     return list(dict.fromkeys(found))
 
