@@ -21,7 +21,7 @@ _CONDITION = re.compile(
 )
 _STRING = re.compile(r"\\\*(?:\((..)|\[([^\]]{1,60})\]|(.))")
 _LONGEST_STRING = 500
-_MOST_PUT_IN = 1_000_000  # characters by which all strings of a page make it longer
+_MOST_PUT_IN = 1_000_000  # characters of strings in all of a page
 _LONGEST_CHAIN = 50  # conditions one after the other in a line; each of them copies what follows it
 _DEFINING = frozenset({"de", "de1", "dei", "am", "am1", "ig"})
 # Strings that macro packages and pod2man bring along, as a terminal shows them.
@@ -77,9 +77,12 @@ class Requests:
     def _put_in(self, line: str) -> str:
         if "\\*" not in line:
             return line
-        made = _STRING.sub(lambda found: self._strings.get(found[1] or found[2] or found[3], ""), line) if self._room > 0 else ""
-        self._room -= max(0, len(made) - len(line))
-        return made
+        return _STRING.sub(self._string, line)
+
+    def _string(self, found: re.Match[str]) -> str:
+        said = self._strings.get(found[1] or found[2] or found[3], "") if self._room > 0 else ""
+        self._room -= len(said)
+        return said
 
     def _decide(self, name: str, rest: str, waiting: deque[str]) -> None:
         """Go on with what follows a condition that holds on a terminal, and pass over what follows another."""
