@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 q ?= Which planet has the most moons, and who discovered its largest one?
 
-.PHONY: help ask test quick check torture serve bench clean setup setup-dev pins docs wheel sbom pictures
+.PHONY: help ask test quick check torture torture-faults torture-growth torture-soak serve bench clean setup setup-dev pins docs wheel sbom pictures
 
 help:
 	@echo 'make ask q="…"   answer a question offline'
@@ -67,11 +67,23 @@ quick: setup-dev
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile -m "not service and not browser and not slow" \
 	  $(addprefix --ignore=tests/,browser faults release services training)
 
-torture: setup-dev
-	WELLREAD_FAULT_RUNS=10000 WELLREAD_HOSTILE_ALL=1 WELLREAD_FUZZ_SECONDS=600 $(BIN)/python -m pytest -q --timeout 7200 \
+# Each part alone, or all of them; RUNS, SECONDS and MINUTES make them shorter.
+torture: torture-faults torture-growth torture-soak
+
+torture-faults: setup-dev
+	WELLREAD_FAULT_RUNS=$(RUNS) WELLREAD_HOSTILE_ALL=1 WELLREAD_FUZZ_SECONDS=$(SECONDS) $(BIN)/python -m pytest -q --timeout 7200 \
 	  tests/faults tests/replay/test_strangers.py tests/index/test_hostile.py tests/index/test_blocks.py tests/index/test_snapshots.py
-	$(BIN)/python benchmarks/complexity.py
-	$(BIN)/python benchmarks/soak.py
+
+torture-growth: setup-dev
+	$(BIN)/python benchmarks/complexity.py $(GROWTH)
+
+torture-soak: setup-dev
+	$(BIN)/python benchmarks/soak.py --minutes $(MINUTES)
+
+RUNS ?= 10000
+SECONDS ?= 600
+MINUTES ?= 30
+GROWTH ?=
 
 serve: setup
 	$(BIN)/wellread serve
