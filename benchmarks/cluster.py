@@ -4,7 +4,7 @@ equal              share of queries whose passages and scores are those of the o
 failed             queries that failed, or found something else, while a node was killed (concurrency 16)
 recovery_ratio     p99 of the queries after the kill over p50 before it
 overhead_ms        one shard through Ray over the same search here, median
-call_ms            a call of the same actor that asks for nothing, median: what of the overhead is Ray's
+call_ms            a call of the same actor that asks for nothing, median: what of the overhead is the way there
 calls_per_query    to this one shard
 throughput_ratio   queries a second of 2 shards over those of two processes that search a shard each, turn about
 processor_ratio    processor time of these two processes over that of the cluster: Ray's own, the shards and the caller, without

@@ -13,7 +13,7 @@ from tests.index.test_change import feed
 from typer.testing import CliRunner
 
 from wellread.cli.main import app
-from wellread.cluster import apart, shard, sharded
+from wellread.cluster import apart, shard, sharded, storage
 from wellread.cluster.apart import reshard, shard_index
 from wellread.cluster.merged import open_folder
 from wellread.errors import IndexFault, UsageError
@@ -113,6 +113,17 @@ async def test_an_unfinished_one_of_another_number_is_begun_anew(
 async def test_what_is_there_is_not_written_over(four: Path) -> None:
     with pytest.raises(UsageError, match="choose another folder"):
         await reshard(four, four, 5)
+
+
+async def test_an_index_is_not_published_over_another(four: Path, tmp_path: Path) -> None:
+    """A node that fetches shard after shard would get some of each."""
+    place = f"file://{tmp_path}/far"
+    storage.publish(four, place)
+    storage.publish(four, place)  # the same again: after an interruption, say
+    await reshard(four, tmp_path / "five", 5)
+    with pytest.raises(UsageError, match="holds another sharded index"):
+        storage.publish(tmp_path / "five", place)
+    assert len(storage.load(place).shards) == 4
 
 
 async def test_the_command_says_what_moved(four: Path, tmp_path: Path) -> None:

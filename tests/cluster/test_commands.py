@@ -95,3 +95,22 @@ def test_an_index_is_built_at_an_address(cluster: Any, tmp_path: Path, monkeypat
     said("cluster", "deploy", place, "--name", "built", "--replicas", "1", "--address", cluster.address)
     assert "Note 3" in said("search", "note 3", "--source", "index:ray://built")
     said("cluster", "stop", "built")
+
+
+@pytest.mark.parametrize(
+    ("address", "said_of_it"),
+    [("127.0.0.1:1", "nobody answers at 127.0.0.1:1"), ("nowhere.invalid:6379", "nobody answers"), ("head", "HOST:PORT")],
+)
+def test_an_address_where_nobody_is_is_said_at_once(address: str, said_of_it: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ray itself goes on trying for minutes."""
+    import ray
+
+    from wellread.cluster import on_ray
+
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(ray, "init", lambda **_: pytest.fail("Ray was asked"))
+    with pytest.raises(WellreadError, match=said_of_it):
+        on_ray.connect(address)
+    monkeypatch.setenv("RAY_ADDRESS", address)
+    with pytest.raises(WellreadError, match=said_of_it):
+        on_ray.connect()

@@ -59,6 +59,8 @@ def test_a_deployed_index_is_found_searched_scaled_and_stopped(cluster: Any, pla
         assert [hit.id for hit in await many.document("d7")] == ["p28", "p29", "p30", "p31"]
 
     asyncio.run(compare())
+    there, gone = on_ray._nodes(ray, ["letters:shard:0:0", "letters:shard:9:9"])  # the second ended since it was listed
+    assert (there in deployed.replicas[0], gone) == (True, "")
     asyncio.run(asked_at_once())
     assert all(len(nodes) == 1 for nodes in on_ray.scale("letters", 1).replicas.values())
     assert all(len(nodes) == 3 for nodes in on_ray.scale("letters", 3).replicas.values())

@@ -108,3 +108,29 @@ async def test_replicas_that_come_later_are_found() -> None:
     there["new"] = Scripted("new", 0.001)
     assert await shard.call("hits") == "new"  # the old one is lost, so it looks again
     del there["old"], there["new"]
+
+
+async def test_nobody_waits_for_who_else_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever lists replicas may hang or be gone: those that are known go on answering."""
+    from wellread.cluster import replicas
+
+    looks = 0
+
+    def names() -> list[str]:
+        nonlocal looks
+        looks += 1
+        if looks == 2:
+            time.sleep(1.0)
+        if looks > 2:
+            raise ReplicaLost("the head is gone")
+        return ["a"]
+
+    monkeypatch.setattr(replicas, "_LOOK_EVERY", 0.0)
+    shard = ReplicatedShard("0000", Known(names, lambda name: Scripted(name, 0.001)), Patience(deadline=0.7))
+    for _ in range(3):
+        assert await asyncio.wait_for(shard.call("hits"), 0.6) == "a"
+    await asyncio.sleep(1.2)
+    for _ in range(3):
+        assert await shard.call("hits") == "a"
+        await asyncio.sleep(0.01)
+    assert looks > 2

@@ -22,7 +22,7 @@ from tests.index.test_search import PASSAGES
 from wellread.cli import feeds
 from wellread.errors import DamagedFile, IndexFault
 from wellread.index.build import build
-from wellread.index.dataset import DatasetFeed, create, is_dataset, made_with
+from wellread.index.dataset import DatasetFeed, create, is_dataset, made_with, take_parts
 from wellread.index.feed import EmbeddingFeed, streamed
 from wellread.index.hub import pull
 from wellread.index.published import PublishedFeed, mappings, plain_numbers, texts_in
@@ -83,6 +83,30 @@ async def test_finished_shards_are_never_done_again(tmp_path: Path, monkeypatch:
     assert all(path.stat().st_mtime_ns == when for path, when in kept.items())
     await build(tmp_path / "index", DatasetFeed(tmp_path))
     assert LocalIndex.open(tmp_path / "index").manifest.rows == 1500
+
+
+async def test_files_made_elsewhere_are_all_taken_also_after_an_interruption(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, taken = tmp_path / "made", tmp_path / "taken"
+    await create(made, feed(numbered(900)), shard_rows=256)
+    await create(taken, feed(numbered(2_000)), shard_rows=256)  # of an older one more files are there
+    parts = sorted(made.glob("*.parquet"))
+    real = Path.replace
+
+    def stops(self: Path, target: Path) -> Path:
+        if self == parts[1]:
+            raise KeyboardInterrupt
+        return real(self, target)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "replace", stops)
+        with pytest.raises(KeyboardInterrupt):
+            take_parts(taken, parts)
+    assert not (taken / "_SUCCESS").exists()
+    assert take_parts(taken, parts) == 900
+    found = [passage.id async for batch in DatasetFeed(taken).batches(0, None) for passage in batch.passages]
+    assert found == [passage.id for passage in numbered(900)]
 
 
 async def test_another_data_set_is_not_mixed_in(tmp_path: Path) -> None:

@@ -8,8 +8,9 @@ nodes; where a node dies, Ray moves its bundle to another one and starts the rep
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+import socket
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
@@ -17,23 +18,48 @@ from typing import Any, cast
 from wellread.cluster import storage
 from wellread.cluster.actors import NAMESPACE, THREADS, EvaluatorActor, RayReplica, ShardActor, find, ray
 from wellread.cluster.merged import Member, MergedIndex
-from wellread.cluster.replicas import Known, Patience, ReplicatedShard
+from wellread.cluster.places import is_address
+from wellread.cluster.replicas import Known, Patience, ReplicaLost, ReplicatedShard
 from wellread.errors import IndexFault, UsageError, WellreadError
 
 _SHARE = 0.01  # of a core that a replica claims: what it uses is decided by the traffic, not by Ray
-_STARTING = 120.0  # seconds that a replica has to open its shard
+_REACHING = 5.0  # seconds
+_ANSWERING = 5.0
+_STARTING = 120.0  # that a replica has to open its shard
+_FETCHING = 3_600.0  # and to fetch it before
 
 
 def connect(address: str | None = None) -> Any:
     """Ray, connected to a cluster that is running; the one of RAY_ADDRESS or of this machine unless named."""
     module = ray()
     if not module.is_initialized():
+        where = address or os.environ.get("RAY_ADDRESS") or "auto"
+        _check_reachable(where)
         try:
-            module.init(address=address or "auto", namespace=NAMESPACE, log_to_driver=False, configure_logging=False)
+            module.init(address=where, namespace=NAMESPACE, log_to_driver=False, configure_logging=False)
         except (ConnectionError, ValueError, RuntimeError) as problem:
-            where = address or os.environ.get("RAY_ADDRESS") or "this machine"
-            raise WellreadError(f"there is no Ray cluster at {where} (start one with: ray start --head): {problem}") from None
+            raise WellreadError(_why_not(where, problem)) from None
     return module
+
+
+def _check_reachable(where: str) -> None:
+    """Ray itself tries for minutes, says nothing that helps, and cannot be stopped meanwhile."""
+    host, _, port = where.rpartition("://")[2].rpartition(":")
+    if where in ("auto", "local"):
+        return
+    if not host or not port.isdigit():
+        raise UsageError(f"{where!r} is no address of a Ray cluster: HOST:PORT, as `ray start --head` says it (usually 6379)")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), _REACHING).close()
+    except (OSError, OverflowError) as problem:
+        raise WellreadError(f"nobody answers at {where} ({problem}): is Ray started there (ray start --head)?") from None
+
+
+def _why_not(where: str, problem: Exception) -> str:
+    if "Ray expects this IP address" in str(problem):
+        return f"this machine is no node of the cluster at {where}: let it join (ray start --address {where} --num-cpus 0)"
+    named = "on this machine" if where == "auto" else f"at {where}"
+    return f"there is no Ray cluster {named} (start one with: ray start --head): {cause(problem)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +79,8 @@ def deploy(place: str, name: str, replicas: int = 2, evaluators: int = 0) -> Dep
     content = storage.load(place)
     if _actors(name):
         raise UsageError(f"{name} is deployed already: change it with `wellread cluster scale`, or stop it first")
-    _start(module, name, [*_shards(place, name, len(content.shards), range(replicas)), *_evaluators(name, range(evaluators))])
+    wanted = [*_shards(place, name, len(content.shards), range(replicas)), *_evaluators(name, range(evaluators))]
+    _start(module, name, wanted, _time_for(place))
     return status(name)
 
 
@@ -65,8 +92,8 @@ def scale(name: str, replicas: int | None = None, evaluators: int | None = None)
         raise UsageError(f"{name} is not deployed here")
     wanted: list[_Wanted] = []
     old: list[tuple[int, int]] = []
+    place = _place(module, name, known)
     if replicas is not None:
-        place = _place(module, name, known)
         first, old = 1 + max(replica for _, replica in known), known
         wanted += _shards(place, name, len(storage.load(place).shards), range(first, first + replicas))
     if evaluators is not None:
@@ -75,7 +102,7 @@ def scale(name: str, replicas: int | None = None, evaluators: int | None = None)
         for number in there:
             if number >= evaluators:
                 _kill(module, f"{name}:evaluator:{number}")
-    _start(module, name, wanted)
+    _start(module, name, wanted, _time_for(place))
     _end(module, name, old)  # only now: whoever searches always finds some
     return status(name)
 
@@ -97,13 +124,12 @@ def status(name: str) -> Deployed:
     if not known:
         raise UsageError(f"{name} is not deployed here")
     thinking = _evaluator_numbers(name)
-    asked = {key: find(_full(name, *key)).node.remote() for key in known}
-    also = [find(f"{name}:evaluator:{number}").node.remote() for number in thinking]
-    module.wait([*asked.values(), *also], num_returns=len(asked) + len(also), timeout=5)
+    fulls = [*(_full(name, *key) for key in known), *(f"{name}:evaluator:{number}" for number in thinking)]
+    found = _nodes(module, fulls)
     nodes: dict[int, list[str]] = {}
-    for (shard, _), reference in sorted(asked.items()):
-        nodes.setdefault(shard, []).append(_node_of(module, reference))
-    return Deployed(name, _place(module, name, known), nodes, [_node_of(module, reference) for reference in also])
+    for (shard, _), node in zip(known, found, strict=False):
+        nodes.setdefault(shard, []).append(node)
+    return Deployed(name, _place(module, name, known), nodes, found[len(known) :])
 
 
 def names() -> list[str]:
@@ -138,11 +164,21 @@ def open_index(name: str, address: str | None = None, patience: Patience | None 
 
 
 def _evaluator_names(name: str) -> list[str]:
-    return [f"{name}:evaluator:{number}" for number in _evaluator_numbers(name)]
+    with _lost_where_ray_is():
+        return [f"{name}:evaluator:{number}" for number in _evaluator_numbers(name)]
 
 
 def _replicas(name: str, shard: int) -> list[str]:
-    return [_full(name, number, replica) for number, replica in _actors(name) if number == shard]
+    with _lost_where_ray_is():
+        return [_full(name, number, replica) for number, replica in _actors(name) if number == shard]
+
+
+@contextmanager
+def _lost_where_ray_is() -> Generator[None]:
+    try:
+        yield
+    except (ray().exceptions.RayError, RuntimeError, ConnectionError) as problem:
+        raise ReplicaLost(f"Ray does not say who is there: {cause(problem)}") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +204,11 @@ def _evaluators(name: str, numbers: Iterable[int]) -> list[_Wanted]:
     return [_Wanted(f"{name}:evaluator:{number}", EvaluatorActor, ("normal",), 1) for number in numbers]
 
 
-def _start(module: Any, name: str, wanted: Sequence[_Wanted]) -> None:
+def _time_for(place: str) -> float:
+    return _FETCHING if is_address(place) else _STARTING
+
+
+def _start(module: Any, name: str, wanted: Sequence[_Wanted], seconds: float) -> None:
     started: list[Any] = []
     try:
         placed = _placed(module, wanted)
@@ -183,13 +223,15 @@ def _start(module: Any, name: str, wanted: Sequence[_Wanted]) -> None:
                 scheduling_strategy=placed[one.full] if one.group else "SPREAD",
             )
             started.append(how.remote(*one.arguments).node.remote())
-        module.get(started, timeout=_STARTING)
+        module.get(started, timeout=seconds)
     except (module.exceptions.RayError, TimeoutError) as problem:
         for one in wanted:
             _kill(module, one.full)
         for group in {one.group for one in wanted if one.group}:
             _remove_group(module, group)
-        raise WellreadError(f"{name} could not be deployed: {cause(problem)}") from None
+        late = isinstance(problem, TimeoutError)
+        why = f"not all of its replicas were ready within {seconds:g} s" if late else cause(problem)
+        raise WellreadError(f"{name} could not be deployed: {why}") from None
 
 
 def _placed(module: Any, wanted: Sequence[_Wanted]) -> dict[str, Any]:
@@ -263,11 +305,18 @@ def _place(module: Any, name: str, known: Sequence[tuple[int, int]]) -> str:
     raise IndexFault(f"none of the {len(known)} replicas of {name} answers")
 
 
-def _node_of(module: Any, reference: Any) -> str:
-    try:
-        return str(module.get(reference, timeout=2))
-    except (module.exceptions.RayError, TimeoutError):
-        return ""
+def _nodes(module: Any, fulls: Sequence[str]) -> list[str]:
+    """Where actors are; "" for those that do not say so within seconds, all of them together."""
+    asked: dict[str, Any] = {}
+    for full in fulls:
+        with suppress(ValueError):  # it has gone since it was listed
+            asked[full] = find(full).node.remote()
+    ready: set[Any] = set(module.wait(list(asked.values()), num_returns=len(asked), timeout=_ANSWERING)[0]) if asked else set()
+    found = dict.fromkeys(fulls, "")
+    for full, reference in asked.items():
+        with suppress(module.exceptions.RayError):
+            found[full] = str(module.get(reference)) if reference in ready else ""
+    return list(found.values())
 
 
 def _full(name: str, shard: int, replica: int) -> str:

@@ -78,7 +78,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """How replicas are found: their names now, and how one is reached by its name."""
+    """How replicas are found: their names now (`ReplicaLost` where nobody can say), and how one is reached by its name."""
 
     names: Callable[[], Sequence[str]]
     reach: Callable[[str], Replica]
@@ -94,7 +94,7 @@ class ReplicatedShard:
         self._patience = patience or Patience()
         self._standing: dict[str, _Standing] = {}
         self._looked = -1e9
-        self._looking = asyncio.Lock()
+        self._looking: asyncio.Task[None] | None = None
         _all.add(self)
 
     async def candidates(self, wanted: Wanted) -> Candidates:
@@ -128,16 +128,24 @@ class ReplicatedShard:
             standing.replica.close()
 
     async def _look(self) -> None:
-        """Who is there now: replicas come and go."""
+        """Who is there now: replicas come and go. Whoever knows one that was not lost does not wait for who else there is: the
+        one that would say so may be gone itself."""
         if self._is_known():
             return
-        async with self._looking:
-            if self._is_known():  # by now
-                return
+        if self._looking is None or self._looking.done():
+            self._looking = asyncio.create_task(self._find())
+        if all(standing.lost_at > self._looked for standing in self._standing.values()):
+            await asyncio.wait([self._looking])
+
+    async def _find(self) -> None:
+        try:
             names = await asyncio.to_thread(self._known.names)
             for name in self._standing.keys() - set(names):
                 self._standing[name].replica.close()
             self._standing = {name: self._standing.get(name) or _Standing(self._known.reach(name)) for name in names}
+        except ReplicaLost:  # then those that were known will have to do
+            pass
+        finally:
             self._looked = time.monotonic()
 
     def _is_known(self) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from wellread.cluster import sharded
 from wellread.cluster.places import AT_ONCE, Far, Place, is_address
 from wellread.cluster.sharded import NAME, SHARDS, Sharded
-from wellread.errors import DamagedFile, IndexFault
+from wellread.errors import DamagedFile, IndexFault, UsageError
 from wellread.index import manifest
 from wellread.index.manifest import FileSum
 from wellread.private import cache_folder
@@ -38,8 +38,10 @@ def shard_at_hand(place: str, number: int) -> Path:
 
 
 def publish(folder: Path, address: str) -> None:
-    """Copy a sharded index to an address; the manifest goes last."""
+    """Copy a sharded index to an address; the manifest goes last. Nodes may be fetching what is there: it is not replaced."""
     far, content = Far(address), sharded.load(folder)
+    if far.content(NAME) not in (None, (folder / NAME).read_bytes()):
+        raise UsageError(f"{address} holds another sharded index: choose another address")
     homes = [sharded.check_shard(folder, entry) for entry in content.shards]
     for home in homes:
         far.put_folder(home, f"{SHARDS}/{home.name}")
