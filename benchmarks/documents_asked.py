@@ -77,12 +77,17 @@ def is_right(one: Asked, answer: Answer) -> bool:
     if one.answer in ("yes", "no") and words(shown).startswith(f" {one.answer} "):
         return True
     if one.answer not in ("", "yes", "no"):
-        return words(one.answer) in words(shown)
+        return words(one.answer) in words(shown) or _most_of(shown, one.answer)
     if kind_of(one.text) in _TOLD and answer.short and len(answer.short.split()) < _LEAST_TOLD:
         return False
     quoted = runs(answer.citations[0].quote) if answer.citations else []
     shared = sum(run in one.runs for run in quoted)
     return bool(quoted) and (2 * shared >= len(quoted) or 2 * len(one.runs.intersection(quoted)) >= len(one.runs))
+
+
+def _most_of(shown: str, wanted: str) -> bool:
+    """Whether a headline is half or more of what was asked for: "9000" of "port 9000"."""
+    return words(shown) in words(wanted) and 2 * len(words(shown).split()) >= len(words(wanted).split()) > 0
 
 
 async def ask(folder: Path, asked: Sequence[Asked], effort: str, show: bool) -> list[Outcome]:

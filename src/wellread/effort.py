@@ -16,6 +16,7 @@ class Plan:
     singles: int  # passages of the first list judged alone
     firsts: int = 0  # of these, how many are followed
     seconds: int = 0  # candidates judged after each of them
+    again: int = 0  # candidates more, where none of these is likely to follow
     thirds: int = 0  # paths of two that are followed once more
     third_width: int = 0  # candidates judged after each of those
     reads: int = 0  # chains of the best passages read at the end
@@ -24,7 +25,7 @@ class Plan:
     @property
     def pairs(self) -> int:
         """The most rows the model may have to read."""
-        return self.singles + self.firsts * self.seconds + self.thirds * self.third_width + self.reads
+        return self.singles + self.firsts * (self.seconds + self.again) + self.thirds * self.third_width + self.reads
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class Windows:
 
     question: int = 64
     title: int = 24
-    alone: int = 208  # a passage by itself
+    alone: int = 400  # a passage by itself: whole, as a rule, since a question in other words than the text's leads no window
     known: int = 160  # each passage before the last
     judged: int = 208  # the last of several passages
     total: int = 512
@@ -52,7 +53,7 @@ class Allowance:
     behind: float | None = None  # sentences this far behind the best in words are not compared: meaning hardly ever makes up
 
 
-# Shorter windows save a third of the time on long passages and cost little: what is cut is mostly beside the point.
+# Shorter windows on passages that are read together save a third of the time and cost little.
 ALLOWED: Mapping[Effort, Allowance] = {
     "low": Allowance(pairs=0, passages=0, strips=0, sentences=4, plan=Plan(singles=0), behind=0.3),
     "normal": Allowance(
@@ -60,8 +61,8 @@ ALLOWED: Mapping[Effort, Allowance] = {
         passages=24,
         strips=48,
         sentences=10,
-        plan=Plan(singles=20, firsts=2, seconds=12, reads=2),
-        windows=Windows(alone=160, known=112, judged=160),
+        plan=Plan(singles=16, firsts=2, seconds=6, again=6, reads=2),
+        windows=Windows(known=112, judged=160),
     ),
     "high": Allowance(
         pairs=250,

@@ -107,7 +107,7 @@ def test_no_limit_is_ever_exceeded(asked: int, chain: list[Tokens], small: bool)
 def test_a_token_of_the_text_is_found_again_unless_the_window_leaves_it_out() -> None:
     text = np.full(400, FILLER, np.int32)
     text[320:323] = QUESTION
-    row = build_row(QUESTION, [Tokens(ids(), text)], Windows())
+    row = build_row(QUESTION, [Tokens(ids(), text)], Windows(alone=208))
     (placed,) = row.passages
     assert placed.window > 0
     for offset, token in enumerate(QUESTION):

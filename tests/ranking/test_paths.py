@@ -77,6 +77,13 @@ def test_reading_stops_when_the_answer_is_soon_sure(sure_from: str, scored: str)
     assert sorted(order(found)) == list("abcdef"), "what was not read stays in the list"
 
 
+@pytest.mark.parametrize(("likely", "judged"), [("b", "bc"), ("e", "bcde")])
+def test_more_candidates_are_judged_where_none_of_the_first_is_likely_to_follow(likely: str, judged: str) -> None:
+    script = Script(lambda chain: 3.0 if chain[-1] == likely else -3.0, after=lambda chain: (list("bcde"), []))
+    script.run("a", Plan(singles=1, firsts=1, seconds=2, again=2))
+    assert [chain for chain in script.scored if len(chain) == 2] == [("a", key) for key in judged]
+
+
 def test_without_an_opening_everything_is_read_however_sure() -> None:
     script = Script(lambda chain: 0.0, settled=lambda verdicts: True)
     script.run("abcd", Plan(singles=4, firsts=1, seconds=2))

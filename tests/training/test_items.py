@@ -10,12 +10,12 @@ import onnxruntime
 import pytest
 from tests.training.conftest import TOKENIZER, tiny_state
 from training.bert_graph import Float32Weights, Int8Weights
-from training.evaluator.batches import Source, Stream, answer_spans
+from training.evaluator.batches import Source, Stream, answer_spans, evidence_in, kind_in
 from training.evaluator.calibrate import fit_relevance, logistic_fit
 from training.evaluator.data import Passage, Question
 from training.evaluator.export import build_model
 from training.evaluator.figures import all_figures, selective_figures
-from training.evaluator.items import NO, NONE, SPAN, UNKNOWN, YES, Candidates, Item, Sampler
+from training.evaluator.items import NO, NONE, SPAN, TEXT, UNKNOWN, YES, Candidates, Item, Sampler
 from training.evaluator.metrics import area_under_curve, calibration_error, exact, f1, ndcg, recall
 from training.evaluator.minilm import read_minilm
 from training.evaluator.records import Answering, Record, load_records, save_records, search_again
@@ -80,6 +80,19 @@ def test_spans_stand_where_the_answer_stands() -> None:
     row = build_row(asked, [table.tokens(n) for n in item.chain], Windows())
     ((first, last),) = answer_spans(ASKED, item, row, table)
     assert tokenizer.decode(row.ids[first : last + 1].tolist()) == "325 kilometres"
+
+
+def test_a_window_without_the_sentences_that_tell_holds_no_answer() -> None:
+    filler = "It is a lamp like any other lamp. " * 12
+    told = "Turn the left switch to dim it."
+    passage = Passage(0, "Lamp", f"{filler}{told} {filler}")
+    question = Question("q", "written", "less light", (), (0,), form="text", marks=((0, len(filler), len(filler + told)),))
+    table = PassageTable(load_tokenizer(TOKENIZER), [passage])
+    item, asked = Item((0,), True, TEXT, 0), TokenTable(load_tokenizer(TOKENIZER), [question.text]).ids(0)
+    for alone, kind in ((40, NONE), (400, TEXT)):
+        row = build_row(asked, [table.tokens(0)], Windows(alone=alone))
+        carried = evidence_in(question, item, row, table)
+        assert kind_in(question, item, [], carried, table) == kind
 
 
 def test_a_stream_is_the_same_for_the_same_seed() -> None:

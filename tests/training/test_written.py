@@ -6,7 +6,9 @@ import gzip
 import json
 from pathlib import Path
 
+from benchmarks.documents_asked import Asked, runs
 from training.evaluator.cut import cut, documents
+from training.evaluator.held import located
 from training.evaluator.written import rows, written
 from training.verifier import yes_or_no
 
@@ -31,6 +33,14 @@ def test_answers_are_marked_in_the_passage_that_was_named() -> None:
     assert yes["yesno"] == "yes"
     assert none["impossible"]
     assert told["kind"] == "how-to"
+
+
+def test_held_out_questions_are_found_by_their_checksums_alone() -> None:
+    asked = Asked("lamp", "How do I make it less bright?", "", frozenset(runs("Turn the left one to dim it.")))
+    (row,) = located([asked], {"lamp:manual#0": PASSAGE, "lamp:manual#1": "It has a plug and a long cable."})
+    (name, start, end), *_ = row["marks"]  # type: ignore[misc]
+    assert (name, PASSAGE[start:end]) == ("lamp:manual#0", "Turn the left one to dim it.")
+    assert list(located([asked], {"lamp:manual#1": "It has a plug and a long cable."})) == []
 
 
 def test_questions_on_passages_that_are_gone_are_left_out() -> None:

@@ -10,11 +10,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from training.evaluator.data import Question
-from training.evaluator.items import SPAN, Candidates, Item, Sampler
+from training.evaluator.items import NONE, SPAN, UNKNOWN, Candidates, Item, Sampler
 from training.evaluator.tokens import PassageTable
 
 from wellread.effort import Windows
 from wellread.ranking.inputs import Ids, Row, build_row
+
+_MOST, _HARDLY = 0.7, 0.1  # of what carries an answer
+_PLENTY = 80  # tokens of it: where a whole passage answers, a part does too
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,16 +97,38 @@ class Stream:
         for item in sampler.draw():
             row = build_row(source.ids[index], [self.table.tokens(number) for number in item.chain], limits)
             spans = answer_spans(question, item, row, self.table) if item.kind == SPAN else []
-            kind = item.kind if spans or item.kind != SPAN else -1  # an answer outside the window teaches nothing
+            carried = evidence_in(question, item, row, self.table)
             used = max(used, item.list + 1)
+            kind = kind_in(question, item, spans, carried, self.table)
             told = Item(item.chain, item.relevant, kind, base + item.list, item.reading)
-            rows.append(Drawn(told, row, spans, source.weight, evidence_in(question, told, row, self.table)))
+            rows.append(Drawn(told, row, spans, source.weight, carried))
         return rows, used
 
 
 def draw_limits(rng: random.Random) -> Windows:
     """Windows of different sizes, so that the engine may choose."""
-    return Windows(known=rng.choice((80, 112, 160, 192)), judged=rng.choice((96, 128, 160, 208, 240)))
+    alone, known, judged = (160, 208, 256, 360), (80, 112, 160, 192), (96, 128, 160, 208, 240)
+    return Windows(alone=rng.choice(alone), known=rng.choice(known), judged=rng.choice(judged))
+
+
+def kind_in(
+    question: Question, item: Item, spans: Sequence[tuple[int, int]], evidence: NDArray[np.int8], table: PassageTable
+) -> int:
+    """The kind of answer that a row shows: none where the window leaves it out, unknown where it cuts it."""
+    if item.kind == SPAN:
+        return SPAN if spans else UNKNOWN
+    if item.kind == NONE or not question.marks:
+        return item.kind
+    whole = sum(
+        after - first
+        for held, start, end in question.marks
+        if held in item.chain
+        for first, after in [table.marked(held, start, end)]
+    )
+    shown = int((evidence == 1).sum())
+    if shown >= min(_MOST * whole, _PLENTY):
+        return item.kind
+    return NONE if shown <= _HARDLY * whole else UNKNOWN
 
 
 def answer_spans(question: Question, item: Item, row: Row, table: PassageTable) -> list[tuple[int, int]]:

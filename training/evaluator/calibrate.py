@@ -14,7 +14,7 @@ import argparse
 import hashlib
 import itertools
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -109,7 +109,7 @@ def fit_answers(
         for effort in efforts if record.question.hops > 1 else efforts[:1]:
             found, _ = search_again(record, ALLOWED[effort].plan, weights)
             searched.setdefault((field_of(record), effort), []).append((record, found))
-    normal = [pairs for (_, effort), pairs in searched.items() if effort == "normal"]
+    normal = {name: pairs for (name, effort), pairs in searched.items() if effort == "normal"}
     answerable = [[pair for pair in pairs if pair[0].variant == "open"] for pairs in searched.values()]
 
     def overall(scoring: AnswerWeights) -> float:
@@ -124,12 +124,13 @@ def fit_answers(
     for grid in (TOLD,) if keep else (GRID, DOUBTS, TOLD):
         options = (replace(scoring, **dict(zip(grid, values, strict=True))) for values in itertools.product(*grid.values()))
         scoring = max(options, key=overall)
-    return replace(scoring, **_confidence([[quality(*pair, scoring) for pair in pairs] for pairs in normal]))
+    return replace(scoring, **_confidence({name: [quality(*pair, scoring) for pair in pairs] for name, pairs in normal.items()}))
 
 
-def _confidence(judged: Sequence[Sequence[tuple[Best[int] | None, float]]]) -> dict[str, float]:
-    """How often such an answer is right; every field counts the same, however many questions it has."""
-    known = [(best, right, 1 / len(field)) for field in judged for best, right in field if best is not None]
+def _confidence(judged: Mapping[str, Sequence[tuple[Best[int] | None, float]]]) -> dict[str, float]:
+    """How often such an answer is right; documents count as much as all encyclopaedias, each of which counts the same."""
+    worth = {name: (len(judged) - 1 if name == "documents" else 1) / len(own) for name, own in judged.items()}
+    known = [(best, right, worth[name]) for name, own in judged.items() for best, right in own if best is not None]
     shares = np.array([share for *_, share in known])
     signs, held = np.array([_signs(best) for best, *_ in known]), np.array([right >= RIGHT for _, right, _ in known], float)
     fit = logistic_fit(signs, held, shares / shares.mean())
@@ -149,11 +150,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--keep", type=Path, help="the weights of an answer from this calibration")
     parser.add_argument("--efforts", nargs="+", choices=("normal", "high"), default=["normal", "high"])
+    parser.add_argument(
+        "--kinder", type=float, default=0.0, help="added to the bias of relevance: sets name one passage where several help"
+    )
     options = parser.parse_args(arguments)
     files = sorted(options.records.glob("records-*.jsonl.gz"))
     records = [record for path in files for record in load_records(path) if record.question.part == "tune"]
     temperature, bias = fit_relevance(records)
-    weights = replace(Weights(), temperature=round(temperature, 3), bias=round(bias, 3))
+    weights = replace(Weights(), temperature=round(temperature, 3), bias=round(bias + options.kinder, 3))
     keep = AnswerWeights(**json.loads(options.keep.read_text(encoding="utf-8"))["answers"]) if options.keep else None
     answering = Answering(read_collection(options.prepared / "collection.jsonl.xz").passages)
     content = {

@@ -73,6 +73,9 @@ _TO_CHOOSE_WITH = """
 _TO_REPORT_ON = """
     putty-doc privoxy sqlite3-doc nut-doc openshot-qt-doc r-doc-html installation-guide-amd64
     debian-history fetchmail hledger mutt ntpsec-doc restic rsnapshot stunnel4 syncthing weechat-doc
+    alpine cdrdao cpufrequtils distcc dmidecode dosfstools espeak-ng flac herbstluftwm irqbalance keyboard-configuration
+    ldap-utils logwatch modemmanager moreutils openocd openttd-data reportbug skopeo smokeping snapd steghide testdisk timewarrior
+    w3m
 """
 PACKAGES: Mapping[str, Part] = dict.fromkeys(_TO_CHOOSE_WITH.split(), "tune") | dict.fromkeys(_TO_REPORT_ON.split(), "report")
 

@@ -14,7 +14,7 @@ import gc
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -155,6 +155,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--limit", type=int, help="questions of each set")
     parser.add_argument("--sets", nargs="+", default=(), help="some sets alone")
     parser.add_argument("--normal", action="store_true", help="with --weights: the plan and the windows of effort normal")
+    parser.add_argument("--alone", type=int, help="with --normal: tokens of a passage that is read by itself")
     options = parser.parse_args(arguments)
     gc.disable()  # as in training
     started = time.monotonic()
@@ -171,6 +172,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if options.normal:
             plans = {name: ALLOWED["normal"].plan for name in PLANS} | {"scifact": Plan(singles=24)}
             limits = ALLOWED["normal"].windows
+            limits = replace(limits, alone=options.alone or limits.alone)
             searching = Searching(by_weights(working, prepared.table, device, limits), plans, Weights(), options.limit)
     evaluate(searching, prepared, options.output, started, options.sets)
 

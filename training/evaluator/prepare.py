@@ -27,6 +27,7 @@ QUESTION_LIST, LINKS = 40, 16
 GIVEN = ("hotpotqa", "2wiki")  # their distractors were found by words already
 
 STRETCH = 6000  # passages that one process looks for mentions in
+ASKED = 4000  # questions that one process looks for passages for
 
 Numbers = NDArray[np.int32]
 
@@ -62,10 +63,11 @@ def find_lists(collection: Collection) -> Lists:
         (name, start) for name, numbers in collection.ranges.items() for start in range(numbers.start, numbers.stop, STRETCH)
     ]
     if len(collection.passages) < STRETCH:
-        found = [*(_linked(collection, part) for part in parts), *(_listed(collection, name, by_set) for name in by_set)]
+        found = [*(_linked(collection, part) for part in parts), *(_listed(collection, (name, 0), by_set) for name in by_set)]
     else:
         with multiprocessing.get_context("fork").Pool() as pool:
-            lists = pool.map_async(partial(_listed, collection, by_set=by_set), [n for n in by_set if n not in GIVEN], 1)
+            shares = [(n, at) for n, own in by_set.items() if n not in GIVEN for at in range(0, len(own), ASKED)]
+            lists = pool.map_async(partial(_listed, collection, by_set=by_set), shares, 1)
             found = [*pool.map(partial(_linked, collection), parts, 1), *lists.get()]
     for kind, rows in found:
         for row, numbers in rows.items():
@@ -81,10 +83,13 @@ def _linked(collection: Collection, part: tuple[str, int]) -> tuple[str, dict[in
     return "links", {p.number: [n for n in mentions.find(p.text, LINKS + 1) if n != p.number] for p in chosen}
 
 
-def _listed(collection: Collection, name: str, by_set: Mapping[str, Sequence[int]]) -> tuple[str, dict[int, list[int]]]:
+def _listed(
+    collection: Collection, share: tuple[str, int], by_set: Mapping[str, Sequence[int]]
+) -> tuple[str, dict[int, list[int]]]:
+    name, first = share
     numbers = collection.ranges[name]
     index = Bm25(f"{collection.passages[number].title} {collection.passages[number].text}" for number in numbers)
-    texts = {row: collection.questions[row].text for row in by_set[name]}
+    texts = {row: collection.questions[row].text for row in by_set[name][first : first + ASKED]}
     return "questions", {row: [numbers[hit] for hit in index.search(text, QUESTION_LIST)] for row, text in texts.items()}
 
 

@@ -36,7 +36,7 @@ MIXES: tuple[Mapping[str, int], ...] = (
     {"cloze": 72, "claim": 12, "bridge": 16, "composed": 6, "hotpotqa": 6, "2wiki": 4, "squad": 8, "nq_open_oracle": 3},
     {"cloze": 8, "claim": 3, "bridge": 2, "composed": 3, "hotpotqa": 13, "2wiki": 10, "squad": 13, "nq_open_oracle": 4}
     | {"gnome_help": 1, "libreoffice_help": 3, "kde_handbooks": 2, "gimp_help": 1, "docs_faq": 5, "manuals": 12}
-    | {"written": 28, "claims": 40}
+    | {"written": 64}
     | {"medquad": 4, "covid_faq": 2, "contracts": 1, "mtrag": 1, "tatqa": 5, "doqa": 9, "clapnq": 2, "squad2_en_part": 5}
     | {"qasper_evidence": 5, "covidqa": 5, "pubmedqa": 4},
 )

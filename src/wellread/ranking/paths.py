@@ -27,6 +27,7 @@ K = TypeVar("K", bound=Hashable)
 RANK_OFFSET = 10.0  # of reciprocal rank fusion: small, since the lists are short and their heads good
 # What the lists of candidates after a passage are worth.
 MENTIONED, SEARCHED, JUDGED, LISTED = 2.0, 2.0, 0.5, 0.3
+_LIKELY = math.log(0.7)  # from here on a passage is taken for the one that follows, and no more are looked at
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +106,15 @@ def search_paths(ranked: Sequence[K], plan: Plan, weights: Weights, settled: Set
     yield from _judge([(key,) for key in ranked[: plan.singles]], verdicts)
     if plan.firsts:
         firsts = [(key,) for key, _ in rank_passages(ranked, verdicts, weights)[: plan.firsts]]
-        yield from _follow(firsts, plan.seconds, ranked, verdicts)
+        wanted = yield from _next_steps(firsts, plan.seconds + plan.again, ranked, verdicts)
+        yield from _judge([chain for chains in wanted for chain in chains[: plan.seconds]], verdicts)
+        soon = [verdicts[chain] for chains in wanted for chain in chains[: plan.seconds]]
+        if plan.again and not any(log_probability(verdict.relevance, weights) >= _LIKELY for verdict in soon):
+            yield from _judge([chain for chains in wanted for chain in chains[plan.seconds :]], verdicts)
     if plan.thirds:
         paths = [path for path, _ in rank_paths(verdicts, weights) if len(path) == 2][: plan.thirds]
-        yield from _follow(paths, plan.third_width, ranked, verdicts)
+        wanted = yield from _next_steps(paths, plan.third_width, ranked, verdicts)
+        yield from _judge([chain for chains in wanted for chain in chains], verdicts)
     ranking = rank_passages(ranked, verdicts, weights)
     if plan.reads:
         yield from _judge(reading_chains([key for key, _ in ranking], verdicts, weights, plan.reads), verdicts)
@@ -124,20 +130,21 @@ def _judge(chains: Iterable[tuple[K, ...]], verdicts: dict[tuple[K, ...], Verdic
             verdicts[chain] = verdict
 
 
-def _follow(
-    chains: Sequence[tuple[K, ...]], width: int, ranked: Sequence[K], verdicts: dict[tuple[K, ...], Verdict]
-) -> Generator[Request[K], Reply[K], None]:
+def _next_steps(
+    chains: Sequence[tuple[K, ...]], width: int, ranked: Sequence[K], verdicts: Mapping[tuple[K, ...], Verdict]
+) -> Generator[Request[K], Reply[K], list[list[tuple[K, ...]]]]:
+    """For each chain what may follow it, best first."""
     if not chains:
-        return
+        return []
     replies = yield Collect(tuple(chains))
     singles = sorted((chain for chain in verdicts if len(chain) == 1), key=lambda chain: -verdicts[chain].relevance)
     alone = [key for (key,) in singles]
-    wanted: list[tuple[K, ...]] = []
+    wanted: list[list[tuple[K, ...]]] = []
     for chain, lists in zip(chains, replies, strict=True):
         assert not isinstance(lists, Verdict)
         fused = reciprocal_ranks([*lists, alone, ranked], _list_weights(len(lists)), RANK_OFFSET - 1)
-        wanted += [(*chain, key) for key, _ in fused if key not in chain][:width]
-    yield from _judge(wanted, verdicts)
+        wanted.append([(*chain, key) for key, _ in fused if key not in chain][:width])
+    return wanted
 
 
 def _list_weights(lists: int) -> list[float]:

@@ -165,7 +165,7 @@ def shared(plan: Plan) -> Plan:
         plan,
         singles=plan.singles * 2 // 3,
         firsts=max(1, plan.firsts // 2),
-        seconds=plan.seconds * 3 // 4,
+        again=plan.again // 2,
         thirds=0,
         third_width=0,
     )
