@@ -23,6 +23,7 @@ BLOCK = 128  # input features that share one scale in an int8 weight
 Array: TypeAlias = "NDArray[np.generic]"
 Floats: TypeAlias = NDArray[np.float32]
 State: TypeAlias = Mapping[str, Floats]
+Described: TypeAlias = tuple[int, list[str | int]]  # the type and shape of an input
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +55,15 @@ class Graph:
         self.nodes.append(helper.make_node(kind, list(inputs), [output], name=output, domain=domain, **attributes))
         return output
 
-    def model(self, inputs: Mapping[str, int], outputs: Mapping[str, Sequence[str | int]]) -> onnx.ModelProto:
-        """The finished, checked model; inputs are (batch, tokens) integers of the given type."""
+    def model(
+        self, inputs: Mapping[str, int], outputs: Mapping[str, Sequence[str | int]], more: Mapping[str, Described] | None = None
+    ) -> onnx.ModelProto:
+        """The finished, checked model; inputs are (batch, tokens) integers of the given type, and `more` of any shape."""
+        described = {name: (kind, ["batch", "tokens"]) for name, kind in inputs.items()} | dict(more or {})
         graph = helper.make_graph(
             self.nodes,
             "bert",
-            [helper.make_tensor_value_info(name, kind, ["batch", "tokens"]) for name, kind in inputs.items()],
+            [helper.make_tensor_value_info(name, kind, dims) for name, (kind, dims) in described.items()],
             [helper.make_tensor_value_info(name, TensorProto.FLOAT, list(dims)) for name, dims in outputs.items()],
             list(self.constants.values()),
         )

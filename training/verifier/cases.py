@@ -1,0 +1,148 @@
+"""What a step of training is made of: cases drawn from written sentences, from questions as statements, from plain passages."""
+
+from __future__ import annotations
+
+import json
+import lzma
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from training.verifier.changes import alike, another_figure, changes
+from training.verifier.claims import Case, Claim, Text, untrue
+from training.verifier.disguise import disguised
+from training.verifier.statements import GAP
+from training.verifier.wordings import reworded
+
+MIX: Mapping[str, int] = {"written": 34, "asked": 14, "plain": 12, "elsewhere": 2}  # cases in a step
+DISGUISED = {"written": 0.6, "asked": 0.3, "plain": 0.2, "elsewhere": 0.0}
+_MADE = 0.6  # what a change by rule counts against a written one
+_BESIDE = 0.15  # how often another passage stands beside those that carry a claim
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    passages: Sequence[Text]
+    written: Sequence[Mapping[str, Any]]
+    asked: Sequence[Mapping[str, Any]]
+    plain: range
+    names: Sequence[str]
+
+    def texts(self, numbers: Sequence[int]) -> tuple[Text, ...]:
+        return tuple(self.passages[number] for number in numbers)
+
+
+def load(path: Path) -> Prepared:
+    content = json.loads(lzma.decompress(path.read_bytes()))
+    passages = [Text(*one) for one in content["passages"]]
+    return Prepared(passages, content["written"], content["asked"], range(*content["plain"]), content["names"])
+
+
+def set_aside(prepared: Prepared) -> list[Case]:
+    """The written sentences that nothing is trained on."""
+    return [_as_written(prepared, one) for one in prepared.written if one["aside"]]
+
+
+def _as_written(prepared: Prepared, one: Mapping[str, Any]) -> Case:
+    true = str(one["true"])
+    made = [untrue(true, text, kind) for kind, text in one["untrue"]]
+    return Case(prepared.texts(one["passages"]), (Claim(true, True), *made))
+
+
+class Drawer:
+    """Draws cases for ever. Written ones come in rounds, so that each is seen as often as every other."""
+
+    def __init__(self, prepared: Prepared, seed: int) -> None:
+        self._prepared, self._rng = prepared, random.Random(seed)
+        self._written = [one for one in prepared.written if not one["aside"]]
+        self._waiting: list[Mapping[str, Any]] = []
+
+    def step(self, mix: Mapping[str, int] = MIX) -> list[Case]:
+        cases = [self._drawn(kind) for kind, count in mix.items() for _ in range(count)]
+        return [case for case in cases if case is not None]
+
+    def _drawn(self, kind: str) -> Case | None:
+        rng = self._rng
+        case = getattr(self, f"_{kind}_case")()
+        if case is None or not case.claims:
+            return None
+        if rng.random() < DISGUISED[kind]:
+            case = disguised(case, self._prepared.names, rng)
+        if len(case.passages) < 3 and rng.random() < _BESIDE:
+            case = replace(case, passages=_beside(case.passages, self._any_passage(), rng))
+        if rng.random() < 0.1:
+            case = replace(case, passages=tuple(Text("", one.text) for one in case.passages))
+        return case
+
+    def _any_passage(self) -> Text:
+        return self._prepared.passages[self._rng.choice(self._prepared.plain)]
+
+    def _next_written(self) -> Mapping[str, Any]:
+        if not self._waiting:
+            self._waiting = [*self._written]
+            self._rng.shuffle(self._waiting)
+        return self._waiting.pop()
+
+    def _written_case(self) -> Case:
+        case = _as_written(self._prepared, self._next_written())
+        true = case.claims[0].text
+        made = changes(true, case.passages, self._rng, self._rng.choice((0, 1, 1, 2)))
+        return replace(case, claims=(*case.claims, *(replace(one, weight=_MADE) for one in made)))
+
+    def _asked_case(self) -> Case | None:
+        one, rng = self._rng.choice(self._prepared.asked), self._rng
+        passages = self._prepared.texts(one["passages"])
+        claims = [Claim(text, True) for text in one.get("right", ())] + [
+            Claim(text, False, None) for text in one.get("wrong", ())
+        ]
+        if "template" in one:
+            claims = [*_answered(one["template"], one["answers"], one["others"], passages, rng)]
+        right = [claim for claim in claims if claim.carried]
+        if right and rng.random() < 0.4:
+            claims += [replace(claim, weight=_MADE) for claim in changes(right[0].text, passages, rng, 1)]
+        return Case(passages, tuple(claims))
+
+    def _plain_case(self) -> Case | None:
+        passage, rng = self._any_passage(), self._rng
+        true = reworded(passage, rng)
+        if true is None:
+            return None
+        return Case((passage,), (Claim(true, True), *changes(true, (passage,), rng, 3)))
+
+    def _elsewhere_case(self) -> Case | None:
+        """A true sentence beside a passage that says nothing of it."""
+        one = self._next_written() if self._rng.random() < 0.5 else self._rng.choice(self._prepared.asked)
+        near = one.get("near") or [self._rng.choice(self._prepared.plain)]
+        claims = [str(one["true"])] if "true" in one else [
+            one["template"].replace(GAP, answer) for answer in one.get("answers", ())[:1]
+        ] or list(one.get("right", ()))  # fmt: skip
+        return Case(self._prepared.texts(near), tuple(Claim(text, False, None) for text in claims))
+
+
+def _answered(
+    template: str, answers: Sequence[str], others: Sequence[str], passages: Sequence[Text], rng: random.Random
+) -> Iterator[Claim]:
+    """A statement with a right answer and with wrong ones: of other questions, out of the passages, or made."""
+    right = rng.choice(answers) if answers else ""
+    if right:
+        yield Claim(template.replace(GAP, right), True)
+    wrong = [*others]
+    figures = any(letter.isdigit() for letter in right)
+    if right and (figures or right[:1].isupper()):
+        kind = "name" if not figures else "date" if len(right) == 4 or (len(right) > 7 and "20" in right) else "number"
+        wrong += [other for _ in range(2) if (other := alike(right, kind, passages, template, rng))]
+    if figures:
+        wrong.append(another_figure(right, rng))
+    known = {answer.lower() for answer in answers}
+    wrong = [one for one in dict.fromkeys(wrong) if one.lower() not in known]
+    rng.shuffle(wrong)
+    at = template.index(GAP)
+    for answer in wrong[:3]:
+        yield Claim(template.replace(GAP, answer), False, ((at, at + len(answer)),), "answer")
+
+
+def _beside(passages: tuple[Text, ...], other: Text, rng: random.Random) -> tuple[Text, ...]:
+    place = rng.randrange(len(passages) + 1)
+    return (*passages[:place], other, *passages[place:])

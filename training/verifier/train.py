@@ -1,0 +1,160 @@
+"""Step 2, on a machine with a GPU: training; minutes. On a CPU `--steps 2 --workers 0` runs the same code.
+
+    python -m training.verifier.train --prepared PREPARED.json.xz --start src/wellread/ranking/weights/evaluator.onnx --output RUN
+
+Writes the averaged weights in float16 without the table of words, which stays as it was, and what they say of the sentences set
+aside, now and then, in the log.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+from torch.utils.data import DataLoader, IterableDataset, get_worker_info
+from training.evaluator.minilm import read_minilm
+from training.evaluator.model import Evaluator, Packed, State
+from training.evaluator.tokens import load_tokenizer
+from training.evaluator.train import Average, rate_at
+from training.evaluator.weights import save_weights
+from training.verifier.batches import Batch, Builder
+from training.verifier.cases import MIX, Drawer, Prepared, load, set_aside
+from training.verifier.claims import Case
+from training.verifier.curves import curve
+from training.verifier.network import WORDS, deepened, initial, losses, total, verify
+
+ROOT = Path(__file__).resolve().parents[2]
+MINILM = ROOT / "src/wellread/embedding/weights/all-minilm-l6-v2"
+TOKENIZER = MINILM / "tokenizer.json"
+STEADY = {WORDS}
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    seconds: float = 170.0
+    steps: int | None = None
+    rate: float = 3e-4
+    warm_up: float = 0.05
+    decay: float = 0.05
+    dropout: float = 0.15
+    average: float = 0.998
+    seed: int = 1
+    workers: int = 5
+    shrink: int = 1  # divides the cases in a step
+
+
+class Batches(IterableDataset[Batch]):
+    """Each worker draws its own."""
+
+    def __init__(self, prepared: Prepared, recipe: Recipe) -> None:
+        self._prepared, self._recipe = prepared, recipe
+        self._mix = {kind: max(1, count // recipe.shrink) for kind, count in MIX.items()}
+
+    def __iter__(self) -> Iterator[Batch]:
+        worker = get_worker_info()
+        drawer = Drawer(self._prepared, self._recipe.seed * 1000 + (worker.id if worker else 0))
+        builder = Builder(load_tokenizer(TOKENIZER))
+        for _ in itertools.count():
+            yield builder.batch(drawer.step(self._mix))
+
+
+def optimizer_for(model: Evaluator, recipe: Recipe) -> torch.optim.AdamW:
+    values = {name.replace("|", "."): value for name, value in model.values.items()}
+    for name in STEADY:
+        values.pop(name).requires_grad_(False)
+    plain = [value for name, value in values.items() if value.ndim < 2 or "embeddings" in name]
+    matrices = [value for name, value in values.items() if value.ndim >= 2 and "embeddings" not in name]
+    groups = [{"params": matrices, "weight_decay": recipe.decay}, {"params": plain, "weight_decay": 0.0}]
+    return torch.optim.AdamW(groups, lr=recipe.rate, betas=(0.9, 0.98), eps=1e-6, fused=matrices[0].is_cuda)
+
+
+@torch.no_grad()
+def said_of(state: State, cases: Sequence[Case], builder: Builder, device: torch.device) -> NDArray[np.float32]:
+    """For each claim its logit and the highest of its words that are not carried."""
+    found: list[NDArray[np.float32]] = []
+    for start in range(0, len(cases), 64):
+        batch = builder.batch(cases[start : start + 64])
+        packed = Packed.of(batch.ids, batch.claim_lengths, device)
+        said = verify(state, packed)
+        inside = (packed.places > 0) & (packed.places < packed.question_lengths[packed.rows] - 1)
+        words = packed.padded(said.astray.masked_fill(~inside, -20.0), -20.0).amax(1)
+        found.append(torch.stack([said.carried, words], 1).float().cpu().numpy())
+    return np.concatenate(found)
+
+
+def train(model: Evaluator, prepared: Prepared, recipe: Recipe, device: torch.device, every: float) -> State:
+    optimizer, average = optimizer_for(model, recipe), Average(model, recipe.average)
+    kind = torch.bfloat16 if device.type == "cuda" else torch.float32
+    batches = Batches(prepared, recipe)
+    loader = DataLoader(batches, None, num_workers=recipe.workers, prefetch_factor=4 if recipe.workers else None)
+    aside, builder = set_aside(prepared), Builder(load_tokenizer(TOKENIZER))
+    begun = looked = time.monotonic()
+    rows = 0
+    for step, batch in enumerate(loader):
+        done = step / recipe.steps if recipe.steps else (time.monotonic() - begun) / recipe.seconds
+        if done >= 1:
+            break
+        for group in optimizer.param_groups:
+            group["lr"] = recipe.rate * rate_at(done, recipe.warm_up)
+        packed = Packed.of(batch.ids, batch.claim_lengths, device)
+        parts = losses(verify(model.working_copy(kind), packed, recipe.dropout), packed, batch, device)
+        optimizer.zero_grad(set_to_none=True)
+        total(parts).backward()
+        nn.utils.clip_grad_norm_([value for value in model.parameters() if value.requires_grad], 1.0)
+        optimizer.step()
+        average.update(model)
+        rows += len(batch.ids)
+        if step == 0 or time.monotonic() - looked >= every:
+            looked = time.monotonic()
+            shown = {name: round(value.item(), 3) for name, value in parts.items()}
+            said = said_of({name: value.to(kind) for name, value in average.state().items()}, aside, builder, device)
+            print(f"{looked - begun:.0f} s, step {step}, {rows} rows, {shown}", json.dumps(curve(aside, said[:, 0])), flush=True)
+    said = said_of({name: value.to(kind) for name, value in average.state().items()}, aside, builder, device)
+    for name, score in (("carried", said[:, 0]), ("words", -said[:, 1]), ("both", said[:, 0] - said[:, 1])):
+        print(f"end, {rows} rows, {name}", json.dumps(curve(aside, score)), flush=True)
+    return average.state()
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--prepared", type=Path, required=True)
+    parser.add_argument("--start", type=Path, required=True, help="an ONNX file of this project: the evaluator, or the embedder")
+    parser.add_argument(
+        "--words", type=Path, default=MINILM / "model.onnx", help="whose table of words is shared: the embedder's"
+    )
+    parser.add_argument("--output", type=Path, required=True)
+    parser.add_argument("--seconds", type=float, default=170.0)
+    parser.add_argument("--every", type=float, default=20.0, help="seconds between two looks at what was set aside")
+    for name, kind in (
+        ("steps", int),
+        ("rate", float),
+        ("dropout", float),
+        ("seed", int),
+        ("workers", int),
+        ("shrink", int),
+    ):
+        parser.add_argument(f"--{name}", type=kind)
+    parser.add_argument("--deepen", type=int, default=1, help="how often each layer of the start stands in the model")
+    options = parser.parse_args(arguments)
+    given = {name: getattr(options, name) for name in ("steps", "rate", "dropout", "seed", "workers", "shrink")}
+    recipe = replace(Recipe(seconds=options.seconds), **{name: value for name, value in given.items() if value is not None})
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    state = {name: torch.from_numpy(np.array(value)) for name, value in read_minilm(options.start).items()}
+    state[WORDS] = torch.from_numpy(read_minilm(options.words)[WORDS])
+    model = Evaluator(initial(deepened(state, options.deepen), recipe.seed)).to(device)
+    trained = train(model, load(options.prepared), recipe, device, options.every)
+    kept = {name: value.float().cpu().numpy() for name, value in trained.items() if name not in STEADY}
+    save_weights(kept, options.output)
+
+
+if __name__ == "__main__":
+    main()
