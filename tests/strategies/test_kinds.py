@@ -81,3 +81,32 @@ def test_other_questions_keep_their_phrases() -> None:
     assert kinds.headline("Where were they born?", span, sentence) == "Ohio"
     assert kinds.possible("Where were they born?", [span, yes]) == [span, yes]
     assert kinds.possible("Were they born in Ohio?", [span, yes]) == [yes]
+
+
+def test_a_phrase_is_no_default_where_nothing_says_so() -> None:
+    text = "Data comes from port 20.\n\nlisten_port: the port.\n\nDefault: 21\n\nidle: 300 seconds where it is not set."
+    passage = Passage("p", text, "ftpd")
+
+    def read(words: str) -> Best[Passage]:
+        start = text.index(words)
+        return Best(words, "span", (passage,), Verdict(0.0, start=start, end=start + len(words), text=words), 0.0, 0.0, 0)
+
+    answers = [read("20"), read("21"), read("300 seconds")]
+    assert [one.text for one in kinds.possible("Which port does ftpd use by default?", answers)] == ["21", "300 seconds"]
+    assert len(kinds.possible("Which port does data come from?", answers)) == len(answers)
+
+
+@pytest.mark.parametrize(
+    ("entry", "value"), [("listen_port", "21"), ("banner", None), ("idle", "300 seconds"), ("most", "0 (unlimited)")]
+)
+def test_the_default_of_an_entry_stands_below_it(entry: str, value: str | None) -> None:
+    text = (
+        "listen_port: The port it listens on. Only for standalone servers.\n\nDefault: 21\n\n"
+        "banner: What is said first.\n\nidle: How long it waits.\n\n(default: 300 seconds)\n\n"
+        "most: How many may come.\n\nDefault: 0 (unlimited)\n"
+    )
+    passage = Passage("p", text, "ftpd")
+    (said,) = [one for one in likely_sentences.candidates([passage]) if one.text.startswith(entry)]
+    found = kinds.default_below(said)
+    assert (found[0] if found else None) == value
+    assert found is None or found[1].text.lower().strip("(").startswith("default")

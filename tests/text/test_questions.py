@@ -6,7 +6,16 @@ import time
 
 import pytest
 
-from wellread.text.questions import asks_number, asks_time, asks_yes_no, fits, said_at_once, tells_number, term_asked
+from wellread.text.questions import (
+    asks_number,
+    asks_time,
+    asks_yes_no,
+    default_alone,
+    fits,
+    said_at_once,
+    tells_number,
+    term_asked,
+)
 
 
 @pytest.mark.parametrize(
@@ -162,3 +171,19 @@ def test_only_a_time_answers_when_something_was() -> None:
     )
     assert fits("When does the daemon read its file?", "at boot")
     assert fits("Where was Galileo born?", "Pisa")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "value"),
+    [
+        ("Default: 21", "21"),
+        ("(default: 300 seconds)", "300 seconds"),
+        ("Default: 0 (unlimited)", "0 (unlimited)"),
+        ('Default is "strict", which requires full validation.', "strict"),
+        ("Defaults to /etc/ftpd.conf.", "/etc/ftpd.conf"),
+        ("The default depends on the system.", None),
+        ("Nothing is set.", None),
+    ],
+)
+def test_a_default_that_stands_alone(sentence: str, value: str | None) -> None:
+    assert default_alone(sentence) == value

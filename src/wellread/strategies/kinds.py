@@ -14,9 +14,13 @@ from dataclasses import dataclass
 from wellread.ranking.answers import Best
 from wellread.strategies import likely_sentences
 from wellread.strategies.likely_sentences import Candidate
-from wellread.text.questions import Term, asks_yes_no, said_at_once
+from wellread.text.entries import begins_entry
+from wellread.text.questions import Term, asks_default, asks_yes_no, default_alone, said_at_once, tells_default
+from wellread.text.sentences import sentences
 from wellread.text.titles import mentions
 from wellread.types import Passage
+
+_BELOW = 600  # characters of an entry that its default may stand behind
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +38,27 @@ class Defined:
 
 def possible(question: str, answers: Sequence[Best[Passage]]) -> list[Best[Passage]]:
     """The answers that are of a kind that the question asks for."""
-    return [one for one in answers if one.kind != "span"] if asks_yes_no(question) else list(answers)
+    if asks_yes_no(question):
+        return [one for one in answers if one.kind != "span"]
+    return [one for one in answers if one.kind != "span" or _by_default(one)] if asks_default(question) else list(answers)
+
+
+def _by_default(best: Best[Passage]) -> bool:
+    """Whether a phrase is said to hold by default: beside the right entry of a list stand others with values of their own."""
+    text, verdict = best.chain[best.verdict.passage].text, best.verdict
+    return any(tells_default(text[a:b]) for a, b in sentences(text) if a < verdict.end and verdict.start < b)
+
+
+def default_below(sentence: Candidate) -> tuple[str, Candidate] | None:
+    """The value that an entry of a list ends with, and the line that says it: below a sentence of the entry, "Default: 21"."""
+    text = sentence.passage.text
+    below = [(start, end) for start, end in sentences(text[: sentence.end + _BELOW]) if start >= sentence.end]
+    for start, end in below:
+        if value := default_alone(text[start:end]):
+            return value, Candidate(sentence.passage, start, end, likely_sentences.read(text[start:end]), 0)
+        if begins_entry(text[start:end]):
+            return None
+    return None
 
 
 def headline(question: str, best: Best[Passage], sentence: Candidate) -> str:

@@ -22,7 +22,7 @@ from wellread.run import Run
 from wellread.sources.two_steps import AFTER, mentioned, second_query
 from wellread.strategies import kinds, likely_sentences, lookup, wording
 from wellread.strategies.likely_sentences import Candidate
-from wellread.text.questions import term_asked
+from wellread.text.questions import asks_default, asks_yes_no, default_alone, fits, term_asked
 from wellread.text.sentences import sentences
 from wellread.text.titles import bare_title
 from wellread.types import Hit, Passage
@@ -106,7 +106,7 @@ def _defined(reached: Reached, found: Sequence[Passage]) -> Reached:
     """What was reached; where a definition was asked for, the sentence that gives it, or less sure of a phrase that does not."""
     term = term_asked(reached.asked.text)
     if term is None:
-        return reached
+        return _with_default(reached)
     said = kinds.defined(term, found)
     if said is None:
         strays = term.certain and reached.text and not term.stands_beside(reached.text, reached.sentences[0].text)
@@ -115,6 +115,21 @@ def _defined(reached: Reached, found: Sequence[Passage]) -> Reached:
         return reached
     sure = max(reached.confidence, _DEFINED)
     return replace(reached, text="", chain=(said.sentence.passage,), sentences=(said.sentence,), confidence=sure)
+
+
+def _with_default(reached: Reached) -> Reached:
+    """Where a default was asked for and the entry that fits best has it in a line of its own: that, and the line quoted.
+
+    Such lines look all alike, and the model often takes a neighbour's.
+    """
+    if not asks_default(reached.asked.text) or asks_yes_no(reached.asked.text):
+        return reached
+    first, *rest = reached.sentences
+    entry = rest[-1] if reached.text and rest and default_alone(first.text) else first if not reached.text else None
+    found = kinds.default_below(entry) if entry else None
+    if entry is None or found is None or not fits(reached.asked.text, found[0]):
+        return reached
+    return replace(reached, text=found[0], sentences=(entry, found[1]))
 
 
 def _told(best: Best[Passage]) -> Candidate:

@@ -43,6 +43,11 @@ class _Entry:
     words: _Words
 
 
+def begins_entry(line: str) -> bool:
+    """Whether a line or sentence begins with a label."""
+    return _ENTRY.match(line) is not None
+
+
 def nearer_label(question: str, text: str, start: int, end: int) -> tuple[int, int] | None:
     """The label of the entry that is meant, where a phrase is the label of another one beside it.
 

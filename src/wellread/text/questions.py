@@ -63,6 +63,17 @@ _TIME_TOLD = re.compile(
     rf"|{'|'.join(MONTHS)}|\w{{3,6}}day|spring|summer|autumn|winter|christmas|easter)\b",
     re.IGNORECASE,
 )
+_DEFAULT_ASKED = re.compile(r"\bdefaults?\b", re.IGNORECASE)
+_DEFAULT_TOLD = re.compile(
+    r"default|\b(?:initial\w*|normally|usual\w*|standard|omitted|otherwise|unless)\b"
+    r"|\b(?:no|not|without)\b[^.\n]{0,40}\b(?:given|named|present|set|specified)\b",
+    re.IGNORECASE,
+)
+_DEFAULT_ALONE = re.compile(
+    r"(?P<open>\()?defaults?(?: value| setting)?(?: is| to)?\s*[:=]?\s*(?P<value>[^\s,;][^,;\n]{0,60}?)"
+    r"\s*(?:[,;][^\n]{0,200}?)?(?(open)\)\.?|\.?)",
+    re.IGNORECASE,
+)
 _MOST_WORDS = 5
 _LONGEST = 300  # characters of a question that is after a definition
 _BETWEEN = (
@@ -120,6 +131,23 @@ def asks_time(question: str) -> bool:
 
 def tells_time(phrase: str) -> bool:
     return _TIME_TOLD.search(phrase) is not None
+
+
+@lru_cache(4_000)
+def asks_default(question: str) -> bool:
+    """Whether it is asked what holds unless something else is said."""
+    return _DEFAULT_ASKED.search(question) is not None
+
+
+def tells_default(sentence: str) -> bool:
+    """Whether a sentence says what holds by default."""
+    return _DEFAULT_TOLD.search(sentence) is not None
+
+
+def default_alone(sentence: str) -> str | None:
+    """The value, where a sentence or line says nothing else: "Default: 21"."""
+    found = _DEFAULT_ALONE.fullmatch(sentence.strip())
+    return found["value"].strip("\"'“”‘’`") if found else None
 
 
 def fits(question: str, phrase: str) -> bool:
