@@ -32,7 +32,7 @@ from wellread.types import Hit, Passage
 _READER, _WORDING, _BIAS = 0.756, 0.288, 0.064
 # Of what is told in sentences the reader alone knows: on manuals every sentence has the question's words (fitted on four shelves
 # of manuals and on mixed documents).
-_TELLING = 0.1
+_TELLING = 0.3
 _AGREED = 0.95  # from here on the sentence that fits best decides between answers that are nearly as good
 _TOLD = 0.3  # how sure the evaluator must be for its short answer to be told
 _OPENING = 8  # passages read before looking whether the answer is sure already
