@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 pytest_plugins = ["tests.services.servers"]  # real servers as fixtures, for any test
 KEYS = (
@@ -33,6 +34,10 @@ WATCH = str(Path(__file__).parent / "watch")
 sys.path.insert(0, WATCH)
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [WATCH, os.environ.get("PYTHONPATH")]))
 importlib.import_module("sitecustomize" if "sitecustomize" not in sys.modules else "tests.watch.sitecustomize")
+
+# A busy machine is slow at drawing examples, too.
+settings.register_profile("patient", suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
 
 
 class _Patient:

@@ -44,7 +44,7 @@ def test_ten_times_the_text_takes_about_ten_times_as_long(parser: str) -> None:
         ("Org", "* a" + " " * 40_000 + "b"),
         ("Org", "-" + " " * 5_000 + "\na"),
         ("LaTeX", "\\title[" * 20_000),
-        ("LaTeX", "\\item[" * 40_000),
+        ("LaTeX", "\\item[" * 15_000),
         ("AsciiDoc", "= a" + " " * 40_000 + "b"),
         ("AsciiDoc", "<" * 10_000),
         ("manual", "\\f[" * 50_000),

@@ -27,6 +27,7 @@ _OPENING = re.compile(r"\{|\[(?!\s*\d+(?:\s*,\s*\d+)*\s*\])")  # `[1]` in prose 
 _LONGEST = 100_000  # characters
 _LONGEST_REPAIR = 20_000  # repairing takes long on long texts, and longer on deeply nested ones
 _DEEPEST_REPAIR = 30
+_MOST_IN_A_ROW = 20  # values
 
 
 class Misfit(ValueError):
@@ -169,7 +170,7 @@ def _repaired(text: str) -> object | None:
     start = _OPENING.search(text)
     if start is None or _depth(text) > _DEEPEST_REPAIR:
         return None
-    broken = text[start.start() : start.start() + _LONGEST_REPAIR]
+    broken = _first_few(text[start.start() : start.start() + _LONGEST_REPAIR])
     try:
         value = cast("object", repair_json(broken, return_objects=True))
     except (ValueError, RecursionError):
@@ -179,6 +180,17 @@ def _repaired(text: str) -> object | None:
         objects = [cast("object", item) for item in cast("list[object]", value) if isinstance(item, dict) and item]
         return objects[0] if objects else None
     return cast("object", value) if isinstance(value, dict | list) and value else None
+
+
+def _first_few(text: str) -> str:
+    """The text up to the end of its first values: repairing hundreds in a row takes long, and one is wanted."""
+    depth = closed = 0
+    for bracket in re.finditer(r"[{}\[\]]", text):
+        depth += 1 if bracket[0] in "{[" else -1
+        closed += depth == 0
+        if closed == _MOST_IN_A_ROW:
+            return text[: bracket.end()]
+    return text
 
 
 def _depth(text: str) -> int:
