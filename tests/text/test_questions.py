@@ -181,7 +181,11 @@ def test_only_a_time_answers_when_something_was() -> None:
         ("Default: 0 (unlimited)", "0 (unlimited)"),
         ('Default is "strict", which requires full validation.', "strict"),
         ("Defaults to /etc/ftpd.conf.", "/etc/ftpd.conf"),
+        ("Default value is: 5", "5"),
         ("The default depends on the system.", None),
+        ("Default behaviour of the tool.", None),
+        ("(default behaviour)", None),
+        ("Defaults tolerated", None),
         ("Nothing is set.", None),
     ],
 )

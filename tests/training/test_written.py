@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import gzip
-import json
 from pathlib import Path
 
 from benchmarks.documents_asked import Asked, runs
 from training.evaluator.cut import cut, documents
 from training.evaluator.held import located
 from training.evaluator.written import rows, written
-from training.verifier import yes_or_no
 
 PASSAGE = "The lamp has two switches. Turn the left one to dim it. It is made in Ulm."
 LINES = """
@@ -59,21 +57,3 @@ def test_a_package_is_cut_whatever_its_documents_are(tmp_path: Path) -> None:
     found = cut(tmp_path / "lamp")
     assert all(passage.id.startswith("lamp:usr/share/") for passage in found)
     assert "two switches" in " ".join(passage.text for passage in found)
-
-
-def test_sentences_become_questions_that_yes_or_no_answers(tmp_path: Path) -> None:
-    (tmp_path / "set").mkdir()
-    with gzip.open(tmp_path / "set/corpus.jsonl.gz", "wt") as out:
-        out.write(json.dumps({"id": 7, "title": "Lamp", "text": PASSAGE}) + "\n")
-    (tmp_path / "said.txt").write_text(
-        "@ set:7\n+ The lamp is made in Ulm.\nplace | Ulm => Bath\n- number | It has three switches.\n"
-    )
-    options = ["--data", tmp_path, "--written", tmp_path / "said.txt", "--output", tmp_path / "out"]
-    yes_or_no.main([str(option) for option in options])
-    with gzip.open(tmp_path / "out/questions.jsonl.gz", "rt") as lines:
-        asked = [json.loads(line) for line in lines]
-    assert [(row["question"], row["yesno"]) for row in asked] == [
-        ("The lamp is made in Ulm.", "yes"),
-        ("The lamp is made in Bath.", "no"),
-        ("It has three switches.", "no"),
-    ]

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from benchmarks.documents_asked import Asked, questions, runs
 from training.evaluator.data import read_rows
-from training.evaluator.wording import kind_of
+from training.evaluator.written import row
 
 from wellread.text.sentences import sentences
 
@@ -36,20 +36,7 @@ def located(asked: Iterable[Asked], texts: Mapping[str, str]) -> Iterator[dict[s
         marks = [[found, *span] for span in _named(texts[found], one)]
         if bool(marks) != bool(one.runs):
             continue
-        row: dict[str, object] = {
-            "id": f"{one.package}-{number}",
-            "question": one.text,
-            "answers": [one.answer] if one.answer not in ("", "yes", "no") else [],
-            "gold": [found],
-            "kind": kind_of(one.text),
-            "generated": "written",
-            "marks": marks,
-        }
-        if not one.runs:
-            row["impossible"] = True
-        elif one.answer in ("yes", "no"):
-            row["yesno"] = one.answer
-        yield row
+        yield row(f"{one.package}-{number}", one.text, found, one.answer, marks)
 
 
 def _named(text: str, one: Asked) -> Iterator[tuple[int, int]]:

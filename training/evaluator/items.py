@@ -7,8 +7,6 @@ Items of one `list` compete with each other. Kinds of lists:
     astray    a negative first: what belongs to the question still does
     further   two passages first (also when nothing is missing any more)
     reading   two to four passages in any order, sometimes without one that the answer needs
-
-A claim is a question that yes or no answers, with all its passages.
 """
 
 from __future__ import annotations
@@ -60,9 +58,7 @@ class Sampler:
 
     def draw(self) -> list[Item]:
         """All items for this time."""
-        if self._question.data == "claims":
-            self._claim(0.15)
-        elif self._question.form == "none":
+        if self._question.form == "none":
             self._alone(5)
             self._reading(0.5)
         elif self._question.data in ("cloze", "claim"):
@@ -148,16 +144,6 @@ class Sampler:
             self._add((), (), [*self._question.gold, *negatives])
         else:
             self._add((), self._question.gold[:3] if self._question.form else self._question.gold, negatives)
-
-    def _claim(self, chance: float) -> None:
-        """A sentence that its passages carry (yes) or not (no); now and then without them, when nobody can say."""
-        gold = list(self._question.gold)
-        self._rng.shuffle(gold)
-        self._read(gold)
-        others = self._negatives([*self._candidates.listed, self._candidates.around], len(gold))
-        if self._rng.random() < chance and len(others) == len(gold):
-            self._read(others)
-        self._lists += 1
 
     def _after(self, count: int, chance: float) -> None:
         if self._rng.random() > chance:

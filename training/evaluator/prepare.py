@@ -117,13 +117,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--manuals", type=Path, help="what step 0 wrote")
-    parser.add_argument("--written", type=Path, help="what step 0b wrote")
-    parser.add_argument("--claims", type=Path, help="what step 0c wrote")
+    parser.add_argument("--written", type=Path, help="what steps 0b and 0c wrote")
     parser.add_argument("--output", type=Path, required=True)
     options = parser.parse_args(arguments)
     options.output.mkdir(parents=True, exist_ok=True)
     folders = {name: options.data / name for name in SETS if (options.data / name).is_dir()}
-    for name in ("manuals", "written", "claims"):
+    for name in ("manuals", "written"):
         if folder := getattr(options, name):
             folders[name] = folder
     save_collection(load_collection(options.data, documents=folders), options.output / "collection.jsonl.xz")

@@ -36,24 +36,29 @@ class Written:
     places: tuple[int, ...] = ()
     said: str = ""  # yes, no, or the words that are the answer
 
-    def row(self, id: str, passage: str) -> dict[str, object]:
+    def placed(self, id: str, passage: str) -> dict[str, object]:
         """As the sets of documents have it."""
         spans = sentences(passage)
         marks = [[self.passage, *spans[place - 1]] for place in self.places if place <= len(spans)]
-        row: dict[str, object] = {
-            "id": id,
-            "question": self.text,
-            "answers": [self.said] if self.said not in ("", "yes", "no") else [],
-            "gold": [self.passage],
-            "kind": kind_of(self.text),
-            "generated": "written",
-            "marks": marks,
-        }
-        if not self.places:
-            row["impossible"] = True
-        elif self.said in ("yes", "no"):
-            row["yesno"] = self.said
-        return row
+        return row(id, self.text, self.passage, self.said, marks)
+
+
+def row(id: str, question: str, passage: str, said: str, marks: list[list[object]]) -> dict[str, object]:
+    """A question on a passage as the sets of documents have it; without marks nothing answers it."""
+    row: dict[str, object] = {
+        "id": id,
+        "question": question,
+        "answers": [said] if said not in ("", "yes", "no") else [],
+        "gold": [passage],
+        "kind": kind_of(question),
+        "generated": "written",
+        "marks": marks,
+    }
+    if not marks:
+        row["impossible"] = True
+    elif said in ("yes", "no"):
+        row["yesno"] = said
+    return row
 
 
 def written(lines: Iterable[str]) -> Iterator[Written]:
@@ -85,7 +90,9 @@ def rows(questions: Iterable[Written], texts: Mapping[str, str]) -> Iterator[dic
         passage = texts.get(one.passage)
         if passage is None or (one.said not in ("", "yes", "no") and one.said not in passage):
             continue
-        yield one.row(f"{one.passage}-{number}", passage)
+        made = one.placed(f"{one.passage}-{number}", passage)
+        if bool(made["marks"]) == bool(one.places):
+            yield made
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -22,7 +22,7 @@ from wellread.run import Run
 from wellread.sources.two_steps import AFTER, mentioned, second_query
 from wellread.strategies import kinds, likely_sentences, lookup, wording
 from wellread.strategies.likely_sentences import Candidate
-from wellread.text.questions import asks_default, asks_yes_no, default_alone, fits, term_asked
+from wellread.text.questions import Term, asks_default, asks_yes_no, default_alone, fits, term_asked
 from wellread.text.sentences import sentences
 from wellread.text.titles import bare_title
 from wellread.types import Hit, Passage
@@ -30,8 +30,8 @@ from wellread.types import Hit, Passage
 # How sure the whole is, from the log-odds of the two readers; fitted on questions set aside. The last is lower than the fit: a
 # wrong answer is worse than none (docs/log/evaluator.md).
 _READER, _WORDING, _BIAS = 0.756, 0.288, 0.064
-# Of what is told in sentences the reader alone knows: on manuals every sentence has the question's words (fitted on four shelves
-# of manuals and on mixed documents).
+# Of what is told in sentences the reader alone knows: on manuals every sentence has the question's words (chosen on the parts to
+# choose with of `documents_qa.py` and `documents_asked.py`).
 _TELLING = 0.3
 _AGREED = 0.95  # from here on the sentence that fits best decides between answers that are nearly as good
 _TOLD = 0.3  # how sure the evaluator must be for its short answer to be told
@@ -94,19 +94,24 @@ async def _reach(run: Run, tracker: Tracker, question: str, found: Sequence[Pass
     best = _agreeing(kinds.possible(question, trail.answers), fitting, slack if worded[0].confidence >= _AGREED else 0.0)
     if best is not None and best.kind == "text":
         told, sure = _told(best), _probability(_log_odds(best.confidence) + _TELLING)
-        return _defined(Reached(kinds.headline(question, best, told), best.chain, (told,), sure, trail, asked), found)
+        return _by_kind(Reached(kinds.headline(question, best, told), best.chain, (told,), sure, trail, asked), found)
     sure = joint(best.confidence if best else 0.0, worded[0].confidence)
     if best is None or best.confidence < _TOLD:
-        return _defined(Reached("", (fitting.passage,), (fitting,), sure, trail, asked), found)
+        return _by_kind(Reached("", (fitting.passage,), (fitting,), sure, trail, asked), found)
     quoted = tuple(_joined(carrying(asked, best), best, fitting))
-    return _defined(Reached(kinds.headline(question, best, quoted[0]), best.chain, quoted, sure, trail, asked), found)
+    return _by_kind(Reached(kinds.headline(question, best, quoted[0]), best.chain, quoted, sure, trail, asked), found)
 
 
-def _defined(reached: Reached, found: Sequence[Passage]) -> Reached:
-    """What was reached; where a definition was asked for, the sentence that gives it, or less sure of a phrase that does not."""
-    term = term_asked(reached.asked.text)
-    if term is None:
-        return _with_default(reached)
+def _by_kind(reached: Reached, found: Sequence[Passage]) -> Reached:
+    """What was reached, as the kind of question wants it: a definition, a default."""
+    question = reached.asked.text
+    if term := term_asked(question):
+        return _defined(term, reached, found)
+    return _with_default(reached) if asks_default(question) and not asks_yes_no(question) else reached
+
+
+def _defined(term: Term, reached: Reached, found: Sequence[Passage]) -> Reached:
+    """The sentence that defines a term, or what was reached: less sure of a phrase that does not."""
     said = kinds.defined(term, found)
     if said is None:
         strays = term.certain and reached.text and not term.stands_beside(reached.text, reached.sentences[0].text)
@@ -118,18 +123,23 @@ def _defined(reached: Reached, found: Sequence[Passage]) -> Reached:
 
 
 def _with_default(reached: Reached) -> Reached:
-    """Where a default was asked for and the entry that fits best has it in a line of its own: that, and the line quoted.
+    """The default that the entry which fits best has in a line of its own, and that line quoted; else what was reached.
 
     Such lines look all alike, and the model often takes a neighbour's.
     """
-    if not asks_default(reached.asked.text) or asks_yes_no(reached.asked.text):
-        return reached
-    first, *rest = reached.sentences
-    entry = rest[-1] if reached.text and rest and default_alone(first.text) else first if not reached.text else None
+    entry = _entry(reached)
     found = kinds.default_below(entry) if entry else None
     if entry is None or found is None or not fits(reached.asked.text, found[0]):
         return reached
     return replace(reached, text=found[0], sentences=(entry, found[1]))
+
+
+def _entry(reached: Reached) -> Candidate | None:
+    """The sentence that says what an entry is about: the one told, or the one that fits best above a bare "Default: 21"."""
+    first, *rest = reached.sentences
+    if not reached.text:
+        return first
+    return rest[-1] if rest and default_alone(first.text) else None
 
 
 def _told(best: Best[Passage]) -> Candidate:

@@ -70,7 +70,7 @@ _DEFAULT_TOLD = re.compile(
     re.IGNORECASE,
 )
 _DEFAULT_ALONE = re.compile(
-    r"(?P<open>\()?defaults?(?: value| setting)?(?: is| to)?\s*[:=]?\s*(?P<value>[^\s,;][^,;\n]{0,60}?)"
+    r"(?P<open>\()?defaults?(?: value| setting)?\s*(?:\b(?:is|to)\b\s*:?|[:=])\s*(?P<value>[^\s,;][^,;\n]{0,60}?)"
     r"\s*(?:[,;][^\n]{0,200}?)?(?(open)\)\.?|\.?)",
     re.IGNORECASE,
 )
