@@ -43,7 +43,7 @@ class Written:
         return row(id, self.text, self.passage, self.said, marks)
 
 
-def row(id: str, question: str, passage: str, said: str, marks: list[list[object]]) -> dict[str, object]:
+def row(id: str, question: str, passage: str, said: str, marks: Sequence[Sequence[object]]) -> dict[str, object]:
     """A question on a passage as the sets of documents have it; without marks nothing answers it."""
     row: dict[str, object] = {
         "id": id,
