@@ -7,9 +7,10 @@ program's; of the sentences that answer it has checksums of every three words, n
 folder each; without it they are fetched by name. All packages of a part are one index. Questions without `runs` are
 such as a manual could be expected to answer and does not.
 
-An answer is right if its headline holds the words asked for, or if what is quoted first and the sentences that were named have
-most of the one's or the other's runs of three words in common; a how-to is never answered by a phrase. Other places may answer
-well, so `wrong` is an upper bound: `--show` prints what to look at. The last line is one JSON object.
+An answer is right if its headline holds the words asked for, or if what is quoted below it and the sentences that were named
+have most of the one's or the other's runs of three words in common; without a headline, all that is told (at most 900
+characters); a how-to is never answered by a phrase. Other places may answer well, so `wrong` is an upper bound: `--show`
+prints what to look at. The last line is one JSON object.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ ASKED = Path(__file__).with_name("documents_asked.jsonl")
 _TOLD = ("how-to", "why")
 _LEAST_TOLD = 6  # words
 _WORD = re.compile(r"\w+")
+_NUMBER = re.compile(r"\[\d+\]")
 _SIZE = 6  # hexadecimal digits of a checksum
 
 
@@ -80,9 +82,14 @@ def is_right(one: Asked, answer: Answer) -> bool:
         return words(one.answer) in words(shown) or _most_of(shown, one.answer)
     if kind_of(one.text) in _TOLD and answer.short and len(answer.short.split()) < _LEAST_TOLD:
         return False
-    quoted = runs(answer.citations[0].quote) if answer.citations else []
+    quoted = runs(_shown(answer)) if answer.citations else []
     shared = sum(run in one.runs for run in quoted)
     return bool(quoted) and (2 * shared >= len(quoted) or 2 * len(one.runs.intersection(quoted)) >= len(one.runs))
+
+
+def _shown(answer: Answer) -> str:
+    """What is read first: the quotation below a headline; where there is none, everything that is told."""
+    return answer.citations[0].quote if answer.short else _NUMBER.sub(" ", answer.text)
 
 
 def _most_of(shown: str, wanted: str) -> bool:

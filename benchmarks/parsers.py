@@ -17,6 +17,7 @@ from wellread.models.stops import Stops
 from wellread.net import robots
 from wellread.net.address import canonical
 from wellread.reading import (
+    asciidoc,
     charset,
     docbook,
     extract,
@@ -26,8 +27,8 @@ from wellread.reading import (
     markdown,
     notebook,
     org,
-    plain,
     pod,
+    rst,
     rtf,
     tables,
     tex,
@@ -55,6 +56,7 @@ from wellread.text import (
     places,
     pronouns,
     questions,
+    quoting,
     sentences,
     shown,
     split,
@@ -186,7 +188,8 @@ PARSERS: dict[str, Parser] = {
     "explained in passing": lambda text: TERM.stands_beside("spell", text),
     "defined in a passage": lambda text: kinds.defined(TERM, [Passage("1", text, "Title", "")]),
     "list below a sentence": lambda text: lists.with_what_follows(f"Do this:\n{text}", 8),
-    "items": lists.items,
+    "quotation": lambda text: quoting.quoted(text, "[1]"),
+    "what a label names": lambda text: lists.with_what_it_names(text, len(text) // 2, len(text) // 2 + 9),
     "inert": inert.inert,
     "inert streamed": lambda text: _streamed(inert.Inert(lambda url: False).feed, text),
     "what is missing": missing.told,
@@ -216,8 +219,8 @@ PARSERS: dict[str, Parser] = {
     "notebook": lambda text: notebook.read_notebook(text, "a", "a"),
     "letter": lambda text: letters.read_eml(_bytes(text), "a", "a"),
     "letters": lambda text: letters.read_mbox(_bytes(text), "a", "a"),
-    "reStructuredText": lambda text: plain.read_rst(text, "a"),
-    "AsciiDoc": lambda text: plain.read_asciidoc(text, "a"),
+    "reStructuredText": lambda text: rst.read_rst(text, "a"),
+    "AsciiDoc": lambda text: asciidoc.read_asciidoc(text, "a"),
     "table": lambda text: tables.read_csv(text, "a", "a"),
     "encodable": encodable,
 }

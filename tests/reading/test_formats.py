@@ -197,6 +197,82 @@ SMALL = {
 }  # fmt: skip
 
 
+RICHER_RST = """
+Lamps
+`````
+
+:Author: Ada Moor
+:Revision: $Revision: 1.3 $
+:Oils_: whale_ and `rape oil`_
+
+wick
+  What burns. It is
+  made of cotton.
+chimney
+  What is above it.
+
+-q, --quiet   Say nothing,
+              not even that.
+
+.. option:: --trim LENGTH
+            --cut
+
+   Cut the wick.
+
+.. config:option:: alone
+
+.. code-block:: sh
+   :caption: so
+
+   lamp --trim 3
+
+.. versionadded:: 1.4
+.. versionchanged:: 1.5
+   It burns longer.
+
+::
+
+   plain
+
+>>> lamp.fill()
+1
+
+Call it so. ::
+
+   lamp
+
++------+-------+
+| Oil  | Price |
++======+=======+
+| rape | 9     |
+|      | or 10 |
++------+-------+
+"""
+
+
+@pytest.mark.parametrize("name", ["a.rst", "README", "lamps.txt"])
+def test_what_manuals_in_restructuredtext_have(name: str) -> None:
+    assert [(block.kind, block.text) for block in read_bytes(RICHER_RST.encode(), name).blocks] == [
+        ("heading", "Lamps"),
+        ("entry", "Author: Ada Moor"),
+        ("entry", "Oils: whale and rape oil"),
+        ("entry", "wick: What burns. It is made of cotton."),
+        ("entry", "chimney: What is above it."),
+        ("entry", "-q, --quiet: Say nothing, not even that."),
+        ("entry", "--trim LENGTH, --cut: Cut the wick."),
+        ("entry", "alone"),
+        ("code", "lamp --trim 3"),
+        ("paragraph", "New in version 1.4."),
+        ("paragraph", "Changed in version 1.5: It burns longer."),
+        ("code", "plain"),
+        ("code", ">>> lamp.fill()\n1"),
+        ("paragraph", "Call it so:"),
+        ("code", "lamp"),
+        ("row", "| Oil | Price |"),
+        ("row", "| rape | 9 or 10 |"),
+    ]
+
+
 @pytest.mark.parametrize("name", SMALL)
 def test_a_small_file(name: str) -> None:
     body, title, passages = SMALL[name]

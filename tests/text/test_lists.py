@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wellread.text.lists import items, with_what_follows
+from wellread.text.lists import with_what_follows, with_what_it_names
 
 STEPS = "To restart it, do this:\n\n1. Stop the server.\n2. Start it again.\n\nThat is all there is."
 BULLETS = "You need:\n- a key,\n  which is in the hall\n- a lamp\nThen go on."
@@ -33,6 +33,16 @@ def test_a_list_without_end_is_cut() -> None:
     assert text[:end].rsplit("\n", 1)[1].startswith("- item ")
 
 
-def test_items_have_a_line_each_and_code_has_none() -> None:
-    assert items("- a key,\n  which is in the hall\n- a lamp") == ["- a key, which is in the hall", "- a lamp"]
-    assert items("```\nmake\n```") == []
+@pytest.mark.parametrize(
+    ("text", "label", "whole"),
+    [
+        ("cleanup\n\nCalled when it ends. No more.", "cleanup", "cleanup\n\nCalled when it ends."),
+        ("It is so:\n\ncolor=red\n\nNo more.", "color=red", "It is so:\n\ncolor=red"),
+        ("Sit down.\n\nNote", "Note", "Note"),
+        ("Sit down with care now.\n\nNote it.", "Sit down with care now.", "Sit down with care now."),
+    ],
+)
+def test_a_label_is_told_with_what_it_names(text: str, label: str, whole: str) -> None:
+    start = text.index(label)
+    start, end = with_what_it_names(text, start, start + len(label))
+    assert text[start:end] == whole

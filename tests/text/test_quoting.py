@@ -29,6 +29,14 @@ def test_code_keeps_its_lines_and_other_words_stand_on_one() -> None:
     assert quoted("```\n  toggle 1", "[1]") == "```\n  toggle 1\n```\n[1]", "a passage may end within its code"
 
 
+def test_paragraphs_items_and_code_of_one_piece_stay_apart() -> None:
+    told = f"Take\nthese:\n\n- a key,\n  which is in the hall\n  - its ring\n- a lamp\n\n{CODE}\nThen go on. It is late."
+    assert quoted(told, "[1]") == (
+        "Take these: [1]\n\n- a key, which is in the hall [1]\n  - its ring [1]\n- a lamp [1]\n\n"
+        f"{CODE}\n[1]\n\nThen go on. It is late. [1]"
+    )
+
+
 def test_every_sentence_of_a_passage_is_carried_when_it_is_quoted() -> None:
     spans = sentences(MANUAL.text)
     assert [MANUAL.text[start:end] for start, end in spans][1] == CODE

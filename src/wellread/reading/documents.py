@@ -9,11 +9,13 @@ from pathlib import Path
 
 from wellread import regular
 from wellread.errors import ReadError
-from wellread.reading import plain, unmarked, unread
+from wellread.reading import unmarked, unread
 from wellread.reading.allowance import OWN_FILE, Allowance, fitted
+from wellread.reading.asciidoc import read_asciidoc
 from wellread.reading.charset import decode
 from wellread.reading.compressed import unpacked
 from wellread.reading.kinds import Kind, kind_of, packed_kind
+from wellread.reading.rst import read_rst
 from wellread.text.blocks import passages
 from wellread.types import Page
 
@@ -115,8 +117,8 @@ def _read_text(kind: Kind, text: str, url: str, name: str) -> Page:
 
     readers: dict[str, Callable[[str, str, str], Page]] = {
         "markdown": markdown.read_markdown,
-        "rst": plain.read_rst,
-        "asciidoc": plain.read_asciidoc,
+        "rst": read_rst,
+        "asciidoc": read_asciidoc,
         "man": man.read_man,
         "csv": tables.read_csv,
         "tsv": lambda text, url, name: tables.read_csv(text, url, name, delimiter="\t"),

@@ -79,6 +79,7 @@ _DOCBOOK = re.compile(
     rb"^(?:<\?xml[^>]*>\s*)?<(?:book|refentry|chapter|sect1|appendix|preface|bookinfo)[\s>]",
     re.IGNORECASE,
 )
+_RST = re.compile(rb"^\.\. (?:[a-z][\w-]{0,30}::(?:[ \t]|$)|_[\w -]{1,60}:(?:[ \t]|$))", re.MULTILINE)  # a directive or a target
 _SAMPLE = 4096
 _HEAD = 16_384
 _CONTROLS = bytes(set(range(32)) - {8, 9, 10, 12, 13, 27, 31})
@@ -102,6 +103,8 @@ def kind_of(body: bytes, content_type: str = "", name: str = "") -> Kind | None:
         return None
     if kind == "man" and b"\n.S" not in body[:_HEAD] and not body.startswith((b".", b"'")):
         kind = "text"  # a name may end in a number
+    if kind == "text" and _RST.search(body[:_HEAD]):
+        kind = "rst"  # many are called README or .txt
     if kind in _SURE or unread.known(body) or (is_binary(body) and "utf-16" not in content_type.lower()):
         return None
     return kind

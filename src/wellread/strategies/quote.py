@@ -38,9 +38,8 @@ from wellread.strategies.recipe import Recipe
 from wellread.strategies.wording import Scored
 from wellread.text.certainty import SURE
 from wellread.text.comparisons import Comparison, comparison
-from wellread.text.inert import inert
 from wellread.text.languages import NAMES
-from wellread.text.lists import items, with_what_follows
+from wellread.text.lists import with_what_follows
 from wellread.text.neighbours import places
 from wellread.text.quoting import one_after_another, quoted
 from wellread.text.titles import bare_title
@@ -260,13 +259,8 @@ def _quoted(run: Run, chosen: Sequence[Candidate]) -> str:
 
 
 def _told(one: Candidate, number: str) -> str:
-    """A list or code that belongs to it stands below: each item keeps its line, and has the number, as code has below it."""
-    end = with_what_follows(one.passage.text, one.end)
-    below = one.passage.text[one.end : end].strip("\n")
-    if not below:
-        return quoted(one.text, number)
-    rows = [f"{inert(item)} {number}" for item in items(below)] or [inert(below), number]
-    return "\n".join([quoted(one.text, number), "", *rows])
+    text = one.passage.text
+    return quoted(text[one.start : with_what_follows(text, one.end)], number)
 
 
 def _of(ranked: Sequence[Scored]) -> list[Candidate]:

@@ -22,6 +22,7 @@ from wellread.run import Run
 from wellread.sources.two_steps import AFTER, mentioned, second_query
 from wellread.strategies import kinds, likely_sentences, lookup, wording
 from wellread.strategies.likely_sentences import Candidate
+from wellread.text.lists import with_what_it_names
 from wellread.text.questions import Term, asks_default, asks_yes_no, default_alone, fits, term_asked
 from wellread.text.sentences import sentences
 from wellread.text.titles import bare_title
@@ -144,7 +145,8 @@ def _entry(reached: Reached) -> Candidate | None:
 
 def _told(best: Best[Passage]) -> Candidate:
     """An instruction or explanation, whole, as what is quoted."""
-    passage, start, end = best.chain[-1], best.verdict.start, best.verdict.end
+    passage = best.chain[-1]
+    start, end = with_what_it_names(passage.text, best.verdict.start, best.verdict.end)
     return Candidate(passage, start, end, likely_sentences.read(passage.text[start:end]), 0)
 
 

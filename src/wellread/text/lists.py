@@ -1,14 +1,16 @@
-"""An instruction that goes on below its sentence: the list or the piece of code that a colon leads to."""
+"""What belongs to a sentence that does not tell everything itself: the list or the piece of code that a colon leads to."""
 
 from __future__ import annotations
 
 import re
 
-from wellread.text.sentences import FENCE
+from wellread.text.sentences import FENCE, sentences
 
-_ITEM = re.compile(r"[ \t]*(?:[-*+•‣◦·]|\d{1,3}[.)]|[a-z][.)])[ \t]+\S")
+ITEM = re.compile(r"[ \t]*(?:[-*+•‣◦·]|\d{1,3}[.)]|[a-z][.)])[ \t]+\S")
 _INDENTED = re.compile(r"(?: {2,}|\t)\S")
 _LONGEST = 900  # characters
+_WORD = re.compile(r"\w+")
+_LABEL = 4  # words at most
 
 
 def with_what_follows(text: str, end: int) -> int:
@@ -26,20 +28,23 @@ def with_what_follows(text: str, end: int) -> int:
             if not fenced and last > end and not begun:
                 break
             continue
-        elif not (fenced or _ITEM.match(line) or (begun and _INDENTED.match(line))):
+        elif not (fenced or ITEM.match(line) or (begun and _INDENTED.match(line))):
             break
         begun, last = True, position
     return end + len(text[end:last].rstrip())
 
 
-def items(below: str) -> list[str]:
-    """The items of a list, each on one line; none where there is code among them."""
-    if any(FENCE.match(line) for line in below.splitlines()):
-        return []
-    found: list[list[str]] = []
-    for line in below.splitlines():
-        if _ITEM.match(line) or not found:
-            found.append([line.rstrip()])
-        elif line.strip():
-            found[-1].append(line.strip())
-    return [" ".join(lines) for lines in found]
+def with_what_it_names(text: str, start: int, end: int) -> tuple[int, int]:
+    """A piece of a text together with its neighbour where it is a label or a bit of code, which tells nothing by itself.
+
+    The neighbour is the sentence before where that leads to it with a colon, else the one after.
+    """
+    if len(_WORD.findall(text, start, end)) > _LABEL:
+        return start, end
+    spans = sentences(text[max(0, start - _LONGEST) : end + _LONGEST])
+    moved = max(0, start - _LONGEST)
+    before = [(a + moved, b + moved) for a, b in spans if b + moved <= start]
+    after = [(a + moved, b + moved) for a, b in spans if a + moved >= end]
+    if before and text[before[-1][0] : before[-1][1]].endswith(":"):
+        return before[-1][0], end
+    return start, after[0][1] if after else end

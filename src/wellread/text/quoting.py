@@ -6,16 +6,30 @@ import re
 from collections.abc import Sequence
 
 from wellread.text.inert import inert
-from wellread.text.sentences import FENCE
+from wellread.text.lists import ITEM
+from wellread.text.sentences import FENCE, paragraphs
 
 _ENDED = re.compile(r"[.!?…。！？:;][\"'”’»)\]]*\s*(?:\[\d+\]\s*)?\Z")
 
 
 def quoted(words: str, number: str) -> str:
-    """On one line, its number behind it. Code keeps its lines, and has the number below it."""
-    if "\n" not in words.strip() or FENCE.match(words) is None:
-        return f"{inert(' '.join(words.split()))} {number}"
-    return f"{inert(_closed(words.strip()))}\n{number}"
+    """Paragraphs and items on a line each, the number behind each. Code keeps its lines, and has the number below it."""
+    put, listed = "", False
+    for block in paragraphs(words):
+        start, end = block[0][0], block[-1][1]
+        begun = words.rfind("\n", 0, start) + 1
+        item = ITEM.match(words, begun) is not None
+        shown = words[begun:start] if item and words[begun:start].isspace() else ""
+        shown += _shown(words[start:end], number)
+        put += ("\n" if item and listed else "\n\n") * bool(put) + shown
+        listed = item
+    return put
+
+
+def _shown(block: str, number: str) -> str:
+    if "\n" not in block or FENCE.match(block) is None:
+        return f"{inert(' '.join(block.split()))} {number}"
+    return f"{inert(_closed(block))}\n{number}"
 
 
 def one_after_another(quotes: Sequence[str]) -> str:
