@@ -34,6 +34,8 @@ from wellread.reading import (
     tex,
     unmarked,
 )
+from wellread.reading.markup import Target
+from wellread.reading.opendocument import OpenDocument, Slide
 from wellread.replay.secrets import Covers
 from wellread.server import access, filing, intake, openai_format, rendering, settings_file
 from wellread.server.viewer import Place, View
@@ -116,6 +118,25 @@ def _form(before: str, text: str) -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(arrive(folder))
+
+
+_TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
+_TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
+_DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+
+
+def _in_a_cell(target: Target, cell: tuple[str, ...], paragraph: tuple[str, ...], text: str) -> None:
+    """Each word a paragraph, all of them in one cell of a table."""
+    for tag in cell:
+        target.start(tag, {})
+    for word in text.split(" "):
+        for tag in paragraph:
+            target.start(tag, {})
+        target.data(word)
+        for tag in reversed(paragraph):
+            target.end(tag)
+    for tag in reversed(cell):
+        target.end(tag)
 
 
 def _shown(text: str) -> str:
@@ -218,6 +239,15 @@ PARSERS: dict[str, Parser] = {
     "RTF": lambda text: rtf.read_rtf(_bytes("{\\rtf1 " + text), "a", "a"),
     "notebook": lambda text: notebook.read_notebook(text, "a", "a"),
     "letter": lambda text: letters.read_eml(_bytes(text), "a", "a"),
+    "a letter's sender": lambda text: letters.read_eml(_bytes(f"From: {text}"), "a", "a"),
+    "a letter's subject": lambda text: letters.read_eml(_bytes(f"Subject: =?utf-8?q?{text}"), "a", "a"),
+    "a letter's kind": lambda text: letters.read_eml(_bytes(f"Content-Type: text/plain; a={text}"), "a", "a"),
+    "a cell of OpenDocument": lambda text: _in_a_cell(
+        OpenDocument(10**9), (f"{_TABLE}table-row", f"{_TABLE}table-cell"), (f"{_TEXT}p",), text
+    ),
+    "a cell of a slide": lambda text: _in_a_cell(
+        Slide(1), (f"{_DRAWING}tr", f"{_DRAWING}tc"), (f"{_DRAWING}p", f"{_DRAWING}t"), text
+    ),
     "letters": lambda text: letters.read_mbox(_bytes(text), "a", "a"),
     "reStructuredText": lambda text: rst.read_rst(text, "a"),
     "AsciiDoc": lambda text: asciidoc.read_asciidoc(text, "a"),

@@ -51,6 +51,13 @@ def test_ten_times_the_text_takes_about_ten_times_as_long(parser: str) -> None:
         ("manual", "\\n[" * 50_000),
         ("manual", ".if n " * 200_000),
         ("manual", ".Dd a\n.Fl a" + " ," * 200_000),
+        ("a letter's sender", '"' * 20_000),
+        ("a letter's subject", "=?utf-8?q?ab?= " * 40_000),
+        ("a letter's kind", ";" * 40_000),
+        ("a cell of OpenDocument", ("a" * 100 + " ") * 30_000),
+        ("a cell of a slide", ("a" * 100 + " ") * 30_000),
+        ("pieces", "1. a\n" * 100_000),
+        ("POD", "=item abcdefgh\n\n" * 100_000),
     ],
 )
 def test_texts_that_froze_it_once(parser: str, text: str) -> None:

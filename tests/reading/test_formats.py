@@ -11,6 +11,7 @@ from tests.reading.test_documents import archive, docx, word
 from tests.reading.test_pdf import pdf, prose
 
 from wellread.errors import ReadError
+from wellread.reading import tables
 from wellread.reading.allowance import Allowance
 from wellread.reading.documents import Document, read_bytes
 from wellread.reading.workers import Workers
@@ -53,18 +54,21 @@ def shape(words: str, kind: str = "") -> str:
     return f'<p:sp><p:nvSpPr><p:nvPr><p:ph type="{kind}"/></p:nvPr></p:nvSpPr><p:txBody><a:p><a:r><a:t>{words}</a:t></a:r></a:p></p:txBody></p:sp>'
 
 
-def xlsx(*rows: tuple[str | int, ...]) -> bytes:
+def xlsx(*rows: tuple[str | int, ...], sheets: int = 1) -> bytes:
     def cell(value: str | int) -> str:
         return f"<c><v>{value}</v></c>" if isinstance(value, int) else f'<c t="inlineStr"><is><t>{value}</t></is></c>'
 
     sheet = "".join(f"<row>{''.join(map(cell, row))}</row>" for row in rows)
+    named = "".join(
+        f'<sheet name="Lamps{n or ""}" sheetId="{n + 1}" r:id="r1"/>' for n in range(sheets)
+    )  # all of them the same one
     relations = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
     package = "http://schemas.openxmlformats.org/package/2006"
     return archive(
         **{
             "[Content_Types].xml": f'<Types xmlns="{package}/content-types"/>',
             "_rels/.rels": f'<Relationships xmlns="{package}/relationships"><Relationship Id="r1" Type="{relations}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
-            "xl/workbook.xml": f'<workbook xmlns="{X}" xmlns:r="{relations}"><sheets><sheet name="Lamps" sheetId="1" r:id="r1"/></sheets></workbook>',
+            "xl/workbook.xml": f'<workbook xmlns="{X}" xmlns:r="{relations}"><sheets>{named}</sheets></workbook>',
             "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{package}/relationships"><Relationship Id="r1" Type="{relations}/worksheet" Target="worksheets/sheet1.xml"/></Relationships>',
             "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{X}"><sheetData>{sheet}</sheetData></worksheet>',
         }
@@ -401,3 +405,17 @@ def test_one_foreign_letter_late_in_a_long_text() -> None:
 def test_charsets_of_short_files(text: str, encoding: str) -> None:
     page = read_bytes(text.encode(encoding), "file:///a.txt", name="a.txt")
     assert page.passages == (text,)
+
+
+def test_many_sheets_that_are_one_are_not_read_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "MAX_BLOCKS", 100)
+    page = tables.read_sheets(xlsx(*[("oil",)] * 50, sheets=40), "x", "x", Allowance())
+    assert page.notice == "only the first 2 of its 40 sheets were read"
+    assert len(page.blocks) == 102
+
+
+def test_a_wide_table_is_cut_while_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "OWN_FILE", Allowance(characters=10_000))
+    text = ",".join(f"name{n}" * 5 for n in range(100)) + "\n" + ("1," * 99 + "1\n") * 1_000
+    page = tables.read_csv(text, "x", "x")
+    assert 10_000 < sum(len(block.text) for block in page.blocks) < 20_000

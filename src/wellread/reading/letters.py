@@ -1,12 +1,18 @@
-"""Mail: single messages (EML) and mailboxes (MBOX), by the standard library."""
+"""Mail: single messages (EML) and mailboxes (MBOX), by the standard library.
+
+Anybody can put a letter into somebody's mailbox: none may keep the others from being read. The library's newer way to
+understand headers takes quadratic time and worse, so its older one is used, on as much of a header as anyone would write.
+"""
 
 from __future__ import annotations
 
 import email
 import re
-from collections.abc import Iterator
-from email.message import Message, MIMEPart
-from email.policy import default
+from collections.abc import Iterator, Sequence
+from email.errors import HeaderParseError
+from email.header import decode_header
+from email.message import Message
+from email.policy import Compat32
 from itertools import islice
 from typing import cast
 
@@ -20,12 +26,25 @@ from wellread.types import Block, Page
 _MESSAGES = re.compile(rb"^From [^\n]{0,500}\n", re.MULTILINE)
 _MOST_MESSAGES = 20_000
 _MOST_PARTS, _DEEPEST = 1_000, 10
+_LONGEST_HEADER, _LONGEST_SHOWN = 2_000, 500  # characters
 _QUOTED = re.compile(r"^>.*$", re.MULTILINE)
 _SAID = ("From", "To", "Date")
+_BODIES = ("text/plain", "text/html")
+
+
+class _Plain(Compat32):
+    """Headers as they were written, cut."""
+
+    def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
+        name, value = super().header_source_parse(sourcelines)
+        return name, value[:_LONGEST_HEADER]
+
+    def header_fetch_parse(self, name: str, value: str) -> str:
+        return value
 
 
 def read_eml(body: bytes, url: str, name: str) -> Page:
-    message = email.message_from_bytes(body, policy=default)
+    message = _parsed(body)
     blocks = tuple(_message(message, level=0))
     date = _header(message, "Date")
     return Page(
@@ -42,14 +61,25 @@ def read_eml(body: bytes, url: str, name: str) -> Page:
 def read_mbox(body: bytes, url: str, name: str) -> Page:
     """Each message under its subject."""
     blocks: list[Block] = []
+    broken = 0
     for part in _MESSAGES.split(body)[1 : _MOST_MESSAGES + 1]:
-        blocks.extend(_message(email.message_from_bytes(part, policy=default), level=1))
-    return Page(url, name, (), kind="mail", blocks=tuple(blocks))
+        try:
+            blocks.extend(_message(_parsed(part), level=1))
+        except MemoryError:
+            raise
+        except Exception:  # nobody has listed what parsers trip over; the others are read all the same
+            broken += 1
+    notice = f"{broken:,} of its messages could not be read" if broken else None
+    return Page(url, name, (), kind="mail", blocks=tuple(blocks), notice=notice)
 
 
-def _message(message: MIMEPart, *, level: int, depth: int = 0) -> Iterator[Block]:
+def _parsed(body: bytes) -> Message:
+    return email.message_from_bytes(body, policy=_Plain())
+
+
+def _message(message: Message, *, level: int, depth: int = 0) -> Iterator[Block]:
     """With its subject as a heading where there is a level for it."""
-    said = "; ".join(f"{name}: {_header(message, name)}" for name in _SAID if _header(message, name))
+    said = "; ".join(f"{name}: {found}" for name in _SAID if (found := _header(message, name)))
     text = list(_text(message, depth))
     if level and (said or text):
         yield Block("heading", _header(message, "Subject") or "(no subject)", level)
@@ -59,41 +89,62 @@ def _message(message: MIMEPart, *, level: int, depth: int = 0) -> Iterator[Block
 
 
 def _header(message: Message, name: str) -> str:
+    """Its words decoded, by codecs that are safe to let strangers choose."""
+    value = str(message.get(name, ""))
     try:
-        return " ".join(str(message.get(name, "")).split())[:500]
-    except (ValueError, IndexError, AttributeError):  # the parser of headers trips over odd ones
-        return ""
+        parts = decode_header(value)
+    except HeaderParseError:  # words that only look encoded
+        parts = [(value, None)]
+    words = (decode(part, charset, markup=False) if isinstance(part, bytes) else _raw(part) for part, charset in parts)
+    return " ".join("".join(words).split())[:_LONGEST_SHOWN]
 
 
-def _text(message: MIMEPart, depth: int = 0) -> Iterator[Block]:
+def _raw(text: str) -> str:
+    """Letters that stand in a header as they are, against the rules."""
+    return text if text.isascii() else decode(text.encode("ascii", "surrogateescape"), markup=False)
+
+
+def _text(message: Message, depth: int = 0) -> Iterator[Block]:
     """What a reader is shown: texts one after the other, of alternatives the plain one, what is forwarded; no attachments."""
-    if depth > _DEEPEST or message.is_attachment():
+    if depth > _DEEPEST or message.get_content_disposition() == "attachment":
         return
     kind = message.get_content_type()
     if kind in {"multipart/alternative", "multipart/related"}:
-        body = message.get_body(("plain", "html"))
-        if body is not None and body is not message:
-            yield from _text(body, depth + 1)
+        if (body := _body(message)) is not None:  # a part without headers counts as nothing
+            yield from _words(body)
     elif kind == "message/rfc822":
-        for inner in islice(_inside(message), 1):
+        for inner in _inside(message)[:1]:
             yield from _message(inner, level=2, depth=depth + 1)
     elif message.is_multipart():
-        for inner in islice(_inside(message), _MOST_PARTS):
+        for inner in _inside(message)[:_MOST_PARTS]:
             yield from _text(inner, depth + 1)
-    elif kind in {"text/plain", "text/html"}:
-        yield from _words(message, kind)
+    elif kind in _BODIES:
+        yield from _words(message)
 
 
-def _inside(message: MIMEPart) -> Iterator[MIMEPart]:
+def _body(message: Message) -> Message | None:
+    """Of parts that say the same, or belong to one of them, the plain one; else the first page."""
+    parts = [one for one in islice(message.walk(), _MOST_PARTS) if one.get_content_disposition() != "attachment"]
+    return next((one for kind in _BODIES for one in parts if one.get_content_type() == kind), None)
+
+
+def _inside(message: Message) -> Sequence[Message]:
     parts: object = message.get_payload()
-    return iter(cast("list[MIMEPart]", parts) if isinstance(parts, list) else [])
+    return cast("list[Message]", parts) if isinstance(parts, list) else []
 
 
-def _words(part: MIMEPart, kind: str) -> Iterator[Block]:
+def _words(part: Message) -> Iterator[Block]:
+    markup = part.get_content_type() == "text/html"
     data = part.get_payload(decode=True)
-    raw = data if isinstance(data, bytes) else b""
-    text = decode(raw, part.get_content_charset(), markup=kind == "text/html")
-    if kind == "text/html":
+    text = decode(data if isinstance(data, bytes) else b"", _charset(part), markup=markup)
+    if markup:
         yield from as_blocks(extract(text, "file:"))
     else:
         yield from read_text(_QUOTED.sub("", cleaned(text)), "").blocks
+
+
+def _charset(part: Message) -> str | None:
+    try:
+        return part.get_content_charset()
+    except (LookupError, ValueError):  # its name is encoded too, by a codec that refuses it
+        return None

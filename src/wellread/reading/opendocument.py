@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from wellread.reading.wordxml import Full
 from wellread.types import Block
@@ -27,7 +27,7 @@ class OpenDocument:
         self._levels: list[int] = []  # of headings; 0: a paragraph
         self._lists = 0
         self._hidden = 0
-        self._cells: list[list[str]] = []  # of the open rows
+        self._cells: list[list[list[str]]] = []  # of the open rows, as texts
         self._class = ""
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
@@ -42,7 +42,7 @@ class OpenDocument:
         elif tag == _TABLE + "table-row":
             self._cells.append([])
         elif tag == _TABLE + "table-cell" and self._cells:
-            self._cells[-1].append("")
+            self._cells[-1].append([])
         elif tag == _DRAW + "frame":
             self._class = attributes.get(_PRESENTATION + "class", "")
         elif self._text:
@@ -70,7 +70,7 @@ class OpenDocument:
         elif tag == _TABLE + "table-row" and self._cells:
             cells = self._cells.pop()
             if any(cells) and not self._cells:
-                self.blocks.append(Block("row", f"| {' | '.join(cells)} |"))
+                self.blocks.append(_row(cells))
         elif tag == _DRAW + "frame":
             self._class = ""
 
@@ -81,7 +81,7 @@ class OpenDocument:
         text = "\n".join(" ".join(line.split()) for line in "".join(self._text.pop()).split("\n")).strip()
         level = self._levels.pop()
         if text and self._cells and self._cells[-1]:
-            self._cells[-1][-1] = f"{self._cells[-1][-1]} {text}".strip().replace("\n", " ")
+            self._cells[-1][-1].append(text.replace("\n", " "))
         elif text and level:
             self.blocks.append(Block("heading", " ".join(text.split()), level))
         elif text:
@@ -99,7 +99,7 @@ class Slide:
         self._text: list[str] = []
         self._level = 0
         self._title = self._reading = False
-        self._cells: list[str] | None = None
+        self._cells: list[list[str]] | None = None
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         if tag == _SLIDE + "sp":
@@ -114,7 +114,7 @@ class Slide:
         elif tag == _DRAWING + "tr":
             self._cells = []
         elif tag == _DRAWING + "tc" and self._cells is not None:
-            self._cells.append("")
+            self._cells.append([])
         elif tag == _DRAWING + "br":
             self._text.append(" ")
         self._reading = tag == _DRAWING + "t"
@@ -127,7 +127,7 @@ class Slide:
         self._reading = False
         if tag == _DRAWING + "tr" and self._cells is not None:
             if any(self._cells):
-                self.blocks.append(Block("row", f"| {' | '.join(self._cells)} |", page=self._number))
+                self.blocks.append(_row(self._cells, self._number))
             self._cells = None
         elif tag == _DRAWING + "p":
             self._end_paragraph(" ".join("".join(self._text).split()))
@@ -137,9 +137,13 @@ class Slide:
 
     def _end_paragraph(self, text: str) -> None:
         if self._cells:
-            self._cells[-1] = f"{self._cells[-1]} {text}".strip()
+            self._cells[-1] += [text] if text else []
         elif text and self._title:
             self.blocks.append(Block("heading", text, 1, page=self._number))
         elif text:
             kind = "item" if self._level else "paragraph"
             self.blocks.append(Block(kind, text, self._level, page=self._number))
+
+
+def _row(cells: Sequence[Sequence[str]], page: int | None = None) -> Block:
+    return Block("row", f"| {' | '.join(map(' '.join, cells))} |", page=page)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from html import unescape
 from textwrap import dedent
 
@@ -25,7 +25,8 @@ def read_pod(text: str, url: str, name: str = "") -> Page:
 
 
 def _pod(text: str) -> Iterator[Block]:
-    depth, term, aside = 0, "", ""
+    depth, aside = 0, ""
+    terms: list[str] = []
     for part in re.split(r"\n[ \t]*\n+", text):
         part = part.strip("\n")
         found = _COMMAND.match(part)
@@ -38,14 +39,18 @@ def _pod(text: str) -> Iterator[Block]:
         elif command == "over":
             depth = min(depth + 1, _DEEPEST)
         elif command == "back":
-            if term:
-                yield Block("entry", term, depth)
-            depth, term = max(depth - 1, 0), ""
+            if any(terms):
+                yield Block("entry", _joined(terms), depth)
+            depth, terms = max(depth - 1, 0), []
         elif command == "item":
-            term = f"{term}, {said}" if term else said
+            terms.append(said)
         elif not command and part.strip():
-            yield _paragraph(part, term, depth)
-            term = ""
+            yield _paragraph(part, _joined(terms), depth)
+            terms = []
+
+
+def _joined(terms: Iterable[str]) -> str:
+    return ", ".join(filter(None, terms))
 
 
 def _paragraph(part: str, term: str, depth: int) -> Block:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import csv
+import time
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import date, datetime, time
+from datetime import date, datetime
+from datetime import time as clock
 from io import BytesIO
 from typing import Any, cast
 
 from wellread.errors import ReadError
-from wellread.reading.allowance import MAX_BLOCKS, Allowance
+from wellread.reading.allowance import MAX_BLOCKS, OWN_FILE, Allowance
 from wellread.types import Block, Page
 
 _SAMPLE = 8_192
 _MAX_COLUMNS = 500
+_READING = 0.7  # of the time; then what was read is what there is
 _LONGEST_NAME = 80  # characters; a longer first row is no row of names
 
 
@@ -21,7 +24,7 @@ def read_csv(text: str, url: str, name: str, *, delimiter: str | None = None) ->
     csv.field_size_limit(10_000_000)
     found = delimiter or _delimiter(text[:_SAMPLE])
     rows = csv.reader(text.splitlines(keepends=True), delimiter=found)
-    return Page(url, name, (), kind="csv", blocks=tuple(_rows(_bounded(rows))))
+    return Page(url, name, (), kind="csv", blocks=tuple(_enough(_rows(_bounded(rows)), OWN_FILE.characters)))
 
 
 def read_sheets(body: bytes, url: str, name: str, allowance: Allowance) -> Page:
@@ -30,30 +33,43 @@ def read_sheets(body: bytes, url: str, name: str, allowance: Allowance) -> Page:
 
     try:
         book = calamine.CalamineWorkbook.from_filelike(BytesIO(body))
-        blocks = list(_sheets(book, allowance.characters))
+        read = list(_sheets(book, allowance))
     except (calamine.CalamineError, OSError, ValueError) as error:
         raise ReadError(url, "the spreadsheet is broken or locked") from error
-    return Page(url, name, (), kind="sheet", blocks=tuple(blocks))
+    blocks = tuple(block for sheet in read for block in sheet)
+    count = len(book.sheet_names)
+    cut = f"only the first {len(read):,} of its {count:,} sheets were read" if len(read) < count else None
+    return Page(url, name, (), kind="sheet", blocks=blocks, notice=cut)
 
 
-def _sheets(book: Any, left: int) -> Iterator[Block]:
+def _sheets(book: Any, allowance: Allowance) -> Iterator[list[Block]]:
+    """Sheet by sheet, until there is as much text as a page may have or the time is nearly up: many can be one and the same."""
+    deadline = time.monotonic() + allowance.seconds * _READING
+    left, rows_left = allowance.characters, MAX_BLOCKS
     for title in cast("list[str]", book.sheet_names):
-        if left <= 0:
+        if min(left, rows_left) <= 0 or time.monotonic() > deadline:
             return
         rows = book.get_sheet_by_name(title).iter_rows()
-        blocks = list(_rows(_bounded([_text(cell) for cell in row] for row in rows)))
-        if blocks:
-            yield Block("heading", title, 1)
-        yield from blocks
-        left -= sum(len(block.text) for block in blocks)
+        blocks = list(_enough(_rows(_bounded([_text(cell) for cell in row] for row in rows)), left))
+        yield [Block("heading", title, 1), *blocks] if blocks else []
+        left, rows_left = left - sum(len(block.text) for block in blocks), rows_left - len(blocks)
+
+
+def _enough(blocks: Iterable[Block], characters: int) -> Iterator[Block]:
+    """With the one in which the text becomes longer than that: every row says the names of all columns again."""
+    for block in blocks:
+        yield block
+        characters -= len(block.text)
+        if characters < 0:
+            return
 
 
 def _text(cell: object) -> str:
     if isinstance(cell, float) and cell.is_integer():
         return str(int(cell))
-    if isinstance(cell, datetime) and cell.time() == time():
+    if isinstance(cell, datetime) and cell.time() == clock():
         return cell.date().isoformat()
-    return cell.isoformat() if isinstance(cell, date | time) else str(cell)
+    return cell.isoformat() if isinstance(cell, date | clock) else str(cell)
 
 
 def _bounded(rows: Iterable[Sequence[str]]) -> Iterator[list[str]]:

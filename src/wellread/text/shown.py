@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 PieceKind = Literal["heading", "paragraph", "item", "row", "code", "quote"]
@@ -40,13 +40,19 @@ class Piece:
 def in_pieces(text: str, in_code: bool = False) -> tuple[list[Piece], bool]:
     """The pieces of a passage; whether it begins, and whether it ends, in the middle of some code."""
     found: list[Piece] = []
+    worded = False  # whether the last of them says anything
     for start, end in _lines(text):
         line = text[start:end]
         if line.rstrip() == _FENCE:
-            in_code = not in_code
+            in_code, worded = not in_code, False
             found.append(Piece("paragraph", end, end))  # parts what stands on both sides
+            continue
+        piece = Piece("code", start, end) if in_code else _piece(line, start, end)
+        if found and _goes_on(found[-1], piece, worded):
+            found[-1] = replace(found[-1], end=end)
         else:
-            _put(found, Piece("code", start, end) if in_code else _piece(line, start, end), text)
+            found.append(piece)
+            worded = bool(text[piece.start : end].strip())
     return [piece for piece in found if text[piece.start : piece.end].strip()], in_code
 
 
@@ -69,15 +75,10 @@ def _piece(line: str, start: int, end: int) -> Piece:
     return Piece("paragraph", start, end)
 
 
-def _put(found: list[Piece], piece: Piece, text: str) -> None:
-    """A line that goes on with the one before becomes part of it; an empty one ends it."""
-    last = found[-1] if found else None
-    blank = piece.start == piece.end
-    if last is not None and last.end + 1 == piece.start and not (blank and piece.kind == "paragraph"):
-        goes_on = piece.kind == "code" == last.kind or (
-            piece.kind == "paragraph" and last.kind in ("paragraph", "item") and text[last.start : last.end].strip()
-        )
-        if goes_on:
-            found[-1] = Piece(last.kind, last.start, piece.end, last.level)
-            return
-    found.append(piece)
+def _goes_on(last: Piece, piece: Piece, worded: bool) -> bool:
+    """Whether a line is part of the piece before it; an empty one ends that."""
+    if last.end + 1 != piece.start or (piece.start == piece.end and piece.kind == "paragraph"):
+        return False
+    if piece.kind == "code":
+        return last.kind == "code"
+    return piece.kind == "paragraph" and last.kind in ("paragraph", "item") and worded

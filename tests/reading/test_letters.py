@@ -1,0 +1,69 @@
+"""Mail from anybody: what a header says is decoded, what it does to others is nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from wellread.reading.documents import read_bytes
+from wellread.types import Page
+
+DEEP = "".join(f"--b{n}\nContent-Type: multipart/mixed; boundary=b{n + 1}\n\n" for n in range(2_000))
+
+
+def letter(subject: str, more: str = "", body: str = "Fill it.") -> bytes:
+    return f"From: Ada <ada@a.example>\nSubject: {subject}\n{more}\n{body}\n".encode()
+
+
+def read(body: bytes, name: str = "a.eml") -> Page:
+    return read_bytes(body, f"file:///{name}", name=name)
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("=?utf-8?q?=C3=96l?= und Docht", "Öl und Docht"),
+        ("=?iso-8859-1?q?=D6l?=", "Öl"),
+        ("=?UTF-8?B?w5Y=?=\n =?UTF-8?B?bA==?=", "Öl"),
+        ("=?utf-8?q?=C3?= =?utf-8?q?=96l?=", "Öl"),  # a letter cut in two
+        ("=?punycode?q?l-eka?=", "l-eka"),  # a codec that takes quadratic time is not for strangers to choose
+        ("=?no-such?q?oil?=", "oil"),
+        ("=?utf-8?b?a?=", "=?utf-8?b?a?="),
+        ("Öl", "Öl"),
+        ("a" * 3_000, "a" * 500),
+    ],
+)
+def test_a_subject_is_decoded(written: str, meant: str) -> None:
+    assert read(letter(written)).title == meant
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "To: " + "(" * 50_000,
+        "To: " + '"' * 50_000,
+        "Date: " + "(" * 50_000,
+        "Content-Type: text/plain" + ";" * 50_000,
+        "Content-Type: text/plain; charset*=punycode''" + "ab9" * 20_000,
+        "Content-Disposition: " + "a;" * 50_000,
+    ],
+)
+def test_an_odd_header_takes_nothing_from_the_letter(header: str) -> None:
+    assert read(letter("On oil", f"{header}\n")).passages[-1] == "Fill it."
+
+
+def test_one_broken_letter_does_not_take_the_others_with_it() -> None:
+    deep = letter("Deep", "Content-Type: multipart/mixed; boundary=b0\n", DEEP)
+    box = b"".join(b"From x\n" + one + b"\n" for one in (letter("On oil"), deep, letter("On wicks")))
+    page = read(box, "a.mbox")
+    assert [block.text for block in page.blocks if block.kind == "heading"] == ["On oil", "On wicks"]
+    assert page.notice == "1 of its messages could not be read"
+
+
+def test_of_alternatives_the_plain_one_is_read_wherever_it_is() -> None:
+    inner = (
+        '--i\nContent-Type: text/html\n\n<p>In colour.</p>\n--i\nContent-Disposition: attachment; filename="a.txt"\n\nNo.\n--i--'
+    )
+    body = f"--o\nContent-Type: multipart/related; boundary=i\n\n{inner}\n--o\n\nPlain.\n--o--"
+    kind = 'Content-Type: multipart/alternative; boundary="o"\n'
+    assert read(letter("x", kind, body)).passages[-1] == "Plain."
+    assert read(letter("x", kind, body.replace("Plain.", "").replace("--o\n\n", ""))).passages[-1] == "In colour."
