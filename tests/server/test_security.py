@@ -14,11 +14,12 @@ import httpx2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from starlette.requests import Request
 from tests.server.stage import TOKEN, Live, ask, engine, finished, running, stream
 
 from wellread.cli.main import app
 from wellread.errors import SettingsError, UsageError
-from wellread.server import logs
+from wellread.server import api, logs, origins
 from wellread.server import options as server_options
 from wellread.server.access import Access
 from wellread.server.options import ServerOptions
@@ -131,8 +132,54 @@ def test_other_names_and_other_sites_are_turned_away(client: httpx2.Client, live
         assert client.post("/api/runs", json={"question": "x"}, headers={"Origin": origin}).status_code == 403
     for site in ("cross-site", "same-site"):
         assert client.post("/ask", data={"question": "x"}, headers={"Sec-Fetch-Site": site}).status_code == 403
+    for origin in ("http://[", "http://]", "http://[::1", "http://[x]", "://", "http://a:b:c", "\xff://x"):
+        assert client.get("/healthz", headers={"Origin": origin.encode("latin-1")}).status_code == 403
     assert client.get("/healthz", headers={"Origin": live.url}).status_code == 200
     assert client.get("/api/runs", headers={"Origin": "http://evil.example"}).status_code == 403
+
+
+def test_another_site_may_lead_here_and_not_take_from_here(client: httpx2.Client) -> None:
+    for site in ("cross-site", "same-site"):
+        for path in ("/history?q=secret", "/api/search?q=secret", "/static/base.css", "/"):
+            for mode in ("no-cors", "cors", "websocket", ""):
+                headers = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": mode}
+                assert client.get(path, headers=headers).status_code == 403, (site, path, mode)
+        led = client.get("/history", headers={"Sec-Fetch-Site": site, "Sec-Fetch-Mode": "navigate"})
+        assert led.status_code == 200
+
+
+def test_no_cache_that_several_share_keeps_what_one_was_shown(guarded: Live) -> None:
+    token = {"Authorization": f"Bearer {TOKEN}"}
+    with guarded.client() as client:
+        for path in ("/", "/history", "/api/runs", "/api/export", "/nowhere", "/login", "/openapi.json", "/docs", "/metrics"):
+            for headers in ({**token, "Accept": "text/html"}, token, {}):
+                kept = client.get(path, headers=headers).headers["cache-control"]
+                assert "private" in kept or "no-store" in kept, (path, kept)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("2001:db8::1", "2001:db8::2", True),
+        ("2001:db8::1:2:3:4", "2001:db8::5:6:7:8", True),
+        ("2001:db8:1:2:3::", "2001:db8:1:2::9", True),
+        ("fe80::1%eth0", "fe80::2%eth0", True),
+        ("2001:db8:0:1::1", "2001:db8:0:2::1", False),
+        ("::ffff:192.0.2.1", "192.0.2.1", True),
+        ("::ffff:192.0.2.1", "::ffff:192.0.2.2", False),
+        ("192.0.2.1", "192.0.2.2", False),
+        ("::1", "127.0.0.1", False),
+    ],
+)
+def test_whoever_has_a_network_is_one_client(one: str, other: str, same: bool) -> None:
+    def counted(host: str) -> str:
+        return origins.client(host)
+
+    def asking(host: str) -> str:
+        return api.client(Request({"type": "http", "client": (host, 1), "headers": []}))
+
+    assert (counted(one) == counted(other)) is same
+    assert asking(one) == counted(one)
 
 
 def test_a_named_host_is_answered_when_the_operator_says_so() -> None:
@@ -147,7 +194,7 @@ def test_a_named_host_is_answered_when_the_operator_says_so() -> None:
 @given(st.text(max_size=60))
 def test_no_header_breaks_the_checks(text: str) -> None:
     host_allowed(text, frozenset({"localhost"}), local=True)
-    assert not origin_allowed("POST", "localhost", text + "://evil", None)
+    assert not origin_allowed("POST", "localhost", {"origin": text + "://evil"})
     Access(TOKEN).allowed(text, text)
 
 

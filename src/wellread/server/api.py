@@ -17,6 +17,7 @@ from wellread.server.limits import Ticket
 from wellread.server.menu import ReadyRun
 from wellread.server.rendering import answer_html
 from wellread.server.runs import encode
+from wellread.server.security import address
 from wellread.server.service import Service
 from wellread.server.shapes import RUN_ID, AskRequest, RunRequest
 from wellread.server.sse import EventStream, chunk, numbered
@@ -192,4 +193,4 @@ async def numbers(request: Request) -> PlainTextResponse:
 
 def client(request: Request) -> str:
     """Whom the limits per client count."""
-    return request.client.host if request.client else "?"
+    return address(request.scope)

@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from wellread import events
 from wellread.engine import Engine
 from wellread.errors import WellreadError
-from wellread.server import follow_up, viewer
+from wellread.server import follow_up, origins, viewer
 from wellread.server.addresses import linked, linked_row
 from wellread.server.conversations import Conversation, Conversations
 from wellread.server.limits import Busy
@@ -273,4 +273,4 @@ def _base(ctx: Any) -> str | None:
 def _client(ctx: Any) -> str:
     """The address that the limits per client count; over stdio there is none."""
     request = ctx.request_context.request
-    return request.client.host if isinstance(request, Request) and request.client else "mcp"
+    return origins.client(request.client.host) if isinstance(request, Request) and request.client else "mcp"

@@ -28,6 +28,7 @@ CSP = (
 )
 _HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": CSP,
+    "Cache-Control": "private, no-cache",  # a cache that several share must not show one what another was shown
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "same-origin",  # no-referrer would make browsers hide the origin of our own forms
@@ -104,7 +105,7 @@ class Wall:
         host = headers.get("host", "")
         if not origins.host_allowed(host, self.names, local=self.options.local):
             return _error(path, 421, "this server does not answer under that name")
-        if not origins.origin_allowed(method, host, headers.get("origin"), headers.get("sec-fetch-site")):
+        if not origins.origin_allowed(method, host, headers):
             return _error(path, 403, "requests from other sites are not allowed")
         if path in _OPEN or path.startswith("/static/"):
             return None
@@ -152,9 +153,8 @@ _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 
 def address(scope: Scope) -> str:
-    """Where a request comes from; of an IPv6 address the network, of which a client has all."""
-    host = str((scope.get("client") or ("",))[0])
-    return ":".join(host.split(":")[:4]) if ":" in host else host
+    """Whom limits count."""
+    return origins.client(str((scope.get("client") or ("?",))[0]))
 
 
 def _error(path: str, status: int, message: str) -> Response:
