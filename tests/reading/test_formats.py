@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from email.message import EmailMessage
 
 import pytest
@@ -17,7 +18,7 @@ from wellread.reading.documents import Document, read_bytes
 from wellread.reading.workers import Workers
 from wellread.text.split import Splitting, pieces
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.anyio]
 
 OASIS = "urn:oasis:names:tc:opendocument:xmlns:"
 SPACES = " ".join(
@@ -283,6 +284,21 @@ def test_a_small_file(name: str) -> None:
     page = read_bytes(body.encode() if isinstance(body, str) else body, f"file:///{name}", name=name)
     assert page.title == title
     assert passages is None or page.passages == passages
+
+
+@pytest.fixture(scope="module")
+def apart() -> Iterator[Workers]:
+    workers = Workers(1)
+    yield workers
+    workers.close()
+
+
+@pytest.mark.parametrize("name", SMALL)
+async def test_a_small_file_in_a_process_that_can_open_nothing(apart: Workers, name: str) -> None:
+    """A module that a reader loads when it first needs it is not to be had there."""
+    body = SMALL[name][0]
+    body = body.encode() if isinstance(body, str) else body
+    assert (await apart.aread(Document(body, "x", name=name), Allowance())).passages == read_bytes(body, "x", name=name).passages
 
 
 def test_a_mailbox_has_its_subjects_as_headings_and_slides_are_pages() -> None:

@@ -6,12 +6,12 @@ understand headers takes quadratic time and worse, so its older one is used, on 
 
 from __future__ import annotations
 
-import email
 import re
 from collections.abc import Iterator, Sequence
 from email.errors import HeaderParseError
 from email.header import decode_header
 from email.message import Message
+from email.parser import BytesParser  # here, for no file can be opened where documents are read
 from email.policy import Compat32
 from itertools import islice
 from typing import cast
@@ -74,7 +74,7 @@ def read_mbox(body: bytes, url: str, name: str) -> Page:
 
 
 def _parsed(body: bytes) -> Message:
-    return email.message_from_bytes(body, policy=_Plain())
+    return BytesParser(policy=_Plain()).parsebytes(body)
 
 
 def _message(message: Message, *, level: int, depth: int = 0) -> Iterator[Block]:
