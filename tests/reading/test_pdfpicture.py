@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import zlib
 
 import pytest
 from tests.reading.test_pdf import PROSE, pdf, prose
 
 from wellread.errors import ReadError
+from wellread.reading.allowance import Allowance
 from wellread.reading.documents import Document
 from wellread.reading.pdfpicture import Drawing, draw, found_in, plain
 from wellread.reading.workers import Workers
@@ -64,5 +66,42 @@ async def test_a_child_draws_and_says_what_it_cannot() -> None:
         for body, page in ((TWICE, 2), (TWICE, 0), (b"%PDF-1.4 broken", 1), (b"", 1)):
             with pytest.raises(ReadError):
                 await children.adraw(Document(body, "file:///b.pdf"), Drawing(page, "x"))
+    finally:
+        children.close()
+
+
+def tiled() -> bytes:
+    """A page of tiles far smaller than what can be seen: minutes of painting in a few hundred bytes."""
+    tile = b"0 0 1 1 re f"
+    kind = b"/Type/Pattern/PatternType 1/PaintType 1/TilingType 1/BBox[0 0 1 1]/XStep 0.0001/YStep 0.0001/Resources<<>>"
+    painted = b"/Pattern cs /P scn 0 0 600 800 re f"
+    objects = [
+        b"<</Type/Catalog/Pages 2 0 R>>",
+        b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Resources<</Pattern<</P 5 0 R>>>>/Contents 4 0 R>>",
+        b"<</Length %d>>stream\n%s\nendstream" % (len(painted), painted),
+        b"<<%s/Length %d>>stream\n%s\nendstream" % (kind, len(tile), tile),
+    ]
+    body = b"".join(b"%d 0 obj\n%s\nendobj\n" % (number, one) for number, one in enumerate(objects, 1))
+    return b"%PDF-1.4\n" + body + b"trailer<</Root 1 0 R/Size 6>>\n%%EOF"
+
+
+@pytest.mark.anyio
+@pytest.mark.slow
+async def test_pictures_that_take_long_keep_no_document_waiting() -> None:
+    children = Workers(2)
+    try:
+        wanted, some = Drawing(1, painted=True), Allowance(seconds=20)
+        drawing = [asyncio.create_task(children.adraw(Document(tiled(), "x"), wanted, some)) for _ in range(8)]
+        await asyncio.sleep(0.5)
+        async with asyncio.timeout(15):
+            for _ in range(3):
+                await children.aread(Document(b"Some words of a text.", "y", name="a.txt"))
+        assert not any(task.done() for task in drawing)
+        for task in drawing:
+            task.cancel()
+        await asyncio.gather(*drawing, return_exceptions=True)
+        with pytest.raises(ReadError, match="took longer than 1 s"):
+            await children.adraw(Document(tiled(), "x"), wanted, Allowance(seconds=1))
     finally:
         children.close()

@@ -25,6 +25,7 @@ class Allowance:
 
 
 OWN_FILE = Allowance()
+PICTURE = Allowance(seconds=10.0)  # of a page, for somebody who waits for it
 WEB_PAGE = Allowance(seconds=20.0, characters=2_000_000)  # strangers get less: no model reads two million characters
 
 

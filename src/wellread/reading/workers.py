@@ -23,7 +23,7 @@ from typing import TypeVar
 
 from wellread.errors import ReadError, TooCostly
 from wellread.reading import frames, worker
-from wellread.reading.allowance import BLOCK_BYTES, MAX_BLOCKS, OWN_FILE, Allowance
+from wellread.reading.allowance import BLOCK_BYTES, MAX_BLOCKS, OWN_FILE, PICTURE, Allowance
 from wellread.reading.child import Child
 from wellread.reading.documents import Document, opened
 from wellread.reading.pdfpicture import Drawing, Picture
@@ -71,6 +71,8 @@ class Workers:
         self._places = threading.Semaphore(self.size)
         self._slow = threading.Semaphore(self.size)  # documents that read on beside the others
         self._threads = ThreadPoolExecutor(2 * self.size, thread_name_prefix="wellread-reading")
+        # pictures that take long are waited for by those who want pictures, not by those who want a document read
+        self._drawers = ThreadPoolExecutor(max(1, self.size // 2), thread_name_prefix="wellread-drawing")
         self._lock = threading.Lock()
         self._free: list[Child] = []
         self._all: set[Child] = set()
@@ -83,15 +85,16 @@ class Workers:
         """As `read`. Cancelling it kills the child that reads."""
         return _page_of(await self._aread(_Turn(document, allowance)))
 
-    async def adraw(self, document: Document, wanted: Drawing, allowance: Allowance = OWN_FILE) -> Picture:
+    async def adraw(self, document: Document, wanted: Drawing, allowance: Allowance = PICTURE) -> Picture:
         """A page of a PDF as a picture, or where words stand on it; fails as `read` does."""
         made = await self._aread(_Turn(document, allowance, wanted))
         assert made.picture is not None
         return made.picture
 
     async def _aread(self, turn: _Turn) -> worker.Reply:
+        threads = self._threads if turn.wanted is None else self._drawers
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._threads, self._read, turn)
+            return await asyncio.get_running_loop().run_in_executor(threads, self._read, turn)
         except asyncio.CancelledError:
             turn.give_up()
             raise
@@ -148,7 +151,8 @@ class Workers:
             self._all.clear()
         for child in children:
             child.kill()
-        self._threads.shutdown(wait=True, cancel_futures=True)
+        for threads in (self._threads, self._drawers):
+            threads.shutdown(wait=True, cancel_futures=True)
         for child in children:
             child.end()
 
