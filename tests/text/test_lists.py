@@ -8,6 +8,7 @@ from wellread.text.lists import with_what_follows, with_what_it_names
 
 STEPS = "To restart it, do this:\n\n1. Stop the server.\n2. Start it again.\n\nThat is all there is."
 BULLETS = "You need:\n- a key,\n  which is in the hall\n- a lamp\nThen go on."
+HOOKS = "It has two hooks:\n\ninit: called at the start\n\nclean up: called at the end\n\nThere are no more, we promise."
 CODE = "Run this command:\n\n```\nmake clean\nmake all\n```\n\nIt takes a minute."
 
 
@@ -18,6 +19,7 @@ CODE = "Run this command:\n\n```\nmake clean\nmake all\n```\n\nIt takes a minute
         (BULLETS, "You need:", "You need:\n- a key,\n  which is in the hall\n- a lamp"),
         (CODE, "Run this command:", "Run this command:\n\n```\nmake clean\nmake all\n```"),
         (STEPS, "That is all there is.", STEPS),
+        (HOOKS, "It has two hooks:", "It has two hooks:\n\ninit: called at the start\n\nclean up: called at the end"),
         ("It says: yes. No more.", "It says: yes.", "It says: yes."),
         ("What it is:\n\nA thing.", "What it is:", "What it is:"),
     ],

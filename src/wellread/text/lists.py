@@ -7,6 +7,7 @@ import re
 from wellread.text.sentences import FENCE, sentences
 
 ITEM = re.compile(r"[ \t]*(?:[-*+•‣◦·]|\d{1,3}[.)]|[a-z][.)])[ \t]+\S")
+_ENTRY = re.compile(r"[^\s:]{1,40}(?: [^\s:]{1,30}){0,3}:[ \t]+\S")  # a term with what it means
 _INDENTED = re.compile(r"(?: {2,}|\t)\S")
 _LONGEST = 900  # characters
 _WORD = re.compile(r"\w+")
@@ -14,7 +15,7 @@ _LABEL = 4  # words at most
 
 
 def with_what_follows(text: str, end: int) -> int:
-    """Where a sentence that ends there ends together with the list or code it introduces; the same place where it does not."""
+    """Where a sentence ends together with the list, the entries or the code it introduces; the same place where it does not."""
     if not text[max(0, end - _LONGEST) : end].rstrip().endswith(":"):  # asked of every sentence of a text: no more is looked at
         return end
     position, last, fenced, begun = end, end, False, False
@@ -28,7 +29,7 @@ def with_what_follows(text: str, end: int) -> int:
             if not fenced and last > end and not begun:
                 break
             continue
-        elif not (fenced or ITEM.match(line) or (begun and _INDENTED.match(line))):
+        elif not (fenced or ITEM.match(line) or _ENTRY.match(line) or (begun and _INDENTED.match(line))):
             break
         begun, last = True, position
     return end + len(text[end:last].rstrip())
