@@ -14,8 +14,9 @@ from tests.index.test_change import feed
 
 from wellread.cluster import sharded
 from wellread.cluster.apart import shard_index
+from wellread.cluster.asked import Candidates, Wanted
 from wellread.cluster.merged import LocalPeer, Member, MergedIndex, ShardGone, open_folder
-from wellread.cluster.shard import Candidates, Shard, Wanted
+from wellread.cluster.shard import Shard
 from wellread.cluster.sharded import shard_of
 from wellread.cluster.words import in_fields
 from wellread.errors import DamagedFile, IndexFault

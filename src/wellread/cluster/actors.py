@@ -57,7 +57,7 @@ class _Actor(ABC):
         if os.environ.get("RAY_USE_TLS", "0") == "0":  # else what is said must be encrypted, as Ray does it
             self._door = Door(ray().util.get_node_ip_address(), self.call, at_once)
 
-    def call(self, request: bytes) -> bytes:
+    def call(self, request: bytes | bytearray) -> bytes:
         return packed(self._answer(*pickle.loads(request)))
 
     def entrance(self) -> Entrance | None:

@@ -9,19 +9,20 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import isnan
 from pathlib import Path
 from typing import Protocol, TypeVar
 
 import numpy as np
 
 from wellread.cluster import sharded
-from wellread.cluster.shard import Candidates, Shard, Wanted
+from wellread.cluster.asked import Candidates, Wanted
+from wellread.cluster.fused import fused_of
+from wellread.cluster.shard import Shard
 from wellread.encodable import encodable
 from wellread.errors import DamagedFile, IndexFault
 from wellread.index import lexical, texts
 from wellread.index.quantize import check
-from wellread.index.search import SearchOptions, as_hit, by_ranks, by_scores
+from wellread.index.search import SearchOptions, as_hit
 from wellread.index.titles import LOOKED_AT, weigh_titles
 from wellread.protocols import Embedder
 from wellread.text.languages import ENGLISH
@@ -137,7 +138,7 @@ class MergedIndex:
     async def _ranked(
         self, text: str, found: Mapping[int, Candidates], wanted: Wanted, missing: Mapping[int, ShardGone]
     ) -> Outcome:
-        fused = _fused(list(found.values()), wanted)[: max(LOOKED_AT, wanted.limit)]
+        fused = fused_of(list(found.values()), wanted)[: max(LOOKED_AT, wanted.limit)]
         lines, lost = await self._lines([place for place, _ in fused], found)
         fused = [item for item in fused if item[0] in lines]
         if wanted.options.fusion != "ranks":
@@ -154,7 +155,7 @@ class MergedIndex:
         """Passages by their places in the whole: most were sent along, the others are asked for."""
         known: dict[int, bytes] = {}
         for part in found.values():
-            known.update(zip(part.ordinals.tolist(), part.lines, strict=False))
+            known.update(zip(part.ordinals[: len(part.lines)].tolist(), part.lines, strict=True))
         absent = [place for place in places if place not in known]
         if not absent:
             return known, {}
@@ -208,25 +209,3 @@ def _read(decode: Callable[[bytes], T], line: bytes) -> T:
         return decode(line)
     except (ValueError, TypeError):
         raise DamagedFile("a shard sent a passage that cannot be read (run: wellread index verify on its folder)") from None
-
-
-def _fused(parts: Sequence[Candidates], wanted: Wanted) -> list[tuple[int, float]]:
-    """Places in the whole with their scores, best first: of what was found, the best by words and by meaning, as in one index."""
-    words = _best([(part.ordinals, part.words) for part in parts], 2 * wanted.depth)
-    meaning = _best([(part.ordinals[part.near], part.meaning[part.near]) for part in parts], wanted.depth)
-    if wanted.options.fusion == "ranks":
-        return by_ranks(words, meaning)
-    for part in parts:  # what only the words found has its cosine too
-        pairs = zip(part.ordinals.tolist(), part.meaning.tolist(), strict=True)
-        meaning |= {place: cosine for place, cosine in pairs if place in words and place not in meaning and not isnan(cosine)}
-    return by_scores(words, meaning)
-
-
-def _best(parts: Sequence[tuple[np.ndarray, np.ndarray]], limit: int) -> dict[int, float]:
-    """Places in the whole with their scores, best first; equal ones in their order."""
-    ordinals = np.concatenate([part[0] for part in parts])
-    scores = np.concatenate([part[1] for part in parts])
-    there = ~np.isnan(scores)
-    ordinals, scores = ordinals[there], scores[there]
-    order = np.lexsort((ordinals, -scores))[:limit]
-    return dict(zip(ordinals[order].tolist(), scores[order].astype(float).tolist(), strict=True))

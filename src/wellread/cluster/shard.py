@@ -2,56 +2,26 @@
 
 from __future__ import annotations
 
-import math
 import shutil
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wellread.cluster import words
+from wellread.cluster.asked import Candidates, Wanted
 from wellread.cluster.sharded import BESIDE, ORDINALS, WORDS
 from wellread.cluster.words import SegmentWords, in_fields
 from wellread.errors import DamagedFile
-from wellread.index.quantize import Floats
-from wellread.index.search import MEANING_WEIGHT, LocalIndex, SearchOptions
+from wellread.index.search import MEANING_WEIGHT, LocalIndex
 from wellread.index.titles import LOOKED_AT
 
-_SPARE = 20  # passages for the case that a shard has more than its share of the best
+_Scored: TypeAlias = tuple[NDArray[np.int64], NDArray[np.float32]]  # rows with their scores, best first
+_NOTHING: _Scored = (np.zeros(0, np.int64), np.zeros(0, np.float32))
 _MOST_BYTES = 80_000  # of passages in one answer: Ray sends what is under 100 kB with the answer, and more by a detour of 4 ms
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What every shard is asked."""
-
-    words: tuple[str, ...]  # none: not by words
-    vector: Floats | None  # none: not by meaning
-    depth: int
-    options: SearchOptions
-    shards: int
-    limit: int
-
-    def share(self, count: int) -> int:
-        """How many of the best in the whole one shard has: rarely more."""
-        expected = count / self.shards
-        return math.ceil(expected + min(_SPARE, 4 * math.sqrt(expected)))
-
-
-@dataclass(frozen=True, slots=True)
-class Candidates:
-    """What a shard has found, the most promising first: rows there and places in the whole, with scores; NaN where there is
-    none. The first rows come with their passages, as they are stored."""
-
-    rows: NDArray[np.int64]
-    ordinals: NDArray[np.int64]
-    words: NDArray[np.float32]
-    meaning: NDArray[np.float32]
-    near: NDArray[np.bool_]  # found by meaning, not only given its cosine
-    lines: tuple[bytes, ...] = ()
 
 
 class Shard:
@@ -78,18 +48,16 @@ class Shard:
 
     def candidates(self, wanted: Wanted) -> Candidates:
         """As many as the whole index would look at, by words and by meaning."""
-        worded = self._by_words(wanted)
-        near = self._by_meaning(wanted)
-        cosines = dict(near)
+        by_words, by_meaning = self._by_words(wanted), self._by_meaning(wanted)
+        rows = np.union1d(by_words[0], by_meaning[0])
+        words, meaning = _aligned(rows, *by_words), _aligned(rows, *by_meaning)
+        near = ~np.isnan(meaning)
         if wanted.vector is not None and wanted.options.fusion == "scores":
-            cosines |= self.index.cosines(wanted.vector, [row for row in worded if row not in cosines])
-        rows = np.fromiter(sorted({*worded, *cosines}), np.int64)
-        words, meaning = _aligned(rows, worded), _aligned(rows, cosines)
-        is_near = ~np.isnan(_aligned(rows, near))
-        order = _most_promising(words, meaning, is_near, wanted)
+            meaning[~near] = self.index.likeness(wanted.vector, rows[~near])
+        order = _most_promising(words, meaning, near, wanted)
         rows = rows[order]
         lines = self._first_lines(rows[: wanted.share(max(LOOKED_AT, wanted.limit))].tolist())
-        return Candidates(rows, self.ordinals[rows], words[order], meaning[order], is_near[order], lines)
+        return Candidates(rows, self.ordinals[rows], words[order], meaning[order], near[order], lines)
 
     def lines(self, rows: Sequence[int]) -> list[bytes]:
         """Passages as they are stored."""
@@ -119,30 +87,28 @@ class Shard:
             found.append(line)
         return tuple(found)
 
-    def _by_words(self, wanted: Wanted) -> dict[int, float]:
+    def _by_words(self, wanted: Wanted) -> _Scored:
         if not wanted.words or not self.index.manifest.words:
-            return {}
+            return _NOTHING
         terms = in_fields(wanted.words)
         limit, removed = 2 * wanted.depth, self.index.removed
-        found = [
-            (base + row, score)
-            for base, segment in self.worded
-            for row, score in segment.search(terms, limit + len(removed))
-            if base + row not in removed
-        ]
-        return dict(sorted(found, key=lambda item: (-item[1], item[0]))[:limit])
+        found = [(base, *segment.search(terms, limit + len(removed))) for base, segment in self.worded]
+        rows = np.concatenate([base + part for base, part, _ in found])
+        scores = np.concatenate([part for *_, part in found])
+        if removed:
+            kept = ~np.isin(rows, list(removed))
+            rows, scores = rows[kept], scores[kept]
+        order = np.lexsort((rows, -scores))[:limit]
+        return rows[order], scores[order]
 
-    def _by_meaning(self, wanted: Wanted) -> Mapping[int, float]:
-        if wanted.vector is None:
-            return {}
-        return dict(self.index.by_meaning(wanted.vector, wanted.depth, wanted.options))
+    def _by_meaning(self, wanted: Wanted) -> _Scored:
+        return _NOTHING if wanted.vector is None else self.index.nearest(wanted.vector, wanted.depth, wanted.options)
 
 
-def _aligned(rows: NDArray[np.int64], scores: Mapping[int, float]) -> NDArray[np.float32]:
-    """Scores in the order of sorted rows, NaN where there is none."""
+def _aligned(rows: NDArray[np.int64], known: NDArray[np.int64], scores: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Scores of known rows in the order of sorted rows, NaN where there is none."""
     found = np.full(len(rows), np.nan, np.float32)
-    known = np.fromiter(scores, np.int64, len(scores))
-    found[np.searchsorted(rows, known)] = np.fromiter(scores.values(), np.float32, len(scores))
+    found[np.searchsorted(rows, known)] = scores
     return found
 
 

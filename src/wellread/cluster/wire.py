@@ -23,6 +23,7 @@ _CALLER, _DOOR = b"caller", b"door"  # whose proof it is: neither can be sent ba
 _KEY = 32  # bytes; of what is made up for a greeting and of its proof, too
 _SIZE = 8  # bytes that say how many follow
 _LARGEST = 1 << 30  # bytes of a request or an answer: more is a mistake
+_AT_ONCE = 1 << 16  # bytes that are received in one go: most requests and answers
 _PATIENCE = 10.0  # seconds until whoever has come must have proved the key, and after which a silent network is a broken one
 _STRANGERS = 64  # who have not yet; the one who has taken longest gives way
 _BREATH = 0.1  # seconds until somebody is let in again where there was no room for one more
@@ -40,7 +41,7 @@ class Entrance:
 class Door:
     """Answers whoever knows the key: a thread a connection, of which only some work at once."""
 
-    def __init__(self, host: str, answer: Callable[[bytes], bytes], at_once: int) -> None:
+    def __init__(self, host: str, answer: Callable[[bytes | bytearray], bytes], at_once: int) -> None:
         self._answer = answer
         self._gate = threading.BoundedSemaphore(at_once)
         self._closed = False
@@ -84,8 +85,9 @@ class Door:
             if not welcome:
                 return
             visitor.settimeout(None)
+            buffer = bytearray(_AT_ONCE)
             while True:
-                request = _exactly(visitor, _length(_exactly(visitor, _SIZE)))
+                request = _next(visitor, buffer)
                 with self._gate:
                     if not _is_there(visitor):  # it got its answer elsewhere, or gave up
                         return
@@ -97,8 +99,9 @@ class Door:
         until, key, ours = time.monotonic() + _PATIENCE, self.entrance.key, secrets.token_bytes(_KEY)
         visitor.settimeout(_PATIENCE)
         visitor.sendall(ours)
-        said = _exactly(visitor, 2 * _KEY, until)
-        theirs, proof = said[:_KEY], said[_KEY:]
+        said = bytearray(2 * _KEY)
+        _received(visitor, memoryview(said), len(said), until)
+        theirs, proof = bytes(said[:_KEY]), said[_KEY:]
         if not hmac.compare_digest(proof, _proof(key, _CALLER, ours, theirs)):
             return False
         visitor.sendall(_proof(key, _DOOR, ours, theirs))
@@ -114,6 +117,7 @@ class Wire:
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
+        self._buffer = bytearray(_AT_ONCE)
 
     @classmethod
     async def to(cls, entrance: Entrance) -> Wire:
@@ -134,10 +138,10 @@ class Wire:
     async def _greet(self, key: bytes) -> None:
         """Prove the key, and see that the other end has it: what it answers is believed."""
         try:
-            ours, theirs = secrets.token_bytes(_KEY), bytes(await self._received(_KEY))
+            ours, theirs = secrets.token_bytes(_KEY), await self._exactly(_KEY)
             said = ours + _proof(key, _CALLER, theirs, ours)
             await asyncio.get_running_loop().sock_sendall(self._connection, said)
-            knows = hmac.compare_digest(await self._received(_KEY), _proof(key, _DOOR, theirs, ours))
+            knows = hmac.compare_digest(await self._exactly(_KEY), _proof(key, _DOOR, theirs, ours))
         except EOFError:
             knows = False
         if not knows:
@@ -147,17 +151,24 @@ class Wire:
         """The answer; `OSError` or `EOFError` where the other end is gone. Whoever stops waiting must close the wire."""
         loop = asyncio.get_running_loop()
         await loop.sock_sendall(self._connection, _framed(request))
-        return await self._received(_length(await self._received(_SIZE)))
+        answer, rest = _begun(self._buffer, await self._received(memoryview(self._buffer), _SIZE))
+        await self._received(rest, len(rest))
+        return answer
 
-    async def _received(self, size: int) -> bytearray:
-        loop, into = asyncio.get_running_loop(), bytearray(size)
-        rest = memoryview(into)
-        while rest:
-            count = await loop.sock_recv_into(self._connection, rest)
-            if not count:
+    async def _exactly(self, size: int) -> bytes:
+        into = bytearray(size)
+        await self._received(memoryview(into), size)
+        return bytes(into)
+
+    async def _received(self, into: memoryview, least: int) -> int:
+        """How many bytes came: at least so many, at most what there is room for."""
+        loop, count = asyncio.get_running_loop(), 0
+        while count < least:
+            came = await loop.sock_recv_into(self._connection, into[count:])
+            if not came:
                 raise EOFError("the connection was closed")
-            rest = rest[count:]
-        return into
+            count += came
+        return count
 
     def is_open(self) -> bool:
         """Whether the other end is still there, as far as this one has heard."""
@@ -186,18 +197,34 @@ def _proof(key: bytes, who: bytes, doors: bytes, callers: bytes) -> bytes:
     return hmac.digest(key, who + doors + callers, "sha256")
 
 
-def _exactly(connection: socket.socket, size: int, until: float | None = None) -> bytes:
-    """So many bytes; where they have to be there by a moment, whoever sends one now and then gains nothing."""
-    into = bytearray(size)
-    rest = memoryview(into)
-    while rest:
+def _begun(buffer: bytearray, count: int) -> tuple[bytearray, memoryview]:
+    """A message as far as its first bytes go, and the room for the rest."""
+    content, here = bytearray(_length(buffer[:_SIZE])), count - _SIZE
+    if here > len(content):
+        raise OSError("more was said than was announced")
+    content[:here] = memoryview(buffer)[_SIZE:count]
+    return content, memoryview(content)[here:]
+
+
+def _next(connection: socket.socket, buffer: bytearray) -> bytearray:
+    """The next message. In few calls: each of them gives other threads the turn."""
+    content, rest = _begun(buffer, _received(connection, memoryview(buffer), _SIZE))
+    _received(connection, rest, len(rest))
+    return content
+
+
+def _received(connection: socket.socket, into: memoryview, least: int, until: float | None = None) -> int:
+    """How many bytes came: at least so many. Where they have to be there by a moment, whoever sends one now and then gains
+    nothing."""
+    count = 0
+    while count < least:
         if until is not None:
             connection.settimeout(max(until - time.monotonic(), 0.001))
-        count = connection.recv_into(rest)
-        if not count:
+        came = connection.recv_into(into[count:])
+        if not came:
             raise EOFError
-        rest = rest[count:]
-    return bytes(into)
+        count += came
+    return count
 
 
 def _is_there(connection: socket.socket) -> bool:

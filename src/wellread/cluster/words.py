@@ -28,7 +28,6 @@ from wellread.index.lexical import FIELDS, Words
 from wellread.types import Passage
 
 _K1, _B = 1.2, 0.75  # tantivy's
-_NOBODYS = np.int64(-1)  # the number of a term that no passage has
 _FIELD_NUMBERS = {field: number for number, field in enumerate(FIELDS)}
 _LAST_BITS = (1 << 16) - 1
 _SLACK = 50  # more candidates than are wanted, before it is known whether they are enough
@@ -71,6 +70,16 @@ class Statistics:
         return self.tokens[field] / max(1, self.passages) or 1.0
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The terms of a query that are known here, in the order of their numbers."""
+
+    numbers: NDArray[np.int64]
+    fields: NDArray[np.int64]  # of each term
+    weights: NDArray[np.float64]
+    means: NDArray[np.float64]  # lengths, by field
+
+
 def in_fields(words: Sequence[str]) -> list[Term]:
     """A query's words in every field."""
     return [Term(field, word) for word in words for field in FIELDS]
@@ -104,49 +113,46 @@ class SegmentWords:
 
     def statistics(self, terms: Sequence[Term]) -> tuple[Statistics, Statistics]:
         """Of this segment, and of all shards; terms that nobody has here count for nothing."""
-        at, known = self._looked_up(terms)
-        held, holding = (np.where(known, counts[at], 0).tolist() for counts in (self._held, self._holding))
-        return _statistics(self._own, terms, held), _statistics(self._whole, terms, holding)
+        return self._told(terms, *self._looked_up(terms))
 
-    def search(self, terms: Sequence[Term], limit: int) -> list[tuple[int, float]]:
-        """(row, BM25 score in the whole) of at least the `limit` best passages, best first; equal ones in their order."""
+    def search(self, terms: Sequence[Term], limit: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Rows and BM25 scores in the whole of at least the `limit` best passages, best first; equal ones in their order."""
         if not len(self._vocabulary):
-            return []
-        mine, everything = self.statistics(terms)
-        held = [term for term in terms if mine.holding[term]]
-        weights = [FIELDS[term.field] * everything.rarity(term) / mine.rarity(term) for term in held]
+            return _as_arrays([])
+        at, known = self._looked_up(terms)
+        mine, everything = self._told(terms, at, known)
+        held = [term for term, is_held in zip(terms, known.tolist(), strict=True) if is_held]
+        rarities = [everything.rarity(term) for term in held]
+        weights = [FIELDS[term.field] * rarity / mine.rarity(term) for term, rarity in zip(held, rarities, strict=True)]
         parts = [(term.field, term.word, weight) for term, weight in zip(held, weights, strict=True)]
-        same = all(mine.mean_length(field) == everything.mean_length(field) for field in FIELDS)
-        if not parts or same:
-            return self._words.weighed(parts, limit)
+        own, means = ([one.mean_length(field) for field in FIELDS] for one in (mine, everything))
+        if not parts or own == means:
+            return _as_arrays(self._words.weighed(parts, limit))
+        asked = _asked(held, rarities, means, self._numbers[at[known]].astype(np.int64))
         # What is unseen scores at most so many times what tantivy makes of it: see the module.
-        reach = max(max(1.0, everything.mean_length(field) / mine.mean_length(field)) for field in FIELDS) * (1 + 1e-5)
+        reach = max(1.0, *(mean / mean_here for mean, mean_here in zip(means, own, strict=True))) * (1 + 1e-5)
         wanted = limit + _SLACK
         while True:
             listed, rough = self._words.best(parts, wanted)
             rows = np.array(listed, np.int64)
-            scores = self.scores(rows, held, everything)
+            scores = self._scores(rows, asked)
             order = np.lexsort((rows, -scores))[:limit]
             if len(rows) < wanted or rough[-1] * reach < scores[order[-1]]:
-                return list(zip(rows[order].tolist(), scores[order].tolist(), strict=True))
+                return rows[order], scores[order]
             wanted *= 2
 
-    def scores(self, rows: NDArray[np.int64], terms: Sequence[Term], everything: Statistics) -> NDArray[np.float32]:
+    def _scores(self, rows: NDArray[np.int64], asked: _Asked) -> NDArray[np.float32]:
         """BM25 of the passages that are named, in their order."""
-        numbers = self._numbers_of(terms)
-        order = np.argsort(numbers, kind="stable")
         places, owners = self._places(rows)
-        places, owners = self._with_any(numbers, places, owners)
+        places, owners = self._with_any(asked.numbers, places, owners)
         held = self._terms[places]
-        at = np.minimum(np.searchsorted(numbers[order], held), len(order) - 1)
-        hit = numbers[order][at] == held
-        which, owner, count = order[at[hit]], owners[hit], self._counts[places[hit]].astype(np.float64)
-        fields = np.array([_FIELD_NUMBERS[term.field] for term in terms])
-        means = np.array([everything.mean_length(field) for field in FIELDS])
-        weights = np.array([FIELDS[term.field] * everything.rarity(term) * (_K1 + 1) for term in terms])
-        length = LENGTHS[self._lengths[rows[owner], fields[which]]]
-        damped = _K1 * (1 - _B + _B * length / means[fields[which]])
-        total = np.bincount(owner, weights[which] * count / (count + damped), len(rows))
+        at = np.minimum(np.searchsorted(asked.numbers, held), len(asked.numbers) - 1)
+        hit = asked.numbers[at] == held
+        which, owner, count = at[hit], owners[hit], self._counts[places[hit]].astype(np.float64)
+        field = asked.fields[which]
+        length = LENGTHS[self._lengths[rows[owner], field]]
+        damped = _K1 * (1 - _B + _B * length / asked.means[field])
+        total = np.bincount(owner, asked.weights[which] * count / (count + damped), len(rows))
         return total.astype(np.float32)  # as exact as tantivy: what is equal there is equal here
 
     def _with_any(
@@ -158,9 +164,9 @@ class SegmentWords:
         chosen = np.flatnonzero(wanted[self._terms[places] & np.uint32(_LAST_BITS)])
         return places[chosen], owners[chosen]
 
-    def _numbers_of(self, terms: Sequence[Term]) -> NDArray[np.int64]:
-        at, known = self._looked_up(terms)
-        return np.where(known, self._numbers[at].astype(np.int64), _NOBODYS)
+    def _told(self, terms: Sequence[Term], at: NDArray[np.int64], known: NDArray[np.bool_]) -> tuple[Statistics, Statistics]:
+        held, holding = (np.where(known, counts[at], 0).tolist() for counts in (self._held, self._holding))
+        return _statistics(self._own, terms, held), _statistics(self._whole, terms, holding)
 
     def _looked_up(self, terms: Sequence[Term]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Where terms stand in the vocabulary, and whether they do."""
@@ -227,6 +233,18 @@ def share(folders: Sequence[Path]) -> None:
         for folder, part in zip(folders, np.split(holding, ends), strict=True):
             with (folder / "holding").open("ab") as out:
                 out.write(part.tobytes())
+
+
+def _asked(terms: Sequence[Term], rarities: Sequence[float], means: Sequence[float], numbers: NDArray[np.int64]) -> _Asked:
+    order = np.argsort(numbers, kind="stable")
+    fields = np.array([_FIELD_NUMBERS[term.field] for term in terms])
+    weights = np.array([FIELDS[term.field] * rarity * (_K1 + 1) for term, rarity in zip(terms, rarities, strict=True)])
+    return _Asked(numbers[order], fields[order], weights[order], np.array(means))
+
+
+def _as_arrays(found: Sequence[tuple[int, float]]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    rows, scores = zip(*found, strict=True) if found else ((), ())
+    return np.array(rows, np.int64), np.array(scores, np.float32)
 
 
 def _statistics(sums: Sequence[int], terms: Sequence[Term], holding: Sequence[int]) -> Statistics:

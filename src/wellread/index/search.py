@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import isnan
 from pathlib import Path
 from typing import Literal
 
@@ -19,7 +20,7 @@ from wellread.index import keys, manifest
 from wellread.index.coarse import Mode
 from wellread.index.manifest import Manifest
 from wellread.index.quantize import Bytes, Codes, Floats, check, code_bytes
-from wellread.index.rows import READERS
+from wellread.index.rows import READERS, Numbers
 from wellread.index.segment import SegmentReader
 from wellread.index.sketch import THREADS
 from wellread.index.titles import weigh_titles
@@ -160,14 +161,18 @@ class LocalIndex:
 
     def cosines(self, vector: Floats, rows: Iterable[int]) -> dict[int, float]:
         """The cosines of chosen passages."""
-        scaled = vector * self._scale
         wanted = np.array(sorted(rows), np.int64)
-        found: dict[int, float] = {}
+        pairs = zip(wanted.tolist(), self.likeness(vector, wanted).tolist(), strict=True)
+        return {row: cosine for row, cosine in pairs if not isnan(cosine)}
+
+    def likeness(self, vector: Floats, rows: Numbers) -> Floats:
+        """The same in the order of the rows; NaN where a passage has no vector yet."""
+        scaled = vector * self._scale
+        found = np.full(len(rows), np.nan, np.float32)
         for base, segment in zip(self._bases, self.segments, strict=False):
-            mine = wanted[(wanted >= base) & (wanted < base + segment.entry.vectors)]
-            if len(mine):
-                scores = segment.rows.scores(scaled, mine - base, self.pool)
-                found.update(zip(mine.tolist(), scores.tolist(), strict=True))
+            mine = (rows >= base) & (rows < base + segment.entry.vectors)
+            if mine.any():
+                found[mine] = segment.rows.scores(scaled, rows[mine] - base, self.pool)
         return found
 
     def by_words(self, text: str, limit: int) -> list[tuple[int, float]]:
@@ -181,15 +186,25 @@ class LocalIndex:
 
     def by_meaning(self, vector: Floats, limit: int, options: SearchOptions | None = None) -> list[tuple[int, float]]:
         """(number, cosine), best first."""
+        rows, scores = self.nearest(vector, limit, options)
+        return list(zip(rows.tolist(), scores.tolist(), strict=True))
+
+    def nearest(self, vector: Floats, limit: int, options: SearchOptions | None = None) -> tuple[Numbers, Floats]:
+        """The same as two arrays."""
         options = options or SearchOptions()
         scaled = vector * self._scale
         wanted = limit + min(len(self.removed), limit)
         candidates = wanted * options.similarity_search_rescore_multiplier
-        found: list[tuple[int, float]] = []
+        parts = [(np.zeros(0, np.int64), np.zeros(0, np.float32))]
         for base, segment in zip(self._bases, self.segments, strict=False):
-            rows, scores = segment.nearest(vector, scaled, wanted, candidates, options.mode, self.pool)
-            found.extend(zip((rows + base).tolist(), scores.tolist(), strict=True))
-        return self._kept(found, limit)
+            found, scores = segment.nearest(vector, scaled, wanted, candidates, options.mode, self.pool)
+            parts.append((found + base, scores))
+        rows, scores = np.concatenate([rows for rows, _ in parts]), np.concatenate([scores for _, scores in parts])
+        if self.removed:
+            kept = ~np.isin(rows, list(self.removed))
+            rows, scores = rows[kept], scores[kept]
+        order = np.lexsort((rows, -scores))[:limit]
+        return rows[order], scores[order]
 
     def passage(self, row: int) -> Passage:
         """A passage by its number."""

@@ -1,0 +1,76 @@
+"""What shards have found as one ranking, against the same by the rules for one index; and how it travels."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+
+from wellread.cluster.asked import Candidates, Wanted
+from wellread.cluster.fused import fused_of
+from wellread.index.search import SearchOptions, by_scores
+
+DEPTH = 20
+
+
+def wanted(options: SearchOptions | None = None) -> Wanted:
+    return Wanted(("salt", "größe"), np.arange(4, dtype=np.float32), DEPTH, options or SearchOptions(), 2, 5)
+
+
+def found(chance: np.random.Generator, places: np.ndarray, words: float, vectors: float) -> Candidates:
+    """Of these places some by words and some by meaning; few different scores, so that many are equal."""
+    count = len(places)
+    by_words = chance.integers(1, 9, count).astype(np.float32)
+    by_words[chance.random(count) >= words] = np.nan
+    cosines = (chance.integers(-3, 9, count) / 9).astype(np.float32)
+    cosines[chance.random(count) >= vectors] = np.nan
+    near = ~np.isnan(cosines) & ((chance.random(count) < 0.5) | np.isnan(by_words))
+    return Candidates(np.arange(count), places, by_words, cosines, near, (b"one", b""))
+
+
+def slowly(parts: list[Candidates]) -> list[tuple[int, float]]:
+    """The same one after the other."""
+    columns = [(part.ordinals, part.words, part.meaning, part.near) for part in parts]
+    rows = [row for some in columns for row in zip(*(column.tolist() for column in some), strict=True)]
+    words = sorted((-score, place) for place, score, _, _ in rows if score == score)[: 2 * DEPTH]
+    near = sorted((-cosine, place) for place, _, cosine, is_near in rows if is_near)[:DEPTH]
+    worded, meaning = {place: -score for score, place in words}, {place: -cosine for cosine, place in near}
+    others = {place: cosine for place, _, cosine, _ in rows if place in worded and place not in meaning and cosine == cosine}
+    return by_scores(worded, meaning | others)
+
+
+@pytest.mark.parametrize("words", [0.0, 0.4, 1.0])
+@pytest.mark.parametrize("vectors", [0.0, 0.7, 1.0])
+def test_shards_are_fused_as_one_index(words: float, vectors: float) -> None:
+    chance = np.random.default_rng(3)
+    for _ in range(30):
+        places = chance.permutation(150)
+        parts = [found(chance, mine, words, vectors) for mine in np.split(places, [40, 90])]
+        assert fused_of(parts, wanted()) == slowly(parts)
+
+
+def test_nothing_found_is_nothing() -> None:
+    none = found(np.random.default_rng(0), np.zeros(0, np.int64), 1.0, 1.0)
+    assert fused_of([none, none], wanted()) == []
+    assert fused_of([none], wanted(SearchOptions(fusion="ranks"))) == []
+
+
+def test_what_is_asked_and_answered_arrives_as_it_was_sent() -> None:
+    options = SearchOptions("thorough", 7, 3, True, False, "ranks")
+    assert all(getattr(options, field.name) != field.default or field.name == "words" for field in fields(options))
+    asked = wanted(options)
+    came = pickle.loads(pickle.dumps(asked))
+    assert came.vector.tolist() == [0, 1, 2, 3]
+    assert replace(came, vector=None) == replace(asked, vector=None)
+    assert pickle.loads(pickle.dumps(replace(asked, vector=None))).vector is None
+    answer = found(np.random.default_rng(4), np.arange(30), 0.5, 0.5)
+    got = pickle.loads(pickle.dumps(answer))
+    for column in fields(answer):
+        told, sent = getattr(got, column.name), getattr(answer, column.name)
+        if column.name == "lines":
+            assert told == sent
+        else:
+            assert told.dtype == sent.dtype
+            assert np.array_equal(told, sent, equal_nan=told.dtype.kind == "f")
