@@ -107,7 +107,7 @@ def main() -> None:
     held: Counter[str] = Counter()
     spent = listed = 0.0
     for kind, text, passage in cases(options.data, 300 if options.quick else options.limit):
-        source.cache_clear()
+        source.clear()
         begun = time.perf_counter()
         found = check(f"{text} [1]", {1: passage})
         spent += time.perf_counter() - begun

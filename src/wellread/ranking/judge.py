@@ -12,7 +12,6 @@ import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,6 +28,7 @@ from wellread.errors import EmbedderError
 from wellread.ranking.inputs import Row, Tokens, build_row, pad_rows, sentence_scores
 from wellread.ranking.paths import Marked, Verdict
 from wellread.text.cloze import name_words
+from wellread.text.remembered import remembered
 from wellread.text.sentences import statements
 from wellread.types import Passage, Rivals
 
@@ -100,7 +100,7 @@ class Judge:
         self._form = form
         self._opened: tuple[Session, Tokenizer] | None = None
         self._lock = threading.Lock()
-        self._read = lru_cache(maxsize=4096)(self._read_now)
+        self._read = remembered(6_000_000)(self._read_now)
 
     def judge(self, question: str, chains: Sequence[Chain], stop: threading.Event | None = None) -> list[Verdict]:
         """A verdict on each chain, in order. `stop` ends the work between batches (what is missing is unseen)."""

@@ -12,10 +12,10 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal
 
 from wellread.protocols import Linked, Source
+from wellread.text.remembered import remembered
 from wellread.text.sentences import sentences, statements
 from wellread.text.titles import bare_title
 from wellread.text.words import Words
@@ -26,7 +26,7 @@ Wanted = Literal["name", "number", "any"]
 _MEASURES = "many|much|long|far|old|tall|high|big|large|deep|wide|fast|heavy|hot|often"
 _NUMBER = re.compile(rf"\b(when|(what|which) year|how ({_MEASURES})|what (date|percentage|number))\b", re.IGNORECASE)
 _NAME = re.compile(r"\b(who|whom|whose|where|which|what (country|city|town|river|sea|ocean|island|language))\b", re.IGNORECASE)
-_KEPT = 4_000  # texts whose words are remembered: the same passages are found for many questions
+_KEPT = 4_000_000  # characters whose words are remembered: the same passages are found for many questions
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +76,13 @@ def candidates(passages: Sequence[Passage]) -> list[Candidate]:
     ]
 
 
-@lru_cache(_KEPT)
+@remembered(_KEPT)
 def read(text: str) -> Words:
     """The words of a text, which nobody may change."""
     return read_words(text)
 
 
-@lru_cache(_KEPT)
+@remembered(_KEPT)
 def _taken_apart(text: str) -> tuple[tuple[int, int, Words], ...]:
     """Sentences with their words. Questions and headings fit best and answer nothing: they count if nothing else is there."""
     spans = statements(text) or sentences(text)

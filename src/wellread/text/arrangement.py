@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from wellread.text import lexicon
+from wellread.text.remembered import remembered
 from wellread.text.words import Token, Words, key_at, read, stem, tokens_of
 
 Kind = Literal["name", "year", "number", "ordinal", "day"]
@@ -226,7 +226,7 @@ def _is_past(form: str) -> bool:
     return form.endswith(("ed", "en", "wn", "nt", "ung", "ade")) or form in lexicon.IRREGULAR
 
 
-@lru_cache(maxsize=4096)
+@remembered(1_000_000)
 def arranged(text: str, title: str = "") -> Line:
     """One sentence; under a title, the title's name also stands where a pronoun does."""
     words = read(text)

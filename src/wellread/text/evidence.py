@@ -13,6 +13,7 @@ from wellread.text import lexicon
 from wellread.text.arrangement import Line, Mention, arranged
 from wellread.text.derived import follows, is_small_count
 from wellread.text.missing import about, presumed
+from wellread.text.remembered import remembered
 from wellread.text.sentences import prefix_end, sentences
 from wellread.text.words import Words, read
 from wellread.types import Passage
@@ -139,7 +140,7 @@ class Source:
         return False
 
 
-@lru_cache(maxsize=128)
+@remembered(1_000_000)  # some fifty bytes for each of them
 def source(passage: Passage) -> Source:
     """The passage, read; answers are often checked again as they grow."""
     return Source(passage)

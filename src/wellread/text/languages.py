@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, cast
 from wellread import panics
 from wellread.errors import WellreadError
 from wellread.text.lexicon import word_set
+from wellread.text.remembered import remembered
 
 if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
@@ -36,11 +37,16 @@ _PLAINLY = 0.08  # of the words: an English text's share of those is about a fif
 _MOSTLY = 0.7  # of the texts whose language is clear: below it they are a mixture, and stay as they are
 _WORD = re.compile(r"[^\W\d_]+")
 _KEPT = 4_000
+_BEGINNING = 2_000  # characters
+
+
+def language_of(text: str) -> str | None:
+    """The ISO code of the language that a text is in; None where that is not clear. Its beginning tells."""
+    return _language_of(text[:_BEGINNING])
 
 
 @lru_cache(_KEPT)
-def language_of(text: str) -> str | None:
-    """The ISO code of the language that a text is in; None where that is not clear."""
+def _language_of(text: str) -> str | None:
     words = [word.casefold() for word in _WORD.findall(text[:500])]
     if text.isascii() and sum(word in _ENGLISH_WORDS for word in words) >= min(2, len(words)):
         return ENGLISH
@@ -50,7 +56,7 @@ def language_of(text: str) -> str | None:
         recogniser = _recogniser()
     except OSError:  # no room for the file that it unpacks
         return None
-    code, sure = cast("tuple[str, float]", recogniser.classify(text[:2_000]))
+    code, sure = cast("tuple[str, float]", recogniser.classify(text))
     return code if sure >= _SURE and code in NAMES else None
 
 
@@ -70,7 +76,7 @@ def foreign_language(question: str) -> str | None:
     return None if found == ENGLISH else found
 
 
-@lru_cache(_KEPT)
+@remembered(2_000_000)
 def stems(text: str, language: str) -> tuple[str, ...] | None:
     """The words that say something, without endings and accents, each once; None where no stemmer knows the language."""
     analyser = _analyser(language)

@@ -39,6 +39,7 @@ class _Plain(dict[int, int | str | None]):
 
 
 _PLAIN = _Plain({ord(c): f" {d} " for row in ("⁰¹²³⁴⁵⁶⁷⁸⁹", "₀₁₂₃₄₅₆₇₈₉") for d, c in enumerate(row)})
+_LONGEST = 100  # characters of a word; what is longer is none, and not to be remembered
 _OPENING = frozenset(":!?|\n")  # a capital letter after these proves nothing
 _LIGHT = frozenset(',"“”„«»[]')  # a "not" reaches across these
 _QUOTES = frozenset('"“„«')  # nor after these, where they follow another stop
@@ -86,9 +87,13 @@ def read(text: str) -> Words:
     return words
 
 
-@lru_cache(maxsize=1 << 16)
 def fold(word: str) -> str:
-    """A word without case, accents, apostrophes and possessive endings."""
+    """A word without case, accents, apostrophes and possessive endings; of one that is none, the beginning."""
+    return _fold(word if len(word) <= _LONGEST else word[:_LONGEST])
+
+
+@lru_cache(maxsize=1 << 16)
+def _fold(word: str) -> str:
     if not word.isascii():
         word = "".join(c for c in unicodedata.normalize("NFKD", word) if not unicodedata.combining(c))
     word = word.casefold().replace("’", "'")
