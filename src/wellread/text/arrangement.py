@@ -23,6 +23,7 @@ _CHAIN = frozenset((",", "and", "or", "&"))
 _PARTING = frozenset(["which", "that", "where", "when", "while", "but", "although", "because", "whom", "after", "before"])
 _POSSESSIVE = re.compile(r"['’]s?\Z")
 _PREPOSITIONS = frozenset(["against", "for", "from", "to", "over", "with", "after", "before", "behind"])
+_BEHIND_PARTICIPLES = frozenset(["in", "on", "by", "as", "for", "to", "at", "from", "with", "of"])
 _GOVERNED = 7  # words between a verb or a preposition and its name
 _AGENT_WITHIN = 7  # words behind "by"
 
@@ -152,19 +153,27 @@ class Line:
                 continue
             gap = [token.raw for token in self._but_initials((found[-1].end if found else place + 1), one.start)]
             joined = (
-                all(raw in _CHAIN for raw in gap)
+                all(raw in _CHAIN for raw in gap) or self._describes(found[-1].end, one.start)
                 if found
                 else one.start <= reach and not any(raw in (",", ";", ".", "(") for raw in gap)
             )
             if not joined:
                 break
             found.append(one)
-        return found
+        return [one for one in found if not _POSSESSIVE.search(self.tokens[one.end - 1].raw)]
+
+    def _describes(self, start: int, end: int) -> bool:
+        """Whether the words there lead from "American" to the name: "by American singer and songwriter X"."""
+        words = self.tokens[start:end]
+        return bool(words and self.stems[start]) and all(
+            token.raw in _CHAIN or (self.stems[place] and not token.capital and not self.is_verb(place))
+            for place, token in enumerate(words, start)
+        )
 
     def _but_initials(self, start: int, end: int) -> list[Token]:
-        """The tokens there without "L. V." before a name."""
+        """The tokens there without "L. V." before a name, or the point of "Christopher B." within one."""
         found: list[Token] = []
-        initial = False
+        initial = len(self.tokens[start - 1].form) == 1 and self.tokens[start - 1].capital
         for token in self.tokens[start:end]:
             dotted = token.raw == "." and initial
             initial = len(token.form) == 1 and token.capital
@@ -180,7 +189,7 @@ class Line:
     def _chain_before(self, place: int) -> list[int]:
         """The words that a "by" belongs to."""
         verbs: list[int] = []
-        at = place - 1
+        at = self._before_date(place - 1)
         while at >= 0 and self.stems[at] and not self.tokens[at].capital:
             if verbs and not _is_past(self.tokens[at].form):
                 break
@@ -191,6 +200,13 @@ class Line:
             while at >= 0 and self.tokens[at].raw in _CHAIN:
                 at -= 1
         return verbs
+
+    def _before_date(self, at: int) -> int:
+        """The place before "in 1974" or "on 3 May 1974" of "directed in 1974 by"."""
+        first = at
+        while first >= 0 and (self.stems[first].startswith("#") or self.tokens[first].form in _MONTHS or self.tokens[first].raw == ","):
+            first -= 1
+        return first - 1 if first < at and first >= 0 and self.tokens[first].form in ("in", "on") else at
 
     def dates(self) -> list[Date]:
         """The dates with a month: "17 April 1982", "April 17, 1982", "April 1982", "17 April"."""
@@ -208,8 +224,19 @@ class Line:
 
     def subjects(self, place: int) -> list[Mention]:
         """The names that may be the subject of the verb there: before it, in its clause."""
-        begun = max((at + 1 for at in range(place) if self._parts(at) or self.tokens[at].form in _SUBJECTS), default=0)
-        return [one for one in self.before(place) if one.kind == "name" and one.start >= begun]
+        begun = max((at for at in range(place) if self._parts(at) or self.tokens[at].form in _SUBJECTS), default=0)
+        return [one for one in self.before(place) if one.kind == "name" and one.start >= begun and self._acts(one, place)]
+
+    def is_pronoun(self, one: Mention) -> bool:
+        return self.tokens[one.start].form in _PRONOUNS
+
+    def _acts(self, one: Mention, place: int) -> bool:
+        """Whether a name can be what acts in the verb there, not what describes it: "X's wife", "the American director",
+        "the director of X"."""
+        owns = _POSSESSIVE.search(self.tokens[one.end - 1].raw) is not None
+        described = one.end < place and self._describes(one.end, one.end + 1) and not _is_adverb(self.tokens[one.end].form)
+        belongs = one.start > 1 and self.tokens[one.start - 1].form == "of" and not self.tokens[one.start - 2].capital
+        return not (owns or described or belongs)
 
     def _parts(self, at: int) -> bool:
         """Whether a clause begins behind this word."""
@@ -219,11 +246,21 @@ class Line:
         return not self.tokens[place].capital and _is_past(self.tokens[place].form)
 
     def is_passive(self, place: int) -> bool:
-        return any(token.form in _BE for token in self.tokens[max(0, place - 3) : place])
+        return any(token.form in _BE for token in self.tokens[max(0, place - 3) : place]) or self._is_added(place)
+
+    def _is_added(self, place: int) -> bool:
+        """Whether a participle belongs to the noun before it: "a team based in", ", born in"."""
+        before, behind = self.tokens[place - 1 : place], self.tokens[place + 1 : place + 2]
+        added = bool(before) and (before[0].raw in (",", "(") or bool(self.stems[place - 1] and not before[0].capital))
+        return added and bool(behind) and behind[0].form in _BEHIND_PARTICIPLES
 
 
 def _is_past(form: str) -> bool:
-    return form.endswith(("ed", "en", "wn", "nt", "ung", "ade")) or form in lexicon.IRREGULAR
+    return (form.endswith("ed") and form not in lexicon.NOT_PAST) or form in lexicon.IRREGULAR or form in lexicon.PAST
+
+
+def _is_adverb(form: str) -> bool:
+    return form.endswith("ly") or form in ("later", "soon", "again", "twice", "often", "eventually")
 
 
 @remembered(1_000_000)
@@ -272,7 +309,10 @@ def _read_life(tokens: list[Token], stems: list[str], mentions: list[Mention]) -
 
 def _read_name(tokens: list[Token], index: int, words: Words, stems: list[str], mentions: list[Mention]) -> int:
     start, forms = index, set[str]()
-    while index < len(tokens) and tokens[index].capital and tokens[index].form not in lexicon.STOPWORDS:
+    while index < len(tokens) and (
+        (tokens[index].capital and tokens[index].form not in lexicon.STOPWORDS)
+        or (index > start and tokens[index].joined and tokens[index].kind == "word")  # "Hae-jin"
+    ):
         forms.add(tokens[index].form)
         stems[index] = stem(tokens[index].form)
         index += 1

@@ -130,6 +130,19 @@ IRREGULAR = dict(
 """)
 )
 
+# Other pasts and participles that do not end in "-ed", and words that do and are none.
+PAST = word_set("""
+    arisen ate eaten beaten bitten blown bore borne born bound bent bred broke broken burnt bled clung crept dealt dug done drank
+    drunk fed felt fled found flung froze frozen forbade forbidden forgotten gotten ground heard hid hidden hung knelt laid lain
+    lay learnt leapt lit meant outgrown overcame overthrown overtook overtaken proven rang rode ridden rewrote rewritten sank sunk
+    saw seen shook shaken shone shrank slain slung spun sprang sprung stuck stung swore sworn swept swung tore torn undertook
+    undertaken underwent undergone withdrew withdrawn withstood woke woken wove woven wound wrung
+""")
+NOT_PAST = word_set("""
+    red bed need hundred speed seed breed feed weed deed reed indeed exceed proceed succeed embed sacred wicked naked kindred
+    shed sled wed
+""")
+
 KIN = word_set("""
     father mother son daughter brother sister husband wife uncle aunt nephew niece cousin grandfather grandmother grandson
     granddaughter widow widower

@@ -17,6 +17,8 @@ from wellread.text.words import stem
 _CLAUSE = 5  # words around a verb; a line that has none of them speaks of something else
 _TOGETHER = 8  # words between two names that a sentence connects by itself
 _VISITING = frozenset(map(stem, ("visit", "travel", "go", "trip", "journey", "tour", "arrive", "return", "stay")))
+# Several may do these at once (an artist and a label release), or they say too little alone to tell who did what.
+_BY_ANYONE = frozenset(map(stem, ("released", "based", "became", "took", "did", "went", "came", "had", "born", "known", "called")))
 _JOINING = frozenset(("and", "but", "while", "whereas"))
 _CLAUSE_WORDS = 2
 _NEAR = 4  # words; how fast closeness fades
@@ -184,7 +186,7 @@ def _exchanged(claim: Line, told: Sequence[Line]) -> Mention | None:
     """Someone the claim makes the agent of a verb whose agent the passages name otherwise."""
     by = claim.actors()
     for place, verb in enumerate(claim.stems):
-        if not verb or not claim.is_verb(place):
+        if not verb or verb in _BY_ANYONE or not claim.is_verb(place):
             continue
         agents = by[verb][0] if verb in by else [] if claim.is_passive(place) else claim.subjects(place)
         if not agents:
@@ -204,11 +206,11 @@ def _agrees(line: Line, verb: str, agents: Sequence[Mention]) -> Iterable[bool]:
         if verb in by:
             yield _any_same(agents, by[verb][0])
         elif not line.is_passive(place) and line.is_verb(place):
-            before, after = line.subjects(place), line.after(place)
-            if before and not _any_same(agents, before) and _any_same(agents, after):
-                yield False
-            elif _any_same(agents, before):
+            before = line.subjects(place)
+            if _any_same(agents, before):
                 yield True
+            elif any(not line.is_pronoun(one) for one in before):  # whom a pronoun stands for, the title only guesses
+                yield False
 
 
 def _any_same(some: Iterable[Mention], others: Sequence[Mention]) -> bool:

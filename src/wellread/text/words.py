@@ -65,6 +65,7 @@ class Token(NamedTuple):
     form: str = ""
     tail: str = ""
     capital: bool = False
+    joined: bool = False  # by a hyphen to the token before it
 
 
 _END = Token("stop", "")
@@ -141,7 +142,7 @@ def tokens_of(text: str) -> list[Token]:
                 piece = "".join(run)
                 tokens.extend([Token("wide", piece)] if wide else tokens_of(piece))
         elif word:
-            tokens.append(Token("word", word, fold(word), "", word[0].isupper()))
+            tokens.append(Token("word", word, fold(word), "", word[0].isupper(), text[match.start() - 1 : match.start()] == "-"))
         else:
             tokens.append(Token("stop", match[0]))
     return tokens
