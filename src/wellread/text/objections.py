@@ -179,7 +179,14 @@ def _contradicted(reading: Reading) -> tuple[bool, bool]:
         if having and all(negated != said for share, negated in having if share >= top - EQUAL):
             asserted |= said
             denied |= not said
+    if asserted and denied and _says_not_as_often(reading):
+        return False, False  # each says it of another word
     return asserted, denied
+
+
+def _says_not_as_often(reading: Reading) -> bool:
+    closest = max(reading.near, key=lambda one: one[0])[1]
+    return len(closest.negated) == len(reading.asked.words.negated)
 
 
 def _denies_otherwise(reading: Reading) -> bool:
@@ -192,7 +199,8 @@ def _denies_otherwise(reading: Reading) -> bool:
 def _bare_not(reading: Reading) -> bool:
     """Whether the sentence says "not" where the words that carry it say nothing of the kind."""
     forms = set[str]().union(*(words.forms for _, words in reading.near))
-    return bool(reading.near) and _refuses(reading.asked.words) and not any(map(_is_negative, forms))
+    told = any(right in forms and stem(left) in reading.asked.words.negated for left, right in _OPPOSITES)  # "not open": closed
+    return bool(reading.near) and _refuses(reading.asked.words) and not told and not any(map(_is_negative, forms))
 
 
 def _alike(reading: Reading) -> set[str]:
@@ -208,7 +216,10 @@ def _alike(reading: Reading) -> set[str]:
 def _opposite(reading: Reading) -> bool:
     """Whether the sentence has the opposite of a word of the passages."""
     said, forms = reading.asked.words.forms, _alike(reading)
-    return any(left in said and right not in said and right in forms and left not in forms for left, right in _OPPOSITES)
+    return any(
+        left in said and right not in said and right in forms and left not in forms and stem(left) not in reading.asked.words.negated
+        for left, right in _OPPOSITES
+    )
 
 
 def _prefixed(reading: Reading) -> bool:

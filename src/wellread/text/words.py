@@ -246,6 +246,8 @@ def _denies(tokens: list[Token], index: int) -> bool:
         return False
     if following.form in ("more", "less", "fewer") and after.form == "than":
         return False
+    if index and tokens[index].form == "not" and tokens[index - 1].raw == ",":  # "it was Darla, not Angel" says it of Darla
+        return False
     clause = takewhile(lambda token: token.kind != "stop", tokens[index + 1 : index + 25])
     return not any(token.form in lexicon.LIMITING for token in clause)
 
