@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from wellread.text import lexicon
 from wellread.text.arrangement import Line, Mention
@@ -12,6 +12,7 @@ _YEARS = {"year": 1, "years": 1, "decade": 10, "decades": 10, "century": 100, "c
 _MOST_BETWEEN = 2000  # years
 _OLDEST = 120
 _SCALES = (1e3, 1e6)  # tables say once that their numbers are thousands
+_LEAST_IN_TABLES = 100  # what is less is rarely told in them
 _IN_TABLES = 1e6  # more than this is not told in thousands
 _NOT_YET = frozenset(["almost", "nearly", "under", "below", "less", "fewer", "most", "up", "within", "short"])
 _BEYOND = frozenset(["over", "above", "more", "least", "exceeds", "exceeded", "beyond", "plus"])
@@ -30,19 +31,26 @@ def follows(one: Mention, claim: Line, counts: Iterable[str]) -> bool:
         return False
     known = {key: number for key in counts if (number := _value(key)) is not None}
     years = sorted({number for key, number in known.items() if _PLAIN_YEAR.fullmatch(key)})
+    said = {number for one in claim.mentions if one.kind == "year" and (number := _value(next(iter(one.forms)))) is not None}
     alike = [number for key, number in known.items() if one.kind == "year" or not _PLAIN_YEAR.fullmatch(key)]
     behind = next((token.form for token in claim.tokens[one.end : one.end + 3] if token.kind == "word"), "")
     if one.kind == "ordinal" and behind in ("century", "centuries"):
         return any((year - 1) // 100 + 1 == value for year in years)
     if (unit := _YEARS.get(behind)) or _is_age(one, value, claim):
-        return _lie_apart(value * (unit or 1), unit or 1, years) or _is_near(value, one, claim, alike)
-    told_in_thousands = any(value / scale in known.values() and value / scale < _IN_TABLES for scale in _SCALES)
+        return _lie_apart(value * (unit or 1), unit or 1, years, said) or _is_near(value, one, claim, alike)
+    told_in_thousands = any(
+        value / scale in known.values() and _LEAST_IN_TABLES <= value / scale < _IN_TABLES for scale in _SCALES
+    )
     return told_in_thousands or _is_near(value, one, claim, alike)
 
 
 def is_small_count(one: Mention, claim: Line) -> bool:
-    """Whether a number is a word that counts what a passage lists: "three guests"."""
-    return claim.tokens[one.start].form in lexicon.UNITS and one.end == one.start + 1
+    """Whether a number is a word that counts what a passage lists: "three guests". Nobody lists years."""
+    return (
+        claim.tokens[one.start].form in lexicon.UNITS
+        and one.end == one.start + 1
+        and not (one.end < len(claim.tokens) and claim.tokens[one.end].form in ("year", "years"))
+    )
 
 
 def _value(key: str) -> float | None:
@@ -58,11 +66,16 @@ def _is_age(one: Mention, value: float, claim: Line) -> bool:
     return one.end >= len(claim.tokens) or not claim.stems[one.end] or claim.tokens[one.end].form in ("when", "old")
 
 
-def _lie_apart(span: float, unit: int, years: Sequence[float]) -> bool:
-    """Whether two years lie so far apart, give or take what was rounded."""
+def _lie_apart(span: float, unit: int, years: Sequence[float], said: Collection[float]) -> bool:
+    """Whether two years lie so far apart, give or take what was rounded. Where the claim names years, it counts from one."""
     if span > _MOST_BETWEEN:
         return False
-    return any(abs(later - earlier - span) <= max(1, unit * 0.6) for earlier in years for later in years if later > earlier)
+    return any(
+        abs(later - earlier - span) <= max(1, unit * 0.6) and (not said or earlier in said or later in said)
+        for earlier in years
+        for later in years
+        if later > earlier
+    )
 
 
 def _is_near(value: float, one: Mention, claim: Line, known: Iterable[float]) -> bool:
