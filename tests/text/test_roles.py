@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from wellread.text.arrangement import arranged
 from wellread.text.citations import check
 from wellread.types import Passage
 
@@ -99,3 +100,79 @@ def test_the_same_order_seen_from_the_other_side_is_the_same() -> None:
     assert carried("The court of Bath is larger than the hall.", passage)
     assert not carried("Ada Holt was nominated 28 years before Rosa Lind.", passage)
     assert not carried("The hall was the first home of the court of Bath.", passage)
+
+
+RECORD = Passage(
+    "record",
+    "Far Off is a song recorded by Danish singer and songwriter Mia Holm-jensen. It was directed in 1974 by Ivo B. Stern as a "
+    "short film. The ferry was used by the Nord Line owned by Hans Berg to carry mail. The studio of the two men is in Bergen.",
+    title="Far Off",
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Mia Holm-jensen recorded the song.",  # not "Danish"
+        "Ivo Stern directed Far Off as a short film in 1974.",  # a date before "by", an initial within the name
+        "Hans Berg's line used the ferry to carry mail.",  # it is his line that used it
+        "The Danish singer recorded the song Far Off.",
+    ],
+)
+def test_who_acts_is_read_through_descriptions_and_dates(text: str) -> None:
+    assert carried(text, RECORD)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Hans Berg recorded the song.",
+        "Mia Holm-jensen directed Far Off as a short film in 1974.",
+        "Hans Berg later recorded the song.",
+    ],
+)
+def test_another_who_acts_is_seen_all_the_same(text: str) -> None:
+    assert not carried(text, RECORD)
+
+
+def test_nouns_that_end_like_participles_are_no_verbs() -> None:
+    line = arranged("The president and the men of the town often speak of the government in the decade.")
+    assert not any(line.is_verb(place) for place in range(len(line.tokens)))
+    told = arranged("She wrote of the coats they had worn and made.")
+    assert [token.form for place, token in enumerate(told.tokens) if told.is_verb(place)] == ["wrote", "worn", "made"]
+
+
+CLUB = Passage(
+    "club",
+    "The club is a closed society founded in 1910; new members are invited. The second prize went to a private school. The "
+    "first volume came out in 1950 and the final volume in 1955. Its chronicle was written c. AD 66 – 70.",
+    title="The club",
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The club is not open to everyone: new members are invited.",
+        "It was the private school, not the club, that the second prize went to.",
+        "The last volume came out in 1955.",
+        "The final volume came out five years after 1950.",
+        "The chronicle was written between 66 and 70 AD.",
+    ],
+)
+def test_the_same_in_opposite_words_is_the_same(text: str) -> None:
+    assert carried(text, CLUB)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The club is an open society founded in 1910.",
+        "The second prize went to a public school.",
+        "The final volume came out nine years after 1950.",
+        "The final volume came out forty-five years after 1950.",  # 1955 is as far from 1910, which it does not speak of
+        "The first volume came out in 1955 and the final volume never.",
+    ],
+)
+def test_the_opposite_is_not(text: str) -> None:
+    assert not carried(text, CLUB)

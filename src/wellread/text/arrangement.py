@@ -204,7 +204,9 @@ class Line:
     def _before_date(self, at: int) -> int:
         """The place before "in 1974" or "on 3 May 1974" of "directed in 1974 by"."""
         first = at
-        while first >= 0 and (self.stems[first].startswith("#") or self.tokens[first].form in _MONTHS or self.tokens[first].raw == ","):
+        while first >= 0 and (
+            self.stems[first].startswith("#") or self.tokens[first].form in _MONTHS or self.tokens[first].raw == ","
+        ):
             first -= 1
         return first - 1 if first < at and first >= 0 and self.tokens[first].form in ("in", "on") else at
 
@@ -327,7 +329,9 @@ def _number_kind(key: str, tokens: list[Token], index: int, behind: int) -> Kind
     beside = {one.form for one in (*tokens[max(0, index - 1) : index], *tokens[behind : behind + 1])}
     if token.raw.isdigit() and len(token.raw) <= 2 and beside & _MONTHS:
         return "day"
-    era = tokens[behind].form in _ERAS if behind < len(tokens) else False
+    era = any(one.form in _ERAS for one in (*tokens[max(0, index - 1) : index], *tokens[behind : behind + 1])) or (
+        behind + 2 < len(tokens) and tokens[behind + 1].kind == "number" and tokens[behind + 2].form in _ERAS  # "66 and 70 AD"
+    )
     if key.endswith("0s") or (token.raw.isdigit() and (era or _YEAR.fullmatch(key))):
         return "year"
     if token.tail in ("st", "nd", "rd", "th") or token.form in lexicon.ORDINALS:

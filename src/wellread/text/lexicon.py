@@ -189,10 +189,12 @@ OPPOSITES = _pairs("""
     agrees:refuses agreed:refused accepted:rejected accept:reject admits:denies admitted:denied support:oppose
     supported:opposed supports:opposes largest:smallest oldest:youngest oldest:newest
     highest:lowest longest:shortest best:worst allowed:forbidden allowed:banned legal:illegal open:closed
-    opened:closed north:south east:west northern:southern eastern:western son:daughter father:mother husband:wife
-    brother:sister inside:outside bought:sold begin:end began:ended same:different true:false always:never
+    opened:closed north:south east:west northern:southern eastern:western son:daughter father:mother
+    brother:sister inside:outside begin:end began:ended same:different true:false always:never
     male:female men:women man:woman man:women woman:man
-    won:defeated
+    won:defeated private:public rare:common rare:often maternal:paternal elder:younger
+    eldest:youngest primary:secondary silver:bronze gold:bronze gold:silver agrees:opposes agree:oppose agreed:opposed
+    minimum:maximum upper:lower rural:urban permanent:temporary left:right evenly:unevenly raise:lower easy:difficult
 """)
 # The same seen from the other side has the other word: what comes before one thing has that thing after it.
 TURNING = _pairs("""

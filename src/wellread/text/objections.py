@@ -217,7 +217,11 @@ def _opposite(reading: Reading) -> bool:
     """Whether the sentence has the opposite of a word of the passages."""
     said, forms = reading.asked.words.forms, _alike(reading)
     return any(
-        left in said and right not in said and right in forms and left not in forms and stem(left) not in reading.asked.words.negated
+        left in said
+        and right not in said
+        and right in forms
+        and left not in forms
+        and stem(left) not in reading.asked.words.negated
         for left, right in _OPPOSITES
     )
 

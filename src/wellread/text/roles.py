@@ -18,7 +18,9 @@ _CLAUSE = 5  # words around a verb; a line that has none of them speaks of somet
 _TOGETHER = 8  # words between two names that a sentence connects by itself
 _VISITING = frozenset(map(stem, ("visit", "travel", "go", "trip", "journey", "tour", "arrive", "return", "stay")))
 # Several may do these at once (an artist and a label release), or they say too little alone to tell who did what.
-_BY_ANYONE = frozenset(map(stem, ("released", "based", "became", "took", "did", "went", "came", "had", "born", "known", "called")))
+_BY_ANYONE = frozenset(
+    map(stem, ("released", "based", "became", "took", "did", "went", "came", "had", "born", "known", "called"))
+)
 _JOINING = frozenset(("and", "but", "while", "whereas"))
 _CLAUSE_WORDS = 2
 _NEAR = 4  # words; how fast closeness fades
@@ -32,6 +34,7 @@ for _left, _right in lexicon.TURNING:
     _TURNED[_right] = (*_TURNED.get(_right, ()), _left)
 
 
+_ALSO = {"last": ("final", "latest"), "first": ("initial", "1"), "before": ("prior",), "after": ("following",)}
 FAULTS = ("exchanged", "turned round", "misrelated", "misdated", "opposed", "unconnected", "displaced year", "displaced")
 
 
@@ -51,7 +54,8 @@ def _opposed(claim: Line, told: Sequence[Line]) -> Mention | None:
     for place, token in enumerate(claim.tokens):
         for opposite in _TURNED.get(token.form, ()):
             following = claim.following(place)
-            if not following or any(following == line.following(at) for line in told for at in line.at(token.form)):
+            same = (token.form, *_ALSO.get(token.form, ()))
+            if not following or any(following == line.following(at) for line in told for form in same for at in line.at(form)):
                 continue
             if any(following == line.following(at) for line in told for at in line.at(opposite)):
                 return Mention("name", frozenset((token.form,)), place, place + 1)
@@ -116,7 +120,7 @@ def _misdated(claim: Line, told: Sequence[Line]) -> Mention | None:
 
 
 def _is_displaced(one: Mention, claim: Line, told: Sequence[Line], weights: Mapping[str, float]) -> bool:
-    if one.kind in ("day", "name") or any(one.forms & line.title for line in told):
+    if one.kind in ("day", "name") or any(one.forms & line.title for line in told) or claim.tokens[one.start].form == "one":
         return False
     kinds = {other.kind for line in told for other in line.mentions if other.forms == one.forms}
     if one.kind not in kinds:
@@ -193,10 +197,14 @@ def _exchanged(claim: Line, told: Sequence[Line]) -> Mention | None:
             continue
         close = {key for key in claim.stems[max(0, place - _CLAUSE) : place + _CLAUSE] if key and key != verb}
         close -= {key for one in agents for key in claim.stems[one.start : one.end]}
-        verdicts = [found for line in told if not close or close & set(line.stems) for found in _agrees(line, verb, agents)]
+        verdicts = [found for line in told if not close or close & _speaks_of(line) for found in _agrees(line, verb, agents)]
         if verdicts and not any(verdicts):
             return agents[0]
     return None
+
+
+def _speaks_of(line: Line) -> set[str]:
+    return {*line.stems, *map(stem, line.title)}
 
 
 def _agrees(line: Line, verb: str, agents: Sequence[Mention]) -> Iterable[bool]:

@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import groupby, takewhile
 from typing import NamedTuple
 
-from wellread.text import lexicon
+from wellread.text import german, lexicon
 
 _TOKEN = re.compile(
     r"(?P<number>\d{1,3}(?:[,.\u00a0\u202f\u2009'’]\d{3})+(?!\d)(?:[.,]\d{1,2}(?!\d))?|\d+(?:\.\d+|,\d{1,2}(?!\d))?)"
@@ -157,20 +157,26 @@ def _plain(number: str) -> str:
     digits = "".join(str(unicodedata.decimal(c, c)) for c in number)
     whole, decimals = digits, ""
     last = max(digits.rfind("."), digits.rfind(","))
-    grouped = digits[last] in ",'’" or digits.count(".") > 1 if last >= 0 else True
+    grouped = digits[last] in ",'’" or digits.count(".") > 1 or _is_thousands(digits) if last >= 0 else True
     if last >= 0 and not (grouped and len(digits) - last == 4):
         whole, decimals = digits[:last], digits[last + 1 :].rstrip("0")
     whole = "".join(c for c in whole if c.isdigit()).lstrip("0") or "0"
     return f"{whole}.{decimals}" if decimals else whole
 
 
+def _is_thousands(digits: str) -> bool:
+    """Whether a point groups, as in German: "2.000 Gäste". Three decimals with idle zeros are hardly written."""
+    return digits.endswith("0") and digits[0] != "0" and len(digits) - digits.rfind(".") == 4
+
+
 def _read_names(tokens: list[Token], words: Words) -> None:
     run: list[str] = []
     opening = closed = True
+    is_name = _is_german_name if german.is_german(tokens) else _is_name
     for index, token in enumerate(tokens):
         if token.kind == "wide":
             words.names.update(dict.fromkeys(_KATAKANA.findall(token.raw)))
-        if token.capital and _is_name(tokens, index, opening):
+        if token.capital and is_name(tokens, index, opening):
             words.names[token.form] = None
         if token.capital and token.form not in lexicon.STOPWORDS:
             run.append(token.form)
@@ -185,6 +191,10 @@ def _read_names(tokens: list[Token], words: Words) -> None:
 def _note_acronym(run: list[str], words: Words) -> None:
     if len(run) > 1:
         words.acronyms["".join(form[0] for form in run if form)] = tuple(run)
+
+
+def _is_german_name(tokens: list[Token], index: int, opening: bool) -> bool:
+    return tokens[index].form not in lexicon.STOPWORDS and german.is_name(tokens, index)
 
 
 def _is_name(tokens: list[Token], index: int, opening: bool) -> bool:
