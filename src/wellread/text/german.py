@@ -23,7 +23,8 @@ _LETTERS = frozenset("äöüßÄÖÜ")
 _BEFORE_PLACES = word_set("in aus nach bei von durch")
 _NOUN_ENDINGS = (
     "ung", "ungen", "heit", "heiten", "keit", "keiten", "schaft", "schaften", "ion", "ionen", "tat", "taten", "ismus",
-    "nis", "tum", "en", "ie", "ik", "ment", "werk", "werke", "jahr", "jahre", "weise", "zeit", "teil", "teile", "zahl", "hohe", "hilfe",
+    "nis", "tum", "en", "ie", "ik", "ment", "werk", "werke", "jahr", "jahre", "weise", "zeit", "teil", "teile", "zahl",
+    "hohe", "hilfe",
 )  # fmt: skip
 _COUNTING = word_set("""
     prozent million milliarde pfund euro dollar mark meter kilometer januar februar marz april mai juni juli august september
