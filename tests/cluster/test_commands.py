@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -48,10 +49,15 @@ def test_an_index_is_built_deployed_asked_and_stopped(cluster: Any, tmp_path: Pa
     status = json.loads(said("cluster", "status", "--json", "--address", address))
     assert [(one["name"], len(one["shards"])) for one in status] == [("moons", 2)]
     monkeypatch.setenv("WELLREAD_SOURCE", "index:ray://moons")
-    assert "2 shards, 4 of 4 replicas answer" in typed("doctor").stdout
+    monkeypatch.setenv("WELLREAD_RERANKER", "ray:moons")
+    looked = typed("doctor")
+    assert "2 shards, 4 of 4 replicas answer" in looked.stdout
+    assert ("✗ reranker ray:moons: no evaluators" in looked.stdout, looked.exit_code) == (True, 1)
     monkeypatch.delenv("WELLREAD_SOURCE")
     scaled = json.loads(said("cluster", "scale", "moons", "--replicas", "1", "--evaluators", "1", "--json"))
     assert (len(scaled["evaluators"]), [len(nodes) for nodes in scaled["shards"].values()]) == (1, [1, 1])
+    assert "✓ reranker ray:moons: 1 of 1 evaluators answer" in typed("doctor").stdout
+    monkeypatch.delenv("WELLREAD_RERANKER")
     assert "3 actors ended" in said("cluster", "stop", "moons")
     assert isinstance(typed("search", "moon", "--source", "index:ray://moons").exception, WellreadError)
 
@@ -114,3 +120,21 @@ def test_an_address_where_nobody_is_is_said_at_once(address: str, said_of_it: st
     monkeypatch.setenv("RAY_ADDRESS", address)
     with pytest.raises(WellreadError, match=said_of_it):
         on_ray.connect()
+
+
+def test_a_cluster_that_lets_nobody_in_is_not_said_to_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    import ray
+
+    from wellread.cluster import on_ray
+
+    def refuse(**_: object) -> None:
+        raise ConnectionError("Failed to connect to Ray cluster")
+
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(ray, "init", refuse)
+    with socket.create_server(("127.0.0.1", 0)) as somebody:
+        address = f"127.0.0.1:{somebody.getsockname()[1]}"
+        with pytest.raises(WellreadError, match=r"does not let us in .*token"):
+            on_ray.connect(address)
+    with pytest.raises(WellreadError, match="no Ray cluster on this machine"):
+        on_ray.connect("auto")

@@ -35,6 +35,8 @@ _TRY_AGAIN = 300.0  # seconds until a connection is tried again where none could
 def ray() -> Any:
     """Ray, which sends nothing home."""
     logging.getLogger("ray.actor").setLevel(logging.ERROR)  # warns of what is wanted here: a replica ends with its group
+    # Whoever opens an index does it in a thread of its own, and handles signals itself.
+    logging.getLogger("ray._private.worker").addFilter(lambda record: "SIGTERM handler" not in str(record.msg))
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     try:

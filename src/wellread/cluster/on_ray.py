@@ -58,8 +58,9 @@ def _check_reachable(where: str) -> None:
 def _why_not(where: str, problem: Exception) -> str:
     if "Ray expects this IP address" in str(problem):
         return f"this machine is no node of the cluster at {where}: let it join (ray start --address {where} --num-cpus 0)"
-    named = "on this machine" if where == "auto" else f"at {where}"
-    return f"there is no Ray cluster {named} (start one with: ray start --head): {cause(problem)}"
+    if where not in ("auto", "local"):  # somebody answers there: that was tried
+        return f"what answers at {where} does not let us in (is it Ray, and is its token known here?): {cause(problem)}"
+    return f"there is no Ray cluster on this machine (start one with: ray start --head): {cause(problem)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -154,6 +154,8 @@ def _sources() -> Iterator[Finding]:
             yield _server(f"source {text}", argument)
         elif argument.startswith("ray://"):
             yield _deployed(argument.removeprefix("ray://"))
+    if (configured.reranker or "").startswith("ray:"):
+        yield _evaluators((configured.reranker or "").removeprefix("ray:"))
 
 
 def _deployed(argument: str) -> Finding:
@@ -170,6 +172,22 @@ def _deployed(argument: str) -> Finding:
     count = sum(len(nodes) for nodes in found.replicas.values())
     what = f"source index:ray://{name}: {len(found.replicas)} shards, {count - starting} of {count} replicas answer"
     return Finding("note" if starting else "ok", what, "see: wellread cluster status" if starting else "")
+
+
+def _evaluators(argument: str) -> Finding:
+    """The evaluators of an index on a cluster."""
+    from wellread.cluster import on_ray
+
+    name, _, address = argument.partition("@")
+    try:
+        on_ray.connect(address or None)
+        nodes = on_ray.status(name).evaluators
+    except WellreadError as problem:
+        return Finding("problem", f"reranker ray:{name}: {problem}", "start the cluster, then: wellread cluster deploy")
+    if not nodes:
+        return Finding("problem", f"reranker ray:{name}: no evaluators", f"wellread cluster scale {name} --evaluators N")
+    what = f"reranker ray:{name}: {sum(map(bool, nodes))} of {len(nodes)} evaluators answer"
+    return Finding("ok" if all(nodes) else "note", what, "" if all(nodes) else "see: wellread cluster status")
 
 
 def _history() -> Iterator[Finding]:
