@@ -119,6 +119,30 @@ async def test_auto_goes_on_searching_where_one_call_is_not_enough(stage: Callab
     assert answer.usage.model_calls == 2
 
 
+async def test_auto_keeps_what_is_carried_where_searching_on_finds_no_more(stage: Callable[..., Stage]) -> None:
+    def says(prompt: Prompt) -> str:
+        if "Thought, Action, PAUSE" in shown(prompt):
+            return "Answer: NO ANSWER: the observations do not say it."
+        return f"{BORN} [{number_of(prompt, 'Stratford-upon-Avon')}] He was born on the far side of the Moon. [1]"
+
+    here = stage(says)
+    answer = await here.ask(TWO_STEPS, "auto", sure=1)
+    assert here.decisions[-2:] == ["go on searching", "answer a part"]
+    assert answer.text.startswith(BORN)
+    assert [sentence.supported for sentence in answer.sentences] == [True, False]
+    assert answer.usage.model_calls == 2
+
+
+async def test_auto_gives_no_answer_that_nothing_carries(stage: Callable[..., Stage]) -> None:
+    def says(prompt: Prompt) -> str:
+        if "Thought, Action, PAUSE" in shown(prompt):
+            return "Answer: NO ANSWER: the observations do not say it."
+        return "He was born on the far side of the Moon. [1]"
+
+    answer = await stage(says).ask(TWO_STEPS, "auto", sure=1)
+    assert answer.outcome == "unsure"
+
+
 async def test_auto_is_quote_without_a_model() -> None:
     async with Engine(Settings(model="none")) as engine:
         answer = await engine.ask(SURE, strategy="auto")

@@ -79,7 +79,7 @@ class Auto(Recipe[AutoParams]):
             run.emit(Decided("go on searching", why))
             roles = {name: shared[name] for name in ("temperature", "rewrite_model", "answer_model", "answer_tokens")}
             further = await React(ReactParams(**roles, wikipedia=None)).go_on(run, question)
-            if answer.outcome != "partial" or further.outcome != "unsure" or further.text:
+            if not _is_worth_giving(answer) or further.outcome != "unsure" or further.text:
                 return further
             run.emit(Decided("answer a part", "searching on has found no more"))
             answer = replace(answer, usage=further.usage, seconds=further.seconds, passages=further.passages)
@@ -109,6 +109,13 @@ class _Held:
             self._words.append(event)
         else:
             self._emit(event)
+
+
+def _is_worth_giving(answer: Answer) -> bool:
+    """Whether a lacking answer is better than none: a part of it stands on what was found, and the rest is marked."""
+    return answer.outcome == "partial" or any(
+        sentence.verdict == "carried" and sentence.citations for sentence in answer.sentences
+    )
 
 
 def _lacking(answer: Answer) -> str:

@@ -16,7 +16,7 @@ from wellread.text.lexicon import word_set
 _PLAINLY = word_set("""
     das und ist ein eine einer eines einem einen dem des im am vom zum zur von wurde wurden wird werden nicht mit auf sich bei
     nach seit durch als auch aus oder sind waren hat haben hatte sein seine seiner ihre ihrer ihr dass wie nur noch dieser diese
-    dieses viele einige keine kein zwischen gegen unter um zu beim ins fur uber konnte konnen musste
+    dieses viele einige keine kein keinen keiner keinem zwischen gegen unter um zu beim ins fur uber konnte konnen musste
 """)
 _OFTEN = word_set("der die den er sie es war")
 _LETTERS = frozenset("äöüßÄÖÜ")

@@ -37,6 +37,14 @@ _ASKING = r"(?:who|whom|whose|what|when|where|whether|which|how|why|if)\b"
 _OPENING = r"(?:(?:unfortunately|however|but|yet|so|also|still|in addition|beyond that|beyond this|for the rest),?\s+)?"
 _AUXILIARY = r"(?:is|are|was|were|be|been|remains?|can|could|cannot|does|do|did)\b"
 
+_GERMAN = (
+    rf"(?:{_OTHERS}\s)?{_OTHER_THINGS}[^;:]*?\b(?:nenn|sag|erwähn|enth|geb|gib|verrat|verrät)\w*\b[^;:]*?\b(?:nicht|nichts|kein\w*)\b",
+    rf"(?:über|zu|zum|zur|von|vom)\b[^;:]*?\b(?:sag|nenn|enth|geb)\w*\b[^;:]*?{_OTHER_THINGS}[^;:]*?\b(?:nicht|nichts|kein\w*)\b",
+    r"[^;:]*?\bgibt es\b[^;:]*?\b(?:kein\w*|nichts)\b[^;:]*?\b(?:angaben?|information\w*|hinweise?|aussagen?|belege?)\b",
+    r"(?:wer|wem|wen|wessen|was|wann|wo|woher|wie|warum|weshalb|ob|welche\w*)\b[^;:]*?,[^,;:]*?\b"
+    r"(?:nicht\s(?:hervor|genannt|gesagt|angegeben|erwähnt|bekannt|klar)|unklar|unbekannt|offen)\b",
+)
+
 _FORMS = tuple(
     re.compile(form, re.IGNORECASE | re.DOTALL)
     for form in (
@@ -46,7 +54,12 @@ _FORMS = tuple(
         rf"{_OPENING}{_ITS}\s(?:[\w-]+\s){{0,3}}{_THINGS}[^,;:]*?\b{_TOLD}\s(?:\w+\s)?{_NOT}",
         rf"{_OPENING}(?:no|none|neither|nothing|not one|kein\w*|aucun\w*|ningun\w*|nessun\w*)\s(?:of\s)?(?:[\w-]+\s){{0,4}}"
         rf"(?:{_THINGS}|answer\b).*?\b(?:{_TOLD}|on|about)\b",
-        rf"{_OPENING}nothing\s(?:\w+\s){{0,2}}(?:says?|tells?|found)\b",
+        rf"{_OPENING}nothing\s(?:\w+\s){{0,2}}(?:says?|said|stated|mentioned|tells?|found)\b",
+        rf"{_OPENING}(?:{_ITS}\s)?(?:[\w-]+\s){{0,3}}{_THINGS}[^,;:]*?\bleaves?\s(?:it\s)?open\b",
+        # no more than that, or "was not named heir" would be taken for it
+        rf"{_OPENING}(?:the|its|his|her|their|this|these)\s[^,;:]*?\b(?:is|are|was|were)(?:\snot|n['’]t)\s(?:\w+ly\s)?"
+        r"(?:named|mentioned|stated|given|specified|disclosed|identified|recorded|provided)(?:\s(?:here|there|anywhere))?\W*\Z",
+        *_GERMAN,
         rf"{_OPENING}(?:I|We)\b(?: am| was| were|['’]m)? "
         r"(?:can|could|did|do|have|found|cannot|not|unable|(?:ca|could|did|do|have)n['’]t)\b"
         rf".*?(?:\b{_NOT}.*?\b{_TOLD}\b|\bunable\b.*?\b{_TOLD}\b|\bfound (?:no|nothing)\b)",
@@ -65,7 +78,9 @@ _FORMS = tuple(
     )
 )
 _DENIED = re.compile(
-    rf"\b{_NOT}|\bun(?:known|clear|stated|specified|named|answered)\b|\bmissing\b|\bunable\b|n['’]t\b", re.IGNORECASE
+    rf"\b{_NOT}|\bun(?:known|clear|stated|specified|named|answered|klar|bekannt)\b|\bmissing\b|\bunable\b|n['’]t\b"
+    r"|\bleaves?\s(?:it\s)?open\b|\boffen\b",
+    re.IGNORECASE,
 )
 # What follows one of these may be a claim of its own.
 _JOINTS = re.compile(
