@@ -269,11 +269,11 @@ async def test_the_re_ranker_reads_as_much_as_the_effort_allows() -> None:
 
 async def test_documents_are_summarised_at_the_same_time() -> None:
     bench = internet()
-    bench.scripted.delay, bench.scripted.piece = 0.1, 10_000
-    answer = await asyncio.wait_for(bench.ask(Digest, QUESTION, shared_tokens=1), 5)
+    bench.scripted.delay, bench.scripted.piece = 0.4, 10_000  # long beside what a busy machine adds
+    answer = await asyncio.wait_for(bench.ask(Digest, QUESTION, shared_tokens=1), 10)
     called = [event for event in bench.seen if isinstance(event, events.ModelCalled)]
-    assert sum(event.seconds for event in called[:3]) > 0.29
-    assert answer.seconds < 0.35
+    assert sum(event.seconds for event in called[:3]) > 1.19
+    assert answer.seconds < 1.4
 
 
 async def test_a_budget_that_ends_between_keeps_what_was_read() -> None:
