@@ -19,6 +19,8 @@ from wellread.text.certainty import how_sure
 from wellread.text.places import place
 from wellread.types import Answer, Hit, Near, Passage, Sentence, by_document
 
+_LONGEST_QUERY = 160  # characters of it that are shown
+
 
 @dataclass(frozen=True, slots=True)
 class Words:
@@ -35,6 +37,11 @@ class Words:
     def short(self, width: int) -> str:
         """One line of at most this width."""
         return textwrap.shorten(str(self), width, placeholder=" …")
+
+
+def _one_line(query: str) -> str:
+    """A query as a person reads it: that of a second step carries the beginning of a passage."""
+    return textwrap.shorten(query, _LONGEST_QUERY, placeholder=" …")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +84,7 @@ class Searching(Event):
     sources: tuple[str, ...] = ()
 
     def said(self) -> Words:
-        return Words("searching", self.query)
+        return Words("searching", _one_line(self.query))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +99,7 @@ class Searched(Event):
     def said(self) -> Words:
         failed = f"; failed: {'; '.join(self.failures)}" if self.failures else ""
         counted = f"; {self.number} of {self.of} queries" if self.of else ""
-        return Words("searched", self.query, f"{len(self.hits)} found{counted}{failed}")
+        return Words("searched", _one_line(self.query), f"{len(self.hits)} found{counted}{failed}")
 
 
 @dataclass(frozen=True, slots=True)

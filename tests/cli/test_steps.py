@@ -31,6 +31,14 @@ def test_steps_stay_where_they_are_asked_for(capsys: pytest.CaptureFixture[str])
     assert "the best passage scores 0.90" in said
 
 
+def test_the_query_of_a_second_step_is_one_line() -> None:
+    query = "Where was the author born?\n\nHamlet " + "is a tragedy " * 40
+    (line,) = show.Steps(wanted=True).lines(events.Searched(query, ()))
+    assert line.startswith("searched: Where was the author born? Hamlet is a tragedy")
+    assert len(line) < 200
+    assert "\n" not in line
+
+
 def test_in_a_pipe_they_do_not_unless_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
     assert "thought" not in left(capsys, "react", None)
     assert "thought" not in left(capsys, "react", False)
