@@ -296,7 +296,7 @@ def from_json(body: Json) -> Event | None:
         if kind is Searched:
             given["hits"] = [{**hit, "text": hit["text"] or ""} for hit in given["hits"]]
         return decode(kind, given)
-    except (KeyError, TypeError, ValueError, AttributeError) as problem:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as problem:
         raise DamagedFile(f"an event ({body['event']}) cannot be read: {problem}") from None
 
 

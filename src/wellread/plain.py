@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 Json = dict[str, Any]
+_PLAIN: Mapping[Any, tuple[type, ...]] = {str: (str,), int: (int,), bool: (bool,), Literal: (str, int), Mapping: (dict,)}
 
 
 def encode(value: object, *, whole: bool = True) -> Any:
@@ -36,13 +37,19 @@ def decode(hint: Any, value: Any) -> Any:
         return None if value is None else decode(rest[0], value)
     if origin is tuple:
         return tuple(decode(get_args(hint)[0], item) for item in value)
-    if origin is Literal or origin is Mapping or value is None:
+    if value is None and not is_dataclass(hint):
+        return value
+    if (found := _PLAIN.get(origin or hint)) is not None:
+        if not isinstance(value, found):
+            raise TypeError(f"{type(value).__name__} in place of {hint}")
         return value
     if hint is float:
         return float(value)
     if is_dataclass(hint):
+        if not isinstance(value, dict):
+            raise TypeError(f"{type(value).__name__} in place of {hint}")
         hints = _hints(cast("type", hint))
-        return cast("Any", hint)(**{name: decode(hints[name], item) for name, item in value.items()})
+        return cast("Any", hint)(**{name: decode(hints[name], item) for name, item in cast("Json", value).items()})
     if _is_named_tuple(hint):  # written as a list
         return hint(*(decode(part, item) for part, item in zip(_hints(hint).values(), value, strict=True)))
     return value

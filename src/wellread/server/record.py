@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast, get_args
 
@@ -14,6 +15,9 @@ State = Literal["running", "done", "failed", "stopped", "interrupted"]
 COLUMNS = "id, thread, parent, question, strategy, model, sources, state, created, finished, outcome, answer, turns, via"
 _STATES = get_args(State)
 _OUTCOMES = get_args(Outcome)
+_ROWS, _LINES = ("sentences", "citations", "nearest"), ("missing", "notes", "tries")  # lists of an answer: of rows, of texts
+_TEXTS = ("question", "answer", "short", "sure", "reason", "understood", "asks", "strategy", "model")
+_ROW_TEXTS = ("text", "verdict", "title", "url", "source", "document", "heading", "anchor", "place", "quote", "id")
 _DAMAGED = object()  # a column that is no JSON
 DAMAGED_EVENT = '{"event": "damaged"}'  # in place of what an event said
 
@@ -74,7 +78,7 @@ def event_row(row: tuple[object, ...]) -> tuple[int, str]:
     """The number and the JSON of an event; where that is damaged, of one that says nothing."""
     found = _json(row[1])
     whole = isinstance(found, dict) and isinstance(cast("dict[str, Any]", found).get("event"), str)
-    return int(cast("int", row[0])), str(row[1]) if whole else DAMAGED_EVENT
+    return row[0] if isinstance(row[0], int) else 0, str(row[1]) if whole else DAMAGED_EVENT
 
 
 def _json(column: object) -> Any:
@@ -100,5 +104,30 @@ def is_answer(found: Any) -> bool:
     """Whether it has what every reader of an answer takes for granted."""
     if not isinstance(found, dict) or cast("dict[str, Any]", found).get("outcome") not in _OUTCOMES:
         return False
-    rows = [cast("dict[str, Any]", found).get(name, []) for name in ("sentences", "citations")]
-    return all(isinstance(row, list) and all(isinstance(one, dict) for one in cast("list[Any]", row)) for row in rows)
+    answer = cast("dict[str, Any]", found)
+    return (
+        _are_told(answer, _TEXTS, str)
+        and _are_told(answer, ("confidence", "seconds"), int | float)
+        and _are_told(answer, ("usage",), dict)
+        and _are_told(answer, (*_ROWS, *_LINES), list)
+        and all(isinstance(line, str) for name in _LINES for line in _list(answer, name))
+        and all(isinstance(row, dict) and _is_row(cast("dict[str, Any]", row)) for name in _ROWS for row in _list(answer, name))
+    )
+
+
+def _is_row(row: dict[str, Any]) -> bool:
+    return (
+        _are_told(row, _ROW_TEXTS, str)
+        and _are_told(row, ("number", "page", "start", "end"), int)
+        and _are_told(row, ("support",), int | float)
+        and _are_told(row, ("citations",), list)
+        and all(isinstance(number, int) for number in _list(row, "citations"))
+    )
+
+
+def _are_told(said: dict[str, Any], names: Sequence[str], kind: Any) -> bool:
+    return all(said.get(name) is None or isinstance(said[name], kind) for name in names)
+
+
+def _list(said: dict[str, Any], name: str) -> list[Any]:
+    return cast("list[Any]", said.get(name) or [])
