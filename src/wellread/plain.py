@@ -44,14 +44,14 @@ def decode(hint: Any, value: Any) -> Any:
             raise TypeError(f"{type(value).__name__} in place of {hint}")
         return value
     if hint is float:
-        return float(value)
+        return float(cast("Any", value))
     if is_dataclass(hint):
         if not isinstance(value, dict):
             raise TypeError(f"{type(value).__name__} in place of {hint}")
         hints = _hints(cast("type", hint))
         return cast("Any", hint)(**{name: decode(hints[name], item) for name, item in cast("Json", value).items()})
     if _is_named_tuple(hint):  # written as a list
-        return hint(*(decode(part, item) for part, item in zip(_hints(hint).values(), value, strict=True)))
+        return hint(*(decode(part, item) for part, item in zip(_hints(hint).values(), cast("Any", value), strict=True)))
     return value
 
 
