@@ -56,9 +56,13 @@ def test_ten_times_the_text_takes_about_ten_times_as_long(parser: str) -> None:
         ("a letter's kind", ";" * 40_000),
         ("a cell of OpenDocument", ("a" * 100 + " ") * 30_000),
         ("a cell of a slide", ("a" * 100 + " ") * 30_000),
-        ("pieces", "1. a\n" * 100_000),
         ("POD", "=item abcdefgh\n\n" * 100_000),
     ],
 )
 def test_texts_that_froze_it_once(parser: str, text: str) -> None:
     assert seconds(PARSERS[parser], text) < 1.5
+
+
+def test_the_lines_of_a_long_piece_are_put_together_once() -> None:
+    few, many = (seconds(PARSERS["pieces"], "1. a\n" * lines) for lines in (40_000, 240_000))
+    assert many < 12 * few

@@ -123,6 +123,12 @@ def test_who_acts_is_read_through_descriptions_and_dates(text: str) -> None:
     assert carried(text, RECORD)
 
 
+@pytest.mark.parametrize("verb", ["beat", "hosts", "eventually met"])
+def test_who_acts_in_a_second_verb_is_who_acts_in_the_first(verb: str) -> None:
+    passage = Passage("cup", f"The Elm Ravens {verb} the Oak Owls in two games and won their first cup.", title="The cup")
+    assert carried("The Elm Ravens won the cup.", passage)
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -236,7 +236,7 @@ class Line:
         """Whether a name can be what acts in the verb there, not what describes it: "X's wife", "the American director",
         "the director of X"."""
         owns = _POSSESSIVE.search(self.tokens[one.end - 1].raw) is not None
-        described = one.end < place and self._describes(one.end, one.end + 1) and not _is_adverb(self.tokens[one.end].form)
+        described = one.end < place and self._describes(one.end, one.end + 1) and not _may_act(self.tokens[one.end].form)
         belongs = one.start > 1 and self.tokens[one.start - 1].form == "of" and not self.tokens[one.start - 2].capital
         return not (owns or described or belongs)
 
@@ -261,8 +261,14 @@ def _is_past(form: str) -> bool:
     return (form.endswith("ed") and form not in lexicon.NOT_PAST) or form in lexicon.IRREGULAR or form in lexicon.PAST
 
 
-def _is_adverb(form: str) -> bool:
-    return form.endswith("ly") or form in ("later", "soon", "again", "twice", "often", "eventually")
+def _may_act(form: str) -> bool:
+    """Whether a word behind a name may be what it does, or how: "plays", "beat", "eventually"."""
+    return (
+        form.endswith("ly")
+        or (form.endswith("s") and not form.endswith("ss"))
+        or form in lexicon.UNCHANGED
+        or form in ("later", "soon", "again", "twice", "often", "eventually")
+    )
 
 
 @remembered(1_000_000)

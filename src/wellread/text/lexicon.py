@@ -138,6 +138,7 @@ PAST = word_set("""
     saw seen shook shaken shone shrank slain slung spun sprang sprung stuck stung swore sworn swept swung tore torn undertook
     undertaken underwent undergone withdrew withdrawn withstood woke woken wove woven wound wrung
 """)
+UNCHANGED = word_set("beat bet bid burst cast cost cut hit hurt let put quit read rid set shed shut split spread thrust upset")
 NOT_PAST = word_set("""
     red bed need hundred speed seed breed feed weed deed reed indeed exceed proceed succeed embed sacred wicked naked kindred
     shed sled wed

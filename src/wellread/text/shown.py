@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 PieceKind = Literal["heading", "paragraph", "item", "row", "code", "quote"]
@@ -48,8 +48,8 @@ def in_pieces(text: str, in_code: bool = False) -> tuple[list[Piece], bool]:
             found.append(Piece("paragraph", end, end))  # parts what stands on both sides
             continue
         piece = Piece("code", start, end) if in_code else _piece(line, start, end)
-        if found and _goes_on(found[-1], piece, worded):
-            found[-1] = replace(found[-1], end=end)
+        if found and _goes_on(last := found[-1], piece, worded):
+            found[-1] = Piece(last.kind, last.start, end, last.level)  # `replace` takes twice as long
         else:
             found.append(piece)
             worded = bool(text[piece.start : end].strip())
