@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from wellread.text.entries import nearer_label
+from wellread.text.entries import begins_entry, nearer_label
 
 SCRIPTS = """The daemon runs scripts:
 
@@ -56,3 +56,8 @@ def test_long_passages_take_no_time(text: str) -> None:
     begun = time.perf_counter()
     nearer_label("Which option is a b?", text, 0, 1)
     assert time.perf_counter() - begun < 0.5
+
+
+def test_a_label_begins_a_line() -> None:
+    text = "lamps: How many burn. Note: each needs a wire.\n  - bell: It rings."
+    assert [begins_entry(text, text.index(word)) for word in ("lamps", "Note", "bell", "It")] == [True, False, True, False]

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from wellread.ranking.answers import Best
 from wellread.strategies import likely_sentences
 from wellread.strategies.likely_sentences import Candidate
+from wellread.text.defaults import asks_default, default_alone, is_meant, tells_default
 from wellread.text.entries import begins_entry
-from wellread.text.questions import Term, asks_default, asks_yes_no, default_alone, said_at_once, tells_default
+from wellread.text.questions import Term, asks_yes_no, said_at_once
 from wellread.text.sentences import sentences
 from wellread.text.titles import mentions
 from wellread.types import Passage
@@ -40,23 +41,34 @@ def possible(question: str, answers: Sequence[Best[Passage]]) -> list[Best[Passa
     """The answers that are of a kind that the question asks for."""
     if asks_yes_no(question):
         return [one for one in answers if one.kind != "span"]
-    return [one for one in answers if one.kind != "span" or _by_default(one)] if asks_default(question) else list(answers)
+    if not asks_default(question):
+        return list(answers)
+    return [one for one in answers if one.kind != "span" or _by_default(question, one)]
 
 
-def _by_default(best: Best[Passage]) -> bool:
+def _by_default(question: str, best: Best[Passage]) -> bool:
     """Whether a phrase is said to hold by default: beside the right entry of a list stand others with values of their own."""
-    text, verdict = best.chain[best.verdict.passage].text, best.verdict
-    return any(tells_default(text[a:b]) for a, b in sentences(text) if a < verdict.end and verdict.start < b)
+    passage, verdict = best.chain[best.verdict.passage], best.verdict
+    around = [(a, b) for a, b in sentences(passage.text) if a < verdict.end and verdict.start < b]
+    return any(_tells(question, passage, *place) for place in around)
 
 
-def default_below(sentence: Candidate) -> tuple[str, Candidate] | None:
+def _tells(question: str, passage: Passage, start: int, end: int) -> bool:
+    if default_alone(passage.text[start:end]) is None:
+        return tells_default(passage.text[start:end])
+    return is_meant(question, passage.title, passage.text, start)
+
+
+def default_below(question: str, sentence: Candidate) -> tuple[str, Candidate] | None:
     """The value that an entry of a list ends with, and the line that says it: below a sentence of the entry, "Default: 21"."""
-    text = sentence.passage.text
+    passage = sentence.passage
+    text = passage.text
     below = [(start, end) for start, end in sentences(text[: sentence.end + _BELOW]) if start >= sentence.end]
     for start, end in below:
         if value := default_alone(text[start:end]):
-            return value, Candidate(sentence.passage, start, end, likely_sentences.read(text[start:end]), 0)
-        if begins_entry(text[start:end]):
+            line = Candidate(passage, start, end, likely_sentences.read(text[start:end]), 0)
+            return (value, line) if is_meant(question, passage.title, text, start) else None
+        if begins_entry(text, start):
             return None
     return None
 

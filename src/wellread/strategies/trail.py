@@ -22,8 +22,9 @@ from wellread.run import Run
 from wellread.sources.two_steps import AFTER, mentioned, second_query
 from wellread.strategies import kinds, likely_sentences, lookup, wording
 from wellread.strategies.likely_sentences import Candidate
+from wellread.text.defaults import asks_default, default_alone
 from wellread.text.lists import with_what_it_names
-from wellread.text.questions import Term, asks_default, asks_yes_no, default_alone, fits, term_asked
+from wellread.text.questions import Term, asks_yes_no, fits, term_asked
 from wellread.text.sentences import sentences
 from wellread.text.titles import bare_title
 from wellread.types import Hit, Passage
@@ -129,7 +130,7 @@ def _with_default(reached: Reached) -> Reached:
     Such lines look all alike, and the model often takes a neighbour's.
     """
     entry = _entry(reached)
-    found = kinds.default_below(entry) if entry else None
+    found = kinds.default_below(reached.asked.text, entry) if entry else None
     if entry is None or found is None or not fits(reached.asked.text, found[0]):
         return reached
     return replace(reached, text=found[0], sentences=(entry, found[1]))

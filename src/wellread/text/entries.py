@@ -43,9 +43,10 @@ class _Entry:
     words: _Words
 
 
-def begins_entry(line: str) -> bool:
-    """Whether a line or sentence begins with a label."""
-    return _ENTRY.match(line) is not None
+def begins_entry(text: str, start: int) -> bool:
+    """Whether a line begins at this place of a text, and with a label: "Note: …" within a line is none."""
+    line = text.rfind("\n", 0, start) + 1
+    return not text[line:start].strip(" \t-*+•") and _ENTRY.match(text, line) is not None
 
 
 def nearer_label(question: str, text: str, start: int, end: int) -> tuple[int, int] | None:

@@ -41,7 +41,7 @@ _FACT = re.compile(
     re.IGNORECASE,
 )
 _NUMBER_ASKED = re.compile(
-    r"\bhow many\b|\b(?:what|which) (?:(?:is|was|are) )?(?:the )?"
+    r"\bhow many\b|\b(?!(?<=\bin )(?:what|which) port\b)(?:what|which) (?:(?:is|was|are) )?(?:the )?"  # ships are in a port
     r"(?:(?:default|standard|usual|tcp|udp|network|latest|minimum|calendar|exact|same) )*"
     r"(?:port|port number|version number|year|percentage)"
     r"(?=\W*\Z|,| (?:is|was|does|do|did|of|used|should|must|to|for|will|can|on|in|are|were|has|have|had|by|that|with|would"
@@ -61,17 +61,6 @@ _TIME_TOLD = re.compile(
     r"\d|\b(?:after|ago|age|at|before|centur\w{1,3}|childhood|dawn|day|days|decades?|during|dusk|early|end|era|evening|later?|midnight|month|months"
     r"|morning|never|night|noon|once|reign|recently|since|soon|sunset|sunrise|times?|today|until|upon|war|week|weeks|when|while|years?|yesterday"
     rf"|{'|'.join(MONTHS)}|\w{{3,6}}day|spring|summer|autumn|winter|christmas|easter)\b",
-    re.IGNORECASE,
-)
-_DEFAULT_ASKED = re.compile(r"\bdefaults?\b", re.IGNORECASE)
-_DEFAULT_TOLD = re.compile(
-    r"default|\b(?:initial\w*|normally|usual\w*|standard|omitted|otherwise|unless)\b"
-    r"|\b(?:no|not|without)\b[^.\n]{0,40}\b(?:given|named|present|set|specified)\b",
-    re.IGNORECASE,
-)
-_DEFAULT_ALONE = re.compile(
-    r"(?P<open>\()?defaults?(?: value| setting)?\s*(?:\b(?:is|to)\b\s*:?|[:=])\s*(?P<value>[^\s,;][^,;\n]{0,60}?)"
-    r"\s*(?:[,;][^\n]{0,200}?)?(?(open)\)\.?|\.?)",
     re.IGNORECASE,
 )
 _MOST_WORDS = 5
@@ -131,23 +120,6 @@ def asks_time(question: str) -> bool:
 
 def tells_time(phrase: str) -> bool:
     return _TIME_TOLD.search(phrase) is not None
-
-
-@lru_cache(4_000)
-def asks_default(question: str) -> bool:
-    """Whether it is asked what holds unless something else is said."""
-    return _DEFAULT_ASKED.search(question) is not None
-
-
-def tells_default(sentence: str) -> bool:
-    """Whether a sentence says what holds by default."""
-    return _DEFAULT_TOLD.search(sentence) is not None
-
-
-def default_alone(sentence: str) -> str | None:
-    """The value, where a sentence or line says nothing else: "Default: 21"."""
-    found = _DEFAULT_ALONE.fullmatch(sentence.strip())
-    return found["value"].strip("\"'“”‘’`") if found else None
 
 
 def fits(question: str, phrase: str) -> bool:
