@@ -12,10 +12,10 @@ from typing import Any, cast
 
 from wellread.errors import ReadError
 from wellread.reading.allowance import MAX_BLOCKS, OWN_FILE, Allowance
+from wellread.reading.sparse import MOST_COLUMNS, closed_up
 from wellread.types import Block, Page
 
 _SAMPLE = 8_192
-_MAX_COLUMNS = 500
 _READING = 0.7  # of the time; then what was read is what there is
 _LONGEST_NAME = 80  # characters; a longer first row is no row of names
 
@@ -32,7 +32,7 @@ def read_sheets(body: bytes, url: str, name: str, allowance: Allowance) -> Page:
     import python_calamine as calamine
 
     try:
-        book = calamine.CalamineWorkbook.from_filelike(BytesIO(body))
+        book = calamine.CalamineWorkbook.from_filelike(BytesIO(closed_up(body)))
         read = list(_sheets(book, allowance))
     except (calamine.CalamineError, OSError, ValueError) as error:
         raise ReadError(url, "the spreadsheet is broken or locked") from error
@@ -76,7 +76,7 @@ def _bounded(rows: Iterable[Sequence[str]]) -> Iterator[list[str]]:
     for number, row in enumerate(rows):
         if number > MAX_BLOCKS:
             return
-        yield [" ".join(cell.split()) for cell in row[:_MAX_COLUMNS]]
+        yield [" ".join(cell.split()) for cell in row[:MOST_COLUMNS]]
 
 
 def _rows(rows: Iterator[list[str]]) -> Iterator[Block]:
