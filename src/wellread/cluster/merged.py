@@ -126,7 +126,7 @@ class MergedIndex:
         if missing and not any(found.values()):
             raise next(iter(missing.values()))
         in_order = sorted((item for some in found.values() for item in some), key=lambda item: item[0])
-        return [as_hit(_passage(line), 0.0) for _, line in in_order]
+        return await asyncio.to_thread(lambda: [as_hit(_passage(line), 0.0) for _, line in in_order])  # of a book: thousands
 
     async def _vector(self, text: str, embedder: Embedder | None, options: SearchOptions) -> np.ndarray | None:
         if embedder is None or not options.meaning or not text.strip():

@@ -18,6 +18,7 @@ from wellread.encodable import encodable
 from wellread.errors import DamagedFile, IndexFault
 from wellread.index import keys, manifest
 from wellread.index.coarse import Mode
+from wellread.index.leaves import Leaves
 from wellread.index.manifest import Manifest
 from wellread.index.quantize import Bytes, Codes, Floats, check, code_bytes
 from wellread.index.rows import READERS, Numbers
@@ -30,6 +31,7 @@ from wellread.types import Hit, Passage
 
 MEANING_WEIGHT = 0.6  # against 0.4 for the words; chosen on ../shared/data, see docs/log/index.md
 _MAX_QUERY = 20_000  # characters; the rest of a pasted book does not make the question clearer
+_OF_A_TITLE = 200  # passages that a cross-reference leads to at most: a book begins with what it is about
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,9 +236,9 @@ class LocalIndex:
         """A passage as a hit."""
         return as_hit(self.passage(row), score)
 
-    def passages(self, document: str) -> list[Hit]:
+    def passages(self, document: str, source: str = "") -> Leaves:
         """All passages of a document, in order."""
-        return [self.hit(row) for row in self.find_document(document)]
+        return Leaves(self.find_document(document), lambda row: replace(self.hit(row), source=source), self.line)
 
     def find_document(self, document: str) -> list[int]:
         """The numbers of a document's passages, in order."""
@@ -249,12 +251,12 @@ class LocalIndex:
         return len(np.unique(np.concatenate(found))) if found else 0
 
     def find_title(self, title: str) -> list[Hit]:
-        """All passages of the documents with this title; case and accents do not matter."""
+        """The passages of the documents with this title; case and accents do not matter."""
         return [self.hit(row) for row in self.find_title_rows(title)]
 
     def find_title_rows(self, title: str) -> list[int]:
-        """The same by number."""
-        return self._rows("titles", keys.plain(title), "title")
+        """The same by number, the first of them where there are many."""
+        return self._rows("titles", keys.plain(title), "title")[:_OF_A_TITLE]
 
     def find_id(self, identity: str) -> list[int]:
         """The number of the passage with this id."""

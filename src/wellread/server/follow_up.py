@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from wellread.errors import DamagedFile
 from wellread.events import Event, Numbered, from_json
 from wellread.plain import Json
+from wellread.server.beside import beside
 from wellread.server.history import History
 from wellread.server.record import Record
 from wellread.strategies.earlier import Earlier
@@ -24,10 +25,15 @@ async def context(history: History, parent: Record | None) -> tuple[tuple[tuple[
     turns = [turn for record in before for turn in (*record.turns, (record.question, record.told)) if turn[1]]
     earlier = Earlier()
     for record in before:
-        log = [body for _, body in await history.events(record.id, limit=5_000)]
-        for passage in passages_of(decoded(log)).values():
+        for passage in (await numbered(history, record.id)).values():
             earlier.passages[passage.id] = passage
     return tuple(turns[-TURNS:]), [earlier] if earlier.passages else []
+
+
+async def numbered(history: History, run: str) -> dict[int, Passage]:
+    """The passages of a run by their numbers. Its log may be long: it is read beside the event loop."""
+    log = [body for _, body in await history.events(run, limit=5_000)]
+    return await beside(lambda: passages_of(decoded(log)))
 
 
 def decoded(log: Sequence[str]) -> list[Event]:

@@ -6,7 +6,7 @@ Cancelling a call cancels the handler, which closes the run's stream: the work s
 from __future__ import annotations
 
 import secrets
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
@@ -21,6 +21,7 @@ from wellread.engine import Engine
 from wellread.errors import WellreadError
 from wellread.server import follow_up, origins, viewer
 from wellread.server.addresses import linked, linked_row
+from wellread.server.beside import beside
 from wellread.server.conversations import Conversation, Conversations
 from wellread.server.limits import Busy
 from wellread.server.mcp_sessions import MOST, Sessions
@@ -30,7 +31,7 @@ from wellread.server.rendering import markdown
 from wellread.server.service import Service
 from wellread.server.viewer import Place
 from wellread.text.inert import inert
-from wellread.types import Answer
+from wellread.types import Answer, Hit
 from wellread.version import __version__
 
 if TYPE_CHECKING:
@@ -249,13 +250,28 @@ async def _open(backend: Backend, place: Place, client: str) -> Any:
     try:
         async with backend.turn(client):
             view = await viewer.look(backend.menu, place)
+            return await beside(lambda: _opened(view))
     except (WellreadError, Busy) as problem:
         raise ToolError(str(problem)) from None
-    whole = "\n\n".join(passage.text for passage in view.passages)
+
+
+def _opened(view: viewer.View) -> Any:
+    whole, place = _beginning(view.passages), view.place
     title = view.passages[0].title or place.document
     facts = {"source": place.source, "document": place.document, "title": title, "truncated": len(whole) > _LONGEST}
     notes = "".join(f"\n\n({note})" for note in view.notes)
     return _result(inert(f"{title}{notes}\n\n{whole[:_LONGEST]}"), {**facts, "text": whole[:_LONGEST]})
+
+
+def _beginning(passages: Sequence[Hit]) -> str:
+    """As much of a document as is returned, and a little more where there is more."""
+    found, length = list[str](), 0
+    for passage in passages:
+        found.append(passage.text)
+        length += len(passage.text)
+        if length > _LONGEST:
+            break
+    return "\n\n".join(found)
 
 
 def _result(text: str, body: dict[str, Any], *, failed: bool = False) -> Any:

@@ -85,7 +85,7 @@ def server(app: FastAPI, options: ServerOptions, *, told: bool = True) -> Server
 def listen(options: ServerOptions) -> socket.socket:
     """A socket that listens; taken before the slow start, so that a taken port is told at once."""
     family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # else asyncio does not take it for TCP
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((options.host, options.port))

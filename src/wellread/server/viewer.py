@@ -8,17 +8,21 @@ opened only for pictures of a PDF's pages, and only while it holds the bytes tha
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
 from wellread.encodable import encodable
 from wellread.errors import ReadError, WellreadError
+from wellread.index.leaves import Leaves
 from wellread.protocols import Archive, Shelf
 from wellread.reading.compressed import inner_name
 from wellread.reading.pdfpicture import Drawing, Picture
+from wellread.server.beside import beside
 from wellread.server.menu import Menu
+from wellread.text.split import number_in_document
 from wellread.types import Hit, Original, Passage
 
 Span = tuple[int, int]
@@ -72,8 +76,8 @@ class View:
     def shown(self) -> range:
         """Which passages: of a PDF those of its page, of anything else a part."""
         if self.page is not None:
-            found = [number for number, one in enumerate(self.passages) if one.page == self.page]
-            return range(found[0], found[-1] + 1) if found else range(0)
+            first = bisect_left(self.passages, self.page, key=_page)
+            return range(first, bisect_right(self.passages, self.page, first, key=_page))
         first = self.at - self.at % PART
         return range(first, min(first + PART, len(self.passages)))
 
@@ -100,7 +104,7 @@ async def look_again(menu: Menu, cited: Passage, quotes: Sequence[Span], page: i
     if place is None:
         raise NotThere(_NO_SHELF)
     shelf, passages = await _shelved(menu, place)
-    now = _now(cited, quotes, passages)
+    now = await beside(lambda: _now(cited, quotes, passages))
     view = await _view(now or replace(place, passage=""), shelf, passages, page)
     return view if now else replace(view, notes=(*view.notes, _MOVED))
 
@@ -122,10 +126,10 @@ async def picture(menu: Menu, place: Place, page: int) -> bytes:
 def _now(cited: Passage, quotes: Sequence[Span], passages: Sequence[Hit]) -> Place | None:
     """Where the words are by now: in the passage of that id, in one after it (neighbours are cited as one), or anywhere."""
     place = Place(cited.source, cited.document or "", cited.id, tuple(quotes))
-    at = next((number for number, one in enumerate(passages) if one.id == cited.id), 0)
+    at = _number(passages, cited.id)
     words = [cited.text[start:end] for start, end in quotes if end > start]
     for quote in words or [cited.text, passages[at].text if cited.text.startswith(passages[at].text) else ""]:
-        one = next((one for one in (*passages[at:], *passages[:at]) if quote and quote in one.text), None)
+        one = next((one for one in _with(passages, quote, at) if quote in one.text), None) if quote else None
         if one is not None:
             spans = [(found, found + len(said)) for said in words if (found := one.text.find(said)) >= 0]
             return replace(place, passage=one.id, spans=tuple(spans))
@@ -137,15 +141,35 @@ async def _shelved(menu: Menu, place: Place) -> tuple[Shelf, Sequence[Hit]]:
     if not shelves:
         raise NotThere(_NO_SOURCE)
     for shelf in shelves:
-        passages = [one for one in await shelf.passages(place.document) if encodable(one.document) == place.document]
-        if passages:
+        passages = await shelf.passages(place.document)
+        if passages and encodable(passages[0].document) == place.document:
             return shelf, passages
     raise NotThere(_NO_DOCUMENT)
 
 
+def _number(passages: Sequence[Hit], identity: str) -> int:
+    """Which of them has this id; 0 for none. Most ids say it themselves."""
+    said = number_in_document(Passage(identity, ""))
+    if said is not None and said < len(passages) and passages[said].id == identity:
+        return said
+    likely = passages.holding(identity) if isinstance(passages, Leaves) else range(len(passages))
+    return next((number for number in likely if passages[number].id == identity), 0) if identity else 0
+
+
+def _with(passages: Sequence[Hit], words: str, first: int) -> Iterator[Hit]:
+    """Those that may hold these words, from one of them on and from the beginning after the last."""
+    for some in (passages[first:], passages[:first]):
+        likely = some.holding(words) if isinstance(some, Leaves) else range(len(some))
+        yield from (some[number] for number in likely)
+
+
+def _page(one: Hit) -> int:
+    return one.page or 0
+
+
 async def _view(place: Place, shelf: Shelf, passages: Sequence[Hit], page: int | None) -> View:
     original = await _original(shelf, place.document)
-    at = next((number for number, one in enumerate(passages) if one.id == place.passage), 0)
+    at = await beside(lambda: _number(passages, place.passage))
     here = passages[at]
     spans = tuple(span for span in place.spans if 0 <= span[0] < span[1] <= len(here.text)) if here.id == place.passage else ()
     notes = {"changed": (_CHANGED,), "gone": (_GONE,)}.get(original.state, ())

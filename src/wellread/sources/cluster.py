@@ -48,7 +48,7 @@ class ClusterSource:
         return other
 
     async def passages(self, document: str) -> Sequence[Hit]:
-        return self._named(await (await self._opened()).document(document))
+        return await asyncio.to_thread(self._named, await (await self._opened()).document(document))
 
     async def find_title(self, title: str) -> Sequence[Hit]:
         return self._named(await (await self._opened()).titled(title))

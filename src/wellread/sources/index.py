@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from importlib.resources import files
@@ -78,16 +79,18 @@ class IndexSource:
         self.hint = hint or f"{options.about or HINT}; {ASKING}"
         self._index: LocalIndex | None = None
         self._opened: tuple[int, int] | None = None
+        self._opening = threading.Lock()
 
     @property
     def index(self) -> LocalIndex:
         """The index, as it is on disk now: a changed one is opened again."""
         from wellread.index.search import LocalIndex
 
-        version = _version(self._path)
-        if self._index is None or version != self._opened:
-            self._index, self._opened = LocalIndex.open(self._path), version
-        return self._index
+        with self._opening:
+            version = _version(self._path)
+            if self._index is None or version != self._opened:
+                self._index, self._opened = LocalIndex.open(self._path), version
+            return self._index
 
     async def search(self, query: Query) -> Sequence[Hit]:
         """Passages with their text, best first."""
@@ -104,22 +107,25 @@ class IndexSource:
     def tuned(self, **options: int) -> IndexSource:
         """The same open index, searched with other options; closing it stays with this one."""
         other = IndexSource(self.name, self._path, replace(self._options, **options), self._kit, self.hint)
-        other._index = self.index
+        other._index, other._opened = self.index, self._opened
         return other
 
     async def passages(self, document: str) -> Sequence[Hit]:
         """All passages of a document, in order."""
-        return self._named(await asyncio.to_thread(self.index.passages, document))
+        index = await self._current()
+        return await asyncio.to_thread(index.passages, document, self.name)
 
     async def original(self, document: str, roots: Sequence[Path] | None = None) -> Original:
         """The file that a document was read from."""
         from wellread.index import originals
 
-        return await asyncio.to_thread(originals.find, self.index.folder, self.index.manifest, document, roots)
+        index = await self._current()
+        return await asyncio.to_thread(originals.find, index.folder, index.manifest, document, roots)
 
     async def find_title(self, title: str) -> Sequence[Hit]:
         """The passages of the document a cross-reference names; empty when there is none."""
-        return self._named(self.index.find_title(title))
+        index = await self._current()
+        return self._named(await asyncio.to_thread(index.find_title, title))
 
     async def aclose(self) -> None:
         """Let go of the files."""
@@ -128,11 +134,17 @@ class IndexSource:
             self._index = None
 
     async def _search(self, query: Query) -> list[Hit]:
-        index = self.index  # one for all of it: numbers of passages belong to an index as it is at a moment
+        index = await self._current()  # one for all of it: numbers of passages belong to an index as it is at a moment
         wanted = index.manifest.embedder
         embedder = embedder_for(wanted, index.folder, self._options, self._kit) if self._options.meaning else None
         found = await index.find(query.text, embedder, query.limit, self._options.searching())
-        return [index.hit(item.row, item.score) for item in found]
+        return await asyncio.to_thread(lambda: [index.hit(item.row, item.score) for item in found])
+
+    async def _current(self) -> LocalIndex:
+        """`index`; where it has changed it is opened beside the event loop, since small ones are read as a whole for it."""
+        if self._index is not None and _version(self._path) == self._opened:
+            return self._index
+        return await asyncio.to_thread(lambda: self.index)
 
     def _named(self, hits: Sequence[Hit]) -> Sequence[Hit]:
         return [replace(hit, source=self.name) for hit in hits]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import re
 from collections.abc import Sequence
@@ -14,10 +15,11 @@ from wellread.run import Run
 from wellread.strategies import lookup, relevance, trail
 from wellread.strategies.grading import CountedGrader
 from wellread.text.neighbours import by_place
-from wellread.text.split import part_id
+from wellread.text.split import number_in_document, part_id
 from wellread.types import Hit, Passage
 
 IRRELEVANT = 0.05  # documents that are less likely to help get no call
+_NEAREST = 1_000  # passages of a document that further ones are chosen from
 _PARAGRAPH = re.compile(r"\n\s*\n")
 
 
@@ -121,12 +123,19 @@ async def with_related(
 
 async def _extended(run: Run, question: str, library: Shelf, document: Document, keep: int) -> Document:
     known = {passage.id for passage in document.passages}
-    everything = [hit.passage() for hit in await library.passages(document.passages[0].document or "")]
+    everything = await asyncio.to_thread(_around, await library.passages(document.passages[0].document or ""), document)
     others = [passage for passage in everything if passage.id not in known]
     chosen = [others[index] for index in await _best(run, question, others, keep)]
     order = {passage.id: place for place, passage in enumerate(everything)}
     together = sorted([*document.passages, *chosen], key=lambda passage: order.get(passage.id, -1))
     return replace(document, passages=tuple(together))
+
+
+def _around(passages: Sequence[Hit], document: Document) -> list[Passage]:
+    """All of them, or of a very long document those around the first that was found."""
+    at = number_in_document(document.passages[0]) or 0
+    first = max(0, min(at - _NEAREST // 2, len(passages) - _NEAREST))
+    return [hit.passage() for hit in passages[first : first + _NEAREST]]
 
 
 async def _best(

@@ -82,7 +82,10 @@ async def rerank(
     most = allowed if most is None else min(most, allowed)
     if most == 0:
         return Ranking(*await by_meaning(run, question, texts))
-    first = [-index / len(passages) for index in range(len(passages))] if ordered else by_words(question, texts)
+    if ordered:
+        first = [-index / len(passages) for index in range(len(passages))]
+    else:
+        first = await asyncio.to_thread(by_words, question, texts)  # a long document has a thousand of them
     chosen = best(first, most)  # best first: the evaluator gives something on the order it finds
     read = await _read(run, question, [passages[index] for index in chosen], [texts[index] for index in chosen])
     behind = min(read.scores, default=0.0) - 2.0  # below everything that was read

@@ -18,6 +18,7 @@ from wellread.text.shown import Piece, in_pieces
 from wellread.types import Hit
 
 _OUTLINE = 400  # headings that are listed
+_LOOKED_THROUGH = 2_000  # passages for them
 _DEEPEST = 3
 
 
@@ -53,7 +54,7 @@ def _outline(view: View) -> Safe | None:
     items: list[Safe] = []
     before: list[str] = []
     shown = view.shown
-    for number, one in enumerate(view.passages):
+    for number, one in enumerate(view.passages[:_LOOKED_THROUGH]):
         path = one.heading.split(HEADINGS) if one.heading else []
         same = next((depth for depth, (old, new) in enumerate(zip(before, path, strict=False)) if old != new), len(before))
         for depth in range(min(same, len(path)), len(path)):
@@ -72,7 +73,7 @@ def _outline(view: View) -> Safe | None:
 def _pages(view: View) -> Safe | None:
     """The way to the page before and the one after, or to the other parts of something long."""
     if view.page is not None:
-        last = view.picture.pages if view.picture else max(one.page or 1 for one in view.passages)
+        last = view.picture.pages if view.picture else view.passages[-1].page or 1
         steps = [(view.page - 1, "Page before"), (view.page + 1, "Page after")]
         links = [_step(view.place.path(page=page), name) if 1 <= page <= last else None for page, name in steps]
         return el("p", links[0], el("span", f"Page {view.page} of {last}"), links[1], class_="pages")

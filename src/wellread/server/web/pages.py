@@ -16,6 +16,7 @@ from wellread.events import AnswerDelta
 from wellread.plain import Json
 from wellread.server import follow_up, service
 from wellread.server.api import NotFound, RunId, client
+from wellread.server.beside import beside
 from wellread.server.menu import ClientRequest
 from wellread.server.record import Record
 from wellread.server.security import address
@@ -243,8 +244,9 @@ async def _article(request: Request, record: Record) -> Safe:
     here, base = service.of(request), str(request.base_url)
     running = here.runs.live.get(record.id)
     if running is not None:
-        return article(record, list(running.log), base, waiting=running.ticket.waiting)
+        so_far, waiting = list(running.log), running.ticket.waiting
+        return await beside(lambda: article(record, so_far, base, waiting=waiting))
     if record.state == "running":  # when it was read: its page would listen for an end that has come already
         record = await here.history.get(record.id) or record
     log = [body for _, body in await here.history.events(record.id, limit=5_000)]
-    return article(record, log, base)
+    return await beside(lambda: article(record, log, base))

@@ -11,8 +11,9 @@ from fastapi.responses import HTMLResponse, Response
 from wellread.server import follow_up, service, viewer
 from wellread.server.addresses import COLLECTIONS
 from wellread.server.api import NotFound, RunId, client
+from wellread.server.beside import beside
 from wellread.server.record import Record
-from wellread.server.viewer import NotThere, Place, Span
+from wellread.server.viewer import NotThere, Place, Span, View
 from wellread.server.web.documents import document
 from wellread.server.web.pages import page as whole_page
 
@@ -30,13 +31,12 @@ async def cited(request: Request, run: RunId, number: Annotated[int, Path(ge=1, 
     record = await here.history.get(run)
     if record is None:
         raise NotFound
-    log = [body for _, body in await here.history.events(run, limit=5_000)]
-    passage = follow_up.passages_of(follow_up.decoded(log)).get(number)
+    passage = (await follow_up.numbered(here.history, run)).get(number)
     if passage is None:
         raise NotThere(f"this answer has no source {number}")
     async with here.turn(client(request)):
         view = await viewer.look_again(here.menu, passage, quoted(record, number))
-    return whole_page(view.passages[view.at].title or view.place.document, document(view, back=f"/r/{run}#source-{number}"))
+        return await beside(lambda: _page_of(view, f"/r/{run}#source-{number}"))
 
 
 @router.get("/document")
@@ -70,7 +70,11 @@ async def _shown(request: Request, place: Place, words: str, page: int | None) -
     async with here.turn(client(request)):
         looking = viewer.look_for(here.menu, place, words, page) if words else viewer.look(here.menu, place, page)
         view = await looking
-    return whole_page(view.passages[view.at].title or place.document, document(view))
+        return await beside(lambda: _page_of(view))
+
+
+def _page_of(view: View, back: str | None = None) -> Response:
+    return whole_page(view.passages[view.at].title or view.place.document, document(view, back))
 
 
 @router.get("/document/page")
