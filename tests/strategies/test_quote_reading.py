@@ -60,6 +60,22 @@ async def test_a_short_answer_first_then_what_carries_it_word_for_word(
     assert 0 < ranked.pairs == answer.usage.pairs <= 60
 
 
+async def test_what_a_question_describes_is_found_first(engine: Engine) -> None:
+    answer, seen = await asked(engine, "What is the capital of the country where the Taj Mahal stands?", strategy="quote")
+    assert (answer.outcome, answer.short) == ("answered", "New Delhi")
+    assert "New Delhi" in answer.sentences[0].text, "what carries the answer comes first"
+    assert any("Taj Mahal" in sentence.text for sentence in answer.sentences[1:]), "then what led there"
+    assert len([event for event in seen if isinstance(event, events.Ranked)]) == 2
+    assert answer.usage.pairs <= 60
+
+
+async def test_what_is_described_in_vain_is_read_as_a_whole(engine: Engine) -> None:
+    asks = "What is the longest fjord in the country that most of Iceland's first settlers came from?"
+    answer, _ = await asked(engine, asks, strategy="quote")
+    assert answer.short == "Sognefjord"
+    assert answer.usage.pairs <= 60
+
+
 async def test_what_the_library_does_not_say_is_left_open_with_a_reason(engine: Engine) -> None:
     answer, _ = await asked(engine, UNANSWERABLE, strategy="quote")
     assert (answer.outcome, answer.text, answer.short) == ("unsure", "", None)

@@ -37,6 +37,12 @@ def test_both_parts_together_read_no_more_than_allowed() -> None:
         assert 2 * trail.shared(ALLOWED[effort].plan).pairs <= ALLOWED[effort].pairs
 
 
+def test_a_described_question_reads_no_more_than_allowed_even_if_it_is_read_as_a_whole_after_all() -> None:
+    for effort in ("normal", "high"):
+        plan = ALLOWED[effort].plan
+        assert 0 < 2 * trail.plain(plan).pairs + plan.pairs <= ALLOWED[effort].pairs
+
+
 @given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 0.2))
 def test_surer_readers_make_a_surer_answer(reader: float, words: float, more: float) -> None:
     assert 0 < trail.joint(reader, words) < 1

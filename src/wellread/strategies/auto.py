@@ -50,7 +50,7 @@ class Auto(Recipe[AutoParams]):
             if isinstance(tracker, Tracker) and tracker.plan.singles:
                 reached = await quote.reach(run, tracker, question)
                 found = [
-                    passage for one in reached.parts for passage in chained(one.trail, self.params.passages, self.params.least)
+                    passage for one in reached.way for passage in chained(one.trail, self.params.passages, self.params.least)
                 ]
                 sure = reached.whole and reached.confidence >= self.params.sure < 1
                 run.emit(Decided("quote" if sure else "ask the model", f"the small model is {reached.confidence:.0%} sure"))

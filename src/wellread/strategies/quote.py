@@ -4,6 +4,7 @@ With the evaluator (effort normal and high):
 
     search the question; the small model judges what was found, follows what the best passages lead to, and reads the answer
     of a two-part question do this for the first part, then for the second with the first one's answer put in
+    so too where it describes what it asks about ("the country where …"): what is described first, then the rest with its name
     say the short answer and quote the sentences that carry it, or say that nothing answers
 
 By words and meaning alone (effort low):
@@ -38,6 +39,7 @@ from wellread.strategies.recipe import Recipe
 from wellread.strategies.wording import Scored
 from wellread.text.certainty import SURE
 from wellread.text.comparisons import Comparison, comparison
+from wellread.text.described import Described, described
 from wellread.text.languages import NAMES
 from wellread.text.lists import with_what_follows
 from wellread.text.neighbours import places
@@ -53,6 +55,7 @@ _PARTS = re.compile(
     r",?\s+and\s+(?=(?:(?:in|on|at|for|by|of) )?(?:who|whom|whose|what|when|where|which|how|why)\b)", re.IGNORECASE
 )
 _CHOICE = re.compile(r"\bor\b", re.IGNORECASE)
+_SURE_PART = 0.5  # how sure both halves of a described question must be; else it is read as a whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +74,16 @@ class Reading:
 
     parts: tuple[Reached, ...]
     whole: bool  # whether every part was read
+    led: tuple[Reached, ...] = ()  # what the question describes instead of naming it, found first
+
+    @property
+    def way(self) -> tuple[Reached, ...]:
+        """All that was reached, in the order in which it was."""
+        return (*self.led, *self.parts)
 
     @property
     def confidence(self) -> float:
-        return min((one.confidence for one in self.parts), default=0.0)
+        return min((one.confidence for one in self.way), default=0.0)
 
 
 class Quote(Recipe[QuoteParams]):
@@ -127,6 +136,8 @@ class Quote(Recipe[QuoteParams]):
         """Search, follow paths, read the answer; of a two-part question first the one, then the other."""
         from wellread.strategies import trail
 
+        if (inner := described(asked)) and (reading := await self._through(run, tracker, inner)):
+            return reading
         parts = _PARTS.split(asked, maxsplit=1)
         plan, slack = (tracker.plan, trail.WHOLE) if len(parts) == 1 else (trail.shared(tracker.plan), trail.PART)
         reached: list[Reached] = []
@@ -142,6 +153,22 @@ class Quote(Recipe[QuoteParams]):
                 break
         return Reading(tuple(reached), whole=len(reached) == len(parts))
 
+    async def _through(self, run: Run, tracker: Tracker, inner: Described) -> Reading | None:
+        """Find what a question describes, then ask of it by its name; None unless both are sure."""
+        from wellread.strategies import trail
+
+        plan, question = trail.plain(tracker.plan), inner.first
+        reached: list[Reached] = []
+        for _ in range(2):
+            found = await self._search(run, question, plan.singles)
+            one = await trail.reach(run, tracker, question, found, plan, slack=trail.PART) if found else None
+            if one is None or not one.text or one.confidence < _SURE_PART:
+                return None
+            run.emit(trail.ranking(one.trail, self.params.results))
+            reached.append(one)
+            question = inner.second(one.text)
+        return Reading((reached[1],), whole=True, led=(reached[0],))
+
     async def conclude(self, run: Run, reading: Reading) -> Answer:
         """The answer from what was read: its parts, quoted, or why there is none."""
         reached, sure = reading.parts, reading.confidence
@@ -151,9 +178,9 @@ class Quote(Recipe[QuoteParams]):
         if sure < self.params.min_confidence or not reading.whole:
             why = f"nothing found answers the question (best match: {reached[-1].nearest}, {sure:.0%} sure)"
             return await unsure(run, why, sure, near)
-        sentences = [one for part in reached for one in part.sentences[: self.params.max_sentences]]
+        sentences = [one for part in (*reached, *reading.led) for one in part.sentences[: self.params.max_sentences]]
         text = _quoted(run, list({(one.passage.id, one.start): one for one in sentences}.values()))
-        run.emit(Decided(f"answer: {'; '.join(one.text or 'see the quotes' for one in reached)}", _way(reached)))
+        run.emit(Decided(f"answer: {'; '.join(one.text or 'see the quotes' for one in reached)}", _way(reading.way)))
         run.emit(AnswerDelta(text))
         short = "; ".join(one.text for one in reached) if all(one.text for one in reached) else None
         return await run.answer(text, short=short, confidence=sure, nearest=others(run, near) if sure < SURE else ())

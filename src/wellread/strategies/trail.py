@@ -199,6 +199,11 @@ def shared(plan: Plan) -> Plan:
     )
 
 
+def plain(plan: Plan) -> Plan:
+    """A plan for a question that one passage should answer: nothing is followed."""
+    return Plan(singles=plan.singles // 2)
+
+
 def resolved(part: str, answer: str) -> str:
     """The second part of a question with the first one's answer in the place of "it" or "that country"."""
     if not answer:

@@ -1,0 +1,65 @@
+"""Questions that describe what they ask about instead of naming it: "the capital of the country where the Taj Mahal stands".
+
+They hold a question of their own, "in which country the Taj Mahal stands", and what it asks for in the place of the description
+makes a plain question of the rest. Only forms in which it is plain where the description ends are taken apart.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+_DONE = r"born|buried|crowned|die|educated|elected|killed|live|married|raised"
+_PREPOSITION = r"after|at|by|during|for|from|in|into|of|on|over|through|to|under|with"
+_RELATIVE = rf"who|that|which|whose|where|whom|(?:{_PREPOSITION}) (?:whom|which)"
+_AUX = r"is|are|was|were|do|does|did"
+_ASKING = r"(?:who|whom|whose|what|which|when|where|how)"
+_CLAIM = r"(?:view|conclusion|fact|idea|claim|theory|belief|principle|opinion|name)s?"  # what follows "that" says what it is
+_DESCRIBED = re.compile(
+    rf"(?P<before>.*?\bthe )(?P<noun>(?:(?!(?:{_DONE}|{_PREPOSITION}|and|or|{_CLAIM})\b)[\w-]+ ){{1,3}}?)"
+    rf"(?:(?P<early>{_DONE}) )?(?P<relative>{_RELATIVE}) (?P<clause>(?!{_ASKING}\b)[^,;?]+?)(?: (?P<late>{_DONE}))?\?"
+)
+# "Who was the man who …?" asks for the man himself; behind "did the man who …" the clause has no plain end.
+_ITSELF = re.compile(rf"(?:(?:who|what|which)(?:['’]s| (?:{_AUX}))|.*\bnames? of) the ", re.IGNORECASE)
+_INVERTED = re.compile(rf"\b(?:{_AUX}|has|have|had|can|could|will|would) the \Z", re.IGNORECASE)
+_ASKS = re.compile(rf"\b{_ASKING}\b", re.IGNORECASE)
+_NOT_ALONE = re.compile(rf"\b(?:{_ASKING}|and|it|they|them|he|she|him)\b", re.IGNORECASE)  # the clause asks more, or refers back
+_LONGEST = 400  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """The question that a description holds, and the other one around the place of what it describes."""
+
+    first: str
+    before: str
+    after: str
+
+    def second(self, answer: str) -> str:
+        return f"{self.before}{answer}{self.after}?"
+
+
+@lru_cache(1_000)
+def described(question: str) -> Described | None:
+    """The two questions in one; None where it names what it is about, or where it is not plain what belongs to what."""
+    asked = " ".join(question.split())
+    found = _DESCRIBED.fullmatch(asked) if len(asked) <= _LONGEST else None
+    if found is None or not _ASKS.search(found["before"]):
+        return None
+    if _ITSELF.fullmatch(found["before"]) or _NOT_ALONE.search(found["clause"]):
+        return None
+    done = found["early"] or found["late"]
+    if (found["early"] and found["late"]) or bool(_INVERTED.search(found["before"])) != bool(done):
+        return None
+    return Described(_asked(found), found["before"].removesuffix("the "), f" {done}" if done else "")
+
+
+def _asked(found: re.Match[str]) -> str:
+    relative, noun, clause = found["relative"].lower(), found["noun"].strip(), found["clause"]
+    if relative == "whose":
+        return f"Which {noun}'s {clause}?"
+    if relative == "where":
+        return f"In which {noun} {clause}?"
+    before, _, _ = relative.rpartition(" ")
+    return f"{before.capitalize()} which {noun} {clause}?" if before else f"Which {noun} {clause}?"
