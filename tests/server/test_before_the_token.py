@@ -126,6 +126,7 @@ def test_no_offset_breaks_a_stream(tmp_path: Path) -> None:
         ),
         *(("sources", value) for value in ("", "{", "7", b"\xff")),
         *(("turns", value) for value in ("x", "[7]", '[["a"]]')),
+        *(("created", value) for value in (float("inf"), 1e18, -1e300)),
         *(("state", "odd"), ("finished", "soon"), ("outcome", b"\xff"), ("question", b"\xff\xfe")),
     ],
 )

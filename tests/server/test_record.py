@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
 
 from wellread.errors import DamagedFile
 from wellread.events import from_json
-from wellread.server.record import event_row, from_row, is_answer
+from wellread.server.record import COLUMNS, event_row, from_row, is_answer
+from wellread.server.rendering import answer_html, markdown
+from wellread.server.web.articles import article
 
 ANSWER: dict[str, Any] = {
     "question": "Who?",
@@ -45,6 +48,38 @@ DAMAGES: list[tuple[tuple[str | int, ...], object]] = [
 ]
 
 
+def row(**columns: object) -> tuple[object, ...]:
+    """A row of the table, with these columns in place of good ones."""
+    said = json.dumps(ANSWER)
+    good: dict[str, object] = dict(zip(COLUMNS.split(", "), ("id", "thread", None, "Who?", "quote", None, "[]"), strict=False))
+    good |= {"state": "done", "created": 1.0, "finished": 2.0, "outcome": "answered", "answer": said, "turns": None, "via": None}
+    return tuple({**good, **columns}.values())
+
+
+@pytest.mark.parametrize("moment", [float("nan"), float("inf"), -float("inf"), 1e308, 1e18, -1.0, 253_402_300_800, "soon"])
+def test_a_moment_that_no_calendar_knows_is_none(moment: object) -> None:
+    found = from_row(row(created=moment, finished=moment))
+    assert (found.created, found.finished) == (0.0, None)
+    assert found.answer is not None
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "1e400", "1" + "0" * 400])
+@pytest.mark.parametrize("name", ["seconds", "support"])
+def test_a_number_that_json_cannot_hold_is_damage(name: str, number: str) -> None:
+    said = re.sub(rf'"{name}": [0-9.]+', f'"{name}": {number}', json.dumps(ANSWER))
+    assert number in said
+    assert from_row(row(answer=said)).answer is None
+
+
+@pytest.mark.parametrize("name", ["citations", "sentences", "nearest"])
+def test_rows_of_an_answer_have_what_pages_look_for(name: str) -> None:
+    found = from_row(row(answer=json.dumps({**ANSWER, name: [{}], "usage": None})))
+    assert found.answer is not None
+    assert markdown(found.answer)
+    assert article(found, [], "http://x/")
+    assert answer_html(found.answer)
+
+
 def test_an_answer_is_an_answer() -> None:
     assert is_answer(ANSWER)
     assert is_answer({"outcome": "answered", "answer": "He."})  # as it was kept before there was more to say
@@ -58,8 +93,8 @@ def test_a_damaged_answer_is_none(place: tuple[str | int, ...], value: object) -
         inner = inner[step]
     inner[place[-1]] = value
     assert not is_answer(damaged)
-    row = ("id", "thread", None, "Who?", "quote", None, "[]", "done", 1.0, 2.0, "answered", json.dumps(damaged), None, None)
-    assert (from_row(row).state, from_row(row).answer) == ("failed", None)
+    found = from_row(row(answer=json.dumps(damaged)))
+    assert (found.state, found.answer) == ("failed", None)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast, get_args
@@ -18,6 +19,14 @@ _OUTCOMES = get_args(Outcome)
 _ROWS, _LINES = ("sentences", "citations", "nearest"), ("missing", "notes", "tries")  # lists of an answer: of rows, of texts
 _TEXTS = ("question", "answer", "short", "sure", "reason", "understood", "asks", "strategy", "model")
 _ROW_TEXTS = ("text", "verdict", "title", "url", "source", "document", "heading", "anchor", "place", "quote", "id")
+_COUNTS = {"input_tokens": 0, "output_tokens": 0}
+_PLACE: dict[str, Any] = {"title": "", "source": "", "url": None, "start": 0, "end": 0}
+_WITHOUT: dict[str, dict[str, Any]] = {  # what stands in a row for what was not kept
+    "sentences": {"text": "", "supported": False, "citations": []},
+    "citations": {**_PLACE, "number": 0, "quote": "", "support": 0.0},
+    "nearest": {**_PLACE, "text": ""},
+}
+_LAST_MOMENT = 253_402_300_800  # seconds: the year 10000, which calendars do not know
 _DAMAGED = object()  # a column that is no JSON
 DAMAGED_EVENT = '{"event": "damaged"}'  # in place of what an event said
 
@@ -64,9 +73,9 @@ def from_row(row: tuple[object, ...]) -> Record:
     values[12] = _turns(_json(values[12]))
     answer = _json(values[11])
     whole = answer is None or is_answer(answer)
-    values[11] = answer if whole else None
-    values[9] = values[9] if isinstance(values[9], int | float) else None
-    values[8] = values[8] if isinstance(values[8], int | float) else 0.0
+    values[11] = completed(answer) if answer and whole else None
+    values[9] = values[9] if _is_moment(values[9]) else None
+    values[8] = values[8] if _is_moment(values[8]) else 0.0
     if not whole or values[7] not in _STATES:
         values[7] = "failed"
     for place in (0, 1, 2, 3, 4, 5, 10, 13):
@@ -85,9 +94,20 @@ def _json(column: object) -> Any:
     if column is None:
         return None
     try:
-        return json.loads(column if isinstance(column, str) else "[")
+        return json.loads(column if isinstance(column, str) else "[", parse_float=_finite, parse_constant=_finite)
     except (ValueError, RecursionError):
         return _DAMAGED
+
+
+def _finite(said: str) -> float:
+    """JSON knows no others, and what makes it for clients refuses to write them."""
+    if not math.isfinite(number := float(said)):
+        raise ValueError(said)
+    return number
+
+
+def _is_moment(value: object) -> bool:
+    return isinstance(value, int | float) and 0 <= value < _LAST_MOMENT
 
 
 def _sources(found: Any) -> tuple[str, ...]:
@@ -109,10 +129,21 @@ def is_answer(found: Any) -> bool:
         _are_told(answer, _TEXTS, str)
         and _are_told(answer, ("confidence", "seconds"), int | float)
         and _are_told(answer, ("usage",), dict)
+        and _are_told(usage := cast("dict[str, Any]", answer.get("usage") or {}), list(usage), int | float)
         and _are_told(answer, (*_ROWS, *_LINES), list)
         and all(isinstance(line, str) for name in _LINES for line in _list(answer, name))
         and all(isinstance(row, dict) and _is_row(cast("dict[str, Any]", row)) for name in _ROWS for row in _list(answer, name))
     )
+
+
+def completed(answer: dict[str, Any]) -> dict[str, Any]:
+    """An answer with all that its readers look for, also where it was kept before there was such a thing."""
+    rows = {name: [_filled(row, _WITHOUT[name]) for row in _list(answer, name)] for name in _ROWS}
+    return {**answer, **rows, "answer": answer.get("answer") or "", "usage": _filled(answer.get("usage") or {}, _COUNTS)}
+
+
+def _filled(said: dict[str, Any], without: dict[str, Any]) -> dict[str, Any]:
+    return {**said, **{name: value for name, value in without.items() if said.get(name) is None}}
 
 
 def _is_row(row: dict[str, Any]) -> bool:
@@ -126,7 +157,12 @@ def _is_row(row: dict[str, Any]) -> bool:
 
 
 def _are_told(said: dict[str, Any], names: Sequence[str], kind: Any) -> bool:
-    return all(said.get(name) is None or isinstance(said[name], kind) for name in names)
+    return all(said.get(name) is None or (isinstance(said[name], kind) and _is_small(said[name])) for name in names)
+
+
+def _is_small(value: object) -> bool:
+    """An integer of JSON may have thousands of digits, which no other number can hold."""
+    return not isinstance(value, int) or abs(value) < 1 << 53
 
 
 def _list(said: dict[str, Any], name: str) -> list[Any]:

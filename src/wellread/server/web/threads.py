@@ -78,5 +78,5 @@ def _section(record: Record, base: str) -> str:
 
 def _download(name: str, kind: str) -> dict[str, str]:
     """A name for the file that every system takes."""
-    words: Sequence[str] = re.findall(r"[a-z0-9]+", name.lower())[:8]
+    words: Sequence[str] = re.findall(r"[a-z0-9]{1,30}", name[:1_000].lower())[:8]
     return {"Content-Disposition": f'attachment; filename="{"-".join(words) or "conversation"}.{kind}"'}
