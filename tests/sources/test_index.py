@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import asyncio
+import gc
+import weakref
 from pathlib import Path
 from typing import ClassVar
 
@@ -50,6 +53,22 @@ async def test_cross_references_and_whole_documents(tmp_path: Path) -> None:
     assert [hit.id for hit in await index.find_title("saturn")] == ["saturn#0", "saturn#1"]
     assert [hit.source for hit in await index.passages("mars")] == [f"index:{tmp_path}"]
     await index.aclose()
+
+
+async def test_files_are_closed_when_a_source_is_let_go(tmp_path: Path) -> None:
+    """Not at the next collection of garbage: with many indexes to close, that takes a quarter of a second of everybody's time."""
+    await make(tmp_path)
+    held = source(tmp_path, hops="2")
+    await held.search(Query("largest moon of Saturn", 2))
+    index = weakref.ref(held.index)
+    gc.collect()
+    gc.disable()
+    try:
+        del held
+        await asyncio.sleep(0)
+        assert index() is None
+    finally:
+        gc.enable()
 
 
 async def test_a_change_is_seen_at_once(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from wellread.protocols import Kit, Linked, Source, Tunable, trained
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from wellread.ranking.evaluator import Tracker
     from wellread.ranking.judge import Chain
 
-_ABILITIES = ("find_title", "passages", "tuned", "sources", "examples", "public", "aclose")  # of the protocols
+_ABILITIES = ("find_title", "passages", "sources", "examples", "public", "aclose")  # of the protocols
 AFTER = 12  # passages looked at after each chain
 _LEAD = 300  # characters of a passage that join the question when what follows it is looked for
 _FOLLOWED = 3  # passages that are followed without the evaluator
@@ -45,10 +46,13 @@ class TwoSteps:
         self._inner = inner
         self._kit = kit
         self._by_effort = by_effort  # nobody asked for it: not at low effort, and no plain search waits for the evaluator
-        # On the object itself: from Python 3.12 on, protocols do not see what `__getattr__` gives.
+        # On the object itself: from Python 3.12 on, protocols do not see what `__getattr__` gives. Not bound to it, though: a
+        # source that refers to itself is let go of at the next collection of garbage, with the files of its index.
         for ability in _ABILITIES:
             if hasattr(inner, ability):
-                setattr(self, ability, self._tuned if ability == "tuned" else getattr(inner, ability))
+                setattr(self, ability, getattr(inner, ability))
+        if isinstance(inner, Tunable):
+            self.tuned = partial(_tuned, inner, kit, by_effort)
 
     def asked_for(self) -> TwoSteps:
         """The same, followed whatever the effort."""
@@ -67,10 +71,6 @@ class TwoSteps:
             raise AttributeError(ability)
         return getattr(self._inner, ability)
 
-    def _tuned(self, **options: int) -> TwoSteps:
-        assert isinstance(self._inner, Tunable)
-        return TwoSteps(self._inner.tuned(**options), self._kit, by_effort=self._by_effort)
-
     async def search(self, query: Query) -> Sequence[Hit]:
         """The passages of the likeliest paths, best first."""
         from wellread.ranking.evaluator import Tracker
@@ -84,6 +84,10 @@ class TwoSteps:
         if isinstance(tracker, Tracker) and enough and tracker.plan.firsts:  # a low effort follows nothing
             return await search.along_paths(tracker)
         return await search.by_scores()
+
+
+def _tuned(inner: Tunable, kit: Kit, by_effort: bool, **options: int) -> TwoSteps:
+    return TwoSteps(inner.tuned(**options), kit, by_effort=by_effort)
 
 
 class _Search:
