@@ -88,11 +88,17 @@ def test_a_closed_stdout_does_not_stop_a_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("more", ["", "--json"])
-def test_a_trace_that_cannot_be_written_does_not_cost_the_answer(more: str) -> None:
-    done = shell(f"wellread {shlex.join(HAMLET)} --trace /dev/full {more}")
+@pytest.mark.parametrize(("option", "name"), [("--trace", "trace"), ("--record", "recording")])
+def test_a_file_that_cannot_be_written_does_not_cost_the_answer(option: str, name: str, more: str) -> None:
+    done = shell(f"wellread {shlex.join(HAMLET)} {option} /dev/full {more}")
     assert "William Shakespeare" in done.stdout
     assert done.returncode == 1
-    assert done.stderr == f"wellread: /dev/full: the trace cannot be written: {FULL}\n"
+    assert done.stderr == f"wellread: /dev/full: the {name} cannot be written: {FULL}\n"
+
+
+def test_settings_that_cannot_be_written_are_named() -> None:
+    done = shell("wellread init --force /dev/full")
+    assert (done.returncode, done.stderr) == (1, f"wellread: /dev/full cannot be written: {FULL}\n")
 
 
 def test_a_conversation_that_cannot_be_kept_goes_on(tmp_path: Path) -> None:

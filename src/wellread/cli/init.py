@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from wellread.cli.terminal import say
-from wellread.errors import UsageError
+from wellread.errors import UsageError, WellreadError
 from wellread.parameters import Parameter, describe
 from wellread.settings import Settings, config_path
 
@@ -65,6 +65,8 @@ def init(
             out.write(text)
     except FileExistsError:
         raise UsageError(f"{place} is there already; --force writes over it, --print shows what would be written") from None
+    except OSError as problem:
+        raise WellreadError(f"{place} cannot be written: {problem.strerror or problem}") from None
     say(f"{place} is written; wellread doctor says what is in force")
 
 

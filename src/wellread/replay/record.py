@@ -26,7 +26,7 @@ from types import TracebackType
 from typing import IO, Any, TypeVar, cast
 
 from wellread import events, regular
-from wellread.errors import UsageError
+from wellread.errors import UsageError, WellreadError
 from wellread.plain import Json
 from wellread.protocols import Source
 from wellread.replay import codec
@@ -73,10 +73,12 @@ class Recorder:
 
     def __init__(self, path: Path, header: Mapping[str, Any], base: Outside, environ: Mapping[str, str]):
         self._covers = Covers(environ, [header.get("settings"), header.get("params")])
+        self._problem: OSError | None = None  # a full disk must not cost the answer: it is told when the run is over
+        self._path = path
         try:
             self._file = opened(path, "w")
         except OSError as problem:
-            raise UsageError(f"{path}: the recording cannot be written: {problem.strerror or problem}") from None
+            raise UsageError(self._told(problem)) from None
         self._base = base
         self._begun = base.clock()
         self._now = 0.0
@@ -100,7 +102,9 @@ class Recorder:
     def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None) -> None:
         if kind is None:
             self._write({"end": self._events})
-        self._file.close()
+        self._trying(self._file.close)
+        if self._problem is not None and kind is None:
+            raise WellreadError(self._told(self._problem))
 
     def outside(self) -> Outside:
         """What the run takes from outside, with this tape before it."""
@@ -118,7 +122,8 @@ class Recorder:
         """Write an event down."""
         self._events += 1
         self._write(cast("Json", events.to_json(event)))
-        self._file.flush()
+        if self._problem is None:
+            self._trying(self._file.flush)
 
     async def call(self, part: str, method: str, request: Json, job: Callable[[], Awaitable[Any]], shape: Shape[T]) -> T:
         number = self._asked(part, method, request)
@@ -256,5 +261,14 @@ class Recorder:
         return self._now
 
     def _write(self, data: Json) -> None:
-        if not self._file.closed:
-            self._file.write(self._covers.line(data) + "\n")
+        if not self._file.closed and self._problem is None:
+            self._trying(lambda: self._file.write(self._covers.line(data) + "\n"))
+
+    def _trying(self, deed: Callable[[], object]) -> None:
+        try:
+            deed()
+        except OSError as problem:
+            self._problem = self._problem or problem
+
+    def _told(self, problem: OSError) -> str:
+        return f"{self._path}: the recording cannot be written: {problem.strerror or problem}"
