@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 from training.verifier.changes import changes
 from training.verifier.claims import Case, Claim, Text, astray, untrue
+from training.verifier.combine import fit, scores
 from training.verifier.curves import area, shares
 from training.verifier.disguise import disguised
+from training.verifier.measure import Row
 from training.verifier.statements import Statements, compared, said
 from training.verifier.wordings import reworded
 
@@ -22,6 +24,7 @@ TEXTS = ["They want to end it, to end the war and to end all wars.", "to publish
     [
         ("When did the war end?", "The war ended in {}."),
         ("In what year did Ray Sull publish a study?", "Ray Sull published a study in {}."),
+        ("Which key ends the program?", "{} ends the program."),
         ("Who wrote Hamlet?", "{} wrote Hamlet."),
         ("What is the capital of Peru?", "The capital of Peru is {}."),
         ("The lake is located in what country?", "The lake is located in {}."),
@@ -37,6 +40,19 @@ def test_questions_for_one_of_two_and_after_yes_or_no() -> None:
     right, wrong = compared("Which film came out first, Zeta or Alpha?", "Zeta") or ("", "")
     assert (right, wrong) == ("Of Alpha and Zeta, Zeta came out first.", "Of Alpha and Zeta, Alpha came out first.")
     assert said("Are Bob Fen and Ada Holt both painters?") == "Bob Fen and Ada Holt are both painters."
+
+
+@pytest.mark.parametrize(
+    ("question", "sides"),
+    [
+        ("Can I publish my notes?", ("You can publish your notes.", "You cannot publish your notes.")),
+        ("Does the daemon end by itself?", ("The daemon ends by itself.", "The daemon does not end by itself.")),
+        ("Is the log kept on disk?", ("The log is kept on disk.", "The log is not kept on disk.")),
+        ("Which port is it?", None),
+    ],
+)
+def test_a_question_after_yes_or_no_has_two_sides(question: str, sides: tuple[str, str] | None) -> None:
+    assert Statements(TEXTS).sides(question) == sides
 
 
 def test_changes_are_marked_where_they_are() -> None:
@@ -69,6 +85,26 @@ def test_reworded_sentences_keep_their_subject() -> None:
     passage = Text("Olaf Reed (boxer)", "He beat Tim Cooper on points (after a long fight) in the hall of Bath.")
     made = {reworded(passage, random.Random(seed)) for seed in range(20)}
     assert "Olaf Reed beat Tim Cooper on points in the hall of Bath." in made
+
+
+def _row(true: bool, carried: float, signs: list[str]) -> Row:
+    return Row(
+        text="", kind="" if true else "agent", true=true, supported=not signs, signs=signs, share=0.5, carried=carried, astray=0.0
+    )
+
+
+def test_the_fit_lets_no_sign_speak_for_a_sentence() -> None:
+    chance = np.random.default_rng(1)
+    rows = [_row(True, chance.normal(1), ["foreign number"] if chance.random() < 0.1 else []) for _ in range(200)]
+    rows += [
+        _row(False, chance.normal(-1), ["foreign number"] if chance.random() < 0.5 else ["opposite"] * 0) for _ in range(200)
+    ]
+    rows += [_row(True, 0.0, ["opposite"]) for _ in range(10)]
+    weights = fit([(rows, 1.0)])
+    assert weights["carried"] > 0 > weights["foreign number"]
+    assert "opposite" not in weights
+    decided = Row(text="", kind="", true=True, supported=False, signs=None, share=0.0, carried=9.0, astray=0.0)
+    assert scores([decided], weights)[0] < -10
 
 
 def test_curves_count_what_passes() -> None:

@@ -2,8 +2,8 @@
 
     python -m training.verifier.prepare --data ../shared/data --written training/verifier/written/claims*.txt --output PREPARED
 
-Passages of `held.txt` and of benchmarks/citations_sentences.txt are left out everywhere. An eighth of the written sentences, by
-whole passages, is set aside (`aside`) to choose and to calibrate on.
+Passages of `held.txt`, of the answers and of benchmarks/citations_sentences.txt are left out everywhere. An eighth of the
+written sentences, by whole passages, is set aside (`aside`) to choose and to calibrate on.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from training.verifier.statements import Statements, compared, said
 from training.verifier.written import Told, told
 
 ROOT = Path(__file__).resolve().parents[2]
-HELD = ROOT / "training/verifier/written/held.txt"
+HELD = [ROOT / "training/verifier/written" / f"{name}.txt" for name in ("held", "answers", "answers_held")]
 SENTENCES = ROOT / "benchmarks/citations_sentences.txt"
-# Questions of each set at most; texts with a stated, open licence alone.
+# Questions of each set at most; texts with a stated, open licence alone. `written`: by hand on manuals (evaluator.written)
 QUESTIONS = {
     "squad": 8000, "hotpotqa": 6500, "2wiki": 5500, "nq_open_oracle": 3000, "tatqa": 1200, "covidqa": 1100, "clapnq": 300,
-    "squad2_en_part": 1000, "qasper_evidence": 1800, "doqa": 700,
+    "squad2_en_part": 1000, "qasper_evidence": 1800, "doqa": 700, "written": 40000,
 }  # fmt: skip
 PLAIN = {"docs_faq": 900, "kde_handbooks": 900, "gnome_help": 300, "libreoffice_help": 600, "gimp_help": 300, "medquad": 900,
          "contracts": 500, "covid_faq": 300, "pubmedqa": 500, "mtrag": 300}  # fmt: skip
@@ -87,21 +87,36 @@ def asked(
         gold = [kept.number(f"{folder}:{name}", corpus[name]) for name in row["gold"]]
         near = [name for name in row.get("context", ()) if name not in row["gold"] and f"{folder}:{name}" not in away][:1]
         case: dict[str, Any] = {"passages": gold, "near": [kept.number(f"{folder}:{name}", corpus[name]) for name in near]}
-        question, answer = str(row["question"]), str((row["answers"] or [""])[0]) or str(row.get("yesno") or "")
-        if answer.lower() in ("yes", "no"):
-            if sentence := said(question):
-                yield case | {"right" if answer.lower() == "yes" else "wrong": [sentence]}
-        elif pair := compared(question, answer):
-            yield case | {"right": [pair[0]], "wrong": [pair[1]]}
-        elif template := statements.of(question):
-            if row.get("impossible"):
-                others = [one for name in row["gold"] for one in answers[name] if len(one) < 60]
-                yield case | {"template": template, "others": others[:3], "answers": []}
-            elif answer and len(answer) <= 100:
-                known = {one.lower() for one in row["answers"]}
-                others = [one for name in row["gold"] for one in answers[name]]
-                alike = [one for one in others if answer_type(one) == answer_type(answer) and not _same(one, known)]
-                yield case | {"template": template, "answers": row["answers"][:3], "others": list(dict.fromkeys(alike))[:_OTHERS]}
+        others = [one for name in row["gold"] for one in answers[name]]
+        if told := _statement(row, others, statements):
+            yield case | told
+
+
+def _statement(row: Mapping[str, Any], others: Sequence[str], statements: Statements) -> dict[str, Any] | None:
+    """A question and its answer as statements that are right and wrong, or as one with a gap for either."""
+    question, answer = str(row["question"]), str((row["answers"] or [""])[0]) or str(row.get("yesno") or "")
+    if answer.lower() in ("yes", "no"):
+        return _side(question, answer.lower() == "yes", statements)
+    if row.get("impossible") and (sides := statements.sides(question)):
+        return {"wrong": [*sides]}
+    if pair := compared(question, answer):
+        return {"right": [pair[0]], "wrong": [pair[1]]}
+    template = statements.of(question)
+    if template and row.get("impossible"):
+        return {"template": template, "others": [one for one in others if len(one) < 60][:3], "answers": []}
+    if template and answer and len(answer) <= 100:
+        known = {one.lower() for one in row["answers"]}
+        alike = [one for one in others if answer_type(one) == answer_type(answer) and not _same(one, known)]
+        return {"template": template, "answers": row["answers"][:3], "others": list(dict.fromkeys(alike))[:_OTHERS]}
+    return None
+
+
+def _side(question: str, yes: bool, statements: Statements) -> dict[str, Any] | None:
+    if sides := statements.sides(question):
+        right, wrong = sides if yes else reversed(sides)
+        return {"right": [right], "wrong": [wrong]}
+    sentence = said(question)
+    return {"right" if yes else "wrong": [sentence]} if sentence else None
 
 
 def _same(one: str, known: set[str]) -> bool:
@@ -139,7 +154,7 @@ def sentences(written: Sequence[Told], data: Path, kept: Collected) -> list[dict
 
 
 def prepare(data: Path, written: Sequence[Path]) -> dict[str, Any]:
-    away = named(HELD) | named(SENTENCES)
+    away = set[str]().union(*map(named, [*HELD, SENTENCES]))
     told_ones = [one for path in written for one in told(path.read_text(encoding="utf-8").splitlines())]
     told_ones = [one for one in told_ones if not away.intersection(one.passages)]
     away |= {name for one in told_ones if is_aside(one.passages) for name in one.passages}

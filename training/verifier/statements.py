@@ -32,6 +32,10 @@ _FORMS = """
     split:split spread:spread stand:stood steal:stole strike:struck swear:swore swim:swam take:took teach:taught
     tell:told think:thought throw:threw understand:understood wear:wore win:won withdraw:withdrew write:wrote
 """
+_YOU = {"I": "you", "my": "your", "myself": "yourself", "me": "you"}
+_SAID_OF = word_set(
+    "a an the in on at for from part possible safe necessary enough allowed able available case-sensitive required needed"
+)
 _IRREGULAR = dict(pair.split(":") for pair in _FORMS.split())
 _OR = re.compile(r"^(?P<asked>.+?),? (?:between )?(?P<one>[^,?]+?),? or (?P<other>[^,?]+)$")
 
@@ -64,6 +68,31 @@ class Statements:
             return None
         made = made.strip(" ,")
         return made[0].upper() + made[1:] + "."
+
+    def sides(self, question: str) -> tuple[str, str] | None:
+        """A question after yes or no as what it would be to say yes, and to say no: "Can it be undone?" → "It can be undone.",
+        "It cannot be undone." """
+        words = " ".join(question.split()).rstrip(" ?.").split()
+        if not 3 <= len(words) <= 32 or words[0].lower() not in (*_BE, *_DO, *_HELP):
+            return None
+        helper, rest = words[0].lower(), [_YOU.get(word, word) for word in words[1:]]
+        place = next((n for n in range(1, len(rest)) if self._begins(rest, n, helper)), None)
+        if place is None:
+            return None
+        subject, verb, end = " ".join(rest[:place]), rest[place], " ".join(["", *rest[place + 1 :]])
+        form = verb if helper not in _DO or helper == "do" else third(verb) if helper == "does" else past(verb)
+        yes = f"{subject} {form}{end}." if helper in _DO else f"{subject} {helper} {verb}{end}."
+        no = f"{subject} {'cannot' if helper == 'can' else helper + ' not'} {verb}{end}."
+        return yes[0].upper() + yes[1:], no[0].upper() + no[1:]
+
+    def _begins(self, words: list[str], at: int, helper: str) -> bool:
+        """Whether what is said of the subject begins here."""
+        word, before = words[at], words[at - 1].lower()
+        if before in _DETERMINERS:
+            return False
+        if helper not in _BE:
+            return word in self._verbs or word == "be"
+        return _PARTICIPLE.fullmatch(word) is not None or word in _SAID_OF
 
     def _opening(self, words: list[str]) -> str | None:
         first = words[0].lower()
@@ -113,6 +142,7 @@ class Statements:
         if words[0].lower() == "who":
             return f"{GAP} {' '.join(words[1:])}"
         verb = next((n for n in range(1, min(7, len(words))) if self._is_past(words[n])), None)
+        verb = next((n for n in range(2, verb or min(7, len(words))) if self._is_third(words[n])), verb)
         return f"{GAP} {' '.join(words[verb:])}" if verb else None
 
     def _inside(self, words: list[str]) -> str | None:
@@ -135,6 +165,10 @@ class Statements:
 
     def _helper(self, words: list[str], start: int) -> int | None:
         return next((n for n in range(start, len(words)) if words[n].lower() in (*_BE, *_DO, *_HELP)), None)
+
+    def _is_third(self, word: str) -> bool:
+        """ "closes", "sets" """
+        return word.endswith("s") and (word[:-1] in self._verbs or word[:-2] in self._verbs)
 
     def _is_past(self, word: str) -> bool:
         return word in _IRREGULAR.values() or (word.endswith("ed") and len(word) > 4)
