@@ -1,6 +1,6 @@
 """How often the citation check is wrong on sentences written as a strong model writes them, by what was changed in them.
 
-    python benchmarks/citations_written.py [--data DIR] [--show KIND] [--part tuned|kept|fresh]
+    python benchmarks/citations_written.py [--data DIR] [--verifier] [--show KIND] [--part tuned|kept|fresh]
 
 `citations_sentences.txt` holds the sentences, each from one passage of the given sets: true ones, and the same with another
 agent, object, number, date, place, or with a negation put in or taken out. The passages are read from `--data`. The first
@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from wellread.text.citations import check
+from wellread.text.citations import check, weighed
 from wellread.types import Passage
 
 SENTENCES = Path(__file__).with_name("citations_sentences.txt")
@@ -68,13 +68,13 @@ def passages(names: Iterable[str], data: Path) -> dict[str, Passage]:
 
 
 async def reread(cases: Iterable[Written], known: dict[str, Passage]) -> list[tuple[Written, bool]]:
-    """The same with the evaluator as a second reader."""
+    """The same with the verifier."""
     from wellread import entailment
     from wellread.ranking.evaluator import Evaluator
 
     reader, found = Evaluator(), list[tuple[Written, bool]]()
     for case in cases:
-        (sentence,), _ = await entailment.reread(check(f"{case.text} [1]", {1: known[case.passage]}), lambda: reader, 100)
+        (sentence,), _ = await entailment.reread(weighed(f"{case.text} [1]", {1: known[case.passage]}), lambda: reader, 100)
         found.append((case, sentence.supported == (not case.kind)))
     return found
 
@@ -91,7 +91,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path(__file__).resolve().parents[2] / "shared/data")
     parser.add_argument("--part", choices=("tuned", "kept", "fresh"), help="only this part")
     parser.add_argument("--show", metavar="KIND", help="print the wrong ones of the tuned part: agent, number, …, true or all")
-    parser.add_argument("--evaluator", action="store_true", help="with the evaluator as a second reader, as at normal effort")
+    parser.add_argument("--verifier", action="store_true", help="with the verifier, as at normal effort")
     parser.add_argument("--quick", action="store_true", help="the same: it takes seconds")
     options = parser.parse_args()
     cases = [one for one in written(SENTENCES.read_text(encoding="utf-8").splitlines()) if options.part in (None, one.part)]
@@ -99,7 +99,7 @@ def main() -> None:
     report: dict[str, object] = {}
     total: Counter[tuple[str, str]] = Counter()
     wrong: Counter[tuple[str, str]] = Counter()
-    for case, right in asyncio.run(reread(cases, known)) if options.evaluator else judged(cases, known):
+    for case, right in asyncio.run(reread(cases, known)) if options.verifier else judged(cases, known):
         name = f"missed_{case.kind}" if case.kind else "false_alarms"
         total[case.part, name] += 1
         wrong[case.part, name] += not right

@@ -1,4 +1,4 @@
-"""The evaluator as a second reader: the questions that sentences ask, and what a contradicting answer does."""
+"""A closer reader of sentences: which it is asked about, what its verdict does, and what the shipped one says."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import pytest
 
 from wellread import entailment
-from wellread.ranking.evaluator import Evaluator, available
-from wellread.text.citations import check
-from wellread.text.cloze import clozes
-from wellread.types import Passage, Rivals, ShortAnswer
+from wellread.ranking import verifier
+from wellread.ranking.evaluator import Evaluator
+from wellread.text.belief import Belief
+from wellread.text.citations import weighed
+from wellread.types import Passage, ShortAnswer, Weighing
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -23,65 +24,49 @@ BOXER = Passage(
 
 
 class Says:
-    """A reader that thinks the same of every question."""
+    """A reader that thinks the same of every sentence."""
 
-    def __init__(self, text: str, lead: float) -> None:
-        self.found = Rivals(-0.1 - max(lead, 0.0), -0.1 + min(lead, 0.0), text)
+    def __init__(self, carried: bool | None) -> None:
+        self.carried = carried
         self.asked: list[str] = []
 
     async def read(self, question: str, passages: Sequence[Passage]) -> Sequence[ShortAnswer]:
         raise AssertionError("nobody asks for an answer here")
 
-    async def rivals(self, question: str, passage: Passage, name: frozenset[str]) -> Rivals:
-        self.asked.append(question)
-        return self.found
-
-
-def test_each_name_is_asked_for() -> None:
-    (sentence,) = check("Gary Groves was born in Swindon. [1]", {1: BOXER})
-    assert [one.question for one in clozes(sentence)] == ["Who was born in Swindon?", "Gary Groves was born in which place?"]
-    (sentence,) = check("Olaf Reed once beat Tim Cooper. [1]", {1: BOXER})
-    assert [one.question for one in clozes(sentence)] == ["Who once beat Tim Cooper?", "Olaf Reed once beat who?"]
-    (quoted,) = check("Reed beat Tim Cooper on points. [1]", {1: BOXER})
-    assert clozes(quoted) == []
-    (unmarked,) = check("Reed once beat Tim Cooper (inference). [1]", {1: BOXER})
-    assert clozes(unmarked) == []
-
-
-def test_an_article_is_no_part_of_the_name_that_is_asked_for() -> None:
-    band = Passage("s", "The Stone Larks of Leeds were joined by Ada Holt in 1990, their guitarist.", title="Ada Holt")
-    (sentence,) = check("The Stone Larks had Ada Holt as guitarist. [1]", {1: band})
-    assert clozes(sentence)[0].question == "The what had Ada Holt as guitarist?"
+    async def carries(self, claim: str, passages: Sequence[Passage], signs: Sequence[str], share: float) -> bool | None:
+        self.asked.append(claim)
+        return self.carried
 
 
 @pytest.mark.parametrize(
-    ("answer", "lead", "verdict"),
+    ("text", "says", "verdict"),
     [
-        ("Olaf Reed", 8.0, "not carried"),
-        ("Olaf Reed", 1.0, "carried"),  # not likelier by much
-        ("Olaf Reed", -3.0, "carried"),  # the name itself is likelier
-        ("Tim Cooper", 8.0, "carried"),  # likelier, but not whom the passage is about
+        ("Gary Groves was born in Swindon. [1]", False, "not carried"),
+        ("Gary Groves was born in Swindon. [1]", True, "carried"),
+        ("Gary Groves was born in Swindon. [1]", None, "carried"),  # cannot tell: as the rules have it
+        ("Reed fought 31 times. [1]", True, "carried"),  # the rules doubt it
+        ("Reed fought 31 times. [1]", None, "not carried"),
     ],
 )
-async def test_other_words_contradict_where_they_are_much_likelier(answer: str, lead: float, verdict: str) -> None:
-    found = check("Gary Groves was born in Swindon. [1]", {1: BOXER})
-    assert [one.verdict for one in found] == ["carried"]
-    judged, used = await entailment.reread(found, lambda: Says(answer, lead), 10)
-    assert [one.verdict for one in judged] == [verdict]
-    assert used in (1, 2)
+async def test_the_reader_decides_where_the_rules_went_by_signs(text: str, says: bool | None, verdict: str) -> None:
+    judged, used = await entailment.reread(weighed(text, {1: BOXER}), lambda: Says(says), 10)
+    assert ([one.verdict for one in judged], used) == ([verdict], 1)
+    assert [one.number for one in judged[0].citations] == [1]
 
 
-async def test_of_several_passages_the_one_counts_that_knows_the_name_best() -> None:
-    """A sentence on two passages has names that only one of them knows."""
-    other = Passage("o", "Swindon is a town. Gary Groves grew up in Swindon.", title="Swindon")
-
-    class Knows(Says):
-        async def rivals(self, question: str, passage: Passage, name: frozenset[str]) -> Rivals:
-            return Rivals(-0.1, -9.0, "town") if passage is other else self.found
-
-    found = check("Gary Groves was born in Swindon. [1][2]", {1: BOXER, 2: other})
-    judged, used = await entailment.reread(found, lambda: Knows("Olaf Reed", 8.0), 10)
-    assert ([one.verdict for one in judged], used) == (["carried"], 4)
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        ("Reed beat Tim Cooper on points. [1]", "carried"),  # the passage's own words
+        ("Olaf Reed beat Tim Cooper, so he won (inference). [1]", "carried"),
+        ("The material does not say how old he is. [1]", "says what is missing"),
+        ("Olaf Reed was born in Swindon.", "not carried"),  # cites nothing
+    ],
+)
+async def test_nobody_is_asked_where_the_form_decides(text: str, verdict: str) -> None:
+    reader = Says(False)
+    judged, used = await entailment.reread(weighed(text, {1: BOXER}), lambda: reader, 10)
+    assert ([one.verdict for one in judged], used, reader.asked) == ([verdict], 0, [])
 
 
 async def test_a_reader_that_weighs_nothing_is_not_asked() -> None:
@@ -89,34 +74,38 @@ async def test_a_reader_that_weighs_nothing_is_not_asked() -> None:
         async def read(self, question: str, passages: Sequence[Passage]) -> Sequence[ShortAnswer]:
             raise AssertionError("not asked")
 
-    found = check("Gary Groves was born in Swindon. [1]", {1: BOXER})
-    assert await entailment.reread(found, Reads, 10) == (found, 0)
+    found = weighed("Gary Groves was born in Swindon. [1]", {1: BOXER})
+    assert await entailment.reread(found, Reads, 10) == ([one.sentence for one in found], 0)
 
 
-async def test_no_more_pairs_are_read_than_allowed() -> None:
-    found = check("Gary Groves was born in Swindon. [1]", {1: BOXER})
-    reader = Says("Olaf Reed", 9.0)
-    judged, used = await entailment.reread(found, lambda: reader, 0)
-    assert (list(judged), used, reader.asked) == (found, 0, [])
+async def test_no_more_sentences_are_read_than_allowed() -> None:
+    found = weighed("Gary Groves was born in Swindon. [1] Tim Cooper was born in Swindon. [1]", {1: BOXER})
+    reader = Says(False)
+    judged, used = await entailment.reread(found, lambda: reader, 1)
+    assert ([one.verdict for one in judged], used) == (["not carried", "carried"], 1)
+    assert (await entailment.reread(found, lambda: reader, 0))[1] == 0
 
 
-@pytest.mark.skipif(not available(), reason="the evaluator's file is not here")
-async def test_the_shipped_evaluator_reads_who_it_was() -> None:
-    wrong = check("Gary Groves was born in Swindon and lives in Bath. [1]", {1: BOXER})
-    right = check("Olaf Reed was born in Swindon and lives in Bath. [1]", {1: BOXER})
+def test_what_the_rules_saw_and_what_the_reader_says_count_together() -> None:
+    belief = Belief({"carried": 1.0, "foreign number": -2.0, "bias": 0.5}, 0.0)
+    assert belief.carries([], 1.0, Weighing(-0.4, 0.0))
+    assert not belief.carries(["foreign number"], 1.0, Weighing(-0.4, 0.0))
+    assert belief.carries(["foreign number"], 1.0, Weighing(1.6, 0.0))
+    assert not belief.carries([], 1.0, Weighing(-0.6, 0.0))
+
+
+needs_weights = pytest.mark.skipif(not verifier.available(), reason="the verifier's file is not here")
+
+
+@needs_weights
+async def test_the_shipped_verifier_reads_who_it_was() -> None:
     reader = Evaluator()
-    assert [one.verdict for one in (await entailment.reread(wrong, lambda: reader, 20))[0]] == ["not carried"]
-    assert [one.verdict for one in (await entailment.reread(right, lambda: reader, 20))[0]] == ["carried"]
+    wrong = await reader.weigh("Gary Groves was born in Swindon and lives in Bath.", [BOXER])
+    right = await reader.weigh("Olaf Reed was born in Swindon and lives in Bath.", [BOXER])
+    assert right.carried > wrong.carried + 1
+    assert right.astray < wrong.astray
 
 
-@pytest.mark.skipif(not available(), reason="the evaluator's file is not here")
-async def test_the_shipped_evaluator_weighs_names_by_their_words() -> None:
-    reader = Evaluator()
-    asked = "Who was born in Swindon and lives in Bath?"
-    right = await reader.rivals(asked, BOXER, frozenset(("olaf", "reed")))
-    wrong = await reader.rivals(asked, BOXER, frozenset(("gary", "grove")))
-    assert right.own > right.other
-    assert wrong.own < wrong.other
-    assert "Reed" in wrong.text
-    nobody = await reader.rivals(asked, BOXER, frozenset(("nobody",)))
-    assert nobody.own == -20.0
+@needs_weights
+def test_the_shipped_file_is_the_one_of_the_model_card() -> None:
+    verifier.verify()

@@ -1,46 +1,43 @@
-"""The small evaluator as a second reader of an answer: what it reads in the passages must be what the sentences say."""
+"""A closer reader of an answer: of each sentence that the rules judged by signs, whether its passages carry it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from wellread.protocols import AnswerReader, RivalReader
-from wellread.text.cloze import DOUBTED, Cloze, clozes, title_words
-from wellread.types import Passage, Rivals, Sentence
+from wellread.protocols import AnswerReader, ClaimReader
+from wellread.text.citations import Signs, Weighed
+from wellread.types import Passage, Sentence
 
-_MOST = 32  # pairs that are read to check an answer
+MOST = 32  # sentences of an answer that are read, whatever else was
 
 
 async def reread(
-    sentences: Sequence[Sentence], reader_of: Callable[[], AnswerReader | None], pairs: int
-) -> tuple[Sequence[Sentence], int]:
-    """The sentences, those doubted no longer carried, and how many pairs were read; at most `pairs` are. The reader is
-    asked for only where there is something to read."""
-    pairs = min(_MOST, pairs)
-    reader = reader_of() if pairs and any(map(clozes, sentences)) else None
-    if not isinstance(reader, RivalReader):
-        return sentences, 0
-    judged: list[Sentence] = []
+    judged: Sequence[Weighed], reader_of: Callable[[], AnswerReader | None], most: int
+) -> tuple[list[Sentence], int]:
+    """The sentences with their verdicts, and how many were read; at most `most` are. The reader is asked for only where there
+    is something to read; where there is none, the rules' verdicts stand."""
+    reader = reader_of() if most and any(one.signs for one in judged) else None
+    if not isinstance(reader, ClaimReader):
+        return [one.sentence for one in judged], 0
+    sentences: list[Sentence] = []
     used = 0
-    for sentence in sentences:
-        passages = list({one.number: one.passage for one in sentence.citations}.values())
-        for cloze in clozes(sentence):
-            if used + len(passages) > pairs:
-                break
-            used += len(passages)
-            if await doubt(cloze, passages, reader) >= DOUBTED:
-                sentence = replace(sentence, verdict="not carried")
-                break
-        judged.append(sentence)
-    return judged, used
+    for one in judged:
+        if one.signs is None or used == most:
+            sentences.append(one.sentence)
+            continue
+        used += 1
+        carried = await reader.carries(one.signs.body, cited(one.signs), one.signs.found, one.signs.share)
+        if carried is None:  # it cannot tell
+            sentences.append(one.sentence)
+        elif carried:
+            sentences.append(replace(one.sentence, verdict="carried", citations=one.signs.citations))
+        else:
+            sentences.append(replace(one.sentence, verdict="not carried"))
+    return sentences, used
 
 
-async def doubt(cloze: Cloze, passages: Sequence[Passage], reader: RivalReader) -> float:
-    """How much a reader doubts a name of a sentence: as much as with the passage where it doubts it least."""
-    found = [await reader.rivals(cloze.question, passage, cloze.name) for passage in passages]
-    return cloze.doubt(least_beaten(found), title_words(passages))
-
-
-def least_beaten(found: Sequence[Rivals]) -> Rivals:
-    return max(found, key=lambda one: one.own - one.other)
+def cited(signs: Signs) -> list[Passage]:
+    """The passages, the one that holds most of the sentence first."""
+    ranked = sorted(signs.citations, key=lambda one: -one.support)
+    return list({one.number: one.passage for one in ranked}.values())

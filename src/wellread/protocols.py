@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, runtime_checkable
 
 from wellread.effort import Effort
-from wellread.types import Capabilities, Completion, Grade, Hit, Original, Page, Passage, Prompt, Query, Rivals, ShortAnswer
+from wellread.types import Capabilities, Completion, Grade, Hit, Original, Page, Passage, Prompt, Query, ShortAnswer
 
 if TYPE_CHECKING:
     import numpy as np
@@ -179,10 +179,10 @@ class AnswerReader(Protocol):
 
 
 @runtime_checkable
-class RivalReader(Protocol):
-    """A reader that weighs a name against everything else in a passage that may answer a question."""
+class ClaimReader(Protocol):
+    """A reader that says whether passages carry a sentence, knowing what the rules saw at it; None where it cannot tell."""
 
-    async def rivals(self, question: str, passage: Passage, name: frozenset[str]) -> Rivals: ...
+    async def carries(self, claim: str, passages: Sequence[Passage], signs: Sequence[str], share: float) -> bool | None: ...
 
 
 @runtime_checkable

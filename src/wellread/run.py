@@ -26,6 +26,7 @@ from wellread.outbound import Outbound
 from wellread.patience import Limiter, OneTimer, real_time
 from wellread.protocols import AnswerReader, Kit, Model, Priced, Source, trained
 from wellread.text import verdicts
+from wellread.text.citations import Weighed
 from wellread.text.inert import inert
 from wellread.types import Answer, Completion, Hit, Hits, Near, Outcome, Page, Passage, Prompt, Query, Sentence
 
@@ -286,8 +287,8 @@ class Run:
         text = inert(text, self.passages)
         # Long answers on long passages take many milliseconds to check, and others share the loop.
         given = (text, dict(self.passages), self.question, missing)
-        sentences, said = await asyncio.to_thread(verdicts.judged, *given) if text or missing else ([], [])
-        sentences = await self._reread(sentences)
+        judged, said = await asyncio.to_thread(verdicts.judged, *given) if text or missing else ([], [])
+        sentences = await self._reread(judged)
         missing = verdicts.missing(sentences, said)
         return Answer(
             question=self.question,
@@ -314,15 +315,15 @@ class Run:
                 self.withdrawn[name] = why
                 self.emit(events.Notice(f"{name} cannot be reached and is not asked again: {why}"))
 
-    async def _reread(self, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
-        """The evaluator's second reading. Without time or evaluator the first check stands."""
+    async def _reread(self, judged: Sequence[Weighed]) -> Sequence[Sentence]:
+        """The closer reading. Without time or evaluator the rules' verdicts stand."""
         try:
-            pairs = 0 if self.spent else self.pairs_left
-            judged, used = await self.timed(entailment.reread(sentences, self._answer_reader, pairs))
+            most = entailment.MOST if ALLOWED[self.kit.effort].pairs and not self.spent else 0
+            sentences, used = await self.timed(entailment.reread(judged, self._answer_reader, most))
         except WellreadError:
-            return sentences
+            return [one.sentence for one in judged]
         self.budget.pairs(used)
-        return judged
+        return sentences
 
     def _answer_reader(self) -> AnswerReader | None:
         return trained(self.kit.answer_reader(), self.language)

@@ -306,13 +306,11 @@ class ShortAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class Rivals:
-    """How likely words of a passage answer a question: the likeliest that have a given name, and the likeliest that have not."""
+class Weighing:
+    """What a reader of whole sentences says of one beside its passages; logits."""
 
-    own: float  # logarithms
-    other: float
-    text: str = ""  # the other's words
-    unanswered: float = 0.0  # by how much "no answer here" is likelier than words; logits
+    carried: float
+    astray: float  # that a word is not carried, of the one that is likeliest not to be
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from wellread.effort import ALLOWED, Effort, Plan
 from wellread.embedding.arithmetic import Choice, settled
 from wellread.errors import DamagedFile, UsageError
 from wellread.protocols import Kit, Trained
+from wellread.ranking import verifier
 from wellread.ranking.answers import AnswerWeights, Best, best_answers, settles
 from wellread.ranking.doubts import doubts
 from wellread.ranking.judge import AS_SHIPPED, Chain, Form, Judge
@@ -39,7 +40,7 @@ from wellread.ranking.paths import (
 )
 from wellread.text.entries import nearer_label
 from wellread.text.questions import fits
-from wellread.types import Grade, Passage, Rivals, ShortAnswer, Spec
+from wellread.types import Grade, Passage, ShortAnswer, Spec, Weighing
 
 T = TypeVar("T")
 SHIPPED = Path(__file__).parent / "weights"
@@ -136,7 +137,7 @@ def _worded(best: Best[Passage]) -> Best[Passage]:
 
 
 class Evaluator:
-    """A `Reranker`, `Grader`, `AnswerReader` and `RivalReader`."""
+    """A `Reranker`, `Grader`, `AnswerReader` and `ClaimReader`."""
 
     name = "evaluator"
 
@@ -154,6 +155,10 @@ class Evaluator:
         form = Form(settled(self._arithmetic, model), checksum) if checksum else AS_SHIPPED
         own = self._folder / TOKENIZER.name
         return Judge(model, own if own.is_file() else TOKENIZER, self._threads, ALLOWED[self._effort].windows, form)
+
+    @cached_property
+    def _verifier(self) -> verifier.Verifier:
+        return verifier.Verifier(self._folder, self._threads)
 
     @cached_property
     def weights(self) -> Weights:
@@ -199,9 +204,15 @@ class Evaluator:
         answers = self._answers(question, passages, verdicts)
         return [best.short_answer(numbers[best.chain[best.verdict.passage].id]) for best in answers]
 
-    async def rivals(self, question: str, passage: Passage, name: frozenset[str]) -> Rivals:
-        """How likely a name answers a question, and how likely the best other words do."""
-        return await asyncio.to_thread(self._judge.rivals, question, passage, name)
+    async def carries(self, claim: str, passages: Sequence[Passage], signs: Sequence[str], share: float) -> bool | None:
+        """Whether passages carry a sentence; None where the verifier's weights are not installed."""
+        if not verifier.available(self._folder):
+            return None
+        return self._verifier.belief.carries(signs, share, await self.weigh(claim, passages))
+
+    async def weigh(self, claim: str, passages: Sequence[Passage]) -> Weighing:
+        """What the verifier says of a sentence."""
+        return await asyncio.to_thread(self._verifier.weigh, claim, passages)
 
     async def trail(self, question: str, ranked: Sequence[Passage], candidates: Candidates, plan: Plan | None = None) -> Trail:
         """Search along paths that start in the first list; `candidates` finds what may follow a chain."""

@@ -27,10 +27,9 @@ from wellread.encodable import encodable
 from wellread.errors import EmbedderError
 from wellread.ranking.inputs import Row, Tokens, build_row, pad_rows, sentence_scores
 from wellread.ranking.paths import Marked, Verdict
-from wellread.text.cloze import name_words
 from wellread.text.remembered import remembered
 from wellread.text.sentences import statements
-from wellread.types import Passage, Rivals
+from wellread.types import Passage
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -44,8 +43,6 @@ _BATCH_TOKENS = 512  # more does not fit a processor's caches
 _MOST_ROWS = 64
 _STEP = 4  # of a matrix, in onnxruntime: rows left over are rounded otherwise, and a verdict would depend on its batch
 _IMPOSSIBLE = -1e4
-_STARTS, _SHORT_NAME, _RIVALS = 25, 12, 60  # tokens where a rival may begin, its tokens, and how many are looked at
-_UNLIKELY = -20.0  # of words that are not among these
 _GOES_ON = re.compile(r"(?:[.:/]\d{1,20}){1,20}")
 _MARK = re.compile(r"(?:[-*•]|#{1,6})\s+")
 
@@ -131,37 +128,6 @@ class Judge:
                 list(pool.map(run, batches))
         return found
 
-    def rivals(self, question: str, passage: Passage, name: frozenset[str]) -> Rivals:
-        """The likeliest words of a passage that have one of a name's words, against the likeliest that have none."""
-        session, tokenizer = self._open()
-        with panics.typed(EmbedderError, f"{self._tokenizer_file}: cutting the question into tokens"):
-            asked = np.array(tokenizer.encode(encodable(question[:_MAX_CHARACTERS]), add_special_tokens=False).ids, np.int32)
-        row = build_row(asked, [self._read(passage.title, passage.text).tokens], self._windows)
-        kinds, starts, ends = self._spans(session, row)
-        own = other = _UNLIKELY
-        text = ""
-        for worth, first, last in likeliest(starts, ends):
-            placed = self._placed(Verdict(0.0, (0.0, 0.0, 0.0, 0.0)), row, (passage,), first, last)
-            forms = name_words(placed.text)
-            if forms & name:
-                own = max(own, worth)
-            elif forms and worth > other:
-                other, text = worth, placed.text
-        return Rivals(own, other, text, float(kinds[0] - kinds[1]))
-
-    def _spans(self, session: Session, row: Row) -> tuple[Floats, Floats, Floats]:
-        """What the model says of one row: kinds of answer, and how likely each token begins and ends it."""
-        ids, types, mask = pad_rows([row], padded(len(row.ids), _STEP))
-        feed = {"input_ids": ids, "token_type_ids": types, "attention_mask": mask}
-        try:
-            kinds, starts, ends = session.run(["kinds", "starts", "ends"], feed)
-        except Exception as problem:  # onnxruntime's errors have no common root but this
-            raise EmbedderError(f"{self._model_file} failed: {problem}") from problem
-        answerable = types.astype(bool)
-        answerable[0, mask.sum() - 1] = False  # the last [SEP]
-        starts, ends = (_log_softmax(np.where(answerable, logits, _IMPOSSIBLE)) for logits in (starts, ends))
-        return kinds[0], starts[0], ends[0]
-
     def _run(self, session: Session, rows: Sequence[Row], chains: Sequence[Chain]) -> list[Verdict]:
         longest = max(len(row.ids) for row in rows)
         ids, types, mask = pad_rows(rows, padded(longest, _STEP))
@@ -219,16 +185,6 @@ class Judge:
                 session = open_shipped(self._model_file, form.checksum, form.arithmetic, self._threads, side_by_side=True)
                 self._opened = session, open_tokenizer(self._tokenizer_file)
             return self._opened
-
-
-def likeliest(starts: Floats, ends: Floats) -> list[tuple[float, int, int]]:
-    """Spans by their log-likelihood, the likeliest first: a few starts, and each with the ends that it may have."""
-    found = [
-        (float(starts[first] + ends[last]), int(first), last)
-        for first in np.argsort(-starts)[:_STARTS]
-        for last in range(first, min(first + _SHORT_NAME, len(ends)))
-    ]
-    return sorted(found, reverse=True)[:_RIVALS]
 
 
 def best_spans(starts: Floats, ends: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:

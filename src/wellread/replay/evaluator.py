@@ -13,13 +13,13 @@ from wellread.ranking.paths import Verdict
 from wellread.replay import codec
 from wellread.replay.codec import Shape
 from wellread.replay.parts import Tape
-from wellread.types import Passage, Rivals
+from wellread.types import Passage, Weighing
 
 VERDICTS: Shape[list[Verdict]] = Shape(
     lambda verdicts: [codec.encode(verdict) for verdict in verdicts], lambda data: [codec.decode(Verdict, one) for one in data]
 )
 
-RIVALS: Shape[Rivals] = Shape(codec.encode, lambda data: codec.decode(Rivals, data))
+WEIGHING: Shape[Weighing] = Shape(codec.encode, lambda data: codec.decode(Weighing, data))
 
 
 class EvaluatorOnTape(Evaluator):
@@ -40,7 +40,7 @@ class EvaluatorOnTape(Evaluator):
         asked: Json = {"question": question, "chains": shown}
         return await self._tape.call(self._label, "judge", asked, lambda: self._inner.judge(question, chains), VERDICTS)
 
-    async def rivals(self, question: str, passage: Passage, name: frozenset[str]) -> Rivals:
-        shown = {"id": passage.id, "title": passage.title, "text": passage.text}
-        asked: Json = {"question": question, "passage": shown, "name": sorted(name)}
-        return await self._tape.call(self._label, "rivals", asked, lambda: self._inner.rivals(question, passage, name), RIVALS)
+    async def weigh(self, claim: str, passages: Sequence[Passage]) -> Weighing:
+        shown = [{"id": passage.id, "title": passage.title, "text": passage.text} for passage in passages]
+        asked: Json = {"claim": claim, "passages": shown}
+        return await self._tape.call(self._label, "weigh", asked, lambda: self._inner.weigh(claim, passages), WEIGHING)

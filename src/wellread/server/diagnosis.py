@@ -81,7 +81,7 @@ def _check_tables(settings: settings_module.Settings) -> None:
 
 def _weights() -> Iterator[Finding]:
     from wellread.embedding import onnx
-    from wellread.ranking import evaluator
+    from wellread.ranking import evaluator, verifier
 
     again = "install wellread again: pip install --force-reinstall wellread"
     yield _attempt("weights of the embedder", onnx.verify, again)
@@ -89,6 +89,10 @@ def _weights() -> Iterator[Finding]:
         yield _attempt("weights of the evaluator", evaluator.verify, again)
     else:
         yield Finding("note", "the evaluator's weights are not installed: answers are chosen by words and meaning alone")
+    if verifier.available():
+        yield _attempt("weights of the verifier", verifier.verify, again)
+    else:
+        yield Finding("note", "the verifier's weights are not installed: citations are checked by rules alone")
 
 
 def _library() -> Iterator[Finding]:

@@ -23,7 +23,7 @@ from wellread.text.sentences import FENCE, paragraphs, prefix_end, sentences
 from wellread.text.words import Words, fold, read
 from wellread.types import Citation, Passage, Sentence, Verdict
 
-__all__ = ["check", "markers", "sentences", "strip_markers"]
+__all__ = ["Weighed", "check", "markers", "sentences", "strip_markers", "weighed"]
 
 
 _HEADING = re.compile(r"#{1,6}[ \t]|\*\*[^*\n]+\*\*:?\Z|__[^_\n]+__:?\Z")
@@ -53,14 +53,37 @@ class _Claim:
     inferred: bool  # says of itself that it concludes
 
 
+@dataclass(frozen=True, slots=True)
+class Signs:
+    """What the rules saw at a sentence that they decided by signs: a closer reader may come to another verdict."""
+
+    body: str
+    found: tuple[str, ...]
+    share: float  # of the sentence that its passages hold
+    citations: tuple[Citation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """A sentence as the rules judge it, and the signs where these decided."""
+
+    sentence: Sentence
+    signs: Signs | None = None
+
+
 def check(text: str, passages: Mapping[int, Passage], question: str = "") -> list[Sentence]:
     """Every sentence of `text` with the words in `passages` that carry it.
 
     What the `question` names may be said to be missing.
     """
+    return [one.sentence for one in weighed(text, passages, question)]
+
+
+def weighed(text: str, passages: Mapping[int, Passage], question: str = "") -> list[Weighed]:
+    """The same, with what the rules saw."""
     blocks = _claims(text, passages)
     evidence = Evidence(passages, (number for block in blocks for claim in block for number in claim.cited), question)
-    judged: list[Sentence] = []
+    judged: list[Weighed] = []
     for index, (block, lent) in enumerate(zip(blocks, _lent(blocks), strict=True)):
         after = blocks[index + 1][0].raw if index + 1 < len(blocks) else ""
         header = block[0].raw.startswith("|") and _is_table_rule(after)
@@ -74,14 +97,16 @@ def _is_table_rule(row: str) -> bool:
     return not before and bool(cells) and "-" in cells[0] and all(map(_RULE_CELL.fullmatch, cells))
 
 
-def _judge(claim: _Claim, lent: tuple[int, ...], header: bool, evidence: Evidence) -> Sentence:
+def _judge(claim: _Claim, lent: tuple[int, ...], header: bool, evidence: Evidence) -> Weighed:
     cited = claim.cited if claim.marked else lent
-    citations, supported = _weigh(claim, cited, evidence)
+    citations, supported, signs = _weigh(claim, cited, evidence)
     verdict: Verdict = "carried" if supported else "not carried"
     if not supported:
-        citations = citations if claim.cited else ()  # borrowed ones are only shown when they carry the sentence
-        verdict, citations = _otherwise(claim, cited, citations, header, evidence)
-    return Sentence(claim.raw, claim.start, claim.end, verdict, citations, claim.inferred)
+        shown = citations if claim.cited else ()  # borrowed ones are only shown when they carry the sentence
+        verdict, citations = _otherwise(claim, cited, shown, header, evidence)
+        if verdict != "not carried" or told(claim.body).missing:
+            signs = None
+    return Weighed(Sentence(claim.raw, claim.start, claim.end, verdict, citations, claim.inferred), signs)
 
 
 def _otherwise(
@@ -96,11 +121,11 @@ def _otherwise(
     if not said.claim:
         return "says what is missing", citations
     rest = replace(claim, body=said.claim, bare=said.claim, words=read(said.claim))
-    found, supported = _weigh(rest, cited, evidence)
+    found, supported, _ = _weigh(rest, cited, evidence)
     return ("carried", found) if supported else ("not carried", citations)
 
 
-def _weigh(claim: _Claim, cited: tuple[int, ...], evidence: Evidence) -> tuple[tuple[Citation, ...], bool]:
+def _weigh(claim: _Claim, cited: tuple[int, ...], evidence: Evidence) -> tuple[tuple[Citation, ...], bool, Signs | None]:
     citations: list[Citation] = []
     windows: dict[int, Window] = {}
     held: dict[int, dict[int, int]] = {}
@@ -118,10 +143,14 @@ def _weigh(claim: _Claim, cited: tuple[int, ...], evidence: Evidence) -> tuple[t
             citations.append(Citation(number, source.passage, window.start, window.end, asked.share(window.bits)))
     citations = _best_of_each(citations, claim.linked)
     if verbatim:
-        return tuple(citations), all(verbatim)
+        return tuple(citations), all(verbatim), None
     if claim.inferred and readable:
-        return tuple(citations), _concludes(claim, asked, windows, evidence)
-    return tuple(citations), readable and doubt(signs(Reading(evidence, claim.body, asked, windows, held), cited)) < DOUBTED
+        return tuple(citations), _concludes(claim, asked, windows, evidence), None
+    if not readable or not cited:
+        return tuple(citations), False, None
+    reading = Reading(evidence, claim.body, asked, windows, held)
+    found = tuple(signs(reading, cited))
+    return tuple(citations), doubt(found) < DOUBTED, Signs(claim.body, found, reading.share, tuple(citations))
 
 
 def _concludes(claim: _Claim, asked: Asked, windows: Mapping[int, Window], evidence: Evidence) -> bool:

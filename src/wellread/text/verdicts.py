@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from wellread.text.citations import check
+from wellread.text.citations import Weighed, weighed
 from wellread.text.evidence import Evidence
 from wellread.text.markers import strip_markers
 from wellread.text.missing import told
@@ -25,9 +25,9 @@ def missing(sentences: Sequence[Sentence], said: Iterable[str]) -> tuple[str, ..
     return tuple(dict.fromkeys(row.strip() for row in rows if re.search(r"\w", row)))
 
 
-def judged(text: str, passages: Mapping[int, Passage], question: str, said: Iterable[str]) -> tuple[list[Sentence], list[str]]:
+def judged(text: str, passages: Mapping[int, Passage], question: str, said: Iterable[str]) -> tuple[list[Weighed], list[str]]:
     """The sentences of an answer, and what it says is missing."""
-    return check(text, passages, question), without_claims(said, passages, question)
+    return weighed(text, passages, question), without_claims(said, passages, question)
 
 
 def without_claims(said: Iterable[str], passages: Mapping[int, Passage], question: str) -> list[str]:

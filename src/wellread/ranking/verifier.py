@@ -1,0 +1,119 @@
+"""The verifier: a small model that reads a sentence beside the passages it cites and says whether they carry it.
+
+Rows are built as the evaluator's are (`inputs`), the claim in the question's place. The file holds no table of words: these come
+out of the embedder's, which it was trained on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wellread import panics
+from wellread.effort import Windows
+from wellread.embedding.batches import padded
+from wellread.encodable import encodable
+from wellread.errors import DamagedFile, EmbedderError
+from wellread.ranking.inputs import Ids, Tokens, build_row, pad_rows
+from wellread.text.belief import Belief
+from wellread.types import Passage, Weighing
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+    from wellread.embedding.session import Session
+
+MODEL, FITTED = "verifier.onnx", "verifier.json"
+SHIPPED = Path(__file__).parent / "weights"
+EMBEDDER = Path(__file__).parents[1] / "embedding" / "weights" / "all-minilm-l6-v2"
+WINDOWS = Windows(question=96, title=24, alone=272, known=176, judged=176, total=448)
+MOST_PASSAGES = 4  # that are read beside one sentence
+_MAX_TOKENS, _MAX_CHARACTERS = 1024, 16_000
+_STEP = 4  # of a matrix, in onnxruntime: rows left over are rounded otherwise
+
+
+class _Opened(NamedTuple):
+    session: Session
+    tokenizer: Tokenizer
+    codes: NDArray[np.int8]
+    scales: NDArray[np.float32]
+
+
+def available(folder: Path = SHIPPED) -> bool:
+    """Whether the weights are installed; without them the rules judge alone."""
+    return (folder / MODEL).is_file() and (EMBEDDER / "model.onnx").is_file()
+
+
+def verify(folder: Path = SHIPPED) -> None:
+    """Raise unless the weights are those of the model card."""
+    try:
+        found = hashlib.sha256((folder / MODEL).read_bytes()).hexdigest()
+    except OSError as problem:
+        raise DamagedFile(f"{folder / MODEL}: {problem.strerror}") from problem
+    if found != _fitted(folder).get("sha256"):
+        raise DamagedFile(f"{folder / MODEL} is not the file it should be (sha256 {found[:12]}…)")
+
+
+def _fitted(folder: Path) -> Mapping[str, Any]:
+    try:
+        return cast("Mapping[str, Any]", json.loads((folder / FITTED).read_text(encoding="utf-8")))
+    except (OSError, ValueError) as problem:
+        raise DamagedFile(f"{folder / FITTED} cannot be read: {problem}") from problem
+
+
+class Verifier:
+    """Loaded at the first use; may be called from several threads."""
+
+    def __init__(self, folder: Path = SHIPPED, threads: int = 0) -> None:
+        self._folder, self._threads = folder, threads
+        self._opened: _Opened | None = None
+        self._lock = threading.Lock()
+
+    @cached_property
+    def belief(self) -> Belief:
+        """How its numbers and the signs of the rules make a verdict."""
+        content = _fitted(self._folder)
+        try:
+            return Belief(content["weights"], float(content["carried"]))
+        except (KeyError, TypeError, ValueError) as problem:
+            raise DamagedFile(f"{self._folder / FITTED} holds no weights that fit this version") from problem
+
+    def weigh(self, claim: str, passages: Sequence[Passage]) -> Weighing:
+        """How sure the passages carry the claim, and how far its worst word is from being carried."""
+        opened = self._open()
+        chain = [Tokens(self._ids(opened, one.title), self._ids(opened, one.text)) for one in passages[:MOST_PASSAGES]]
+        row = build_row(self._ids(opened, claim), chain, WINDOWS)
+        ids, types, mask = pad_rows([row], padded(len(row.ids), _STEP))
+        words = opened.codes[ids].astype(np.float32) * opened.scales[ids]
+        feed = {"input_ids": ids, "token_type_ids": types, "attention_mask": mask, "words": words}
+        try:
+            carried, astray = opened.session.run(["carried", "astray"], feed)
+        except Exception as problem:  # onnxruntime's errors have no common root but this
+            raise EmbedderError(f"{self._folder / MODEL} failed: {problem}") from problem
+        said = astray[0, 1 : row.question_length - 1]
+        return Weighing(float(carried[0]), float(said.max()) if len(said) else 0.0)
+
+    def _ids(self, opened: _Opened, text: str) -> Ids:
+        with panics.typed(EmbedderError, "cutting a sentence or passage into tokens"):
+            encoding = opened.tokenizer.encode(encodable(text[:_MAX_CHARACTERS]), add_special_tokens=False)
+        return np.array(encoding.ids[:_MAX_TOKENS], np.int32)
+
+    def _open(self) -> _Opened:
+        with self._lock:
+            if self._opened is None:
+                from wellread.embedding.onnx_file import read_graph
+                from wellread.embedding.session import open_session, open_tokenizer
+
+                table = read_graph((EMBEDDER / "model.onnx").read_bytes()).constants
+                session = open_session(self._folder / MODEL, self._threads, fused=True)
+                tokenizer = open_tokenizer(EMBEDDER / "tokenizer.json")
+                self._opened = _Opened(session, tokenizer, table["words.codes"], table["words.scales"])
+            return self._opened
