@@ -61,8 +61,9 @@ ALLOWED: Mapping[Effort, Allowance] = {
         passages=24,
         strips=48,
         sentences=10,
-        plan=Plan(singles=16, firsts=2, seconds=6, again=6, reads=2),
+        plan=Plan(singles=16, firsts=2, seconds=4, again=8, reads=1),
         windows=Windows(known=112, judged=160),
+        behind=0.3,
     ),
     "high": Allowance(
         pairs=250,

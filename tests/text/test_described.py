@@ -26,6 +26,7 @@ from wellread.text.described import described
             "How many people live in Sweden?",
         ),
         ("Who founded the firm for which Ada worked in 1990?", "For which firm Ada worked in 1990?", "Who founded Sweden?"),
+        ("What was the birth name of the poet whom Ada met?", "Which poet Ada met?", "What was the birth name of Sweden?"),
         ("When did the poet who wrote Lamp Songs die?", "Which poet wrote Lamp Songs?", "When did Sweden die?"),
         ("Where was the poet born who wrote Lamp Songs?", "Which poet wrote Lamp Songs?", "Where was Sweden born?"),
         (
@@ -52,6 +53,7 @@ def test_what_is_described_is_asked_first(question: str, first: str | None, seco
         "Who owned the lamp which burned in what town?",
         "Who lit the lamp that burned in the room where it stood?",
         "The lamp that burns",
+        "How do I light the lamp that burns best?",  # an instruction is no name
         "",
         "Who lit the " + "very old " * 100 + "lamp that burned?",
     ],

@@ -21,9 +21,11 @@ _DESCRIBED = re.compile(
     rf"(?:(?P<early>{_DONE}) )?(?P<relative>{_RELATIVE}) (?P<clause>(?!{_ASKING}\b)[^,;?]+?)(?: (?P<late>{_DONE}))?\?"
 )
 # "Who was the man who …?" asks for the man himself; behind "did the man who …" the clause has no plain end.
-_ITSELF = re.compile(rf"(?:(?:who|what|which)(?:['’]s| (?:{_AUX}))|.*\bnames? of) the ", re.IGNORECASE)
+_ITSELF = re.compile(rf"(?:who|what|which)(?:['’]s| (?:{_AUX}))(?: the (?:full |real )?names? of)? the ", re.IGNORECASE)
 _INVERTED = re.compile(rf"\b(?:{_AUX}|has|have|had|can|could|will|would) the \Z", re.IGNORECASE)
-_ASKS = re.compile(rf"\b{_ASKING}\b", re.IGNORECASE)
+_ASKS = re.compile(
+    rf"\A(?!.*\b(?:how (?:do|does|did|can|could|should|would|to)|why)\b).*\b{_ASKING}\b", re.IGNORECASE
+)  # for a name or number
 _NOT_ALONE = re.compile(rf"\b(?:{_ASKING}|and|it|they|them|he|she|him)\b", re.IGNORECASE)  # the clause asks more, or refers back
 _LONGEST = 400  # characters
 
@@ -45,7 +47,7 @@ def described(question: str) -> Described | None:
     """The two questions in one; None where it names what it is about, or where it is not plain what belongs to what."""
     asked = " ".join(question.split())
     found = _DESCRIBED.fullmatch(asked) if len(asked) <= _LONGEST else None
-    if found is None or not _ASKS.search(found["before"]):
+    if found is None or not _ASKS.match(found["before"]):
         return None
     if _ITSELF.fullmatch(found["before"]) or _NOT_ALONE.search(found["clause"]):
         return None
