@@ -58,7 +58,7 @@ async def results(folder: Path) -> list[object]:
         for question in QUESTIONS:
             for mode in ("default", "exact", "thorough"):
                 found.append(await index.search(question, WordEmbedder(), 10, SearchOptions(mode=mode)))
-        found.append([index.passages(f"p{number}") for number in range(0, 3_000, 500)])
+        found.append([list(index.passages(f"p{number}")) for number in range(0, 3_000, 500)])
         found.append(index.find_title(index.passage(5).title))
         found.append(index.find_id("p2999"))
         return found

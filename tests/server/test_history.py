@@ -34,7 +34,8 @@ async def test_what_goes_in_comes_out(where: Path | str) -> None:
     await history.add(record())
     for number in range(3):
         history.append("AAAAAAAAAAAA", number, f'{{"event": "e", "n": {number}}}')
-    answer: dict[str, object] = {"outcome": "answered", "answer": "It is <that>.", "citations": []}
+    answer: dict[str, object] = {"outcome": "answered", "answer": "It is <that>.", "citations": [], "sentences": []}
+    answer |= {"nearest": [], "usage": {"input_tokens": 3, "output_tokens": 1}}
     await history.finish("AAAAAAAAAAAA", "done", answer)
     await history.aclose()
     again = await History.open(where)
