@@ -61,7 +61,7 @@ Effort = Annotated[
     typer.Option(
         "--effort",
         metavar="LEVEL",
-        help="How much the evaluator reads: low (nothing), normal, high.",
+        help="How much is read closely: low (nothing), normal, high (a model also checks its own answer).",
         autocompletion=completion.efforts,
     ),
 ]

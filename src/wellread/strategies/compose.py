@@ -21,6 +21,7 @@ from wellread.run import Run
 from wellread.strategies import context
 from wellread.strategies.attribution import Attribution
 from wellread.strategies.extract import extractive
+from wellread.strategies.proof import proofread
 from wellread.text.citations import strip_markers
 from wellread.text.inert import Inert, leads_to
 from wellread.types import Answer, Completion, Message, Prompt
@@ -134,11 +135,11 @@ async def compose(run: Run, brief: Brief) -> Answer:
     with run.until_spent():
         await draft.warm()
         completion = await _write(run, brief, draft)
-    return await finished(run, draft, completion, brief.tried)
+    return await finished(run, draft, completion, brief.model, brief.tried)
 
 
-async def finished(run: Run, draft: Draft, completion: Completion, tried: Sequence[str] = ()) -> Answer:
-    """The answer that a model's last words amount to."""
+async def finished(run: Run, draft: Draft, completion: Completion, model: Model, tried: Sequence[str] = ()) -> Answer:
+    """The answer that a model's last words amount to; at high effort it reads them again."""
     draft.close()
     if completion.finish == "refusal":
         return await run.answer(draft.text, outcome="unsure", reason=_reason("the model declined to answer", tried))
@@ -154,7 +155,7 @@ async def finished(run: Run, draft: Draft, completion: Completion, tried: Sequen
     answer = await run.answer(draft.text, missing=draft.missing)
     if answer.outcome == "unsure":  # all it says is what is missing
         return replace(answer, reason=_reason("what was found does not answer it", tried))
-    return answer
+    return await proofread(run, answer, model)
 
 
 async def unsure(run: Run, why: str, tried: Sequence[str] = ()) -> Answer:

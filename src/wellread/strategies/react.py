@@ -159,7 +159,7 @@ class React(Recipe[ReactParams]):
         if answered and not run.spent and self.params.answer_model is None:
             if not run.passages:
                 run.emit(Notice("the model answered without looking anything up"))
-            return await finished(run, loop.draft, loop.last, loop.inputs)
+            return await finished(run, loop.draft, loop.last, self.params.answerer(run), loop.inputs)
         return await compose(run, self._brief(run, loop))
 
     def _brief(self, run: Run, loop: _Loop) -> Brief:

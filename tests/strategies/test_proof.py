@@ -1,0 +1,125 @@
+"""High effort: the model reads its answer again beside the passages. It speaks OpenAI's protocol over loopback."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import pytest
+from tests.wire import openai
+from tests.wire.server import Response, as_json, serving
+
+from wellread import events
+from wellread.effort import Effort
+from wellread.engine import Engine
+from wellread.settings import Settings
+from wellread.text.citations import strip_markers
+from wellread.types import Answer
+
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+
+QUESTION = "Which planet has the shortest year?"
+ANSWER = "Mercury goes around the Sun in 88 days, the shortest year of any planet. Mercury has no moons."
+Reply = Callable[[str], str | Response]
+
+
+def words(asked: dict[str, Any]) -> str:
+    return "\n".join(str(message["content"]) for message in asked["messages"])
+
+
+class Read(NamedTuple):
+    answer: Answer
+    seen: list[events.Event]
+    prompts: list[str]  # in which the answer was read again
+
+
+async def ask(proof: Reply, *, answer: str = ANSWER, effort: Effort = "high", strategy: str = "guided", **settings: Any) -> Read:
+    read: list[str] = []
+
+    def reply(asked: dict[str, Any]) -> str | Response:
+        text = words(asked)
+        if "You check an answer" not in text:
+            return openai.said(f"Answer: {answer}", counts=(1000, 60))
+        read.append(text)
+        return proof(text)
+
+    with serving(openai.chat(reply)) as server:
+        async with Engine(Settings(model=f"openai:m@{server.url}/v1", effort=effort, **settings)) as engine:
+            seen = [
+                event
+                async for event in engine.stream(
+                    QUESTION, strategy=strategy, params={"sure": 1.0} if strategy == "auto" else None
+                )
+            ]
+    last = seen[-1]
+    assert isinstance(last, events.Answered)
+    return Read(last.answer, seen, read)
+
+
+def marks(*numbers: int) -> Reply:
+    return lambda text: json.dumps({"not_carried": list(numbers)})
+
+
+def decided(seen: list[events.Event]) -> list[str | None]:
+    return [one.why for one in seen if isinstance(one, events.Decided) and one.decision == "read the answer again"]
+
+
+async def test_what_the_model_finds_fault_with_is_marked() -> None:
+    answer, seen, read = await ask(marks(2))
+    assert [one.verdict for one in answer.sentences] == ["carried", "not carried"]
+    assert decided(seen) == ["1 of 2 sentences are not carried"]
+    assert (len(read), answer.usage.model_calls) == (1, 2)
+    assert [one.role for one in seen if isinstance(one, events.ModelCalled)] == ["answer", "proof"]
+    assert strip_markers(answer.text) == ANSWER  # its words stay
+
+
+async def test_it_sees_the_cited_passages_fenced_and_the_sentences_with_their_numbers() -> None:
+    answer, seen, (prompt,) = await ask(marks())
+    assert [one.verdict for one in answer.sentences] == ["carried", "carried"]
+    assert decided(seen) == ["every sentence is carried"]
+    assert prompt.count("<data-") == 3  # as it is explained, one passage, the sentences
+    told = prompt.split("Sentences of the answer:")[1]
+    assert re.search(r"\n1\. Mercury goes .* planet\. \[\d\]\n2\. Mercury has no moons\. \[\d\]\n", told)
+    assert answer.citations[0].passage.text in prompt
+
+
+@pytest.mark.parametrize("effort", ["low", "normal"])
+async def test_less_effort_asks_nothing_more(effort: Effort) -> None:
+    answer, _, read = await ask(marks(1, 2), effort=effort)
+    assert (read, answer.usage.model_calls) == ([], 1)
+    assert "carried" in {one.verdict for one in answer.sentences}
+
+
+async def test_it_cannot_talk_a_marked_sentence_into_a_citation() -> None:
+    answer, _, read = await ask(marks(), answer="Mercury has 47 moons, found in 1610. Mercury has no moons.")
+    assert [one.verdict for one in answer.sentences] == ["not carried", "carried"]
+    assert "47 moons" not in read[0].split("Sentences of the answer:")[1]
+
+
+@pytest.mark.parametrize("said", ["I would rather not say.", '{"not_carried": [0, -1, 99]}', '{"carried": true}', ""])
+async def test_a_reply_that_is_of_no_use_leaves_the_answer_as_it_is(said: str) -> None:
+    answer, _, _ = await ask(lambda text: said)
+    assert (answer.outcome, [one.verdict for one in answer.sentences]) == ("answered", ["carried", "carried"])
+
+
+async def test_a_failure_is_told() -> None:
+    answer, seen, _ = await ask(lambda text: as_json({"error": {"message": "no room today"}}, 400))
+    told = [one.message for one in seen if isinstance(one, events.Notice)]
+    assert any(line.startswith("the answer was not read a second time") and "no room today" in line for line in told)
+    assert answer.outcome == "answered"
+
+
+async def test_the_budget_holds() -> None:
+    """What the answer leaves would not hold the passage beside the sentences."""
+    answer, seen, read = await ask(marks(2), max_tokens=1250)
+    assert (read, answer.outcome) == ([], "answered")
+    assert any("not read a second time" in one.message for one in seen if isinstance(one, events.Notice))
+
+
+async def test_auto_searches_on_for_what_was_marked() -> None:
+    answer, seen, read = await ask(marks(2), strategy="auto")
+    assert "go on searching" in {one.decision for one in seen if isinstance(one, events.Decided)}
+    assert [one.verdict for one in answer.sentences] == ["carried", "not carried"]
+    assert len(read) == 2  # what react answers is read as well
