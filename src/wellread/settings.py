@@ -50,7 +50,7 @@ class Settings:
     effort: Effort = param(
         "normal",
         "how many pairs the evaluator reads: low none, "
-        f"normal up to {ALLOWED['normal'].pairs}, high up to {ALLOWED['high'].pairs}",
+        f"normal up to {ALLOWED['normal'].pairs}, high up to {ALLOWED['high'].pairs}, and a model checks its own answer",
     )
     cache: bool = param(True, "keep answers of search services and pages on disk as they allow")
     max_searches: Annotated[int, Range(0, 1_000_000)] | None = param(None, "outer limit on searches")
