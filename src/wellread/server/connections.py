@@ -11,7 +11,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 MAX_HEAD = 16 * 1024  # bytes of a request's first line and headers
 _MOST = 4096
 _SPARE = 128  # descriptors for files, sockets to services and the history
-_HEAD_SECONDS = 10.0  # from the first moment, or the first byte of a next request, to the end of its headers
+_HEAD_SECONDS = 20.0  # from the first moment, or the first byte of a next request, to the end of its headers
 _READ_SECONDS = 60.0  # in which a client has to read the 48 kB that make room for more
 
 
