@@ -58,8 +58,14 @@ async def ask(proof: Reply, *, answer: str = ANSWER, effort: Effort = "high", st
     return Read(last.answer, seen, read)
 
 
-def marks(*numbers: int) -> Reply:
-    return lambda text: json.dumps({"not_carried": list(numbers)})
+def marks(*wanted: str) -> Reply:
+    """A model that finds fault with the sentences that hold these words."""
+
+    def reply(text: str) -> str:
+        lines = re.findall(r"^(\d+)\. (.*)$", text.split("Sentences of the answer:")[1], re.MULTILINE)
+        return json.dumps({"not_carried": [int(number) for number, line in lines if any(one in line for one in wanted)]})
+
+    return reply
 
 
 def decided(seen: list[events.Event]) -> list[str | None]:
@@ -67,7 +73,7 @@ def decided(seen: list[events.Event]) -> list[str | None]:
 
 
 async def test_what_the_model_finds_fault_with_is_marked() -> None:
-    answer, seen, read = await ask(marks(2))
+    answer, seen, read = await ask(marks("no moons. ["))
     assert [one.verdict for one in answer.sentences] == ["carried", "not carried"]
     assert decided(seen) == ["1 of 2 sentences are not carried"]
     assert (len(read), answer.usage.model_calls) == (1, 2)
@@ -81,13 +87,13 @@ async def test_it_sees_the_cited_passages_fenced_and_the_sentences_with_their_nu
     assert decided(seen) == ["every sentence is carried"]
     assert prompt.count("<data-") == 3  # as it is explained, one passage, the sentences
     told = prompt.split("Sentences of the answer:")[1]
-    assert re.search(r"\n1\. Mercury goes .* planet\. \[\d\]\n2\. Mercury has no moons\. \[\d\]\n", told)
+    assert re.search(r"\n1\. Mercury goes .* planet\. \[\d\]\n2\. .*\n3\. Mercury has no moons\. \[\d\]\n", told)
     assert answer.citations[0].passage.text in prompt
 
 
 @pytest.mark.parametrize("effort", ["low", "normal"])
 async def test_less_effort_asks_nothing_more(effort: Effort) -> None:
-    answer, _, read = await ask(marks(1, 2), effort=effort)
+    answer, _, read = await ask(marks("Mercury"), effort=effort)
     assert (read, answer.usage.model_calls) == ([], 1)
     assert "carried" in {one.verdict for one in answer.sentences}
 
@@ -104,6 +110,12 @@ async def test_a_reply_that_is_of_no_use_leaves_the_answer_as_it_is(said: str) -
     assert (answer.outcome, [one.verdict for one in answer.sentences]) == ("answered", ["carried", "carried"])
 
 
+async def test_a_model_that_finds_fault_with_a_passage_itself_is_not_listened_to() -> None:
+    answer, seen, _ = await ask(marks(""))  # with everything
+    assert [one.verdict for one in answer.sentences] == ["carried", "carried"]
+    assert any("finds fault with the words of a passage" in one.message for one in seen if isinstance(one, events.Notice))
+
+
 async def test_a_failure_is_told() -> None:
     answer, seen, _ = await ask(lambda text: as_json({"error": {"message": "no room today"}}, 400))
     told = [one.message for one in seen if isinstance(one, events.Notice)]
@@ -113,13 +125,13 @@ async def test_a_failure_is_told() -> None:
 
 async def test_the_budget_holds() -> None:
     """What the answer leaves would not hold the passage beside the sentences."""
-    answer, seen, read = await ask(marks(2), max_tokens=1250)
+    answer, seen, read = await ask(marks("no moons. ["), max_tokens=1250)
     assert (read, answer.outcome) == ([], "answered")
     assert any("not read a second time" in one.message for one in seen if isinstance(one, events.Notice))
 
 
 async def test_auto_searches_on_for_what_was_marked() -> None:
-    answer, seen, read = await ask(marks(2), strategy="auto")
+    answer, seen, read = await ask(marks("no moons. ["), strategy="auto")
     assert "go on searching" in {one.decision for one in seen if isinstance(one, events.Decided)}
     assert [one.verdict for one in answer.sentences] == ["carried", "not carried"]
     assert len(read) == 2  # what react answers is read as well
