@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import socket
 import sys
 
@@ -13,6 +12,7 @@ from wellread.errors import WellreadError
 from wellread.server import logs
 from wellread.server.app import create_app
 from wellread.server.connections import MAX_HEAD, Connection
+from wellread.server.garbage import ShortLooks
 from wellread.server.options import ServerOptions
 from wellread.settings import Settings
 
@@ -25,13 +25,12 @@ class Server(uvicorn.Server):
         self._told = told
         self._app = app
         self._options = options
+        self._looks = ShortLooks()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Say where it listens once it answers: who follows the address before would wait."""
         await super().startup(sockets)
-        # What is there now stays: looking through all of it for garbage would take a tenth of a second of everybody's time.
-        gc.collect()
-        gc.freeze()
+        self._looks.begin()
         for listening in (sockets or ()) if self.started and self._told else ():
             host, port = listening.getsockname()[:2]
             shown = f"[{host}]" if ":" in host else host
@@ -43,7 +42,7 @@ class Server(uvicorn.Server):
             logs.info("stopping", running=len(service.runs.live))
             await service.runs.drain(self._options.stop_seconds)
         await super().shutdown(sockets)
-        gc.unfreeze()
+        self._looks.end()
 
 
 def serve(settings: Settings, options: ServerOptions) -> None:
