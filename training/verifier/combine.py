@@ -91,7 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", nargs="+", required=True, help="FILE=SHARE: what each counts in the fit")
     parser.add_argument("--model", type=Path, required=True)
-    parser.add_argument("--flagged", type=float, default=0.07)
+    parser.add_argument("--flagged", type=float, default=0.05)
     parser.add_argument("--report", type=Path, nargs="*", default=[])
     options = parser.parse_args(arguments)
     given = [(Path(name), float(share)) for name, _, share in (one.rpartition("=") for one in options.rows)]
