@@ -16,7 +16,10 @@ from training.verifier.disguise import disguised
 from training.verifier.statements import GAP
 from training.verifier.wordings import reworded
 
-MIX: Mapping[str, int] = {"written": 34, "asked": 14, "plain": 12, "elsewhere": 2}  # cases in a step
+MIXES: Mapping[str, Mapping[str, int]] = {  # cases in a step
+    "even": {"written": 34, "asked": 14, "plain": 12, "elsewhere": 2},
+    "written": {"written": 46, "asked": 10, "plain": 6, "elsewhere": 2},
+}
 DISGUISED = {"written": 0.6, "asked": 0.3, "plain": 0.2, "elsewhere": 0.0}
 _MADE = 0.6  # what a change by rule counts against a written one
 _BESIDE = 0.15  # how often another passage stands beside those that carry a claim
@@ -59,7 +62,7 @@ class Drawer:
         self._written = [one for one in prepared.written if not one["aside"]]
         self._waiting: list[Mapping[str, Any]] = []
 
-    def step(self, mix: Mapping[str, int] = MIX) -> list[Case]:
+    def step(self, mix: Mapping[str, int] = MIXES["even"]) -> list[Case]:
         cases = [self._drawn(kind) for kind, count in mix.items() for _ in range(count)]
         return [case for case in cases if case is not None]
 

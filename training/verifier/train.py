@@ -27,7 +27,7 @@ from training.evaluator.tokens import load_tokenizer
 from training.evaluator.train import Average, rate_at
 from training.evaluator.weights import save_weights
 from training.verifier.batches import Batch, Builder
-from training.verifier.cases import MIX, Drawer, Prepared, load, set_aside
+from training.verifier.cases import MIXES, Drawer, Prepared, load, set_aside
 from training.verifier.claims import Case
 from training.verifier.curves import curve
 from training.verifier.network import WORDS, deepened, initial, losses, total, verify
@@ -50,6 +50,7 @@ class Recipe:
     seed: int = 1
     workers: int = 5
     shrink: int = 1  # divides the cases in a step
+    mix: str = "even"
 
 
 class Batches(IterableDataset[Batch]):
@@ -57,7 +58,7 @@ class Batches(IterableDataset[Batch]):
 
     def __init__(self, prepared: Prepared, recipe: Recipe) -> None:
         self._prepared, self._recipe = prepared, recipe
-        self._mix = {kind: max(1, count // recipe.shrink) for kind, count in MIX.items()}
+        self._mix = {kind: max(1, count // recipe.shrink) for kind, count in MIXES[recipe.mix].items()}
 
     def __iter__(self) -> Iterator[Batch]:
         worker = get_worker_info()
@@ -143,9 +144,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         ("shrink", int),
     ):
         parser.add_argument(f"--{name}", type=kind)
+    parser.add_argument("--mix", choices=MIXES, help="what a step is made of")
     parser.add_argument("--deepen", type=int, default=1, help="how often each layer of the start stands in the model")
     options = parser.parse_args(arguments)
-    given = {name: getattr(options, name) for name in ("steps", "rate", "dropout", "seed", "workers", "shrink")}
+    given = {name: getattr(options, name) for name in ("steps", "rate", "dropout", "seed", "workers", "shrink", "mix")}
     recipe = replace(Recipe(seconds=options.seconds), **{name: value for name, value in given.items() if value is not None})
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     state = {name: torch.from_numpy(np.array(value)) for name, value in read_minilm(options.start).items()}
