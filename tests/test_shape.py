@@ -56,3 +56,9 @@ def test_no_registry_and_no_private_path_is_named() -> None:
 def test_lock_files_with_addresses_are_not_tracked() -> None:
     names = {path.name for path in _tracked()}
     assert not names & {"uv.lock", "poetry.lock", "package-lock.json", "yarn.lock"}
+
+
+def test_strategies_work_in_the_threads_of_their_run() -> None:
+    """A thread that the run does not know of ends at another moment in each replay."""
+    for path in (ROOT / "src/wellread/strategies").rglob("*.py"):
+        assert "to_thread(" not in path.read_text(encoding="utf-8"), f"{path.name}: `run.aside` is the way"

@@ -187,6 +187,7 @@ class Engine:
             history=encodable(history),
             model_name=model,
             timeout=reports.timeout,
+            aside=outside.aside,
             outbound=Outbound(question, open=self.settings.share_private),
             language=foreign_language(question),
         )

@@ -1,11 +1,14 @@
-"""How long something may take: by the clock on the wall, or by what a recording says."""
+"""How long something may take: by the clock on the wall, or by what a recording says. And where what takes long is done."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from types import TracebackType
-from typing import Protocol
+from typing import ParamSpec, Protocol, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class Patience(Protocol):
@@ -19,6 +22,12 @@ class Patience(Protocol):
 
 
 Limiter = Callable[[float | None, str], Patience]  # seconds, and what the limit belongs to: "seconds" is the run's budget
+
+
+class Aside(Protocol):
+    """Has something worked out in a thread: what takes long must not hold up others on the loop."""
+
+    def __call__(self, job: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Awaitable[T]: ...
 
 
 def real_time(seconds: float | None, limit: str) -> Patience:

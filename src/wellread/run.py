@@ -23,7 +23,7 @@ from wellread.effort import ALLOWED
 from wellread.encodable import Pieces
 from wellread.errors import BrokenStream, BudgetExhausted, ReadError, SourceError, Unreachable, WellreadError
 from wellread.outbound import Outbound
-from wellread.patience import Limiter, OneTimer, real_time
+from wellread.patience import Aside, Limiter, OneTimer, real_time
 from wellread.protocols import AnswerReader, Kit, Model, Priced, Source, trained
 from wellread.text import verdicts
 from wellread.text.citations import Weighed
@@ -51,6 +51,7 @@ class Outside:
     marker: Callable[[], str] = lambda: secrets.token_hex(4)
     patience: Callable[[], AbstractContextManager[Limiter]] = OneTimer  # of one run
     stamp: Callable[[], float] | None = None  # instead of the clock, when an event is reported
+    aside: Aside = asyncio.to_thread
     kit: Callable[[Kit], Kit] = _kit_as_it_is
     source: Callable[[str, Source], Source] = _source_as_it_is  # the role is "main" or "fallback"
 
@@ -120,6 +121,7 @@ class Run:
     history: History = ()
     model_name: str | None = None
     timeout: Limiter = real_time
+    aside: Aside = asyncio.to_thread
     spent: BudgetExhausted | None = None  # the limit that ended the work, once one has
     passages: dict[int, Passage] = field(default_factory=dict[int, Passage])
     language: str | None = None  # of the question, where that is another than English
@@ -287,7 +289,7 @@ class Run:
         text = inert(text, self.passages)
         # Long answers on long passages take many milliseconds to check, and others share the loop.
         given = (text, dict(self.passages), self.question, missing)
-        judged, said = await asyncio.to_thread(verdicts.judged, *given) if text or missing else ([], [])
+        judged, said = await self.aside(verdicts.judged, *given) if text or missing else ([], [])
         sentences = await self._reread(judged)
         missing = verdicts.missing(sentences, said)
         return Answer(

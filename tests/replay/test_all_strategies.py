@@ -152,3 +152,21 @@ async def test_recorded_runs_replay_bit_for_bit(strategy: str, tmp_path: Path) -
         assert isinstance(now[-1], Answered)
         outcomes.add(now[-1].answer.outcome)
     assert len(outcomes) > 1, "limits and failures must have had their effect"
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+async def test_how_long_threads_take_makes_no_difference(strategy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine a thread may end long after the answer that another part of the run waits for."""
+    at_once = asyncio.to_thread
+
+    async def at_its_leisure(job: Any, /, *args: Any, **kwargs: Any) -> Any:
+        await asyncio.sleep(random.choice((0, 0.001, 0.004, 0.01)))  # another one each time, in the replay too
+        return await at_once(job, *args, **kwargs)
+
+    monkeypatch.setattr(asyncio, "to_thread", at_its_leisure)
+    for seed in range(12):
+        path = tmp_path / f"{seed}.jsonl"
+        async with engine(seed, strategy) as live:
+            then = [event async for event in recorded(live, path, QUESTION, params=PARAMS.get(strategy, {}))]
+        now = [event async for event in replayed(path)]
+        assert as_json(now) == as_json(then), f"seed {seed}"

@@ -11,9 +11,11 @@ import asyncio
 from collections.abc import Callable, Sized
 from contextvars import ContextVar
 from types import TracebackType
-from typing import Literal, cast
+from typing import Literal, ParamSpec, TypeVar, cast
 
 Left = Literal["time", "timeout", "cancelled"]
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _TURNS = 60  # of the loop; the longest chain of wake-ups in a run is about ten
 
@@ -25,6 +27,39 @@ async def settle() -> None:
         await asyncio.sleep(0)
         if ready is not None and not len(ready):
             return
+
+
+class Threads:
+    """What the run works out in threads. How long a thread takes is different each time: they work one after the other, in the
+    order in which they were asked for, and no answer from outside comes before they are done.
+    """
+
+    def __init__(self) -> None:
+        self._turn = asyncio.Lock()
+        self._asked_for = 0
+        self._idle = asyncio.Event()
+
+    async def aside(self, job: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        self._asked_for += 1
+        self._idle.clear()
+        try:
+            async with self._turn:
+                await settle()
+                try:
+                    return await asyncio.to_thread(job, *args, **kwargs)
+                finally:
+                    await settle()
+        finally:
+            self._asked_for -= 1
+            if not self._asked_for:
+                self._idle.set()
+
+    async def settle(self) -> None:
+        """Let all tasks and threads of the run work until they wait for something from outside."""
+        await settle()
+        while self._asked_for:
+            await self._idle.wait()
+            await settle()
 
 
 _in_force: ContextVar[tuple[TimeLimit, ...]] = ContextVar("time limits in force", default=())

@@ -16,7 +16,7 @@ from wellread.plain import Json
 from wellread.protocols import Source
 from wellread.replay import codec, departure
 from wellread.replay.codec import Shape
-from wellread.replay.one_at_a_time import RecordedLimit, settle
+from wellread.replay.one_at_a_time import RecordedLimit, Threads
 from wellread.replay.parts import ON_TAPE, KitOnTape
 from wellread.replay.record import fingerprint
 from wellread.replay.recording import Call, Recording
@@ -45,6 +45,7 @@ class Player:
         self._seen = self._stamped = 0
         self._waiting: dict[int, asyncio.Event] = {}
         self._parts: dict[str, Any] = {}
+        self._threads = Threads()
         self._open: dict[str, deque[Call]] = defaultdict(deque)
         for call in recording.calls:
             call.gone = False
@@ -61,6 +62,7 @@ class Player:
             marker=lambda: header["marker"],
             patience=lambda: nullcontext(self._limit),
             stamp=self._stamp,
+            aside=self._threads.aside,
             kit=lambda kit: KitOnTape(self, None, effort),
         )
 
@@ -182,7 +184,7 @@ class Player:
         self._skip()
         while self._position != order:
             await self._until_progress(order)
-        await settle()
+        await self._threads.settle()
         self._position += 1
         self._reach(reply["at"])
         self._skip()
@@ -201,7 +203,7 @@ class Player:
             async with asyncio.timeout(self._patience):
                 await called.wait()
         except TimeoutError:
-            await settle()  # the time may have passed in one long computation
+            await self._threads.settle()  # the time may have passed in one long computation
             if self._position == before:
                 raise self._depart(self._stuck()) from None
         if self.departed is not None:  # woken because the turn will not come any more

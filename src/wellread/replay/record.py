@@ -31,7 +31,7 @@ from wellread.plain import Json
 from wellread.protocols import Source
 from wellread.replay import codec
 from wellread.replay.codec import Shape
-from wellread.replay.one_at_a_time import TimeLimits, settle
+from wellread.replay.one_at_a_time import Threads, TimeLimits
 from wellread.replay.parts import ON_TAPE, KitOnTape, facts_of
 from wellread.replay.secrets import Covers
 from wellread.run import Outside
@@ -86,6 +86,7 @@ class Recorder:
         self._calls = 0
         self._events = 0
         self._turn = asyncio.Lock()
+        self._threads = Threads()
         self._labels: dict[str, int] = {}
         self._parts: dict[tuple[str, str], Any] = {}
         self._wrapped: dict[tuple[str, int], tuple[str, Any, Any]] = {}
@@ -114,6 +115,7 @@ class Recorder:
             marker=lambda: self._marker,
             patience=lambda: nullcontext(self._limits.new),
             stamp=self._tick,
+            aside=self._threads.aside,
             kit=lambda kit: KitOnTape(self, kit, kit.effort, kit.cache),
             source=lambda role, source: self._played(role, source),
         )
@@ -135,7 +137,7 @@ class Recorder:
                 failure, reply = problem, {"error": codec.encode_error(problem)}
             await self._await_turn()
         except asyncio.CancelledError:
-            self._left(number)
+            await self._left(number)
             raise
         self._replied(number, reply)
         if failure is not None:
@@ -164,7 +166,7 @@ class Recorder:
                     await inner.aclose()
             finally:  # after what others were answered while it closed: a replay leaves the call at once
                 if not finished:
-                    self._left(number)
+                    await self._left(number)
 
     async def _piece(self, inner: AsyncIterator[str | Completion]) -> tuple[str | Completion | None, Json, Exception | None]:
         try:
@@ -243,18 +245,23 @@ class Recorder:
 
     async def _await_turn(self) -> None:
         async with self._turn:
-            await settle()
+            await self._threads.settle()
 
     def _replied(self, number: int, reply: Json) -> None:
         self._write({"reply": number, "at": self._tick(), **reply})
 
-    def _left(self, number: int) -> None:
+    async def _left(self, number: int) -> None:
         """The run did not wait for the answer: its time was up, or nobody wanted it any more."""
         if self._file.closed:
             return
         why = self._limits.why_left()
-        at = self._now if why == "cancelled" else self._tick()  # nothing tells a replay when a call was cancelled
-        self._write({"reply": number, "at": at, "left": why})
+        if why == "cancelled":  # nothing tells a replay when
+            self._write({"reply": number, "at": self._now, "left": why})
+            return
+        try:
+            await self._await_turn()
+        finally:
+            self._write({"reply": number, "at": self._tick(), "left": why})
 
     def _tick(self) -> float:
         self._now = max(self._now, round(self._base.clock() - self._begun, 4))

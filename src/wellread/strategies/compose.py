@@ -59,6 +59,7 @@ class Draft:
 
     def __init__(self, run: Run) -> None:
         self._emit: Callable[[Event], None] = run.emit
+        self._aside = run.aside
         self._attribution = Attribution(run.passages)
         self._inert = Inert(leads_to(run.passages))
         self._held = ""
@@ -74,7 +75,7 @@ class Draft:
 
     async def warm(self) -> None:
         """Read the passages before an answer streams: checking it sentence by sentence then takes no time."""
-        await asyncio.to_thread(self._attribution.read_ahead)
+        await self._aside(self._attribution.read_ahead)
 
     async def feed(self, piece: str) -> None:
         """Take in what has come. Numbering its sentences takes a while: others have their turn after each step."""
@@ -182,7 +183,7 @@ async def cut_short(run: Run, draft: Draft | None = None) -> Answer:
         draft.add(" …")
     answer = await run.answer(draft.text, outcome="exhausted", reason=str(problem))
     if not any(sentence.supported for sentence in answer.sentences):
-        quoted = await asyncio.to_thread(extractive, run)
+        quoted = await run.aside(extractive, run)
         draft.add(f"\n\n{quoted}" if draft.text and quoted else quoted)
     reason = str(problem) if draft.text else f"{problem} before anything was found"
     return await run.answer(draft.text, outcome="exhausted", reason=reason, missing=draft.missing)

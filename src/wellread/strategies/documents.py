@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 import re
 from collections.abc import Sequence
@@ -123,7 +122,7 @@ async def with_related(
 
 async def _extended(run: Run, question: str, library: Shelf, document: Document, keep: int) -> Document:
     known = {passage.id for passage in document.passages}
-    everything = await asyncio.to_thread(_around, await library.passages(document.passages[0].document or ""), document)
+    everything = await run.aside(_around, await library.passages(document.passages[0].document or ""), document)
     others = [passage for passage in everything if passage.id not in known]
     chosen = [others[index] for index in await _best(run, question, others, keep)]
     order = {passage.id: place for place, passage in enumerate(everything)}

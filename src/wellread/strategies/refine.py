@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -51,10 +50,10 @@ async def refine(
     leads: Sequence[Chain],
 ) -> list[Refined]:
     """Each passage with the strips that help, judged with what leads to it. All were graded relevant: none loses every strip."""
-    # A long page takes long to cut and to look through. In one thread: several would end in an order that no replay has.
-    cut = await asyncio.to_thread(lambda: [strips(passage.text) for passage in passages])
+    # A long page takes long to cut and to look through.
+    cut = await run.aside(lambda: [strips(passage.text) for passage in passages])
     if isinstance(grader, ModelGrader):
-        shown = await asyncio.to_thread(lambda: [_likeliest(question, parts, _MOST) for parts in cut])
+        shown = await run.aside(lambda: [_likeliest(question, parts, _MOST) for parts in cut])
         kept = await run.gather([_chosen(grader, question, *row) for row in zip(cut, shown, leads, strict=True)])
     else:
         kept = await _scored(grader, question, _Cut(passages, cut, leads), lower)
@@ -95,7 +94,7 @@ async def _scored(grader: CountedGrader, question: str, cut: _Cut, lower: float)
     places = [(row, index) for row, parts in enumerate(cut.strips) for index in range(len(parts))]
     most = min(ALLOWED[grader.run.kit.effort].strips, grader.run.pairs_left)
     texts = [cut.strips[row][index] for row, index in places]
-    read = [places[i] for i in await asyncio.to_thread(_likeliest, question, texts, most)]
+    read = [places[i] for i in await grader.run.aside(_likeliest, question, texts, most)]
     pieces = [replace(cut.passages[row], text=cut.strips[row][index]) for row, index in read]
     grades = await grader.grade(question, pieces, [cut.leads[row] for row, _ in read]) if pieces else ()
     kept: list[set[int]] = [set() for _ in cut.strips]

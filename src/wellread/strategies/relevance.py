@@ -85,7 +85,7 @@ async def rerank(
     if ordered:
         first = [-index / len(passages) for index in range(len(passages))]
     else:
-        first = await asyncio.to_thread(by_words, question, texts)  # a long document has a thousand of them
+        first = await run.aside(by_words, question, texts)  # a long document has a thousand of them
     chosen = best(first, most)  # best first: the evaluator gives something on the order it finds
     read = await _read(run, question, [passages[index] for index in chosen], [texts[index] for index in chosen])
     behind = min(read.scores, default=0.0) - 2.0  # below everything that was read
