@@ -91,6 +91,6 @@ def test_other_manuals_keep_their_words() -> None:
     "line", [".Op " * 50_000, ".Fl" + " Fl" * 100_000, ".It Xo" + " a" * 100_000, ".Oo\n" * 50_000, ".Xc\n" * 50_000]
 )
 def test_hostile_pages_take_no_time(line: str) -> None:
-    begun = time.perf_counter()
+    begun = time.thread_time()
     read_man(f".Dd x\n{line}", "x")
-    assert time.perf_counter() - begun < 3
+    assert time.thread_time() - begun < 3

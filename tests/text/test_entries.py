@@ -53,9 +53,9 @@ def test_two_that_say_as_much_leave_it_as_it_is() -> None:
 
 @pytest.mark.parametrize("text", ["a: " * 200_000, "a:\n" * 200_000, " " * 500_000 + "a: b", "- " * 300_000])
 def test_long_passages_take_no_time(text: str) -> None:
-    begun = time.perf_counter()
+    begun = time.thread_time()
     nearer_label("Which option is a b?", text, 0, 1)
-    assert time.perf_counter() - begun < 0.5
+    assert time.thread_time() - begun < 0.5
 
 
 def test_a_label_begins_a_line() -> None:

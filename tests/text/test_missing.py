@@ -115,7 +115,7 @@ def test_a_conclusion_without_the_mark_is_none() -> None:
 
 @pytest.mark.parametrize("unit", ["not ", "the material does not say ", ", who ", "is not " * 3, "no source " * 3])
 def test_long_ones_take_no_longer_than_short_ones(unit: str) -> None:
-    begun = time.perf_counter()
+    begun = time.thread_time()
     for size in (390, 4_000, 40_000):
         told((unit * size)[:size])
-    assert time.perf_counter() - begun < 0.5
+    assert time.thread_time() - begun < 0.5

@@ -130,10 +130,10 @@ def test_a_phrase_beside_its_term_explains_it_and_one_elsewhere_does_not() -> No
     "question", ["what does" + " " * 20_000 + "x", "what is x" + " y" * 10_000, "what is x" + " " * 20_000 + "in y"]
 )
 def test_a_huge_question_takes_no_time(question: str) -> None:
-    begun = time.perf_counter()
+    begun = time.thread_time()
     assert term_asked(question) is None or len(question.split()) < 6
     asks_yes_no(question)
-    assert time.perf_counter() - begun < 0.5
+    assert time.thread_time() - begun < 0.5
 
 
 @pytest.mark.parametrize(
