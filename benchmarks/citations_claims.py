@@ -71,7 +71,7 @@ def judged(case: Case, known: dict[str, Passage]) -> tuple[Sequence[citations.We
 
 async def reread(sentences: Sequence[citations.Weighed]) -> bool:
     again, _ = await entailment.reread(sentences, evaluator, 100)
-    return all(sentence.supported for sentence in again)
+    return all(one.sentence.supported for one in again)
 
 
 @cache

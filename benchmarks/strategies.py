@@ -202,6 +202,10 @@ class Strong:
         return f"<plan>I have to look up {query}.</plan>\n<search_query>{query}</search_query>"
 
     def _data(self, text: str) -> str:
+        if "not_carried" in text:
+            passages, _, sheet = text.partition("Sentences of the answer:")
+            lines = re.findall(r"^(\d+)\. (.*?) \[\d+\]", sheet, re.MULTILINE)
+            return json.dumps({"not_carried": [int(number) for number, line in lines if _plain(line) not in _plain(passages)]})
         if "queries" in text:
             return json.dumps({"queries": [self.item.text, *(bare_title(passage.title) for passage in self.item.gold[:1])]})
         if "strips" in text:

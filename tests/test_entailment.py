@@ -11,7 +11,7 @@ from wellread.ranking import verifier
 from wellread.ranking.evaluator import Evaluator
 from wellread.text.belief import Belief
 from wellread.text.citations import weighed
-from wellread.types import Passage, ShortAnswer, Weighing
+from wellread.types import Judgement, Passage, ShortAnswer, Weighing
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -26,16 +26,16 @@ BOXER = Passage(
 class Says:
     """A reader that thinks the same of every sentence."""
 
-    def __init__(self, carried: bool | None) -> None:
-        self.carried = carried
+    def __init__(self, carried: bool | None, sure: bool = True) -> None:
+        self.judgement = None if carried is None else Judgement(carried, sure)
         self.asked: list[str] = []
 
     async def read(self, question: str, passages: Sequence[Passage]) -> Sequence[ShortAnswer]:
         raise AssertionError("nobody asks for an answer here")
 
-    async def carries(self, claim: str, passages: Sequence[Passage], signs: Sequence[str], share: float) -> bool | None:
+    async def carries(self, claim: str, passages: Sequence[Passage], signs: Sequence[str], share: float) -> Judgement | None:
         self.asked.append(claim)
-        return self.carried
+        return self.judgement
 
 
 @pytest.mark.parametrize(
@@ -50,8 +50,18 @@ class Says:
 )
 async def test_the_reader_decides_where_the_rules_went_by_signs(text: str, says: bool | None, verdict: str) -> None:
     judged, used = await entailment.reread(weighed(text, {1: BOXER}), lambda: Says(says), 10)
-    assert ([one.verdict for one in judged], used) == ([verdict], 1)
-    assert [one.number for one in judged[0].citations] == [1]
+    assert ([one.sentence.verdict for one in judged], used) == ([verdict], 1)
+    assert [one.number for one in judged[0].sentence.citations] == [1]
+    assert judged[0].otherwise is None
+
+
+@pytest.mark.parametrize("says", [True, False])
+async def test_a_reader_that_is_not_sure_leaves_the_other_verdict_too(says: bool) -> None:
+    (read,), _ = await entailment.reread(weighed("Reed fought 31 times. [1]", {1: BOXER}), lambda: Says(says, sure=False), 10)
+    assert read.otherwise is not None
+    carried, doubted = (read.sentence, read.otherwise) if says else (read.otherwise, read.sentence)
+    assert (carried.verdict, doubted.verdict) == ("carried", "not carried")
+    assert [one.number for one in carried.citations] == [1]
 
 
 @pytest.mark.parametrize(
@@ -66,7 +76,7 @@ async def test_the_reader_decides_where_the_rules_went_by_signs(text: str, says:
 async def test_nobody_is_asked_where_the_form_decides(text: str, verdict: str) -> None:
     reader = Says(False)
     judged, used = await entailment.reread(weighed(text, {1: BOXER}), lambda: reader, 10)
-    assert ([one.verdict for one in judged], used, reader.asked) == ([verdict], 0, [])
+    assert ([one.sentence.verdict for one in judged], used, reader.asked) == ([verdict], 0, [])
 
 
 async def test_a_reader_that_weighs_nothing_is_not_asked() -> None:
@@ -75,23 +85,36 @@ async def test_a_reader_that_weighs_nothing_is_not_asked() -> None:
             raise AssertionError("not asked")
 
     found = weighed("Gary Groves was born in Swindon. [1]", {1: BOXER})
-    assert await entailment.reread(found, Reads, 10) == ([one.sentence for one in found], 0)
+    assert await entailment.reread(found, Reads, 10) == ([entailment.Read(one.sentence) for one in found], 0)
 
 
 async def test_no_more_sentences_are_read_than_allowed() -> None:
     found = weighed("Gary Groves was born in Swindon. [1] Tim Cooper was born in Swindon. [1]", {1: BOXER})
     reader = Says(False)
     judged, used = await entailment.reread(found, lambda: reader, 1)
-    assert ([one.verdict for one in judged], used) == (["not carried", "carried"], 1)
+    assert ([one.sentence.verdict for one in judged], used) == (["not carried", "carried"], 1)
     assert (await entailment.reread(found, lambda: reader, 0))[1] == 0
 
 
 def test_what_the_rules_saw_and_what_the_reader_says_count_together() -> None:
     belief = Belief({"carried": 1.0, "foreign number": -2.0, "bias": 0.5}, 0.0)
-    assert belief.carries([], 1.0, Weighing(-0.4, 0.0))
-    assert not belief.carries(["foreign number"], 1.0, Weighing(-0.4, 0.0))
-    assert belief.carries(["foreign number"], 1.0, Weighing(1.6, 0.0))
-    assert not belief.carries([], 1.0, Weighing(-0.6, 0.0))
+    assert belief.judge([], 1.0, Weighing(-0.4, 0.0)) == (True, True)
+    assert belief.judge(["foreign number"], 1.0, Weighing(-0.4, 0.0)) == (False, True)
+    assert belief.judge(["foreign number"], 1.0, Weighing(1.6, 0.0)) == (True, True)
+    assert belief.judge([], 1.0, Weighing(-0.6, 0.0)) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("said", "judgement"), [(-4, (False, True)), (-2, (False, False)), (1, (True, False)), (3, (True, True))]
+)
+def test_between_two_scores_the_verdict_is_not_sure(said: float, judgement: tuple[bool, bool]) -> None:
+    assert Belief({"carried": 1.0}, 0.0, (-3.0, 2.0)).judge([], 1.0, Weighing(said, 0.0)) == judgement
+
+
+def test_what_nothing_connects_is_surely_doubted() -> None:
+    belief = Belief({"carried": 1.0}, 0.0, (-3.0, 2.0))
+    assert belief.judge(["unconnected"], 1.0, Weighing(-1.0, 0.0)) == (False, True)
+    assert belief.judge(["unconnected"], 1.0, Weighing(1.0, 0.0)) == (True, False)
 
 
 needs_weights = pytest.mark.skipif(not verifier.available(), reason="the verifier's file is not here")

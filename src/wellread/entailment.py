@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from wellread.protocols import AnswerReader, ClaimReader
 from wellread.text.citations import Signs, Weighed
@@ -12,29 +12,36 @@ from wellread.types import Passage, Sentence
 MOST = 32  # sentences of an answer that are read, whatever else was
 
 
-async def reread(
-    judged: Sequence[Weighed], reader_of: Callable[[], AnswerReader | None], most: int
-) -> tuple[list[Sentence], int]:
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A sentence with its verdict and, where the reader is not sure of that, the sentence with the other one."""
+
+    sentence: Sentence
+    otherwise: Sentence | None = None
+
+
+async def reread(judged: Sequence[Weighed], reader_of: Callable[[], AnswerReader | None], most: int) -> tuple[list[Read], int]:
     """The sentences with their verdicts, and how many were read; at most `most` are. The reader is asked for only where there
     is something to read; where there is none, the rules' verdicts stand."""
     reader = reader_of() if most and any(one.signs for one in judged) else None
     if not isinstance(reader, ClaimReader):
-        return [one.sentence for one in judged], 0
-    sentences: list[Sentence] = []
+        return [Read(one.sentence) for one in judged], 0
+    read: list[Read] = []
     used = 0
     for one in judged:
         if one.signs is None or used == most:
-            sentences.append(one.sentence)
+            read.append(Read(one.sentence))
             continue
         used += 1
-        carried = await reader.carries(one.signs.body, cited(one.signs), one.signs.found, one.signs.share)
-        if carried is None:  # it cannot tell
-            sentences.append(one.sentence)
-        elif carried:
-            sentences.append(replace(one.sentence, verdict="carried", citations=one.signs.citations))
-        else:
-            sentences.append(replace(one.sentence, verdict="not carried"))
-    return sentences, used
+        said = await reader.carries(one.signs.body, cited(one.signs), one.signs.found, one.signs.share)
+        if said is None:  # it cannot tell
+            read.append(Read(one.sentence))
+            continue
+        carried = replace(one.sentence, verdict="carried", citations=one.signs.citations)
+        doubted = replace(one.sentence, verdict="not carried")
+        verdict, otherwise = (carried, doubted) if said.carried else (doubted, carried)
+        read.append(Read(verdict, None if said.sure else otherwise))
+    return read, used
 
 
 def cited(signs: Signs) -> list[Passage]:

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, runtime_checkable
 
 from wellread.effort import Effort
-from wellread.types import Capabilities, Completion, Grade, Hit, Original, Page, Passage, Prompt, Query, ShortAnswer
+from wellread.types import Capabilities, Completion, Grade, Hit, Judgement, Original, Page, Passage, Prompt, Query, ShortAnswer
 
 if TYPE_CHECKING:
     import numpy as np
@@ -182,7 +182,7 @@ class AnswerReader(Protocol):
 class ClaimReader(Protocol):
     """A reader that says whether passages carry a sentence, knowing what the rules saw at it; None where it cannot tell."""
 
-    async def carries(self, claim: str, passages: Sequence[Passage], signs: Sequence[str], share: float) -> bool | None: ...
+    async def carries(self, claim: str, passages: Sequence[Passage], signs: Sequence[str], share: float) -> Judgement | None: ...
 
 
 @runtime_checkable

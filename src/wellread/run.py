@@ -128,6 +128,7 @@ class Run:
     understood: str | None = None  # its question, where that is a follow-up that was made to stand alone
     failures: list[str] = field(default_factory=list[str])  # of sources; part of the reason when nothing is found
     withdrawn: dict[str, str] = field(default_factory=dict[str, str])  # sources that cannot be reached, and why
+    unsure: dict[int, Sentence] = field(default_factory=dict[int, Sentence])  # of the last answer, by place: the other verdict
     outbound: Outbound = field(default_factory=lambda: Outbound("", open=True))
     _lent: int = 0  # pairs that searches under way may read
     _together: int = 0  # `gather`s under way
@@ -290,7 +291,9 @@ class Run:
         # Long answers on long passages take many milliseconds to check, and others share the loop.
         given = (text, dict(self.passages), self.question, missing)
         judged, said = await self.aside(verdicts.judged, *given) if text or missing else ([], [])
-        sentences = await self._reread(judged)
+        read = await self._reread(judged)
+        sentences = [one.sentence for one in read]
+        self.unsure = {place: one.otherwise for place, one in enumerate(read) if one.otherwise}
         missing = verdicts.missing(sentences, said)
         return Answer(
             question=self.question,
@@ -317,15 +320,15 @@ class Run:
                 self.withdrawn[name] = why
                 self.emit(events.Notice(f"{name} cannot be reached and is not asked again: {why}"))
 
-    async def _reread(self, judged: Sequence[Weighed]) -> Sequence[Sentence]:
+    async def _reread(self, judged: Sequence[Weighed]) -> Sequence[entailment.Read]:
         """The closer reading. Without time or evaluator the rules' verdicts stand."""
         try:
             most = entailment.MOST if ALLOWED[self.kit.effort].pairs and not self.spent else 0
-            sentences, used = await self.timed(entailment.reread(judged, self._answer_reader, most))
+            read, used = await self.timed(entailment.reread(judged, self._answer_reader, most))
         except WellreadError:
-            return [one.sentence for one in judged]
+            return [entailment.Read(one.sentence) for one in judged]
         self.budget.pairs(used)
-        return sentences
+        return read
 
     def _answer_reader(self) -> AnswerReader | None:
         return trained(self.kit.answer_reader(), self.language)

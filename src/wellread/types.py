@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, overload
+from typing import Any, Literal, NamedTuple, overload
 
 from wellread.encodable import Encodable
 
@@ -311,6 +311,13 @@ class Weighing:
 
     carried: float
     astray: float  # that a word is not carried, of the one that is likeliest not to be
+
+
+class Judgement(NamedTuple):
+    """Whether a sentence is carried, and whether that is sure: else somebody who reads better should be asked."""
+
+    carried: bool
+    sure: bool
 
 
 @dataclass(frozen=True, slots=True)

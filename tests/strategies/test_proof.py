@@ -1,10 +1,10 @@
-"""High effort: the model reads its answer again beside the passages. It speaks OpenAI's protocol over loopback."""
+"""The model reads its answer again: what is not sure, at high effort all of it. It speaks OpenAI's protocol over loopback."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import pytest
@@ -14,9 +14,11 @@ from tests.wire.server import Response, as_json, serving
 from wellread import events
 from wellread.effort import Effort
 from wellread.engine import Engine
+from wellread.ranking.verifier import Verifier
 from wellread.settings import Settings
+from wellread.text.belief import Belief
 from wellread.text.citations import strip_markers
-from wellread.types import Answer
+from wellread.types import Answer, Weighing
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -58,12 +60,17 @@ async def ask(proof: Reply, *, answer: str = ANSWER, effort: Effort = "high", st
     return Read(last.answer, seen, read)
 
 
-def marks(*wanted: str) -> Reply:
-    """A model that finds fault with the sentences that hold these words."""
+MADE_UP = ("Latin", "flutes", "ferry")
+
+
+def marks(*wanted: str, made_up: Sequence[str] = MADE_UP) -> Reply:
+    """A model that finds fault with the sentences that hold these words, and with what was made up."""
 
     def reply(text: str) -> str:
         lines = re.findall(r"^(\d+)\. (.*)$", text.split("Sentences of the answer:")[1], re.MULTILINE)
-        return json.dumps({"not_carried": [int(number) for number, line in lines if any(one in line for one in wanted)]})
+        return json.dumps(
+            {"not_carried": [int(number) for number, line in lines if any(one in line for one in (*wanted, *made_up))]}
+        )
 
     return reply
 
@@ -84,21 +91,45 @@ async def test_what_the_model_finds_fault_with_is_marked() -> None:
 async def test_it_sees_the_cited_passages_fenced_and_the_sentences_with_their_numbers() -> None:
     answer, seen, (prompt,) = await ask(marks())
     assert [one.verdict for one in answer.sentences] == ["carried", "carried"]
-    assert decided(seen) == ["every sentence is carried"]
+    assert decided(seen) == ["every sentence asked about is carried"]
     assert prompt.count("<data-") == 3  # as it is explained, one passage, the sentences
     told = prompt.split("Sentences of the answer:")[1]
-    assert re.search(r"\n1\. Mercury goes .* planet\. \[\d\]\n2\. .*\n3\. Mercury has no moons\. \[\d\]\n", told)
+    lines = re.findall(r"^(\d)\. (.*) \[\d\]$", told, re.MULTILINE)
+    assert [number for number, _ in lines] == ["1", "2", "3", "4"]
+    ours = ("Mercury has no moons.", ANSWER.partition(". ")[0] + ".")
+    (said,) = (line for _, line in lines if line not in ours and not any(one in line for one in MADE_UP))
+    assert said in answer.citations[0].passage.text
     assert answer.citations[0].passage.text in prompt
 
 
 @pytest.mark.parametrize("effort", ["low", "normal"])
-async def test_less_effort_asks_nothing_more(effort: Effort) -> None:
-    answer, _, read = await ask(marks("Mercury"), effort=effort)
+async def test_less_effort_asks_nothing_where_the_check_is_sure(effort: Effort) -> None:
+    answer, _, read = await ask(marks("Mercury"), answer="Mercury has no moons.", effort=effort)
     assert (read, answer.usage.model_calls) == ([], 1)
-    assert "carried" in {one.verdict for one in answer.sentences}
+    assert [one.verdict for one in answer.sentences] == ["carried"]
 
 
-async def test_it_cannot_talk_a_marked_sentence_into_a_citation() -> None:
+@pytest.mark.parametrize(("faults", "verdict"), [((), "carried"), (("shorter",), "not carried")])
+@pytest.mark.parametrize("believed", [-1.0, 1.0])
+async def test_what_the_check_is_not_sure_of_is_asked(
+    faults: tuple[str, ...], verdict: str, believed: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Verifier, "weigh", lambda *_: Weighing(believed, 0.0))
+    monkeypatch.setattr(Verifier, "belief", Belief({"carried": 1.0}, 0.0, (-2.0, 2.0)))
+    text = "Mercury has no moons. No planet has a shorter year than Mercury, which needs 88 days for its way. [1]"
+    answer, _, (prompt,) = await ask(marks(*faults), answer=text, effort="normal")
+    assert [one.verdict for one in answer.sentences] == ["carried", verdict]
+    assert "no moons. [" not in prompt.split("Sentences of the answer:")[1], "it stands in the passage: that is sure"
+    assert answer.sentences[1].citations or verdict == "not carried"
+    assert answer.usage.model_calls == 2
+
+
+async def test_at_low_effort_nobody_is_asked() -> None:
+    _, _, read = await ask(marks("Mercury"), effort="low")
+    assert read == []
+
+
+async def test_it_cannot_talk_what_is_surely_not_carried_into_a_citation() -> None:
     answer, _, read = await ask(marks(), answer="Mercury has 47 moons, found in 1610. Mercury has no moons.")
     assert [one.verdict for one in answer.sentences] == ["not carried", "carried"]
     assert "47 moons" not in read[0].split("Sentences of the answer:")[1]
@@ -114,6 +145,12 @@ async def test_a_model_that_finds_fault_with_a_passage_itself_is_not_listened_to
     answer, seen, _ = await ask(marks(""))  # with everything
     assert [one.verdict for one in answer.sentences] == ["carried", "carried"]
     assert any("finds fault with the words of a passage" in one.message for one in seen if isinstance(one, events.Notice))
+
+
+async def test_a_model_that_lets_everything_pass_is_not_listened_to() -> None:
+    answer, seen, _ = await ask(marks("no moons. [", made_up=()))
+    assert [one.verdict for one in answer.sentences] == ["carried", "carried"]
+    assert any("lets pass what was made up" in one.message for one in seen if isinstance(one, events.Notice))
 
 
 async def test_a_failure_is_told() -> None:

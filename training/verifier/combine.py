@@ -4,7 +4,8 @@
 
 Logistic regression. Each file counts as much as is said, true and untrue sentences half of it each; true ones with a "not", which
 were asked for, as often as answers have them. What would speak for a sentence because a sign is seen at it is left out. The
-threshold flags `--flagged` of the true ones of the first file. Writes `verifier.json` beside the model.
+threshold flags `--flagged` of the true ones of the first file; between `--unsure`, two shares of them, lies what a language model
+is asked about. Writes `verifier.json` beside the model.
 """
 
 from __future__ import annotations
@@ -92,15 +93,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--rows", nargs="+", required=True, help="FILE=SHARE: what each counts in the fit")
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--flagged", type=float, default=0.05)
+    parser.add_argument("--unsure", type=float, nargs=2, default=(0.005, 0.45), metavar=("FROM", "TO"))
     parser.add_argument("--report", type=Path, nargs="*", default=[])
     options = parser.parse_args(arguments)
     given = [(Path(name), float(share)) for name, _, share in (one.rpartition("=") for one in options.rows)]
     weights = fit([(_rows(path), share) for path, share in given])
     first = _rows(given[0][0])
     true = np.array([row["true"] for row in first])
-    least = round(float(np.quantile(scores(first, weights)[true], options.flagged)), 4)
+    wanted = (options.flagged, *options.unsure)
+    least, *unsure = (round(float(one), 4) for one in np.quantile(scores(first, weights)[true], wanted))
     digest = hashlib.sha256((options.model / MODEL).read_bytes()).hexdigest()
-    content = {"sha256": digest, "weights": weights, "carried": least}
+    content = {"sha256": digest, "weights": weights, "carried": least, "unsure": unsure}
     (options.model / FITTED).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
     print(json.dumps(content, indent=2))
     for path in (*(path for path, _ in given), *options.report):

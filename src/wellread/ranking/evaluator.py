@@ -40,7 +40,7 @@ from wellread.ranking.paths import (
 )
 from wellread.text.entries import nearer_label
 from wellread.text.questions import fits
-from wellread.types import Grade, Passage, ShortAnswer, Spec, Weighing
+from wellread.types import Grade, Judgement, Passage, ShortAnswer, Spec, Weighing
 
 T = TypeVar("T")
 SHIPPED = Path(__file__).parent / "weights"
@@ -204,11 +204,11 @@ class Evaluator:
         answers = self._answers(question, passages, verdicts)
         return [best.short_answer(numbers[best.chain[best.verdict.passage].id]) for best in answers]
 
-    async def carries(self, claim: str, passages: Sequence[Passage], signs: Sequence[str], share: float) -> bool | None:
+    async def carries(self, claim: str, passages: Sequence[Passage], signs: Sequence[str], share: float) -> Judgement | None:
         """Whether passages carry a sentence; None where the verifier's weights are not installed."""
         if not verifier.available(self._folder):
             return None
-        return self._verifier.belief.carries(signs, share, await self.weigh(claim, passages))
+        return self._verifier.belief.judge(signs, share, await self.weigh(claim, passages))
 
     async def weigh(self, claim: str, passages: Sequence[Passage]) -> Weighing:
         """What the verifier says of a sentence."""

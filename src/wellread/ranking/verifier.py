@@ -82,7 +82,8 @@ class Verifier:
         """How its numbers and the signs of the rules make a verdict."""
         content = _fitted(self._folder)
         try:
-            return Belief(content["weights"], float(content["carried"]))
+            low, high = content["unsure"]
+            return Belief(content["weights"], float(content["carried"]), (float(low), float(high)))
         except (KeyError, TypeError, ValueError) as problem:
             raise DamagedFile(f"{self._folder / FITTED} holds no weights that fit this version") from problem
 

@@ -9,10 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from wellread.text.objections import WEIGHTS, doubt
-from wellread.types import Weighing
+from wellread.types import Judgement, Weighing
 
 _LEAST, _MOST = -8.0, 8.0
 _SEVERAL = 2.0
+_FOR_GOOD = "unconnected"  # what no sentence connects stays doubted, whoever is asked
 _BARE = frozenset(("bare not, closely worded", "bare not, contrasted"))
 
 
@@ -31,11 +32,15 @@ def features(signs: Sequence[str], share: float, said: Weighing) -> dict[str, fl
 
 @dataclass(frozen=True, slots=True)
 class Belief:
-    """Weights by name, and from where on a sentence is carried."""
+    """Weights by name, from where on a sentence is carried, and from where to where that is not sure."""
 
     weights: Mapping[str, float]
     least: float
+    unsure: tuple[float, float] = (0.0, 0.0)
 
-    def carries(self, signs: Sequence[str], share: float, said: Weighing) -> bool:
+    def judge(self, signs: Sequence[str], share: float, said: Weighing) -> Judgement:
         found = features(signs, share, said)
-        return sum(weight * found[name] for name, weight in self.weights.items()) >= self.least
+        score = sum(weight * found[name] for name, weight in self.weights.items())
+        carried = score >= self.least
+        low, high = self.unsure
+        return Judgement(carried, not low <= score < high or (not carried and _FOR_GOOD in signs))
