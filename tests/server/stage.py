@@ -56,6 +56,8 @@ class Actor:
                 else "<search_query>moons of Saturn</search_query>"
             )
         said = "\n".join(message.text for message in prompt.messages)
+        if "You check an answer" in said:
+            return '{"not_carried": []}'  # lets everything pass, so it is not listened to
         number = re.search(r"item (\d+)", said)
         return f"Number {number[1]}: {self.answer}" if number else self.answer
 
@@ -111,8 +113,9 @@ def running(of: Engine, folder: Path, **options: Any) -> Iterator[Live]:
 
 
 def events_of(text: str) -> list[dict[str, Any]]:
-    """The events of a whole stream; ids must count up."""
-    found = [dict(line.split(": ", 1) for line in block.splitlines()) for block in text.split("\n\n") if block.strip()]
+    """The events of a whole stream; ids must count up. On a busy machine there are pings among them."""
+    blocks = [block for block in text.split("\n\n") if block.strip() and not block.startswith(":")]
+    found = [dict(line.split(": ", 1) for line in block.splitlines()) for block in blocks]
     numbers = [int(one["id"]) for one in found]
     assert numbers == list(range(numbers[0], numbers[0] + len(numbers))) if numbers else True
     return [json.loads(one["data"]) for one in found]

@@ -72,7 +72,7 @@ async def test_react_cuts_neighbours_as_one_and_knows_what_the_cut_took_as_shown
     bench = Bench([*asks, "Answer: It burns whale oil. [1]"], source=Shelf(LAMP))
     await bench.ask(React, QUESTION, wikipedia=None, observation_characters=30)
     (numbered,) = bench.of(events.Numbered)
-    assert numbered.passage.text == f"{FIRST}\n\nThe lamp of", "60 characters for two, up to the end of a word"
+    assert numbered.passage.text == FIRST, "60 characters for two, in whole sentences"
     assert observations(bench)[1].startswith("Nothing new")
 
 

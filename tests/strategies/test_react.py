@@ -339,3 +339,31 @@ async def test_a_source_that_cannot_be_reached_is_withdrawn_and_called_that() ->
     assert "wikipedia cannot be reached and is not asked again: connection refused" in [
         one.message for one in bench.of(events.Notice)
     ]
+
+
+LONG = (
+    "Edward Vale was mayor of Ashford from 1461 to 1470. He was the son of a tanner and learned his father's trade. "
+    "The town grew under him, and its walls were built anew. A fire burned down the mill in 1463. "
+    "Quarrels began after his marriage to Anne Holt in 1464. He fled to the coast and came back a year later. "
+    "The rest of his time was peaceful."
+)
+
+
+async def test_of_a_long_passage_what_is_nearest_to_the_search_is_shown() -> None:
+    hits = [Hit("vale.txt#0", LONG, "Edward Vale", None, "shelf", document="vale.txt")]
+    bench = Bench(["Action: shelf: marriage of Edward Vale\nPAUSE", "Answer: He married Anne Holt. [1]"], source=Shelf(hits))
+    await bench.ask(React, "Whom did Edward Vale marry?", wikipedia=None, observation_characters=150)
+    (numbered,) = bench.of(events.Numbered)
+    shown = numbered.passage.text
+    assert shown.startswith(f"{LONG.partition(' He was')[0]} … ")
+    assert shown.endswith("Quarrels began after his marriage to Anne Holt in 1464.")
+    assert len(shown) <= 150
+    assert all(one in LONG for one in shown.split(" … ")), "verbatim"
+
+
+async def test_a_long_passage_without_sentences_is_shown_from_its_beginning() -> None:
+    hits = [Hit("row.txt#0", "word " * 100, "Row", None, "shelf", document="row.txt")]
+    bench = Bench(["Action: shelf: word\nPAUSE", "Answer: It says word. [1]"], source=Shelf(hits))
+    await bench.ask(React, "Which word is it?", wikipedia=None, observation_characters=52)
+    (numbered,) = bench.of(events.Numbered)
+    assert numbered.passage.text == "word " * 9 + "word"

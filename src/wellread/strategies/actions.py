@@ -13,13 +13,13 @@ from wellread.protocols import Model, Source, members
 from wellread.run import Run
 from wellread.sources.markup import plain
 from wellread.strategies import context, lookup
+from wellread.strategies.refine import beginning, part
 from wellread.text.neighbours import places
 from wellread.tools.calculate import calculate
 from wellread.types import Hit, Passage
 
 _ADDRESS = re.compile(r"https?://[^\s<>\"')\]]+")
 _WANTS_SENTENCES = re.compile(r"in a full sentence|(?:whole|clear|specific) question|understands questions")  # of hints
-_LAST_WORD = re.compile(r"\s+\S*\Z")
 _OPERATORS = (("**", " to the power of "), ("*", " times "), ("/", " divided by "), ("+", " plus "), ("-", " minus "))
 
 
@@ -79,7 +79,7 @@ class Actions:
         return await action.act(given)
 
     async def search(self, source: Source, term: str, *, snippets: bool) -> Observation:
-        """The best hits that were not shown before: their snippets, or how their texts begin. Neighbours are one."""
+        """The best hits that were not shown before: their snippets, or of their texts what is nearest. Neighbours are one."""
         failed = len(self.run.failures)
         limit = self.limits.hits + lookup.beyond_shown(self.run)
         hits = lookup.unique(await self.run.search(term, limit=limit, source=source))
@@ -91,7 +91,7 @@ class Actions:
         if not new:
             above = " ".join(f"[{number}]" for number in dict.fromkeys(numbers.values()))
             return told(f"Nothing new was found: {above} are shown above. Try another term.")
-        observations = self._observe_places(new)
+        observations = await self._observe_places(new, term)
         return Observation("\n".join(o.text for o in observations), "\n".join(o.shown for o in observations))
 
     async def read(self, url: str) -> Observation:
@@ -120,16 +120,16 @@ class Actions:
         number = self.run.number(Passage(f"calculate:{expression}", text, "Calculation", source="calculate"))
         return told(f"[{number}] {expression} = {result}")
 
-    def _observe_places(self, passages: Sequence[Passage]) -> list[Observation]:
+    async def _observe_places(self, passages: Sequence[Passage], term: str) -> list[Observation]:
         """Passages that stand beside each other as one, no longer than they may be one by one."""
         joined = places(passages)
         parts = Counter(place.id for place in joined.values())
         shown: dict[str, Observation] = {}
-        for part, place in joined.items():
+        for one, place in joined.items():
             if place.id not in shown:
-                short = replace(place, text=_beginning(place.text, self.limits.characters * parts[place.id]))
-                shown[place.id] = self._observe(short)
-            self.shown[part] = self.run.number(place)
+                text = await part(self.run, place.text, term, self.limits.characters * parts[place.id])
+                shown[place.id] = self._observe(replace(place, text=text))
+            self.shown[one] = self.run.number(place)
         return list(shown.values())
 
     def _observe(self, passage: Passage) -> Observation:
@@ -146,7 +146,7 @@ class Actions:
             return hit.passage()
         whole = plain(hit.text)
         chosen = (plain(hit.snippet) or whole) if snippets else (whole or plain(hit.snippet))
-        return lookup.excerpt(hit, _beginning(chosen, self.limits.characters))
+        return lookup.excerpt(hit, beginning(chosen, self.limits.characters))
 
     def _nothing(self, source: Source, failures: Sequence[str]) -> str:
         """Why there is nothing to show. A source that cannot be reached is no action any more."""
@@ -158,11 +158,6 @@ class Actions:
         if failures:
             return f"The search failed ({failures[-1]}). Try again, or another action."
         return "Nothing was found. Try another term."
-
-
-def _beginning(text: str, characters: int) -> str:
-    """So many characters at the most, up to the end of a word where there is one."""
-    return text if len(text) <= characters else _LAST_WORD.sub("", text[:characters]) or text[:characters]
 
 
 def told(text: str) -> Observation:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from wellread.effort import ALLOWED
 from wellread.run import Run
 from wellread.strategies.grading import Chain, CountedGrader, ModelGrader
-from wellread.strategies.relevance import by_words
+from wellread.strategies.relevance import best, by_meaning, by_words
 from wellread.text.sentences import paragraphs
 from wellread.types import Passage
 
 _SHORT = 50  # characters; two sentences this short make one strip
 _MOST = 40  # strips of one passage that a model is shown
+_COMPARED = 24  # strips of a long passage that are compared by meaning
+_GAP = " … "
+_LAST_WORD = re.compile(r"\s+\S*\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +64,7 @@ async def refine(
     refined: list[Refined] = []
     for passage, parts, helping in zip(passages, cut, kept, strict=True):
         chosen = helping or set(range(len(parts)))
-        text = " … ".join(_runs(parts, chosen)) if len(chosen) < len(parts) else passage.text
+        text = _GAP.join(_runs(parts, chosen)) if len(chosen) < len(parts) else passage.text
         refined.append(Refined(passage, text, len(chosen), len(parts)))
     return refined
 
@@ -108,6 +112,27 @@ async def _scored(grader: CountedGrader, question: str, cut: _Cut, lower: float)
         if not kept[row]:
             kept[row].add(index)
     return kept
+
+
+async def part(run: Run, text: str, term: str, characters: int) -> str:
+    """No more than so many characters of a text: how it begins, and what of it is nearest to a term."""
+    found = await run.aside(strips, text) if len(text) > characters else []
+    if len(found) < 2 or len(found[0]) >= characters:
+        return beginning(text, characters)
+    likely = await run.aside(_likeliest, term, found, _COMPARED)
+    texts = [found[index] for index in likely]
+    scores = by_words(term, texts) if run.kit.effort == "low" else (await by_meaning(run, term, texts))[1]
+    chosen, room = {0}, characters - len(found[0])
+    for place in best(scores, len(likely)):
+        if likely[place] and (room_left := room - len(_GAP) - len(texts[place])) >= 0:
+            chosen.add(likely[place])
+            room = room_left
+    return _GAP.join(_runs(found, chosen))
+
+
+def beginning(text: str, characters: int) -> str:
+    """So many characters at the most, up to the end of a word where there is one."""
+    return text if len(text) <= characters else _LAST_WORD.sub("", text[:characters]) or text[:characters]
 
 
 def _runs(parts: list[str], chosen: set[int]) -> list[str]:
