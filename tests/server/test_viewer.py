@@ -176,6 +176,12 @@ def test_requests_that_make_no_sense_are_refused(client: httpx2.Client, path: st
     refused(client, path, status)
 
 
+def test_a_passage_whose_number_nobody_can_count_to_is_not_there(client: httpx2.Client, desk: Desk) -> None:
+    reply = client.get(of(desk.files, "lamps.html", passage="lamps.html#" + "1" * 4_900))
+    assert reply.status_code == 200
+    assert "chosen" not in reply.text
+
+
 @pytest.mark.parametrize(
     ("number", "status"), [("0", 422), ("-1", 422), ("99", 404), ("1e1", 422), ("1%00", 422), ("..%2f1", 404)]
 )

@@ -46,6 +46,12 @@ def test_sources_and_single_passages_are_kept_apart() -> None:
     assert [number_in_document(one) for one in alone] == [None, None, None]
 
 
+def test_a_number_that_no_document_reaches_is_none() -> None:
+    """Ids come from clients and services too, and Python refuses to read more than 4,300 digits."""
+    assert number_in_document(Passage("lamp#000000007", "")) == 7
+    assert number_in_document(Passage("lamp#" + "1" * 5_000, "")) is None
+
+
 def test_what_two_passages_share_is_said_once() -> None:
     text = " ".join(f"The lamp number {n} burns for {n} hours." for n in range(60))
     parts = passages(Page("file:///lamp", "Lamp", (text,), blocks=(Block("paragraph", text),)), "lamp", Splitting(60, 20))

@@ -171,9 +171,10 @@ async def _view(place: Place, shelf: Shelf, passages: Sequence[Hit], page: int |
     original = await _original(shelf, place.document)
     at = await beside(lambda: _number(passages, place.passage))
     here = passages[at]
-    spans = tuple(span for span in place.spans if 0 <= span[0] < span[1] <= len(here.text)) if here.id == place.passage else ()
+    spans = tuple(span for span in place.spans if 0 <= span[0] < span[1] <= len(here.text))
+    place = replace(place, spans=spans) if here.id == place.passage else replace(place, passage="", spans=())
     notes = {"changed": (_CHANGED,), "gone": (_GONE,)}.get(original.state, ())
-    view = View(replace(place, spans=spans), passages, at, original, notes)
+    view = View(place, passages, at, original, notes)
     return await _paged(view, page) if here.page is not None and _is_pdf(place.document) else view
 
 

@@ -16,6 +16,7 @@ from wellread.types import Block, Page, Passage
 
 _WIDE = "\u2e80"  # from here on scripts are written without blanks: a character is about a token
 _LETTERS_PER_TOKEN = 6
+_DIGITS = 9  # of a passage's number; what has more is none
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,8 @@ def part_id(name: str, number: int) -> str:
 def number_in_document(passage: Passage) -> int | None:
     """Which of its document's passages it is, counted from 0; None where it is not one of several."""
     number = passage.id.rpartition("#")[2]
-    return int(number) if number.isascii() and number.isdigit() and passage.id != number else None
+    counts = number.isascii() and number.isdigit() and len(number) <= _DIGITS
+    return int(number) if counts and passage.id != number else None
 
 
 def pieces(blocks: Sequence[Block], how: Splitting) -> list[Piece]:
