@@ -122,6 +122,17 @@ def test_word_that_unpacks_to_millions_of_characters(pool: Workers) -> None:
     assert page.notice == "its text is larger than 100,000 characters: the rest was left out"
 
 
+@pytest.mark.parametrize("word", ["ab ", "ab"])
+def test_a_paragraph_of_megabytes_comes_in_parts(pool: Workers, word: str) -> None:
+    """Whoever splits, counts or decodes one as a whole would hold all threads of the server for as long."""
+    text = (word * 1_000_000).strip()
+    page = pool.read(document(text.encode(), "a.md"))
+    assert max(len(block.text) for block in page.blocks) <= 100_000
+    assert not page.notice
+    joined = " ".join(block.text for block in page.blocks)
+    assert joined.split() == text.split() if word != "ab" else joined.replace(" ", "") == text
+
+
 def test_word_with_millions_of_paragraphs(pool: Workers) -> None:
     page = pool.read(document(bombs.docx(bombs.paragraph("a") * 1_000_000), "a.docx"))
     assert len(page.passages) == 200_000

@@ -12,6 +12,7 @@ MAX_BLOCKS = 200_000
 MAX_UNPACKED = 100 * 1024 * 1024  # bytes of everything that is read from one archive or compressed file
 _FACT = 1_000  # characters of a title, an author, a date
 _ANCHOR = 100  # characters of an id
+_BLOCK = 100_000  # characters of a block: who looks at a longer one as a whole keeps all other threads waiting
 BLOCK_BYTES = 4 * _ANCHOR + 40  # that a block takes on its way beside its text
 
 
@@ -31,7 +32,7 @@ WEB_PAGE = Allowance(seconds=20.0, characters=2_000_000)  # strangers get less: 
 
 def fitted(page: Page, allowance: Allowance) -> Page:
     """The page with what it may hold; it says so when something was left out."""
-    whole_text = as_blocks(page)
+    whole_text = tuple(_shortened(as_blocks(page)))
     blocks = tuple(_cut(whole_text, allowance.characters))
     whole = len(blocks) == len(whole_text) and blocks[-1:] == whole_text[-1:]
     return replace(
@@ -44,6 +45,27 @@ def fitted(page: Page, allowance: Allowance) -> Page:
         blocks=blocks,
         notice=page.notice if whole else _too_long(len(blocks), allowance),
     )
+
+
+def _shortened(blocks: Sequence[Block]) -> Iterator[Block]:
+    """Long ones as several, cut at a line or a blank where there is one."""
+    for block in blocks:
+        if len(block.text) <= _BLOCK:
+            yield block
+            continue
+        start = 0
+        while start < len(block.text):
+            end = _end(block.text, start)
+            yield replace(block, text=block.text[start:end])
+            start = end
+
+
+def _end(text: str, start: int) -> int:
+    """Where a block that begins at `start` ends."""
+    last, least = start + _BLOCK, start + _BLOCK // 2
+    if last >= len(text):
+        return len(text)
+    return max(text.rfind("\n", least, last), 0) or max(text.rfind(" ", least, last), 0) or last
 
 
 def _cut(blocks: Sequence[Block], left: int) -> Iterator[Block]:
