@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import gzip
 import time
+from collections.abc import AsyncIterator
 from pathlib import Path
 
+import httpx2
 import pytest
 from tests.net.conftest import Site
 
 from wellread.errors import Blocked, ReadError
+from wellread.net import transport
 from wellread.net.fetch import PageLimits
 from wellread.protocols import PageReader
 from wellread.reading.reader import WebReader
@@ -269,6 +272,36 @@ async def test_compressed_pages_are_unpacked(site: Site) -> None:
 
 
 @pytest.mark.slow
+async def test_what_is_packed_in_packed_form_is_not_unpacked(site: Site) -> None:
+    nothing = gzip.compress(b"")[:10] + b"\x00\x00\x00\xff\xff" * 2_000_000  # ten megabytes that say nothing
+    body = gzip.compress(gzip.compress(nothing))
+    site.page("/a", body, headers={"Content-Encoding": "gzip, gzip, gzip"})
+    web = reader(site)
+    with pytest.raises(ReadError, match="cannot be unpacked"):
+        await web.read(f"{site.base}/a")
+    await web.aclose()
+
+
+async def test_others_have_their_turn_while_a_large_page_is_unpacked() -> None:
+    turns = 0
+
+    async def packed() -> AsyncIterator[bytes]:
+        yield gzip.compress(bytes(20_000_000))
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    waiting = asyncio.create_task(others())
+    asked = httpx2.Request("GET", "http://example.org/")
+    response = httpx2.Response(200, headers={"Content-Encoding": "gzip"}, content=packed(), request=asked)
+    assert len(await transport.body_of(response, 30_000_000)) == 20_000_000
+    waiting.cancel()
+    assert turns > 15
+
+
 async def test_a_hundred_pages_at_a_time(site: Site) -> None:
     """100 pages that each take 100 ms, twenty at once. The bar, 1.3 times the ideal, is the benchmark's (`benchmarks/fetch.py`);
     a machine that also runs other tests is given some more, and five chances."""

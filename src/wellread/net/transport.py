@@ -32,6 +32,7 @@ CACHE_BYTES = 256 * 1024 * 1024
 _KEYS = "wellread.keys"
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?([^\s\"';,]{1,40})", re.IGNORECASE)
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_PACKED = re.compile(r"\b(?:gzip|deflate|br|zstd)\b", re.IGNORECASE)
 
 # Both libraries log what the caller is told anyway; without a handler Python would print it.
 for _name in ("stamina", "hishel"):
@@ -198,10 +199,16 @@ def charset_of(headers: Mapping[str, str]) -> str | None:
 
 
 async def body_of(response: httpx2.Response, limit: int) -> bytes:
-    """The body as unpacked, or one byte more than the limit of it."""
+    """The body as unpacked, or one byte more than the limit of it; others have their turn after each piece.
+
+    What is packed in packed form is not unpacked: ten kilobytes of that can stand for gigabytes that say nothing.
+    """
+    if len(_PACKED.findall(response.headers.get("content-encoding", ""))) > 1:
+        raise httpx2.DecodingError("the body is packed more than once", request=response.request)
     body = bytearray()
     async for part in response.aiter_bytes():
         body += part[: limit + 1 - len(body)]
         if len(body) > limit:
             break
+        await asyncio.sleep(0)
     return bytes(body)
