@@ -164,6 +164,21 @@ async def test_robots_txt_is_asked_for_once(site: Site) -> None:
     assert site.seen.count("/robots.txt") == 1
 
 
+async def test_a_long_robots_file_is_read_beside_the_event_loop(site: Site) -> None:
+    path = "/" + "a" * 3_900
+    rules = f"Disallow: /*{'a' * 45}b{'a' * 45}\n" * 4_900
+    site.page("/robots.txt", "User-agent: *\n" + rules, content_type="text/plain")
+    site.page(path, HTML)
+    web = reader(site)
+    await web.read(f"{site.base}{path}")  # what is loaded first takes time of its own
+    before = time.thread_time()
+    for _ in range(3):
+        assert (await web.read(f"{site.base}{path}")).title == "Books"
+    spent = time.thread_time() - before
+    await web.aclose()
+    assert spent < 1.0  # of this thread alone; such a path is compared for 0.7 s
+
+
 async def test_few_at_once_at_a_stranger_many_at_home(site: Site) -> None:
     """The same server, once as a public name that leads to it through a test's network, once as one's own."""
     for number in range(12):

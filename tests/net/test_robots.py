@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import tracemalloc
 
 import pytest
 from hypothesis import given
@@ -54,6 +55,15 @@ def test_rules(text: str, path: str, allowed: bool) -> None:
 def test_the_two_ends() -> None:
     assert EVERYTHING.allows("/a")
     assert not NOTHING.allows("/a")
+
+
+def test_of_a_long_path_only_the_beginning_is_remembered() -> None:
+    tracemalloc.start()
+    for number in range(20):
+        parse(f"User-agent: *\nDisallow: /{number}" + "é" * 200_000)
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert held < 1_000_000
 
 
 def test_hostile_patterns_take_no_time() -> None:

@@ -161,7 +161,8 @@ class Fetcher:
                 rules = known[1]
         if rules is robots.NOTHING:  # not a refusal: a wish that could not be heard
             raise Blocked(asked, "its robots.txt cannot be fetched (no network?) and is not ignored (--ignore-robots does)")
-        if not rules.allows(url.raw_path.decode("ascii")):
+        path = url.raw_path.decode("ascii")
+        if rules.rules and not await asyncio.to_thread(rules.allows, path):
             raise Blocked(asked, "its robots.txt asks programs not to read it (--ignore-robots for your own site)")
 
     def _forget_old(self) -> None:
@@ -191,7 +192,8 @@ async def _rules(response: httpx2.Response) -> robots.Rules:
         return robots.NOTHING
     if response.status_code >= 400:
         return robots.EVERYTHING
-    return robots.parse((await transport.body_of(response, robots.MAX_BYTES)).decode("utf-8", "replace"))
+    text = (await transport.body_of(response, robots.MAX_BYTES)).decode("utf-8", "replace")
+    return await asyncio.to_thread(robots.parse, text) if text.strip() else robots.EVERYTHING
 
 
 def _redirect(response: httpx2.Response) -> httpx2.URL | None:

@@ -65,7 +65,7 @@ def _groups(text: str) -> Iterator[tuple[frozenset[str], list[Rule]]]:
         elif name in {"allow", "disallow"}:
             naming = False
             if value:  # an empty path asks for nothing
-                rules.append(Rule(name == "allow", _RUNS.sub("*", _normal(value))[:_MAX_PATTERN]))
+                rules.append(Rule(name == "allow", _RUNS.sub("*", _normal(value[:_MAX_PATTERN]))[:_MAX_PATTERN]))
     yield frozenset(agents), rules
 
 
