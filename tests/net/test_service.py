@@ -317,11 +317,33 @@ def test_the_cache_lies_where_the_environment_says(monkeypatch: pytest.MonkeyPat
     assert cache_folder("http", {}).parts[-2:] == ("wellread", "http")
 
 
-async def test_a_page_in_any_charset_is_read(server: Loopback) -> None:
+async def test_a_page_is_read_whatever_charset_it_names(server: Loopback) -> None:
     http = client()
-    for charset, raw in (("latin-1", "é".encode("latin-1")), ("utf-8", "é".encode()), ("no-such-charset", "é".encode())):
-        server.answer = lambda asked, raw=raw, charset=charset: Reply(
-            raw, headers={"Content-Type": f"text/html; charset={charset}"}
+    for charset in ("latin-1", "utf-8", "no-such-charset", "punycode", "idna", "undefined", "unicode_escape"):
+        server.answer = lambda asked, charset=charset: Reply(
+            "<link>é \\N{BULLET}".encode(), headers={"Content-Type": f"text/html; charset={charset}"}
         )
-        assert await http.text(server.url) == "é"
+        assert await http.text(server.url) == "<link>é \\N{BULLET}"
+    await http.aclose()
+
+
+async def test_answers_of_very_many_values_and_endless_numbers(server: Loopback) -> None:
+    http = client()
+    server.answer = lambda asked: Reply(b"[" + b"{}," * 600_000 + b"{}]")
+    with pytest.raises(SourceError, match="did not answer with JSON"):
+        await http.get(server.url)
+    server.answer = lambda asked: Reply(b"[" + b",".join([b"9" * 4_300] * 4_000) + b"]")
+    before = time.thread_time()
+    assert len((await http.get(server.url)).items()) == 4_000
+    assert time.thread_time() - before < 0.7  # of this thread alone; as whole numbers they take a second
+    await http.aclose()
+
+
+async def test_a_long_complaint_takes_no_time(server: Loopback) -> None:
+    http = client()
+    server.answer = lambda asked: Reply({"message": "a b " * 4_000_000}, 400)
+    before = time.thread_time()
+    with pytest.raises(SourceError, match=r"^.{200,400}$"):
+        await http.get(server.url)
+    assert time.thread_time() - before < 0.7
     await http.aclose()

@@ -150,6 +150,7 @@ class OpenAIEmbedder:
             patience=o.patience,
             concurrency=o.requests,
             max_bytes=_MOST_BYTES,
+            max_values=_MOST_BYTES,
             passing=_PASSING,
             slow_again=True,
         )

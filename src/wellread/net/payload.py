@@ -7,6 +7,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import cast
 
+MOST_VALUES = 500_000  # in one answer; reading a million small ones stops everything else for a quarter of a second
+_LONGEST_NUMBER = 40  # digits; longer ones are read as what has no end
+
 
 class Payload:
     """A JSON value from a service. Every accessor has a harmless answer for what is not there."""
@@ -17,10 +20,12 @@ class Payload:
         self.value = value
 
     @classmethod
-    def parse(cls, body: bytes) -> Payload:
-        """Raises `ValueError` for anything that is not JSON."""
+    def parse(cls, body: bytes, most: int = MOST_VALUES) -> Payload:
+        """Raises `ValueError` for anything that is not JSON, or is more of it than anybody has to say."""
+        if sum(map(body.count, (b",", b"[", b"{", b'":'))) > most:
+            raise ValueError("too many values")
         try:
-            return cls(json.loads(body))
+            return cls(json.loads(body, parse_int=_whole))
         except RecursionError:
             raise ValueError("nested too deeply") from None
 
@@ -70,6 +75,10 @@ class Payload:
         return bool(self.value)
 
 
+def _whole(digits: str) -> int | float:
+    return int(digits) if len(digits) <= _LONGEST_NUMBER else float(digits)
+
+
 # Where services write what went wrong, the most telling first: MediaWiki's `info`, Elasticsearch's `root_cause`,
 # News API's `message`, Slack's `error`, Brave's and FastAPI's `detail` …, alone or one within the other.
 _WORDS = ("root_cause", "info", "message", "error", "detail", "reason", "msg", "title")
@@ -93,5 +102,6 @@ def told(words: str, secrets: Iterable[str]) -> str:
     """Foreign words as a person may see them: one short printable line without the secrets, nor what looks like a key."""
     for secret in filter(None, secrets):
         words = words.replace(secret, "***")
-    line = " ".join("".join(c if c.isprintable() else " " for c in _KEY.sub("***", words)).split())
+    words = _KEY.sub("***", words[: 10 * _LONGEST])
+    line = " ".join("".join(c if c.isprintable() else " " for c in words).split())
     return line if len(line) <= _LONGEST else line[:_LONGEST] + "…"

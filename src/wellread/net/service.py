@@ -20,7 +20,7 @@ from wellread.errors import SourceBusy, SourceError, Unreachable, UsageError
 from wellread.net import transport
 from wellread.net.address import user_agent
 from wellread.net.pace import Pace, retry_after
-from wellread.net.payload import Payload, complaint, told
+from wellread.net.payload import MOST_VALUES, Payload, complaint, told
 from wellread.private import cache_folder
 from wellread.protocols import Kit
 
@@ -40,6 +40,7 @@ class Manners:
     concurrency: int = 4  # requests at once to one host
     interval: float = 0.0  # seconds between the starts of two requests to one host
     max_bytes: int = 20 * 1024 * 1024
+    max_values: int = MOST_VALUES  # of a JSON document
     passing: frozenset[int] = frozenset({429, 502, 503, 504})  # statuses after which another attempt may do better
     slow_again: bool = False  # whether an attempt that took too long is followed by another
 
@@ -82,13 +83,10 @@ class Http:
         return await self._ask("POST", self._url(url, None), body, check)
 
     async def text(self, url: str) -> str:
-        """GET a document as text, whatever it is."""
+        """GET a document as text, whatever it is; as UTF-8, for some codecs that a server can name take hours."""
         place = self._url(url, None)
-        body, headers = await self._patiently(place.host, partial(self._once, "GET", place, None))
-        try:
-            return body.decode(transport.charset_of(headers) or "utf-8", errors="replace")
-        except LookupError:
-            return body.decode("utf-8", errors="replace")
+        body, _ = await self._patiently(place.host, partial(self._once, "GET", place, None))
+        return body.decode("utf-8", errors="replace")
 
     async def aclose(self) -> None:
         client, self._client = self._client, None
@@ -110,10 +108,11 @@ class Http:
         async def once() -> Payload:
             raw, headers = await self._once(method, url, body)
             try:
-                found = Payload.parse(raw)
-            except ValueError:
+                found = Payload.parse(raw, self.manners.max_values)
+            except ValueError as problem:
                 kind = headers.get("content-type", "no type").partition(";")[0]
-                raise self.error(f"{url.host} did not answer with JSON but with {kind}") from None
+                what = f"that can be read ({problem})" if "json" in kind else f"but with {kind}"
+                raise self.error(f"{url.host} did not answer with JSON {what}") from None
             if check is not None:
                 check(found, headers)
             return found
