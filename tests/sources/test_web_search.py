@@ -40,6 +40,34 @@ async def test_tavily_gets_all_its_parameters(build: Build, serve: Serve) -> Non
     assert hits[0].score == 0.9
 
 
+@pytest.mark.parametrize(
+    ("spec", "inside"),
+    [
+        ("searxng:{url}", '{"results": [%s]}'),
+        ("tavily?base={url}", '{"results": [%s]}'),
+        ("brave?base={url}", '{"web": {"results": [%s]}}'),
+        ("newsapi?base={url}", '{"status": "ok", "articles": [%s]}'),
+        ("slack?base={url}", '{"ok": true, "messages": {"matches": [%s]}}'),
+        ("elasticsearch:{url}/index", '{"hits": {"hits": [%s]}}'),
+        ("datasette:{url}/data?sql=x", "[%s]"),
+    ],
+)
+async def test_a_service_that_answers_with_very_much(build: Build, serve: Serve, spec: str, inside: str) -> None:
+    def result(number: int) -> str:
+        said = f'"title": "a", "text": "a", "content": "<b>a", "id": {number}'
+        place = f'"url": "http://a/{number}", "permalink": "http://a/{number}", "_id": "{number}"'
+        return f'{{{said}, {place}, "_source": {{"title": "b"}}}}'
+
+    body = (inside % ",".join(map(result, range(20_000)))).encode()
+    server = serve(lambda asked: Reply(body))
+    source = build(spec.format(url=server.url))
+    before = time.thread_time()
+    hits = await source.search(Query("penicillin", limit=20))
+    spent = time.thread_time() - before
+    assert len(hits) == 20
+    assert spent < 1.0  # of this thread alone; to make them all takes three
+
+
 async def test_tavily_shows_its_own_error(build: Build, serve: Serve) -> None:
     server = serve(lambda asked: Reply({"detail": {"error": "This request exceeds your plan's set usage limit."}}, 432))
     with pytest.raises(SourceError, match="exceeds your plan"):
@@ -92,6 +120,13 @@ async def test_slack_hides_its_errors_in_a_200(build: Build, serve: Serve, code:
     server = serve(lambda asked: Reply({"ok": False, "error": code}))
     with pytest.raises(SourceError, match=expected):
         await build(f"slack?base={server.url}").search(Query("x"))
+
+
+@pytest.mark.parametrize(("since", "until"), [("0001-01-01", None), (None, "9999-12-31")])
+async def test_slack_at_the_ends_of_the_calendar(build: Build, serve: Serve, since: str | None, until: str | None) -> None:
+    server = serve(searches.slack)
+    await build(f"slack?base={server.url}").search(Query("lighthouse", since=since, until=until))
+    assert server.asked[0].params["query"] == "lighthouse"
 
 
 async def test_elasticsearch_asks_for_words_and_dates(build: Build, serve: Serve) -> None:

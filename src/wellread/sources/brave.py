@@ -52,7 +52,7 @@ class Brave(WebSource[Options]):
         text = " ".join(query.text.split()[:_MOST_WORDS])[:_LONGEST_QUERY]
         for page in range(min(-(-query.limit // _PAGE), _LAST_PAGE + 1)):
             answer = await self._http.get(f"{self._base}/res/v1/web/search", self._params(query, text, page))
-            hits = with_page(hits, answer.items("web", "results"), _hit)
+            hits = await with_page(hits, answer.items("web", "results"), _hit)
             if len(hits) >= query.limit or answer.at("query", "more_results_available").value is not True:
                 break
         return hits[: query.limit]

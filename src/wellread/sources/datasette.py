@@ -20,7 +20,7 @@ from wellread.net.service import Http, Manners, Refused
 from wellread.parameters import Seconds, fill, param
 from wellread.protocols import Kit
 from wellread.ranking.fusion import reciprocal_ranks
-from wellread.sources.hits import Roles, best_first, hit
+from wellread.sources.hits import Roles, cleaned, hit
 from wellread.sources.keywords import match_all, match_any
 from wellread.sources.markup import plain
 from wellread.sources.web import WebSource
@@ -82,7 +82,7 @@ class Datasette(WebSource[Options]):
     async def _rows(self, words: str, limit: int) -> list[Hit]:
         if self._options.sql:
             rows = await self._http.get(f"{self._base}.json", _sql(self._options.sql, words, limit))
-            return self._hits(rows, None, "")
+            return await self._hits(rows, None, "")
         if self._found is None:
             self._found = await discover(self._http, self._base)
         root, tables = self._found
@@ -104,10 +104,10 @@ class Datasette(WebSource[Options]):
                 raise
             params: dict[str, str | int] = {"_search": words, "_searchmode": "raw", "_shape": "array", "_size": limit}
             rows = await self._http.get(f"{root}/{quote(table.database)}/{quote(table.name)}.json", params)
-        return self._hits(rows, table, root)
+        return await self._hits(rows, table, root)
 
-    def _hits(self, rows: Payload, table: Table | None, root: str) -> list[Hit]:
-        def made(row: Payload, rank: int) -> Hit | None:
+    async def _hits(self, rows: Payload, table: Table | None, root: str) -> list[Hit]:
+        def of(row: Payload, rank: int) -> Hit | None:
             text = self._roles.text_of(row)
             place = _row_page(row, table, root) if table else f"{self._base}#{row.text('id') or rank}"
             return hit(
@@ -115,13 +115,13 @@ class Datasette(WebSource[Options]):
                 rank,
                 title=self._roles.title_of(row),
                 url=self._roles.url_of(row) or place,
-                snippet=plain(text)[:_SNIPPET],
+                snippet=plain(text[: 10 * _SNIPPET])[:_SNIPPET],
                 text=text,
                 published=self._roles.date_of(row),
                 id=place,
             )
 
-        return best_first(made(row, rank) for rank, row in enumerate(rows))
+        return await cleaned(of(row, rank) for rank, row in enumerate(rows))
 
 
 async def discover(http: Http, address: str) -> tuple[str, tuple[Table, ...]]:
@@ -167,7 +167,7 @@ async def _root(http: Http, address: str) -> tuple[str, list[str], str | None]:
             problem = problem or failed
             continue
         rest = parts[len(parts) - given :]
-        names = [rest[0]] if rest else [item.text("name") for item in answer if item.text("name") != "_internal"]
+        names = [rest[0]] if rest else [item.text("name") for item in answer if item.text("name") != "_internal"][:_MOST_TABLES]
         return root, names, rest[1] if len(rest) > 1 else None
     raise http.error(f"no Datasette found there ({problem.message if problem else 'nothing answers'})")
 

@@ -15,7 +15,7 @@ from wellread.net.service import Http, Manners
 from wellread.parameters import EmbedderSpec, Seconds, fill, param
 from wellread.protocols import Kit
 from wellread.ranking.fusion import reciprocal_ranks
-from wellread.sources.hits import Roles, best_first, hit
+from wellread.sources.hits import Roles, cleaned, hit
 from wellread.sources.web import WebSource
 from wellread.types import Hit, Query, Spec
 
@@ -73,7 +73,7 @@ class Elasticsearch(WebSource[Options]):
     async def find(self, query: Query) -> Sequence[Hit]:
         by_words = await self._ask(query.limit, {"query": self._words(query), "highlight": _HIGHLIGHT})
         if not self._options.vector:
-            return by_words
+            return by_words[: query.limit]
         by_meaning = await self._ask(query.limit, await self._meaning(query))
         known = {found.id: found for found in [*by_meaning, *by_words]}
         fused = reciprocal_ranks([[found.id for found in by_words], [found.id for found in by_meaning]])
@@ -83,7 +83,7 @@ class Elasticsearch(WebSource[Options]):
         excluded = {"_source": {"excludes": [self._options.vector]}} if self._options.vector else {}
         answer = await self._http.post(self._url, {"size": limit, **excluded, **body})
         hits = (self._hit(item, rank) for rank, item in enumerate(answer.items("hits", "hits")))
-        return best_first(hits)
+        return await cleaned(hits)
 
     def _words(self, query: Query) -> object:
         if self._template is not None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import chain, islice, pairwise
 
 from wellread.net.payload import Payload
 from wellread.sources.markup import lines, plain
@@ -13,6 +14,8 @@ from wellread.text.dates import iso_date
 from wellread.types import Hit
 
 _TITLE, _SNIPPET, _TEXT = 500, 4_000, 1_000_000  # characters; more is abuse, not content
+_MARKED = 10  # characters with markup for one of content
+_MOST = 1_000  # hits of one answer
 _TITLES = ("title", "headline", "name", "subject", "heading", "label", "question")
 _TEXTS = ("body", "text", "content", "extract", "description", "summary", "abstract", "message", "answer", "commentary")
 _URLS = ("url", "link", "permalink", "uri", "href", "link_url", "canonical_url")
@@ -38,8 +41,8 @@ def hit(
     `rank` counts from 0 and gives the score where the service has none.
     """
     address = web_address(url)
-    name, words = plain(title)[:_TITLE], plain(snippet)[:_SNIPPET]
-    body = lines(text)[:_TEXT] if text else ""
+    name, words = _line(title, _TITLE), _line(snippet, _SNIPPET)
+    body = lines(text[: 2 * _TEXT])[:_TEXT] if text else ""
     if not (name or words or body) or not (address or id):
         return None
     return Hit(
@@ -48,17 +51,26 @@ def hit(
         url=address,
         text=body,
         snippet=words,
-        beginning=plain(beginning)[:_SNIPPET],
+        beginning=_line(beginning, _SNIPPET),
         published=iso_date(published, earliest=1),  # a record may be of any time
         score=score if score is not None else 1.0 / (rank + 1),
         source=source,
     )
 
 
+def _line(text: str, most: int) -> str:
+    return plain(text[: _MARKED * most])[:most]
+
+
+async def cleaned(hits: Iterable[Hit | None]) -> list[Hit]:
+    """`best_first`, beside the event loop: cleaning what a service sends can take long."""
+    return await asyncio.to_thread(best_first, hits)
+
+
 def best_first(hits: Iterable[Hit | None]) -> list[Hit]:
     """Each hit once, in the service's order. Scores that contradict this order give way to ranks."""
     found: dict[str, Hit] = {}
-    for made in hits:
+    for made in islice(hits, _MOST):
         if made is not None:
             found.setdefault(made.id, made)
     kept = list(found.values())
@@ -67,9 +79,9 @@ def best_first(hits: Iterable[Hit | None]) -> list[Hit]:
     return [replace(made, score=1.0 / (rank + 1)) for rank, made in enumerate(kept)]
 
 
-def with_page(hits: Sequence[Hit], items: Sequence[Payload], make: Callable[[Payload, int], Hit | None]) -> list[Hit]:
+async def with_page(hits: Sequence[Hit], items: Sequence[Payload], make: Callable[[Payload, int], Hit | None]) -> list[Hit]:
     """The hits of earlier pages and those of one more, ranked behind them."""
-    return best_first([*hits, *(make(item, rank) for rank, item in enumerate(items, start=len(hits)))])
+    return await cleaned(chain(hits, (make(item, rank) for rank, item in enumerate(items, start=len(hits)))))
 
 
 def web_address(url: str) -> str | None:

@@ -21,7 +21,7 @@ from wellread.net.payload import Payload
 from wellread.net.service import Http, Manners
 from wellread.parameters import CountOrZero, Seconds, fill, param
 from wellread.protocols import Kit
-from wellread.sources.hits import best_first, hit
+from wellread.sources.hits import cleaned, hit
 from wellread.sources.markup import lines, plain, without_headings
 from wellread.sources.web import WebSource
 from wellread.sources.wikisearch import DETAILS, LONGEST_QUERY, MOST, Site, WikiPage, discover, find, page_of
@@ -40,6 +40,7 @@ _COMMON: Mapping[str, str | int] = {
     "smaxage": _FRESH,
 }
 _BATCH = 20  # introductions in one request
+_LONGEST = 4_000_000  # characters of a page; a wiki's largest have two million
 _BUSY_CODES = ("maxlag", "ratelimited", "readonly")
 _TAGS = re.compile(r"<(/?)([a-z][a-z0-9-]{0,40})\b", re.IGNORECASE)
 _LEFT_OPEN = re.compile(  # as some always are, and others often, which end where the next of their kind begins
@@ -109,7 +110,7 @@ class MediaWiki(WebSource[Options]):
         pages = await self._with_texts(site, pages)
         pages = await self._plain_meanings(site, pages, query.limit)
         hits = (self._hit(page, rank) for rank, page in enumerate(pages[: query.limit]))
-        return best_first(hits)
+        return await cleaned(hits)
 
     async def site(self, language: str | None) -> Site:
         """Which wiki is asked: the configured one, or the edition of Wikipedia that fits the query."""
@@ -135,7 +136,8 @@ class MediaWiki(WebSource[Options]):
         ids = "|".join(page.id for page in pages)
         asked = {"prop": "extracts", "explaintext": 1, "exintro": 1, "exlimit": len(pages), "pageids": ids}
         answer = await self._query(site, asked)
-        return {item.text("pageid"): from_extract(item.text("extract")) for item in answer.items("query", "pages")}
+        found = {item.text("pageid"): item.text("extract") for item in answer.items("query", "pages")[:_BATCH]}
+        return {id: await asyncio.to_thread(from_extract, text[:_LONGEST]) for id, text in found.items()}
 
     async def _whole(self, site: Site, page: WikiPage) -> dict[str, str]:
         """The API gives one whole page at a time. One that fails is left with its snippet."""
@@ -143,10 +145,11 @@ class MediaWiki(WebSource[Options]):
             if site.extracts:
                 asked = {"prop": "extracts", "explaintext": 1, "exsectionformat": "wiki", "pageids": page.id}
                 answer = await self._query(site, asked)
-                return {page.id: from_extract(answer.text("query", "pages", 0, "extract"))}
+                extract = answer.text("query", "pages", 0, "extract")
+                return {page.id: await asyncio.to_thread(from_extract, extract[:_LONGEST])}
             asked = {"action": "parse", "pageid": page.id, "prop": "text", "disabletoc": 1, "disableeditsection": 1}
             answer = await self._query(site, asked)
-            return {page.id: from_html(answer.text("parse", "text"))}
+            return {page.id: await asyncio.to_thread(from_html, answer.text("parse", "text")[:_LONGEST])}
         except SourceError:
             return {}
 
@@ -160,7 +163,7 @@ class MediaWiki(WebSource[Options]):
         asked = {"generator": "links", "gplnamespace": 0, "gpllimit": MOST, "titles": lists[0].title, "redirects": 1}
         answer = await self._query(site, {**asked, **DETAILS})
         known = {page.id for page in pages}
-        named = [page for page in map(page_of, answer.items("query", "pages")) if page.id not in known and page.url]
+        named = [page for page in map(page_of, answer.items("query", "pages")[:MOST]) if page.id not in known and page.url]
         named = [page for page in named if not page.ambiguous and page.id not in ("", "0")][:room]
         return articles + await self._with_texts(site, named) + lists
 

@@ -68,7 +68,7 @@ class NewsApi(WebSource[Options]):
         for page in range(1, self._options.max_pages + 1):
             answer = await self._page(query, page)
             articles = answer.items("articles")
-            hits = with_page(hits, articles, _hit)
+            hits = await with_page(hits, articles, _hit)
             enough = len(hits) >= query.limit or page * self._options.page_size >= (answer.number("totalResults") or 0)
             if enough or not articles:
                 break

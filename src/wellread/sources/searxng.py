@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from wellread.net.address import address
-from wellread.net.payload import Payload
+from wellread.net.payload import Payload, told
 from wellread.net.service import Http, Manners, Params, Refused
 from wellread.parameters import Seconds, fill, param
 from wellread.protocols import Kit
@@ -16,6 +16,7 @@ from wellread.sources.web import WebSource
 from wellread.types import Hit, Hits, Query, Spec
 
 _MAX_PAGES = 5
+_MOST_ENGINES = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +51,8 @@ class SearXNG(WebSource[Options]):
         failures: dict[str, None] = {}
         for page in range(1, _MAX_PAGES + 1):
             answer = await self._page(query, page)
-            before, hits = len(hits), with_page(hits, answer.items("results"), self._hit)
-            failures.update((self._silent(item), None) for item in answer.items("unresponsive_engines"))
+            before, hits = len(hits), await with_page(hits, answer.items("results"), self._hit)
+            failures.update((self._silent(item), None) for item in answer.items("unresponsive_engines")[:_MOST_ENGINES])
             if len(hits) == before or len(hits) >= query.limit:
                 break
         if not hits and failures:
@@ -78,7 +79,7 @@ class SearXNG(WebSource[Options]):
             raise
 
     def _silent(self, item: Payload) -> str:
-        return f"{item.text(0) or 'an engine'} did not answer ({item.text(1) or 'no reason given'})"
+        return told(f"{item.text(0)[:100] or 'an engine'} did not answer ({item.text(1) or 'no reason given'})", ())
 
     def _hit(self, item: Payload, rank: int) -> Hit | None:
         return hit(

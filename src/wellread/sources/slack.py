@@ -14,7 +14,7 @@ from wellread.net.payload import Payload
 from wellread.net.service import Http, Manners
 from wellread.parameters import Seconds, fill, param
 from wellread.protocols import Kit
-from wellread.sources.hits import best_first, hit
+from wellread.sources.hits import cleaned, hit
 from wellread.sources.web import WebSource
 from wellread.types import Hit, Query, Spec
 
@@ -62,7 +62,7 @@ class Slack(WebSource[Options]):
         }
         answer = await self._http.get(f"{self._base}/api/search.messages", params, check=self._check)
         hits = (_hit(match, rank) for rank, match in enumerate(answer.items("messages", "matches")))
-        return best_first(hits)[: query.limit]
+        return (await cleaned(hits))[: query.limit]
 
     def _narrowed(self, query: Query) -> str:
         parts = [" ".join(query.text.split())]
@@ -88,7 +88,7 @@ class Slack(WebSource[Options]):
 def _day(value: str | None, shift: int) -> str | None:
     try:
         return (date.fromisoformat((value or "")[:10]) + timedelta(days=shift)).isoformat()
-    except ValueError:
+    except (ValueError, OverflowError):  # the first and the last day of all have no other beside them
         return None
 
 

@@ -10,7 +10,7 @@ from wellread.net.address import address, key
 from wellread.net.service import Http, Manners
 from wellread.parameters import Seconds, fill, param
 from wellread.protocols import Kit
-from wellread.sources.hits import best_first, hit
+from wellread.sources.hits import cleaned, hit
 from wellread.sources.web import WebSource
 from wellread.types import Hit, Query, Spec
 
@@ -62,7 +62,7 @@ class Tavily(WebSource[Options]):
             )
             for rank, item in enumerate(answer.items("results"))
         )
-        return best_first(hits)[: query.limit]
+        return (await cleaned(hits))[: query.limit]
 
     def _body(self, query: Query) -> dict[str, object]:
         o = self._options

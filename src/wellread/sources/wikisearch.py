@@ -21,6 +21,7 @@ LONGEST_QUERY = 300  # characters; Wikipedia refuses more
 MOST = 50  # results and titles in one request
 DETAILS: Mapping[str, str | int] = {"prop": "info|pageprops", "inprop": "url", "ppprop": "disambiguation"}
 _MOST_WORDS = 6
+_LONGEST_SNIPPET = 2_000  # characters, markup and all
 Ask = Callable[[Mapping[str, str | int]], Awaitable[Payload]]
 
 
@@ -74,13 +75,13 @@ async def _search(ask: Ask, text: str, limit: int, what: str = "text") -> list[W
     listed = {"list": "search", "srsearch": text, "srlimit": limit, "srwhat": what, "srprop": "snippet|timestamp"}
     resolved = {"generator": "search", "gsrsearch": text, "gsrlimit": limit, "gsrwhat": what, "redirects": 1}
     answer = (await ask({**listed, **resolved, **DETAILS})).at("query")
-    targets = {item.text("from"): item.text("to") for item in answer.items("redirects")}
-    known = {page.title: page for page in map(page_of, answer.items("pages"))}
+    targets = {item.text("from"): item.text("to") for item in answer.items("redirects")[:MOST]}
+    known = {page.title: page for page in map(page_of, answer.items("pages")[:MOST])}
     found: dict[str, WikiPage] = {}
-    for item in answer.items("search"):
+    for item in answer.items("search")[:MOST]:
         page = known.get(targets.get(item.text("title"), item.text("title")))
         if page is not None and page.id not in found:
-            snippet = without_wikitext(plain(item.text("snippet")))
+            snippet = without_wikitext(plain(item.text("snippet")[:_LONGEST_SNIPPET]))
             found[page.id] = replace(page, snippet=snippet, changed=item.text("timestamp"))
     return list(found.values())
 
@@ -107,7 +108,7 @@ async def _any_of(ask: Ask, words: Sequence[str], limit: int) -> list[WikiPage]:
 
 def _fit(page: WikiPage, words: set[str]) -> float:
     """How many of the words a page shows, and how much of its title they are."""
-    title = tokens(page.title)
+    title = tokens(page.title[:_LONGEST_SNIPPET])
     in_title = len(words & set(title))
     return 2 * in_title + len(words & set(tokens(page.snippet))) + in_title / (len(title) or 1)
 

@@ -16,7 +16,9 @@ def iso_date(text: str, earliest: int = 1900) -> str | None:
 
     What is before `earliest` is not: a page's date of long ago is the zero of some program's calendar.
     """
-    text = " ".join(text.split())[:64]
+    text = " ".join(text[:256].split())[:64]
+    if not text:
+        return None
     found = _of_iso(text) or _of_formats(text) or _of_seconds(text) or _of_mail(text)
     return found if found and earliest <= int(found[:4]) <= datetime.now(UTC).year + 1 else None
 
