@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import threading
 from collections.abc import Sequence
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
@@ -15,7 +17,7 @@ from tests.reading.hostile import HOSTILE, NOT_PUBLIC, PUBLIC
 
 from wellread.errors import Blocked, ReadError
 from wellread.net.fetch import PageLimits
-from wellread.net.guard import Guard, is_public
+from wellread.net.guard import Guard, is_public, resolve
 from wellread.net.transport import GuardedNetwork
 from wellread.reading.reader import WebReader
 
@@ -242,3 +244,20 @@ async def test_lookups_can_be_cancelled() -> None:
     with pytest.raises(ReadError, match="longer than"):
         await reader.read("http://slow.example/")
     await reader.aclose()
+
+
+async def test_names_whose_servers_never_answer_hold_no_thread_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    answered = threading.Event()
+
+    def silent(*_: object, **__: object) -> list[object]:
+        answered.wait(20)
+        return []
+
+    monkeypatch.setattr(socket, "getaddrinfo", silent)
+    looking = [asyncio.ensure_future(resolve(f"{number}.example.org", 80)) for number in range(50)]
+    try:
+        await asyncio.sleep(0.1)
+        assert await asyncio.wait_for(asyncio.to_thread(lambda: 1), timeout=10) == 1
+    finally:
+        answered.set()
+        await asyncio.gather(*looking)

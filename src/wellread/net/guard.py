@@ -11,6 +11,8 @@ import asyncio
 import re
 import socket
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from urllib.parse import urlsplit
 
@@ -38,6 +40,9 @@ _PUBLIC_V6 = IPv6Network("2000::/3")
 _NOT_PUBLIC_V6 = tuple(map(IPv6Network, ("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20", "5f00::/16")))
 _NAT64 = IPv6Network("64:ff9b::/96")
 
+# Threads of their own: names whose servers never answer would hold all those that the rest of the program shares.
+_LOOKING = ThreadPoolExecutor(16, thread_name_prefix="wellread-names")
+
 _LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
 _LOCAL_ZONES = frozenset(
@@ -64,8 +69,8 @@ def is_public(address: Address) -> bool:
 
 async def resolve(host: str, port: int) -> Sequence[str]:
     """The system's answer for a name."""
-    loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
+    look = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
+    found = await asyncio.get_running_loop().run_in_executor(_LOOKING, look)
     return [str(entry[4][0]) for entry in found]
 
 
