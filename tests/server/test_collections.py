@@ -26,10 +26,12 @@ from wellread.index import manifest
 from wellread.index.change import update
 from wellread.index.vectors import embed
 from wellread.reading.folders import files_inside
+from wellread.server import collections_api
 from wellread.server.collections import Collection, Collections
 from wellread.server.filing import amount, file_name, numbered
 from wellread.server.intake import Sent
 from wellread.server.options import ServerOptions
+from wellread.server.web import shelf as pages
 
 pytestmark = pytest.mark.slow
 
@@ -421,6 +423,32 @@ def test_thousands_of_one_name_cost_no_more_than_of_many(tmp_path: Path) -> None
         return took
 
     assert seconds("Twins", lambda number: "a.txt") < 2.5 * seconds("Others", lambda number: f"{number}.txt")
+
+
+def test_marks_without_end_in_names_cost_nothing() -> None:
+    """Unicode puts marks on a letter in order, which takes quadratic time: 2,500 such names held the server for nine seconds."""
+    said = "a" + "\u0345" * 950 + "\u0316" * 950 + ".txt"
+    begun = time.thread_time()
+    files = [Sent(said) for _ in range(500)]
+    assert {sent.name[-4:] for sent in files for _ in range(5)} == {".txt"}
+    assert time.thread_time() - begun < 0.5
+
+
+def test_lists_of_documents_are_made_beside_the_loop(shelf: Live, reader: httpx2.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+    for module, name in ((pages, "collection"), (pages, "everything"), (collections_api, "_documents")):
+        original: Callable[..., Any] = getattr(module, name)
+
+        def noted(*given: Any, original: Callable[..., Any] = original) -> Any:
+            made.append(threading.current_thread().name)
+            return original(*given)
+
+        monkeypatch.setattr(module, name, noted)
+    path = make(reader, "Listed", sent(ferry__txt=FERRY))
+    settled(reader, path)
+    for address in (path, "/collections", f"/api{path}", "/api/collections"):
+        assert "Listed" in reader.get(address).text
+    assert {name.partition("_")[0] for name in made} == {"wellread-pages"}
 
 
 def test_a_document_is_removed_after_a_question(shelf: Live, reader: httpx2.Client) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Request
+from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
 from wellread.encodable import encodable
 from wellread.errors import UsageError
 from wellread.server import addresses, receiving, shapes
+from wellread.server.beside import beside
 from wellread.server.receiving import Received, View, found, opened
 
 router = APIRouter(prefix="/api/collections", tags=["collections"])
@@ -80,7 +82,8 @@ class Taken(BaseModel):
 @router.get("", responses=_GONE)
 async def everything(request: Request) -> CollectionList:
     """All collections, and how far they have been read."""
-    return CollectionList(collections=[_summary(view) for view in await receiving.views(opened(request))])
+    views = await receiving.views(opened(request))
+    return await beside(lambda: CollectionList(collections=[_summary(view) for view in views]))
 
 
 @router.post("", status_code=201, responses=_WRONG, openapi_extra=_form(["name"], name=_NAME, documents=_FILES, folder=_FOLDER))
@@ -89,12 +92,12 @@ async def create(request: Request) -> Taken:
     return await _taken(request, await receiving.create(request))
 
 
-@router.get("/{slug}", responses=_GONE)
-async def one(request: Request, slug: Slug) -> WholeCollection:
+@router.get("/{slug}", response_model=WholeCollection, responses=_GONE)
+async def one(request: Request, slug: Slug) -> Response:
     """A collection with its documents."""
     here = opened(request)
     view = await receiving.view(here, found(here, slug))
-    return WholeCollection(**_summary(view).model_dump(), documents=_documents(view))
+    return await beside(lambda: Response(_whole(view).model_dump_json(), media_type="application/json"))
 
 
 @router.post("/{slug}/documents", responses=_WRONG, openapi_extra=_form(["documents"], documents=_FILES))
@@ -162,6 +165,10 @@ def _summary(view: View) -> CollectionSummary:
         vectors=Progress(done=view.vectors[0], of=view.vectors[1]),
         passages=view.passages,
     )
+
+
+def _whole(view: View) -> WholeCollection:
+    return WholeCollection(**_summary(view).model_dump(), documents=_documents(view))
 
 
 def _documents(view: View) -> list[Document]:

@@ -12,6 +12,7 @@ from wellread.reading.kinds import ending
 
 LONGEST_NAME = 60  # characters of a collection's
 _LONGEST_FILE = 200  # bytes; file systems end at 255
+_BOTH_ENDS = 200  # characters of what a client says that are looked at: putting marks in order takes quadratic time
 _SEPARATORS = re.compile(r"[/\\]")
 _PLAIN = re.compile(r"[^a-z0-9]+")
 
@@ -37,7 +38,9 @@ def slug(name: str, taken: Container[str]) -> str:
 
 def file_name(said: str) -> str:
     """The last part of a path, without what a file system, a terminal or an eye could stumble over; may be empty."""
-    name = _printable(_SEPARATORS.split(said)[-1]).lstrip(". ")
+    last = _SEPARATORS.split(said)[-1]
+    short = last if len(last) <= 2 * _BOTH_ENDS else last[:_BOTH_ENDS] + last[-_BOTH_ENDS:]
+    name = _printable(short).lstrip(". ")
     suffix = ending(name)
     return f"{_cut(name.removesuffix(suffix), _LONGEST_FILE - len(suffix.encode()))}{suffix}" if name else ""
 

@@ -32,10 +32,10 @@ class Sent:
     path: Path | None = None  # where its bytes lie, until somebody takes them
     size: int = 0
     problem: str = ""
+    name: str = field(init=False)  # what it is called here
 
-    @property
-    def name(self) -> str:
-        return filing.file_name(self.said)
+    def __post_init__(self) -> None:
+        self.name = filing.file_name(self.said)
 
 
 @dataclass(slots=True)

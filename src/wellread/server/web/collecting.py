@@ -10,6 +10,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from wellread.errors import UsageError
 from wellread.server import receiving, service
 from wellread.server.addresses import COLLECTIONS
+from wellread.server.beside import beside
 from wellread.server.collections import Collection
 from wellread.server.receiving import found, opened
 from wellread.server.service import Service
@@ -90,10 +91,11 @@ async def _after(here: Service, one: Collection, refused: str) -> Response:
 
 async def _shown(here: Service, one: Collection, note: str = "") -> Response:
     view = await receiving.view(here, one)
-    return page(one.name, shelf.collection(view, here.options, note), head=shelf.again(view))
+    return await beside(lambda: page(one.name, shelf.collection(view, here.options, note), head=shelf.again(view)))
 
 
 async def _shelf(here: Service, problem: str = "", fields: dict[str, str] | None = None) -> Response:
-    answer = page("Your documents", shelf.everything(await receiving.views(here), here.options, problem, fields or {}))
+    views = await receiving.views(here)
+    answer = await beside(lambda: page("Your documents", shelf.everything(views, here.options, problem, fields or {})))
     answer.status_code = 400 if problem else 200
     return answer
