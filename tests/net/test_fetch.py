@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import sqlite3
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -14,7 +15,8 @@ from tests.net.conftest import Site
 
 from wellread.errors import Blocked, ReadError
 from wellread.net import transport
-from wellread.net.fetch import PageLimits
+from wellread.net.fetch import Fetcher, PageLimits
+from wellread.net.guard import Guard
 from wellread.protocols import PageReader
 from wellread.reading.reader import WebReader
 
@@ -231,6 +233,32 @@ async def test_the_cache_keeps_what_it_may(site: Site, tmp_path: Path, monkeypat
     await web.read(site.base + "/keep")
     await web.aclose()
     assert site.seen.count("/keep") == 2
+
+
+@pytest.mark.parametrize("damage", ["bytes", "cut", "another's"])
+async def test_a_damaged_cache_is_done_without(site: Site, tmp_path: Path, damage: str) -> None:
+    site.page("/a", HTML * 2_000, headers={"Cache-Control": "max-age=600"})
+    file = tmp_path / "http" / "http.db"
+    await read_with(site, file)
+    if damage == "another's":
+        file.unlink()
+        sqlite3.connect(file).execute("CREATE TABLE entries (a)").connection.close()
+    else:
+        kept = file.read_bytes()
+        middle = len(kept) // 2
+        file.write_bytes(
+            kept[:middle] if damage == "cut" else kept[: middle - 30_000] + b"\xff" * 60_000 + kept[middle + 30_000 :]
+        )
+    for _ in range(2):
+        assert (await read_with(site, file)).decode() == HTML * 2_000
+
+
+async def read_with(site: Site, file: Path) -> bytes:
+    fetcher = Fetcher(Guard(["127.0.0.1"]), cache=file, ignore_robots=True)
+    try:
+        return (await fetcher.fetch(f"{site.base}/a")).body
+    finally:
+        await fetcher.aclose()
 
 
 async def test_a_cache_that_cannot_be_written_is_done_without(

@@ -167,10 +167,12 @@ def cached(transport: httpx2.AsyncBaseTransport, file: Path | None) -> httpx2.As
     """With a file to keep answers in, what Cache-Control lets a private cache keep."""
     if file is None or not _is_usable(file.parent):
         return transport
-    from hishel import AsyncSqliteStorage, CacheOptions
+    from hishel import CacheOptions
     from hishel.httpx2 import AsyncCacheTransport
 
-    storage = AsyncSqliteStorage(database_path=file, max_size=CACHE_BYTES)
+    from wellread.net.remembered import Remembered
+
+    storage = Remembered(database_path=file, max_size=CACHE_BYTES)
     options = CacheOptions(shared=False, supported_methods=["GET"], allow_stale=False)
     return AsyncCacheTransport(transport, storage=storage, rfc=options)
 
