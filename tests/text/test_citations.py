@@ -380,3 +380,18 @@ def test_what_follows_from_a_passage_is_carried(right: str, wrong: str) -> None:
         )
     }
     assert [check(f"{text} [1]", holt)[0].supported for text in (right, wrong)] == [True, False]
+
+
+def test_a_passage_that_lists_every_year_is_not_compared_pair_by_pair() -> None:
+    listed = {1: Passage("y", f"The bridge stood in {' '.join(map(str, range(1000, 2100)))}.", title="Bridge")}
+    begun = time.thread_time()
+    assert not check("The bridge stood for 1101.5 years and 1102.5 years and 1103.5 years [1].", listed)[0].supported
+    assert time.thread_time() - begun < 0.5
+
+
+def test_addresses_are_read_only_where_a_link_may_lead_to_one() -> None:
+    passages = {n: Passage(str(n), "The bridge stood.", url=f"https://source.example/{'%41' * 2000}{n}") for n in range(100)}
+    begun = time.thread_time()
+    for _ in range(30):
+        assert check("The bridge stood [1].", passages)[0].supported
+    assert time.thread_time() - begun < 0.5

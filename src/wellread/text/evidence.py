@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from wellread.text import lexicon
 from wellread.text.arrangement import Line, Mention, arranged
-from wellread.text.derived import follows, is_small_count
+from wellread.text.derived import Known, follows, is_small_count
 from wellread.text.missing import about, presumed
 from wellread.text.remembered import remembered
 from wellread.text.sentences import prefix_end, sentences
@@ -204,7 +204,8 @@ class Evidence:
             return []
         said = [one for one in line.mentions if one.kind != "name" and one.forms & lacking]
         unplaced = lacking.difference(*(one.forms for one in said))  # behind what is read in order
-        unknown = [one for one in said if not follows(one, line, counts | words.counts - lacking)]
+        known = Known.of(counts | words.counts - lacking)
+        unknown = [one for one in said if not follows(one, line, known)]
         return [*unknown, *(Mention("number", frozenset((key,)), 0, 0) for key in unplaced)]
 
     def smuggles(self, missing: str) -> bool:
