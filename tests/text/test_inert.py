@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 from hypothesis import example, given
@@ -116,3 +117,19 @@ def test_in_pieces_as_in_one(pieces: list[str]) -> None:
     streamed = "".join(map(made.feed, pieces)) + made.close()
     assert streamed == inert("".join(pieces), SOURCE)
     assert set(acting(streamed)) <= {"https://source.example/page"}
+
+
+def test_addresses_of_passages_are_read_once_however_many_links_there_are() -> None:
+    passages = {n: Passage(str(n), "words", url=f"https://source.example/{'%41' * 600}{n}") for n in range(100)}
+    begun = time.thread_time()
+    assert inert("](a)" * 100, passages) == "]\\(a)" * 100
+    assert time.thread_time() - begun < 0.5
+
+
+def test_passages_that_are_added_later_can_be_linked_to() -> None:
+    passages = dict(SOURCE)
+    known = leads_to(passages)
+    assert known("https://source.example/page")
+    assert not known("https://source.example/other")
+    passages[2] = Passage("2", "words", url="https://source.example/other")
+    assert known("https://source.example/other")

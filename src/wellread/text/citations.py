@@ -175,7 +175,7 @@ def _best_of_each(citations: list[Citation], groups: tuple[tuple[int, ...], ...]
 def _claims(text: str, passages: Mapping[int, Passage]) -> list[list[_Claim]]:
     marks = deque(markers(text))
     anchors = deque(links(text))
-    known = addresses(passages)
+    known = addresses(passages) if anchors else {}
     blocks: list[list[_Claim]] = []
     for block in paragraphs(text):
         claims: list[_Claim] = []

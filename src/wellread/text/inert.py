@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from itertools import islice
 
 from wellread.text.markers import LINK_TARGET, same_address
 from wellread.types import Passage
@@ -89,4 +90,13 @@ def inert(text: str, passages: Mapping[int, Passage] | None = None) -> str:
 
 def leads_to(passages: Mapping[int, Passage]) -> Callable[[str], bool]:
     """Whether an address is that of a passage; passages may still be added."""
-    return lambda url: any(same_address(passage.url) == same_address(url) for passage in passages.values() if passage.url)
+    known: set[str] = set()
+    read = 0
+
+    def leads(url: str) -> bool:
+        nonlocal read
+        known.update(same_address(one.url) for one in islice(passages.values(), read, None) if one.url)
+        read = len(passages)
+        return same_address(url) in known
+
+    return leads
