@@ -23,6 +23,8 @@ from wellread.sources.mediawiki import from_extract, from_html, is_disambiguatio
         ("co\u00adop\u200berate\u202e \x00now\x1b[31m", "cooperate now [31m"),
         ("<b>un</b>broken", "unbroken"),
         ("<p unclosed", ""),
+        (f"a &#{'9' * 5000}; b", "a \ufffd b"),
+        (f"<b>a</b> &#x{'f' * 5000}; b", "a \ufffd b"),
         ("", ""),
     ],
 )

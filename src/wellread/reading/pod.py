@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from html import unescape
 from textwrap import dedent
 
+from wellread.text.entities import unescaped
 from wellread.types import Block, Page
 
 _COMMAND = re.compile(r"=([a-z]\w*)[ \t]*(.*)", re.DOTALL)
@@ -77,7 +77,7 @@ def _meant(found: re.Match[str]) -> str:
     if code in "XZ":
         return ""
     if code == "E":
-        return _ENTITIES.get(inner) or unescape(f"&#{inner};" if inner.isdecimal() else f"&{inner};")
+        return _ENTITIES.get(inner) or unescaped(f"&#{inner};" if inner.isdecimal() else f"&{inner};")
     if code == "L" and "|" in inner:
         return inner.partition("|")[0]
     return inner.replace("/", " ").replace('"', "").strip() if code == "L" and "://" not in inner else inner

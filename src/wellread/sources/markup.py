@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import html
 import re
+
+from wellread.text.entities import unescaped
 
 _TAG = re.compile(r"<[a-zA-Z/!?]")
 _NAME = re.compile(r"/?([a-zA-Z][a-zA-Z0-9]{0,12})")
@@ -29,10 +30,7 @@ def plain(text: str) -> str:
 
 def lines(text: str) -> str:
     """Words with line breaks where blocks end."""
-    if _TAG.search(text):
-        text = _without_tags(text)
-    elif "&" in text:
-        text = html.unescape(text)
+    text = _without_tags(text) if _TAG.search(text) else unescaped(text)
     text = _INVISIBLE.sub("", text)
     text = "".join(c if c.isprintable() or c in "\n\t" else " " for c in text)
     rows = [" ".join(row.split()) for row in text.split("\n")]
@@ -66,7 +64,7 @@ def _without_tags(text: str) -> str:
             parts.append("<")
             at = opens + 1
     parts.append(text[at:])
-    return re.sub(r"\n\s*\n", "\n", html.unescape("".join(parts)))
+    return re.sub(r"\n\s*\n", "\n", unescaped("".join(parts)))
 
 
 def _silenced(text: str, opens: int, at: int, parts: list[str]) -> int:
