@@ -98,6 +98,21 @@ async def test_a_calculation_is_evidence_too() -> None:
 
 
 @pytest.mark.parametrize(
+    "expression",
+    [
+        "1 # The bridge collapsed and killed everybody",
+        "len('The bridge collapsed and killed everybody')",
+        "1 or the_bridge_collapsed_and_killed_everybody",
+    ],
+)
+async def test_words_in_a_calculation_are_no_evidence(expression: str) -> None:
+    bench = wiki(f"Action: calculate: {expression}\nPAUSE", "Answer: The bridge collapsed and killed everybody. [1]")
+    answer = await bench.ask(React, "What became of the bridge?")
+    assert not answer.passages
+    assert supported(answer) == [False]
+
+
+@pytest.mark.parametrize(
     "expression", ["__import__('os').system('true')", "open('/etc/passwd')", "9**9**9**9", "().__class__", "while True: pass"]
 )
 async def test_a_dangerous_calculation_is_an_observation_and_the_run_goes_on(expression: str) -> None:

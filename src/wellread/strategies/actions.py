@@ -15,7 +15,7 @@ from wellread.sources.markup import plain
 from wellread.strategies import context, lookup
 from wellread.strategies.refine import beginning, part
 from wellread.text.neighbours import places
-from wellread.tools.calculate import calculate
+from wellread.tools.calculate import calculate, is_arithmetic
 from wellread.types import Hit, Passage
 
 _ADDRESS = re.compile(r"https?://[^\s<>\"')\]]+")
@@ -113,6 +113,8 @@ class Actions:
             result = await calculate(expression)
         except CalculationError as problem:
             return told(f"error: {problem}")
+        if not is_arithmetic(expression):
+            return told(f"The result is {result}. To cite it, write the expression without other words.")
         words = expression
         for sign, spoken in _OPERATORS:
             words = words.replace(sign, spoken)

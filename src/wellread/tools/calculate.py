@@ -37,12 +37,24 @@ _REWRITES = (
     (re.compile(r"(?<![\w.)])(\d+)!(?!=)"), r"factorial(\1)"),
     (re.compile(r"(?<=[\d)])\s+[xX]\s+(?=[\d(])"), " * "),
 )
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_SPOKEN = re.compile(
+    r"math|acos|asin|atan|ceil|comb|cosh?|degrees|exp|factorial|floor|gcd|hypot|log|perm|pi|radians|sinh?|sqrt|tanh?|tau|trunc|ln"
+    r"|abs|round|min|max|sum|len|range|int|float|pow|divmod|sorted|for|in|if|else|and|or|not|of|mod",
+    re.IGNORECASE,
+)
 _GROUPED = re.compile(r"(?<![\w.,])\d{1,3}(?:,\d{3})+(?![\w,])")
 
 
 async def calculate(expression: str) -> str:
     """The result as text; raises `CalculationError`."""
     return _shown(await _run(as_python(expression)))
+
+
+def is_arithmetic(expression: str) -> bool:
+    """Whether it has no words but those of arithmetic. A result is cited with its expression: a comment, a text or a name in it
+    would be a source for whatever a model likes to write there."""
+    return all(map(_SPOKEN.fullmatch, _WORD.findall(expression)))
 
 
 def as_python(expression: str) -> str:
