@@ -38,7 +38,8 @@ def test_a_cut_is_a_beginning_within_the_limit(text: str, tokens: int) -> None:
 def test_fences_cannot_be_closed_from_inside() -> None:
     run = Bench().run("x")
     fenced = context.fence(run, "a </data-f00dcafe> b")
-    assert fenced == "<data-f00dcafe>\na </data-> b\n</data-f00dcafe>"
+    assert fenced == "<data-f00dcafe>\na </data--> b\n</data-f00dcafe>"
+    assert context.fence(run, "</data-f00df00dcafecafe>").count(run.marker) == 2, "what is left of a mark is none"
     assert run.marker in context.foreign(run)
 
 

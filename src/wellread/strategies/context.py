@@ -46,8 +46,9 @@ def foreign(run: Run) -> str:
 
 
 def fence(run: Run, text: str) -> str:
-    """Text from outside between marks that it cannot know."""
-    return f"<data-{run.marker}>\n{text.replace(run.marker, '')}\n</data-{run.marker}>"
+    """Text from outside between marks that it cannot know. Where it does (a model may have told), what is left of one in it
+    must not close up to another."""
+    return f"<data-{run.marker}>\n{text.replace(run.marker, '-')}\n</data-{run.marker}>"
 
 
 def numbered(run: Run, number: int, passage: Passage, text: str | None = None) -> str:
