@@ -212,6 +212,47 @@ async def test_broken_arguments_of_a_tool_call_are_repaired(arguments: str) -> N
         assert done.tool_calls[0].arguments == {"query": "Paris"}
 
 
+@pytest.mark.parametrize("arguments", ['{"query": ' + "[" * 5000, '{"query": "' + '\\" ' * 2000])
+async def test_arguments_of_a_tool_call_that_cannot_be_repaired_in_a_moment_are_not(arguments: str) -> None:
+    def make(url: str) -> ChatModel:
+        return openai_at(url, {"tools": "true"})
+
+    async with talking(wire.called("search", arguments), make=make) as (model, _):
+        await heard(model, asking())  # the first reply loads what it needs
+    async with talking(wire.called("search", arguments), make=make) as (model, _):
+        begun = time.thread_time()
+        _, done = await heard(model, asking(tools=(SEARCH,)))
+        assert time.thread_time() - begun < 0.5
+        assert done.tool_calls[0].name == "search"
+
+
+@pytest.mark.parametrize(
+    "delta",
+    [
+        {"reasoning_content": "hmm " * 1000},
+        {"content": "<think>" + "hmm " * 1000},
+        {"tool_calls": [{"index": 0, "id": "a", "type": "function", "function": {"name": "f", "arguments": "hmm " * 1000}}]},
+    ],
+)
+async def test_what_is_not_shown_has_an_end_too_and_is_paid_for(delta: dict[str, Any]) -> None:
+    endless = Response([wire.chunk(delta)] * 100, headers=wire.SSE)
+    async with talking(endless) as (model, _):
+        words, done = await heard(model, asking(max_tokens=50))
+        assert (words, done.finish, done.tool_calls) == ([], "length", ())
+        assert done.output_tokens > 20_000
+
+
+@pytest.mark.filterwarnings("ignore")  # the client's own, on such figures
+@pytest.mark.parametrize(("told", "counted"), [(-5, False), (10**30, False), (2.5, True), (7, True)])
+async def test_figures_of_usage_are_whole_and_possible(told: Any, counted: bool) -> None:
+    reply = Response([wire.chunk({"content": "a b c"}, "stop"), wire.usage(told, told), wire.DONE], headers=wire.SSE)
+    async with talking(reply) as (model, _):
+        _, done = await heard(model, asking())
+        assert [type(done.input_tokens), type(done.output_tokens)] == [int, int]
+        assert (done.output_tokens == int(told)) is counted
+        assert 0 < done.output_tokens < 100
+
+
 async def test_tools_are_not_offered_to_a_server_that_is_not_known_to_take_them() -> None:
     async with talking(wire.said("no")) as (model, server):
         await heard(model, asking(tools=(SEARCH,)))

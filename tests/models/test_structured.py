@@ -148,3 +148,14 @@ def test_a_long_broken_text_takes_no_long_time(text: str) -> None:
     with pytest.raises(Misfit):
         RELEVANT.read(parse(text))
     assert time.process_time() - begun < 2
+
+
+@pytest.mark.parametrize("unit", ['\\" ', '-"', "'[", "},[,"])
+def test_broken_json_takes_no_time_to_speak_of(unit: str) -> None:
+    begun = time.thread_time()
+    for opening in ('{"a": "', '{"a": ["', "```json\n{"):
+        try:
+            parse(opening + unit * 5000)
+        except Misfit:
+            continue
+    assert time.thread_time() - begun < 1

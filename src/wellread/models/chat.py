@@ -17,6 +17,9 @@ from pydantic_ai.messages import (
     TextPart,
     TextPartDelta,
     ThinkingPart,
+    ThinkingPartDelta,
+    ToolCallPart,
+    ToolCallPartDelta,
 )
 from pydantic_ai.models import Model as ProviderModel
 from pydantic_ai.models import StreamedResponse
@@ -157,6 +160,7 @@ class ChatModel:
             async with opened as response:
                 async for event in response:
                     speaking = True
+                    reply.heard(_size(event), begins=isinstance(event, PartStartEvent))
                     if shown := reply.feed(_text(event, reply)):
                         yield shown
                     if reply.over:
@@ -229,6 +233,21 @@ def _text(event: ModelResponseStreamEvent, reply: Reply) -> str:
         if isinstance(event.part, ThinkingPart):
             reply.thinking_apart()
     return ""
+
+
+def _size(event: ModelResponseStreamEvent) -> int:
+    """The characters in an event, whatever they are for."""
+    said: object = None
+    if isinstance(event, PartStartEvent):
+        part = event.part
+        said = (
+            part.content if isinstance(part, TextPart | ThinkingPart) else part.args if isinstance(part, ToolCallPart) else None
+        )
+    elif isinstance(event, PartDeltaEvent):
+        delta = event.delta
+        given = delta.content_delta if isinstance(delta, TextPartDelta | ThinkingPartDelta) else None
+        said = delta.args_delta if isinstance(delta, ToolCallPartDelta) else given
+    return len(said) if isinstance(said, str) else 0
 
 
 def _worth_it(problem: Exception) -> bool | float:

@@ -12,10 +12,14 @@ from pydantic_ai.models import StreamedResponse
 from wellread.models.prices import Tariff
 from wellread.models.reply import Reply
 from wellread.models.stops import unclosed
+from wellread.models.structured import repaired
 from wellread.types import Completion, Prompt, ToolCall
 
 Finish = Literal["end", "stop", "length", "tools", "refusal"]
 _FINISHES: dict[str | None, Finish] = {"length": "length", "tool_call": "tools", "content_filter": "refusal"}
+_CHARACTERS_PER_TOKEN = 4
+_MOST_TOKENS = 1_000_000_000  # of one call
+_MOST_CALLS = 32  # for tools, in one reply
 
 
 def completion(
@@ -58,16 +62,21 @@ def _ending(prompt: Prompt, response: StreamedResponse, reply: Reply) -> tuple[F
 def _usage(prompt: Prompt, response: StreamedResponse, reply: Reply, count: Callable[[str], int]) -> tuple[int, int, int]:
     """The provider's figures; estimates where it gives none, as when a stream is left early."""
     usage = response.usage
-    tokens_in = usage.input_tokens or sum(count(message.text) for message in prompt.messages)
-    tokens_out = usage.output_tokens
+    tokens_in = _figure(usage.input_tokens) or sum(count(message.text) for message in prompt.messages)
+    tokens_out = _figure(usage.output_tokens)
     if reply.over or not tokens_out:
-        tokens_out = max(tokens_out, count(reply.text))
-    return tokens_in, tokens_out, min(usage.cache_read_tokens, tokens_in)
+        tokens_out = max(tokens_out, count(reply.text) + reply.unseen // _CHARACTERS_PER_TOKEN)
+    return tokens_in, tokens_out, min(_figure(usage.cache_read_tokens), tokens_in)
+
+
+def _figure(given: float) -> int:
+    """What a provider says, as far as it can be: whole, and no more than anybody has used."""
+    return int(given) if 0 <= given <= _MOST_TOKENS else 0
 
 
 def _calls(response: StreamedResponse) -> list[ToolCall]:
-    parts = response.get().parts
-    return [ToolCall(p.tool_call_id, p.tool_name, arguments(p.args)) for p in parts if isinstance(p, ToolCallPart)]
+    parts = [part for part in response.get().parts if isinstance(part, ToolCallPart)]
+    return [ToolCall(part.tool_call_id, part.tool_name, arguments(part.args)) for part in parts[:_MOST_CALLS]]
 
 
 def arguments(given: str | Mapping[str, Any] | None) -> Mapping[str, object]:
@@ -76,8 +85,6 @@ def arguments(given: str | Mapping[str, Any] | None) -> Mapping[str, object]:
         return dict(given or {})
     try:
         value: object = json.loads(given or "{}")
-    except ValueError:
-        from json_repair import repair_json
-
-        value = cast("object", repair_json(given, return_objects=True))
+    except (ValueError, RecursionError):
+        value = repaired(given)
     return cast("dict[str, object]", value) if isinstance(value, dict) else {}

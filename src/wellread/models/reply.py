@@ -10,6 +10,9 @@ from wellread.models.thinking import Thinking
 # A token of ordinary text has three to five characters. A reply this far beyond its limit comes from
 # a server that ignores the limit.
 _CHARACTERS_PER_TOKEN = 12
+_UNSAID_TOKENS = 100_000  # where a prompt says nothing of how long the reply may be
+_UNSEEN_TOKENS = 8192  # for thinking and for calls of tools
+_PART = 200  # characters: the beginning of a thought, of words or of a call is work, however short it is
 
 
 class Reply:
@@ -22,6 +25,8 @@ class Reply:
         self._stops = Stops(stops)
         self._thinking = Thinking(begun=thinks)
         self._limit = None if max_tokens is None else max_tokens * _CHARACTERS_PER_TOKEN + 200
+        self._most = ((max_tokens or _UNSAID_TOKENS) + _UNSEEN_TOKENS) * _CHARACTERS_PER_TOKEN
+        self._heard = 0
         self._after_space = after_space
         self.text = ""
         self.too_long = False
@@ -37,6 +42,17 @@ class Reply:
 
     def feed(self, text: str) -> str:
         return self._add(self._thinking.feed(text))
+
+    def heard(self, characters: int, *, begins: bool = False) -> None:
+        """So much has come, to be shown or not. Who thinks without end, or calls for tools, is not listened to without end."""
+        self._heard += characters
+        self._most -= characters + begins * _PART
+        self.too_long = self.too_long or self._most < 0
+
+    @property
+    def unseen(self) -> int:
+        """The characters that have come beside the text."""
+        return max(0, self._heard - len(self.text))
 
     def thinking_apart(self) -> None:
         """The server sends thinking by itself: none is to be expected in the text."""

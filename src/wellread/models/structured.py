@@ -25,9 +25,11 @@ _REPAIR = "That reply cannot be used: {problem}. Send it again as one JSON objec
 _FENCED = re.compile(r"```[\w-]*[ \t]*\n(.*?)(?:```|\Z)", re.DOTALL)
 _OPENING = re.compile(r"\{|\[(?!\s*\d+(?:\s*,\s*\d+)*\s*\])")  # `[1]` in prose is a reference, not data
 _LONGEST = 100_000  # characters
-_LONGEST_REPAIR = 20_000  # repairing takes long on long texts, and longer on deeply nested ones
+_LONGEST_REPAIR = 5_000  # repairing takes long on long texts, and longer on deeply nested ones
+_MOST_REPAIRS = 3  # fenced parts
 _DEEPEST_REPAIR = 30
 _MOST_IN_A_ROW = 20  # values
+_MOST_SIGNS = 300  # brackets, quotation marks and the like: the time that a repair takes grows with their square, or worse
 
 
 class Misfit(ValueError):
@@ -137,9 +139,9 @@ async def structured(complete: Complete, prompt: Prompt, form: Form[T], *, nativ
 def parse(text: str) -> object:
     """The first JSON value in a text: plain, fenced, within prose, or broken in the usual ways."""
     text = text[:_LONGEST]
-    candidates = [*reversed(_FENCED.findall(text)), text]
-    for look in (_plain, _first_whole, _repaired):
-        for candidate in candidates:
+    fenced = _FENCED.findall(text)[::-1]
+    for look, most in ((_plain, len(fenced)), (_first_whole, len(fenced)), (repaired, _MOST_REPAIRS)):
+        for candidate in (*fenced[:most], text):
             if (found := look(candidate)) is not None:
                 return found
     raise Misfit("there is no JSON in it" if text.strip() else "it is empty")
@@ -164,7 +166,8 @@ def _first_whole(text: str) -> object | None:
     return value or None
 
 
-def _repaired(text: str) -> object | None:
+def repaired(text: str) -> object | None:
+    """What broken JSON may have meant, as far as that can be told in a moment."""
     from json_repair import repair_json
 
     start = _OPENING.search(text)
@@ -183,13 +186,14 @@ def _repaired(text: str) -> object | None:
 
 
 def _first_few(text: str) -> str:
-    """The text up to the end of its first values: repairing hundreds in a row takes long, and one is wanted."""
+    """The text up to the end of its first values, or to its last sign that there is time for."""
     depth = closed = 0
-    for bracket in re.finditer(r"[{}\[\]]", text):
-        depth += 1 if bracket[0] in "{[" else -1
-        closed += depth == 0
-        if closed == _MOST_IN_A_ROW:
-            return text[: bracket.end()]
+    for count, sign in enumerate(re.finditer(r"""[{}\[\]"'“”‘’\\,:/#*`-]""", text), 1):
+        if sign[0] in "{}[]":
+            depth += 1 if sign[0] in "{[" else -1
+            closed += depth == 0
+        if closed == _MOST_IN_A_ROW or count == _MOST_SIGNS:
+            return text[: sign.end()]
     return text
 
 
