@@ -10,9 +10,11 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.index.embedders import WordEmbedder
@@ -24,7 +26,9 @@ from wellread.index.build import BuildOptions, build
 from wellread.index.change import add, update
 from wellread.index.feed import EmbeddingFeed
 from wellread.index.following import Following, recalled
+from wellread.index.grow import Growing
 from wellread.index.inputs import InputOptions, origin, parts, passages
+from wellread.index.ledger import Entry, Read
 from wellread.index.progress import Gauge
 from wellread.index.search import LocalIndex
 from wellread.index.vectors import embed
@@ -239,6 +243,37 @@ async def test_an_update_reads_what_has_changed(tmp_path: Path, monkeypatch: pyt
     before = (tmp_path / "i" / "manifest.json").read_bytes()
     assert await brought_up(tmp_path / "i") == ((), (), ())
     assert (tmp_path / "i" / "manifest.json").read_bytes() == before
+
+
+async def test_an_update_writes_beside_the_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also what it forgets, and what it publishes when it is stopped: of thousands of documents both take long."""
+    notes = written(tmp_path / "in", a="Titan is a moon.", b="Mars is red.")
+    await made(tmp_path / "i", notes)
+    threads = set[threading.Thread]()
+    for name in ("__init__", "_take", "forget", "publish"):
+        original = getattr(Growing, name)
+
+        def noted(*given: Any, original: Callable[..., Any] = original, **named: Any) -> Any:
+            threads.add(threading.current_thread())
+            return original(*given, **named)
+
+        monkeypatch.setattr(Growing, name, noted)
+    (notes / "b.txt").unlink()
+    written(notes, c="Venus is hot.")
+    assert await brought_up(tmp_path / "i") == (("c.txt",), (), ("b.txt",))
+    assert threads
+    assert threading.current_thread() not in threads
+    growing = Growing(tmp_path / "i", tmp_path / "i", manifest.load(tmp_path / "i"))
+    threads.clear()
+    with pytest.raises(asyncio.CancelledError):
+        await growing.take_in(_stopped())
+    assert "d.txt" in texts(tmp_path / "i").values()
+    assert threading.current_thread() not in threads
+
+
+async def _stopped() -> AsyncIterator[Read]:
+    yield Read(Entry("d.txt", passages=1), [Passage("d.txt#0", "d.txt", document="d.txt")])
+    raise asyncio.CancelledError
 
 
 def spying(read: list[str]):

@@ -116,22 +116,34 @@ async def update(
     Where there is no index yet, `start` says how it begins.
     """
     with disk_errors(folder), writing(folder):
-        growing = Growing(folder, folder, start if start is not None and not existing(folder) else manifest.load(folder))
+        growing = await unbroken(_begun, folder, start)
         before = dict(growing.entries)
         first = first_to_merge(growing.content)
         await growing.take_in(inputs.read(before, progress), progress)
-        gone = inputs.gone(growing.entries)
-        growing.forget(gone)
-        if inputs.rows is not None:
-            growing.forget_rows(inputs.rows)
-        growing.publish(complete=True)
+        await unbroken(_forget_gone, growing, inputs)
         await unbroken(growing.merge, first)
         if embedder is not None and growing.content.rows:
             await embed(folder, folder, embedder, progress=progress)
-        shutil.rmtree(folder / BUILDING, ignore_errors=True)
-        made = existing(folder) or growing.content
-        tidy(folder, made)
+        made = await unbroken(_tidied, folder, growing)
         return Changes.between(before, growing.entries, made)
+
+
+def _begun(folder: Path, start: Manifest | None) -> Growing:
+    return Growing(folder, folder, start if start is not None and not existing(folder) else manifest.load(folder))
+
+
+def _forget_gone(growing: Growing, inputs: Following) -> None:
+    growing.forget(inputs.gone(growing.entries))
+    if inputs.rows is not None:
+        growing.forget_rows(inputs.rows)
+    growing.publish(complete=True)
+
+
+def _tidied(folder: Path, growing: Growing) -> Manifest:
+    shutil.rmtree(folder / BUILDING, ignore_errors=True)
+    made = existing(folder) or growing.content
+    tidy(folder, made)
+    return made
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,7 +77,7 @@ class Growing:
                         await unbroken(self.publish)
         except BaseException:
             with suppress(WellreadError, OSError):
-                self.publish()  # stopped or failed: what has been read stays
+                await unbroken(self.publish)  # stopped or failed: what has been read stays
             if self._writer is not None:
                 self._writer.close()
             raise

@@ -51,23 +51,25 @@ async def embed(
     content = _told(manifest.load(home), embedder)
     if (embedder.name, embedder.dimensions) != (content.embedder, content.dimensions):
         raise IndexFault(f"{folder} was built with the embedder {content.embedder}; {embedder.name} cannot go on with it")
-    index, named = LocalIndex(folder, content), time.monotonic()
+    index, named, told = await asyncio.to_thread(LocalIndex, folder, content), time.monotonic(), content.vectors
     progress("vectors", content.vectors, content.rows)
     try:
         while (found := _next(content, how.batch or feed.BATCH)) is not None and not _is_over(how):
             vectors = await _vectors(index, *found, embedder)
             with how.turn():
-                if manifest.load(home).generation != index.manifest.generation:  # somebody else has changed it
-                    index = LocalIndex(folder, manifest.load(home))
-                    content = _told(index.manifest, embedder)
+                now = manifest.load(home)
+                if now.generation != index.manifest.generation:  # somebody else has changed it
+                    index, told = await asyncio.to_thread(LocalIndex, folder, now), now.vectors
+                    content = _told(now, embedder)
                     continue
                 content = await unbroken(log.append, content, found[0], vectors, progress)
                 if how.turn is not nullcontext or time.monotonic() - named >= _NAMED_EVERY:
-                    index, named = LocalIndex(folder, log.name(content)), time.monotonic()
-                    content = index.manifest
+                    content = log.name(content)
+                    told = content.vectors
+                    index, named = await asyncio.to_thread(LocalIndex, folder, content), time.monotonic()
             progress("vectors", content.vectors, content.rows)
     finally:
-        if content.vectors > index.manifest.vectors:
+        if content.vectors > told:
             content = log.name(content)
     return content
 

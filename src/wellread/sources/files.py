@@ -122,8 +122,7 @@ class Files:
         async with self._reading:  # searches at once must not read everything twice
             if self._place is None:
                 self._place = await asyncio.to_thread(self._placed)
-            items = await asyncio.to_thread(self._look)
-            stamp = tuple((item.name, *_state(item)) for item in items)
+            items, stamp = await asyncio.to_thread(self._stamped)
             if stamp != self._stamp:
                 await self._refresh(items)
                 self._stamp = stamp
@@ -172,18 +171,15 @@ class Files:
                 self._later = asyncio.create_task(self._catch_up())
 
     async def _update(self, place: Path, items: Sequence[Item]) -> Manifest:
-        from wellread.index import ledger
         from wellread.index.change import update
-        from wellread.index.folder import existing
         from wellread.index.following import Following
         from wellread.index.inputs import InputOptions
 
-        content = existing(place)
-        known = ledger.load(place, content.read) if content else {}
-        if content is None or {name: (e.size, e.changed) for name, e in known.items()} != {i.name: _state(i) for i in items}:
+        content, known, same = await asyncio.to_thread(_known, place, items)
+        if content is None or not same:
             following = Following((), InputOptions(unreadable=[]), found=items)
             made = await update(place, following, None, start=content or self._empty())
-            content, known = made.content, ledger.load(place, made.content.read) if made.content.read else made.entries
+            content, known = made.content, made.entries
         self._tell(known, content)
         return content
 
@@ -238,6 +234,10 @@ class Files:
                 break
         return found
 
+    def _stamped(self) -> tuple[list[Item], Stamp]:
+        items = self._look()
+        return items, tuple((item.name, *_state(item)) for item in items)
+
     def _located(self, document: str) -> Original:
         path = next((item.path for item in self._look() if encodable(item.name) == document), None)
         return Original("same", str(path.absolute())) if path is not None else Original("gone")
@@ -250,6 +250,16 @@ class Files:
         for path in files_inside(self._path):
             if fnmatch(path.name, pattern) if pattern else is_readable(path.name):
                 yield path
+
+
+def _known(place: Path, items: Sequence[Item]) -> tuple[Manifest | None, dict[str, Entry], bool]:
+    """What was read, and whether it is what there is."""
+    from wellread.index import ledger
+    from wellread.index.folder import existing
+
+    content = existing(place)
+    known = ledger.load(place, content.read) if content else {}
+    return content, known, {name: (e.size, e.changed) for name, e in known.items()} == {i.name: _state(i) for i in items}
 
 
 def _state(item: Item) -> tuple[int, int]:
