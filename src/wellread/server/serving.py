@@ -16,6 +16,8 @@ from wellread.server.garbage import ShortLooks
 from wellread.server.options import ServerOptions
 from wellread.settings import Settings
 
+_TURN = 0.001  # seconds that a thread keeps the interpreter while the event loop waits for it; five are Python's own
+
 
 class Server(uvicorn.Server):
     """Lets running answers finish before connections are closed: their readers want the end."""
@@ -26,11 +28,13 @@ class Server(uvicorn.Server):
         self._app = app
         self._options = options
         self._looks = ShortLooks()
+        self._turn = sys.getswitchinterval()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Say where it listens once it answers: who follows the address before would wait."""
         await super().startup(sockets)
         self._looks.begin()
+        sys.setswitchinterval(_TURN)
         for listening in (sockets or ()) if self.started and self._told else ():
             host, port = listening.getsockname()[:2]
             shown = f"[{host}]" if ":" in host else host
@@ -43,6 +47,7 @@ class Server(uvicorn.Server):
             await service.runs.drain(self._options.stop_seconds)
         await super().shutdown(sockets)
         self._looks.end()
+        sys.setswitchinterval(self._turn)
 
 
 def serve(settings: Settings, options: ServerOptions) -> None:
