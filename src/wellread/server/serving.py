@@ -32,9 +32,9 @@ class Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Say where it listens once it answers: who follows the address before would wait."""
+        sys.setswitchinterval(_TURN)
         await super().startup(sockets)
         self._looks.begin()
-        sys.setswitchinterval(_TURN)
         for listening in (sockets or ()) if self.started and self._told else ():
             host, port = listening.getsockname()[:2]
             shown = f"[{host}]" if ":" in host else host
