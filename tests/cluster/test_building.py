@@ -119,6 +119,7 @@ def test_a_billion_passages_are_few_files() -> None:
     assert all(block.size % steps.BLOCK == block.place % steps.BLOCK == 0 for block in blocks)  # batches are those of one machine
 
 
+@pytest.mark.slow
 def test_a_block_is_one_file_however_many_shards_there_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And larger blocks change nothing."""
     source, how = write_documents(tmp_path / "notes", 40), InputOptions(unreadable=[])
@@ -157,6 +158,7 @@ async def read_all(feed: PiecesFeed) -> tuple[list[Passage], list[bytes]]:
     return passages, [row.tobytes() for batch in batches for row in batch.rows]
 
 
+@pytest.mark.slow
 def test_a_shard_is_stemmed_in_the_language_of_everything_that_was_read(tmp_path: Path) -> None:
     """Its own passages may be in another: here all but one of the notes are German, and the shard holds that one alone."""
     work, source = Near(tmp_path / "work"), tmp_path / "notes"

@@ -54,6 +54,7 @@ async def test_a_slow_replica_is_hedged() -> None:
     assert await alone.call("hits") == "slow"
 
 
+@pytest.mark.slow
 async def test_what_was_waited_for_a_slow_one_does_not_count_as_usual() -> None:
     """Otherwise a replica that hangs would be waited for a little longer with every call."""
     shard = shard_of(Scripted("hangs", 9.0), Scripted("quick", 0.001))
@@ -110,6 +111,7 @@ async def test_replicas_that_come_later_are_found() -> None:
     del there["old"], there["new"]
 
 
+@pytest.mark.slow
 async def test_nobody_waits_for_who_else_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever lists replicas may hang or be gone: those that are known go on answering."""
     from wellread.cluster import replicas

@@ -147,6 +147,7 @@ async def test_who_took_a_dead_replicas_port_is_told_nothing(door: Door) -> None
     assert len(heard) == 64
 
 
+@pytest.mark.slow
 async def test_a_crowd_at_the_door_keeps_nobody_out(door: Door, slow: Slow) -> None:
     crowd = [socket.create_connection(("127.0.0.1", door.entrance.port), 10) for _ in range(300)]
     wire = await Wire.to(door.entrance)
@@ -174,6 +175,7 @@ async def test_a_door_that_had_no_room_opens_again(monkeypatch: pytest.MonkeyPat
     door.close()
 
 
+@pytest.mark.slow
 async def test_who_says_a_byte_now_and_then_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, slow: Slow) -> None:
     monkeypatch.setattr(wire_module, "_PATIENCE", 0.4)
     door = Door("127.0.0.1", slow.answer, 2)

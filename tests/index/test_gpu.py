@@ -20,6 +20,7 @@ def on_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gpu, "DEVICE", "cpu")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("on_the_cpu")
 def test_the_same_lists_and_sketches(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)

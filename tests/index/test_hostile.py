@@ -84,6 +84,7 @@ def test_saving_does_not_follow_a_link(folder: Path, tmp_path: Path) -> None:
     manifest.load(folder)
 
 
+@pytest.mark.slow
 def test_every_flipped_bit_is_noticed(folder: Path) -> None:
     chance = random.Random(19)
     parts = [path for path in sorted((folder / "segments").rglob("*")) if path.is_file() and path.stat().st_size]

@@ -166,6 +166,7 @@ async def test_robots_txt_is_asked_for_once(site: Site) -> None:
     assert site.seen.count("/robots.txt") == 1
 
 
+@pytest.mark.slow
 async def test_a_long_robots_file_is_read_beside_the_event_loop(site: Site) -> None:
     path = "/" + "a" * 3_900
     rules = f"Disallow: /*{'a' * 45}b{'a' * 45}\n" * 4_900
@@ -345,6 +346,7 @@ async def test_others_have_their_turn_while_a_large_page_is_unpacked() -> None:
     assert turns > 15
 
 
+@pytest.mark.slow
 async def test_a_hundred_pages_at_a_time(site: Site) -> None:
     """100 pages that each take 100 ms, twenty at once. The bar, 1.3 times the ideal, is the benchmark's (`benchmarks/fetch.py`);
     a machine that also runs other tests is given some more, and five chances."""

@@ -183,6 +183,7 @@ async def test_own_hosts_are_allowed_by_name_and_by_port(site: Site) -> None:
         await reader.aclose()
 
 
+@pytest.mark.slow
 @given(st.one_of(st.integers(0, 2**32 - 1).map(IPv4Address), st.integers(0, 2**128 - 1).map(IPv6Address)))
 @settings(max_examples=500)
 def test_what_the_library_calls_private_is_never_public(address: IPv4Address | IPv6Address) -> None:
@@ -194,6 +195,7 @@ def test_what_the_library_calls_private_is_never_public(address: IPv4Address | I
     assert not (private and is_public(address)) or in_nat64
 
 
+@pytest.mark.slow
 @given(st.sampled_from([address for address in NOT_PUBLIC if ":" not in address]), st.data())
 @settings(max_examples=300)
 def test_no_numeric_spelling_of_a_private_address_passes(address: str, data: st.DataObject) -> None:
@@ -208,6 +210,7 @@ def test_no_numeric_spelling_of_a_private_address_passes(address: str, data: st.
         Guard().check(f"http://{host}/")
 
 
+@pytest.mark.slow
 @given(st.text(max_size=60), st.sampled_from(["http://{}", "http://{}/", "https://{}:443/x", "{}", "http://a@{}/"]))
 @settings(max_examples=500)
 def test_any_text_either_passes_as_a_public_name_or_is_blocked(text: str, form: str) -> None:

@@ -44,6 +44,7 @@ def alike(one: Verdict, other: Verdict) -> bool:
     return bool(close) and (one.passage, one.start, one.end, one.text) == (other.passage, other.start, other.end, other.text)
 
 
+@pytest.mark.slow
 def test_a_row_is_padded_to_where_its_rounding_is_that_of_any_batch(judge: Judge) -> None:
     for words in range(20, 28):  # every length modulo the rows that are computed at once
         chain = (Passage("x", "kiln " * words, "Kiln"),)
@@ -51,6 +52,7 @@ def test_a_row_is_padded_to_where_its_rounding_is_that_of_any_batch(judge: Judge
         assert alike(alone, among), words
 
 
+@pytest.mark.slow
 def test_a_verdict_does_not_depend_on_company_or_threads(judge: Judge) -> None:
     together = judge.judge(QUESTION, CHAINS)
     alone = [judge.judge(QUESTION, [chain])[0] for chain in CHAINS]

@@ -335,6 +335,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "number"), [(name, number) for name, bodies in HOSTILE.items() for number in range(len(bodies))]
 )

@@ -87,6 +87,7 @@ def test_other_manuals_keep_their_words() -> None:
     assert [block.text for block in read_man(".TH X 1\n.SH Op\n.B Fl Ar\nNs", "x").blocks] == ["Op", "Fl Ar Ns"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "line", [".Op " * 50_000, ".Fl" + " Fl" * 100_000, ".It Xo" + " a" * 100_000, ".Oo\n" * 50_000, ".Xc\n" * 50_000]
 )

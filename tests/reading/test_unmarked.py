@@ -99,6 +99,7 @@ def test_lines_of_signs_are_no_text() -> None:
     assert said("One.\n\n==========\n\n━━━━━━━━\n\nTwo.") == [("paragraph", "One."), ("paragraph", "Two.")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text", ["1. " * 100_000, "A\n=\n" * 50_000, " " * 300_000 + "a", "-" * 300_000, "[Page 1]\n" * 50_000, "a\x08" * 200_000]
 )

@@ -40,6 +40,7 @@ async def test_tavily_gets_all_its_parameters(build: Build, serve: Serve) -> Non
     assert hits[0].score == 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("spec", "inside"),
     [

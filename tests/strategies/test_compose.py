@@ -218,6 +218,7 @@ async def test_words_that_only_look_like_the_label_stay() -> None:
     assert answer.text == "Hans Lipperhey was missing: nobody saw him. [1]"
 
 
+@pytest.mark.slow
 async def test_a_long_answer_does_not_hold_up_the_loop() -> None:
     """Nothing of reading passages and numbering sentences stands in the way of others for long."""
     import asyncio

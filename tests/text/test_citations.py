@@ -271,6 +271,7 @@ PASSAGE = st.lists(SENTENCE, min_size=1, max_size=6, unique=True).map(" ".join)
 MARKS = st.sampled_from([" [1]", "[1]", " [1][2]", " [1, 2]", " [1-2] [99]", " 【1】", " [x](https://a.org/1)"])
 
 
+@pytest.mark.slow
 @given(PASSAGE, PASSAGE, MARKS, st.data())
 def test_a_quoted_sentence_is_always_carried(first: str, second: str, mark: str, data: st.DataObject) -> None:
     passages = {1: Passage("1", first, url="https://a.org/1"), 2: Passage("2", second)}
@@ -282,6 +283,7 @@ def test_a_quoted_sentence_is_always_carried(first: str, second: str, mark: str,
     assert sentence.citations[0].support == 1.0
 
 
+@pytest.mark.slow
 @given(PASSAGE, st.sampled_from(["Quimby", "in 1777", "Mrs. Xanthippe", "7,777", "Ördög"]), MARKS, st.data())
 def test_a_made_up_name_or_number_is_never_carried(text: str, lie: str, mark: str, data: st.DataObject) -> None:
     start, end = data.draw(st.sampled_from(sentences(text)))

@@ -76,6 +76,7 @@ def test_a_language_without_a_stemmer_says_so() -> None:
     assert stems("谁发现了土星", "zh") is None
 
 
+@pytest.mark.slow
 def test_a_disk_without_room_costs_the_language_and_not_the_question() -> None:
     """The recogniser unpacks its model into a file before it reads it."""
     code = "import sys; from wellread.text.languages import language_of; print(language_of(sys.argv[1]))"

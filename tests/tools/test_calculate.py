@@ -94,6 +94,7 @@ async def test_what_cannot_be_calculated_says_why(expression: str, words: str) -
     assert words in str(told.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("expression", ["sum(range(10**12))", "exec('while True: pass')", "[n for n in iter(int, 1)]"])
 async def test_endless_work_is_ended_and_the_loop_stays_free(expression: str) -> None:
     longest, last = 0.0, time.perf_counter()
