@@ -337,6 +337,16 @@ def test_what_another_process_removes_does_not_come_back(tmp_path: Path, monkeyp
         assert make(client, "Passing", sent(ferry__txt=FERRY)) == path
 
 
+def test_what_is_being_removed_is_in_no_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thousands of files take a while, and the last of them may be the one that says what the collection is called."""
+    shelf = Collections(tmp_path, ServerOptions())
+    one = shelf.create("Leaving")
+    monkeypatch.setattr("wellread.server.collections.shutil.rmtree", lambda *_, **__: None)
+    shelf.remove(one)
+    assert shelf.everything() == []
+    assert shelf.create("Leaving").slug == one.slug
+
+
 def test_what_was_half_removed_goes_at_the_next_start(tmp_path: Path) -> None:
     shelf = Collections(tmp_path, ServerOptions())
     kept = shelf.create("Kept")

@@ -108,7 +108,8 @@ class Collections:
         if not self.options.takes_documents:
             return []
         try:
-            places = [Path(entry.path) for entry in os.scandir(self.root) if entry.is_dir()]
+            entries = [entry for entry in os.scandir(self.root) if not entry.name.startswith(_GONE)]
+            places = [Path(entry.path) for entry in entries if entry.is_dir()]
         except OSError:
             return []
         found = [one for place in places if (one := _read(place)) is not None]
