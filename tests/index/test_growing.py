@@ -21,11 +21,11 @@ from tests.index.embedders import WordEmbedder
 from tests.index.test_change import Killed, Tiring, every_file, feed, numbered, sums
 
 from wellread.errors import IndexFault
-from wellread.index import manifest
+from wellread.index import ledger, manifest
 from wellread.index.build import BuildOptions, build
 from wellread.index.change import add, update
 from wellread.index.feed import EmbeddingFeed
-from wellread.index.following import Following, recalled
+from wellread.index.following import Following, Item, recalled
 from wellread.index.grow import Growing
 from wellread.index.inputs import InputOptions, origin, parts, passages
 from wellread.index.ledger import Entry, Read
@@ -228,7 +228,7 @@ async def test_an_update_reads_what_has_changed(tmp_path: Path, monkeypatch: pyt
     notes = written(tmp_path / "in", a="Titan is a moon.", b="Mars is red.", c="Venus is hot.", d="Io has sulphur.")
     await made(tmp_path / "i", notes)
     read: list[str] = []
-    monkeypatch.setattr("wellread.reading.workers.opened", spying(read))
+    monkeypatch.setattr("wellread.index.following.opened", spying(read))
     (notes / "b.txt").unlink()
     written(notes, a="Titan is a large moon.", e="Pluto is far.")
     os.utime(notes / "c.txt", (1, 1))
@@ -276,12 +276,36 @@ async def _stopped() -> AsyncIterator[Read]:
     raise asyncio.CancelledError
 
 
+async def test_a_file_that_became_a_link_out_of_its_folder_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the look at a folder and the reading of its last file minutes may pass, and others may write there."""
+    notes = written(tmp_path / "in", a="Titan is a moon.", b="Mars is red.", c="Venus is hot.")
+    written(tmp_path / "secret", b="The key is under the mat.", c="So is the other one.")
+    (notes / "near.txt").symlink_to("a.txt")
+    inputs = Following([str(notes)], InputOptions(unreadable=[]))
+    await made(tmp_path / "i", written(tmp_path / "first", z="Io has sulphur."))
+    look = inputs._look
+
+    def swapped() -> list[Item]:
+        found = look()
+        (notes / "b.txt").unlink()
+        (notes / "b.txt").symlink_to(tmp_path / "secret" / "b.txt")
+        (notes / "c.txt").unlink()
+        (notes / "c.txt").symlink_to("a.txt")
+        return found
+
+    monkeypatch.setattr(inputs, "_look", swapped)
+    await update(tmp_path / "i", inputs, WordEmbedder())
+    assert texts(tmp_path / "i") == {name: "Titan is a moon." for name in ("a.txt#0", "c.txt#0", "near.txt#0")}
+    entries = ledger.load(tmp_path / "i", manifest.load(tmp_path / "i").read)
+    assert entries["b.txt"].notice == "leads out of its folder"
+
+
 def spying(read: list[str]):
     from wellread.reading.documents import opened
 
-    def spy(path: Path) -> object:
+    def spy(path: Path, inside: Path) -> object:
         read.append(path.name)
-        return opened(path)
+        return opened(path, inside)
 
     return spy
 

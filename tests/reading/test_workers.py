@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -242,7 +243,7 @@ async def test_many_come_in_their_order(fresh: Workers, tmp_path: Path) -> None:
     for number in range(30):
         (tmp_path / f"{number:02}.txt").write_text(f"This is number {number}.")
     (tmp_path / "07.txt").write_bytes(HUNGRY["self"])
-    given = [(f"{number:02}.txt", tmp_path / f"{number:02}.txt") for number in range(30)]
+    given = [(f"{number:02}.txt", partial(opened, tmp_path / f"{number:02}.txt")) for number in range(30)]
     outcomes = [(name, outcome) async for name, outcome in fresh.in_order(given, SMALL)]
     assert [name for name, _ in outcomes] == [name for name, _ in given]
     for number, (_, outcome) in enumerate(outcomes):

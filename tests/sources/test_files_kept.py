@@ -49,7 +49,7 @@ async def opened(path: Path, **options: str) -> AsyncIterator[files.Files]:
 
 async def test_a_second_source_reads_only_what_has_changed(notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
-    monkeypatch.setattr("wellread.reading.workers.opened", spying(read))
+    monkeypatch.setattr("wellread.index.following.opened", spying(read))
     async with opened(notes, meaning="no") as source:
         assert (await source.search(Query("kettle of room 7")))[0].document == "n7.md"
     assert len(read) == 60

@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -24,6 +25,7 @@ from wellread.index.ledger import Entry, Read
 from wellread.index.manifest import checksum
 from wellread.index.progress import Progress, silent
 from wellread.reading import workers
+from wellread.reading.documents import Document, opened
 from wellread.text.split import Splitting
 from wellread.types import Passage
 
@@ -38,6 +40,7 @@ class Item:
     name: str
     kind: Literal["document", "table", "page"]
     path: Path | None = None
+    folder: Path | None = field(default=None, compare=False)  # that it must lie in when it is read; None: anywhere
 
 
 class Following:
@@ -109,7 +112,7 @@ class Following:
         return (about.st_size, about.st_mtime_ns) != (entry.size, entry.changed)
 
     async def _documents(self, items: Sequence[tuple[Item, Entry | None]]) -> AsyncGenerator[Read]:
-        async for read in documents([(item.name, cast("Path", item.path), entry) for item, entry in items], self._how):
+        async for read in documents([(item, entry) for item, entry in items if item.path is not None], self._how):
             yield read
 
     async def _pages(self, items: Sequence[tuple[Item, Entry | None]]) -> AsyncGenerator[Read]:
@@ -136,15 +139,16 @@ class Following:
             yield Read(replace(fresh, passages=count, whole=True))
 
 
-async def documents(listing: Sequence[tuple[str, Path, Entry | None]], how: InputOptions) -> AsyncGenerator[Read]:
+async def documents(listing: Sequence[tuple[Item, Entry | None]], how: InputOptions) -> AsyncGenerator[Read]:
     """Files that are read in other processes, several at once, and come in their order."""
-    wanted: list[tuple[tuple[Entry, Entry | None, Path], Path]] = []
-    stamped = await asyncio.to_thread(lambda: [_stamped(Entry(name), path) for name, path, _ in listing])
-    for (_, path, entry), fresh in zip(listing, stamped, strict=True):
+    wanted: list[tuple[tuple[Entry, Entry | None, Path], Callable[[], Document]]] = []
+    stamped = await asyncio.to_thread(lambda: [_stamped(Entry(item.name), item.path) for item, _ in listing])
+    for (item, entry), fresh in zip(listing, stamped, strict=True):
+        path = cast("Path", item.path)
         if entry is not None and entry.size == fresh.size and await asyncio.to_thread(_sum, path) == entry.sha256:
             yield Read(replace(entry, changed=fresh.changed))
         else:
-            wanted.append(((fresh, entry, path), path))
+            wanted.append(((fresh, entry, path), partial(opened, path, item.folder)))
     async with aclosing(workers.shared().in_order(wanted)) as pages:
         async for (fresh, entry, path), page in pages:
             notice = page.reason if isinstance(page, ReadError) else page.notice or ""
@@ -192,7 +196,7 @@ def _items(name: str, follow_links: bool, names: Names) -> Iterator[Item]:
         elif inputs.is_table(path):
             yield Item(str(path), "table", path)
         else:
-            yield Item(names.name(path, root), "document", path)
+            yield Item(names.name(path, root), "document", path, root if path != root and not follow_links else None)
 
 
 def _stamped(entry: Entry, path: Path | None) -> Entry:

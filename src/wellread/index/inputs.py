@@ -12,6 +12,7 @@ import json
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any, cast
@@ -20,7 +21,7 @@ from wellread.encodable import encodable
 from wellread.errors import IndexFault, MissingExtra, ReadError, UsageError
 from wellread.protocols import PageReader
 from wellread.reading import workers
-from wellread.reading.documents import Document
+from wellread.reading.documents import Document, opened
 from wellread.reading.folders import files_inside
 from wellread.text.split import Splitting, part_id, split
 from wellread.text.split import passages as of_page
@@ -147,7 +148,8 @@ async def _path(text: str, how: InputOptions, names: Names) -> AsyncIterator[Pas
     path, found = found_under(text, how.follow_links)
     for table, group in groupby(found, key=is_table):
         named = names.new(group, path)
-        parts = _tables((file for _, file in named), how) if table else _documents(named, how)
+        folder = path if path.is_dir() and not how.follow_links else None
+        parts = _tables((file for _, file in named), how) if table else _documents(named, how, folder)
         async for passage in parts:
             yield passage
 
@@ -175,9 +177,10 @@ async def _each(rows: Iterable[Passage]) -> AsyncIterator[Passage]:
         yield row
 
 
-async def _documents(named: Iterable[tuple[str, Path]], how: InputOptions) -> AsyncIterator[Passage]:
-    """Files that are read in other processes, several at once, and come in their order."""
-    async with aclosing(workers.shared().in_order(named)) as pages:
+async def _documents(named: Iterable[tuple[str, Path]], how: InputOptions, folder: Path | None = None) -> AsyncIterator[Passage]:
+    """Files that are read in other processes, several at once, and come in their order; those of a `folder` must lie in it."""
+    wanted = ((name, partial(opened, file, folder)) for name, file in named)
+    async with aclosing(workers.shared().in_order(wanted)) as pages:
         async for name, page in pages:
             for passage in await asyncio.to_thread(outcome, page, name, how):
                 yield passage

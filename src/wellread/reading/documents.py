@@ -131,11 +131,12 @@ def _read_text(kind: Kind, text: str, url: str, name: str) -> Page:
     return readers.get(kind, unmarked.read_text)(text, url, name)
 
 
-def opened(path: str | Path) -> Document:
-    """A file of the operator's own, not yet read; its address is its file: URL. Raises `ReadError`."""
+def opened(path: str | Path, inside: Path | None = None) -> Document:
+    """A file of the operator's own, not yet read; its address is its file: URL. Raises `ReadError`, also where it is not
+    `inside` the folder that it was found in: others may write there."""
     path = Path(path)
     try:
-        body = regular.content(path, MAX_FILE)
+        body = regular.content(path, MAX_FILE, inside)
     except OSError as error:
         raise ReadError(str(path), error.strerror or "cannot be opened") from error
     return Document(body, path.resolve().as_uri(), name=path.name)

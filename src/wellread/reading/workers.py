@@ -16,16 +16,15 @@ import signal
 import threading
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import TypeVar
 
 from wellread.errors import ReadError, TooCostly
 from wellread.reading import frames, worker
 from wellread.reading.allowance import BLOCK_BYTES, MAX_BLOCKS, OWN_FILE, PICTURE, Allowance
 from wellread.reading.child import Child
-from wellread.reading.documents import Document, opened
+from wellread.reading.documents import Document
 from wellread.reading.pdfpicture import Drawing, Picture
 from wellread.types import Page
 
@@ -113,9 +112,9 @@ class Workers:
             self._free.append(child)
 
     async def in_order(
-        self, documents: Iterable[tuple[K, Document | Path]], allowance: Allowance = OWN_FILE
+        self, documents: Iterable[tuple[K, Document | Callable[[], Document]]], allowance: Allowance = OWN_FILE
     ) -> AsyncGenerator[tuple[K, Page | ReadError]]:
-        """Many documents, some at once; each key with what came of its document, in the order they were given."""
+        """Many documents, some at once, opened in their turn; each key with what came of its document, in the order they came."""
         waiting: deque[tuple[K, asyncio.Task[Page | ReadError]]] = deque()
         try:
             for key, document in documents:
@@ -131,10 +130,10 @@ class Workers:
                 task.cancel()
             await asyncio.gather(*(task for _, task in waiting), return_exceptions=True)
 
-    async def _outcome(self, document: Document | Path, allowance: Allowance) -> Page | ReadError:
+    async def _outcome(self, document: Document | Callable[[], Document], allowance: Allowance) -> Page | ReadError:
         try:
-            if isinstance(document, Path):
-                document = await asyncio.to_thread(opened, document)
+            if not isinstance(document, Document):
+                document = await asyncio.to_thread(document)
             return await self.aread(document, allowance)
         except ReadError as problem:
             return problem

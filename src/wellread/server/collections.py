@@ -183,7 +183,7 @@ class Collections:
         found: list[Item] = []
         for path in files_inside(one.root):
             if is_readable(path.name) and 0 < _size(path) <= self.options.max_document:
-                found.append(Item(os.path.relpath(path, one.root), "document", path))
+                found.append(Item(os.path.relpath(path, one.root), "document", path, one.root))
             if len(found) >= self.options.max_documents:
                 break
         return found

@@ -227,7 +227,7 @@ class Files:
         root = self._path if self._path.is_dir() else self._path.parent
         found: list[Item] = []
         for path in self._candidates():
-            item = Item(os.path.relpath(path, root), "document", path)
+            item = Item(os.path.relpath(path, root), "document", path, self._path if path != self._path else None)
             if 0 <= _state(item)[0] <= self._options.max_megabytes * 1024 * 1024:
                 found.append(item)
             if len(found) >= self._options.max_files:
