@@ -20,7 +20,7 @@ import math
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -29,13 +29,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks import loop
 from benchmarks.parsers import PARSERS, Parser
 from benchmarks.shapes import SHAPES
-from tests.strategies.bench import Shelf
 
 from wellread.engine import Engine
 from wellread.errors import WellreadError
 from wellread.models.scripted import ScriptedModel
 from wellread.settings import Settings
-from wellread.types import Hit
+from wellread.types import Hit, Query
 
 GROWTH = 1.3  # times linear
 SMALL_GROWTH = 3.0  # at sizes where constant parts disturb; what is quadratic grows tenfold there
@@ -128,11 +127,23 @@ def _again(read: Parser, small: str, large: str, step: int, longest: float, allo
     return found
 
 
+@dataclass(frozen=True)
+class Found:
+    """A source that finds these, without a look at them: its own work is not what is measured."""
+
+    hits: Sequence[Hit]
+    name: str = "found"
+    hint: str = ""
+
+    async def search(self, query: Query) -> Sequence[Hit]:
+        return self.hits
+
+
 async def _answered(text: str) -> None:
     """A whole run whose source and model say nothing but this."""
     hits = [Hit(str(n), text[:LARGE], text[:200], f"https://a.example/{n}", snippet=text[:500]) for n in range(3)]
     said = ScriptedModel(lambda prompt: f"Answer: {text[:ANSWER]} [1]", piece=400)
-    async with Engine(Settings(effort="low", max_seconds=60), model=said, source=Shelf(hits, everything=True)) as engine:
+    async with Engine(Settings(effort="low", max_seconds=60), model=said, source=Found(hits)) as engine:
         await engine.ask("What is it about?", strategy="corrective", params={"grader": "llm"})
 
 

@@ -81,19 +81,19 @@ def fitting(run: Run, model: Model, texts: Sequence[str], tokens: int | None) ->
         kept.append(text)
         used += count
     if not kept and texts and tokens >= _LEAST:
-        text, used, _ = cut(texts[0], tokens, model.count_tokens)
+        text, used, _ = cut(texts[0], tokens, model.count_tokens, counts[0] - 1)
         kept = [_closed(run, text)]
     if sum(counts) > used:
         run.emit(Cut("material", used, sum(counts)))
     return kept
 
 
-def cut(text: str, tokens: int, count: Callable[[str], int]) -> tuple[str, int, int]:
+def cut(text: str, tokens: int, count: Callable[[str], int], total: int | None = None) -> tuple[str, int, int]:
     """The longest beginning within `tokens`: whole paragraphs, else sentences, else words.
 
-    Returns it with its own count and the count of the whole.
+    Returns it with its own count and the count of the whole, which may be known already.
     """
-    total = count(text)
+    total = count(text) if total is None else total
     if total <= tokens:
         return text, total, total
     reach = _reach(text, tokens, count)
