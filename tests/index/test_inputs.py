@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from tests.reading import bombs
 
 from wellread.errors import IndexFault, ReadError, UsageError
-from wellread.index import texts
+from wellread.index import inputs, texts
+from wellread.index.following import Following
 from wellread.index.hub import pull
 from wellread.index.inputs import Columns, InputOptions, origin, passages
 from wellread.text.split import Splitting, count_tokens, split
@@ -103,6 +104,9 @@ class Pages:
         return Page(url, "A page", ("First paragraph.", "Second paragraph."), published="2024-05-06")
 
 
+HOW = InputOptions(pages=Pages())
+
+
 async def test_pages_and_lists_of_them(tmp_path: Path) -> None:
     (tmp_path / "list.urls").write_text("https://a.example/1\nhttps://a.example/bad\nhttps://a.example/2\n")
     unreadable: list[str] = []
@@ -113,6 +117,60 @@ async def test_pages_and_lists_of_them(tmp_path: Path) -> None:
     assert unreadable == ["https://a.example/bad: gone"]
     with pytest.raises(UsageError, match="cannot be read here"):
         await read("https://a.example/0")
+
+
+async def test_a_list_names_pages_and_no_file_of_this_machine(tmp_path: Path) -> None:
+    private = tmp_path / "private.txt"
+    private.write_text("The vault opens with lemon.")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "a.txt").write_text("The lighthouse stands.")
+    listed = folder / "list.urls"
+    for line in (str(private), "hf:someone/data", str(listed), "file:///etc/passwd", "~/x"):
+        listed.write_text(f"https://a.example/1\n{line}\n")
+        for made in (Following((str(listed),), InputOptions(pages=Pages())).read({}), passages([str(listed)], HOW)):
+            with pytest.raises(IndexFault, match="is no address of a page"):
+                [one async for one in made]
+        assert [p.document for p in await read(folder, how=HOW)] == ["a.txt"]
+    listed.write_bytes(b"\xff")
+    with pytest.raises(IndexFault, match="cannot be read"):
+        await read(listed, how=HOW)
+
+
+DAMAGED = {
+    "deep.jsonl": b'{"text":' + b"[" * 100_000,
+    "packed.jsonl.gz": gzip.compress(b'{"text": "a lighthouse"}\n' * 500)[:12] + b"\xff" * 40,
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+async def test_damaged_rows_are_told(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(DAMAGED[name])
+    with pytest.raises(IndexFault):
+        await read(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        {"text": pa.array([b"\xff\xfe"], pa.binary()).view(pa.string())},
+        {"text": ["a"], "published": pa.array([2**59], pa.timestamp("ms"))},
+    ],
+)
+async def test_values_that_nothing_can_hold_are_told(tmp_path: Path, column: dict[str, object]) -> None:
+    pq.write_table(pa.table(column), tmp_path / "a.parquet")
+    with pa.OSFile(str(tmp_path / "a.arrow"), "wb") as file, pa.ipc.new_stream(file, pa.table(column).schema) as stream:
+        stream.write_table(pa.table(column))
+    for name in ("a.parquet", "a.arrow"):
+        with pytest.raises(IndexFault, match="cannot be read"):
+            await read(tmp_path / name)
+
+
+async def test_a_row_without_an_end_is_not_read_into_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inputs, "_LONGEST_LINE", 1_000)
+    (tmp_path / "a.jsonl").write_text('{"text": "a"}\n' + "x" * 2_000)
+    with pytest.raises(IndexFault, match="line 2 is longer than"):
+        await read(tmp_path / "a.jsonl")
 
 
 async def test_a_zim_file(tmp_path: Path) -> None:

@@ -146,7 +146,7 @@ def feed(
     from wellread.index.dataset import DatasetFeed, HubFeed, is_dataset, is_embedded_hub, made_with
     from wellread.index.feed import EmbeddingFeed
     from wellread.index.following import Following
-    from wellread.index.inputs import origin, passages
+    from wellread.index.inputs import is_list, origin, passages
 
     embedded = [text for text in inputs if is_dataset(Path(text))]
     if embedded and len(inputs) > 1:
@@ -158,7 +158,7 @@ def feed(
     for text in inputs:
         if not text.startswith(("http://", "https://", "hf:")) and not Path(text).expanduser().exists():
             raise UsageError(f"{text} does not exist")
-    pages = kit.pages() if any(text.startswith(("http", "hf:")) or text.endswith(".urls") for text in inputs) else None
+    pages = kit.pages() if any(text.startswith(("http", "hf:")) or is_list(Path(text)) for text in inputs) else None
     plain = reading(tokens, overlap, names, config, follow_links=follow_links)
     read = set[str]() if documents is None else documents
     how = replace(plain, pages=pages, unreadable=unreadable, documents=read)

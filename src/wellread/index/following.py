@@ -191,8 +191,8 @@ def _items(name: str, follow_links: bool, names: Names) -> Iterator[Item]:
         return
     root, found = inputs.found_under(name, follow_links)
     for path in found:
-        if path.name.lower().endswith(".urls"):
-            yield from (Item(address, "page") for address in path.read_text().split())
+        if inputs.is_list(path):
+            yield from (Item(address, "page") for address in inputs.addresses(path))
         elif inputs.is_table(path):
             yield Item(str(path), "table", path)
         else:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import zlib
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
@@ -17,6 +18,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, cast
 
+from wellread import regular
 from wellread.encodable import encodable
 from wellread.errors import IndexFault, MissingExtra, ReadError, UsageError
 from wellread.protocols import PageReader
@@ -28,8 +30,11 @@ from wellread.text.split import passages as of_page
 from wellread.types import Page, Passage
 
 _SKIPPED_FOLDERS = (".git", "node_modules", "__pycache__")
-_TABLES = (".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz", ".parquet", ".arrow", ".urls", ".zim")
+_LIST = ".urls"
+_TABLES = (".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz", ".parquet", ".arrow", _LIST, ".zim")
 _ID_NAMES = ("_id", "id")
+_LONGEST_LINE = 100_000_000  # characters of a row as JSON
+_LONGEST_LIST = 100 * 1024**2  # bytes of a list of addresses
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +166,8 @@ def is_table(file: Path) -> bool:
 async def _tables(files: Iterable[Path], how: InputOptions) -> AsyncIterator[Passage]:
     for file in files:
         name = file.name.lower()
-        if name.endswith(".urls"):
-            parts = passages(file.read_text().split(), how)
+        if name.endswith(_LIST):
+            parts = passages(addresses(file), how)
         elif name.endswith(".zim"):
             parts = _zim(file, how)
         else:
@@ -170,6 +175,22 @@ async def _tables(files: Iterable[Path], how: InputOptions) -> AsyncIterator[Pas
             parts = _each(_tabled(rows, how, str(file)))
         async for passage in parts:
             yield passage
+
+
+def is_list(file: Path) -> bool:
+    return file.name.lower().endswith(_LIST)
+
+
+def addresses(file: Path) -> list[str]:
+    """The pages that a list names. It names nothing else: who wrote it need not be who has it read."""
+    try:
+        lines = regular.content(file, _LONGEST_LIST).decode("utf-8-sig").split()
+    except (OSError, UnicodeDecodeError) as problem:
+        raise IndexFault(f"{file} cannot be read: {problem}") from problem
+    for line in lines:
+        if not is_page(line):
+            raise IndexFault(f"{file}: {line[:200]!r} is no address of a page (http:// or https://)")
+    return lines
 
 
 async def _each(rows: Iterable[Passage]) -> AsyncIterator[Passage]:
@@ -194,8 +215,9 @@ def found_under(text: str, follow_links: bool = False) -> tuple[Path, list[Path]
 
 
 def files_under(folder: Path, follow_links: bool = False) -> list[Path]:
-    """Files of a folder that a person would mean, sorted. A link out of it may lead to what nobody meant to index."""
-    found = files_inside(folder, follow_links)
+    """Files of a folder that a person would mean, sorted. A link out of it may lead to what nobody meant to index, and so may
+    a list of addresses, which is read where it is named itself."""
+    found = (path for path in files_inside(folder, follow_links) if not is_list(path))
     return sorted(path for path in found if not any(part in _SKIPPED_FOLDERS for part in path.parts))
 
 
@@ -269,17 +291,19 @@ def _json_rows(path: Path) -> Iterator[dict[str, object]]:
     opener = gzip.open if path.name.endswith(".gz") else open
     try:
         with opener(path, "rt", encoding="utf-8") as lines:
-            for number, line in enumerate(lines, start=1):
+            for number, line in enumerate(iter(lambda: lines.readline(_LONGEST_LINE), ""), start=1):
+                if len(line) == _LONGEST_LINE:
+                    raise IndexFault(f"{path}: line {number} is longer than {_LONGEST_LINE:,} characters")
                 if line.strip():
                     yield _object(line, path, number)
-    except (OSError, EOFError, UnicodeDecodeError) as problem:
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as problem:
         raise IndexFault(f"{path} cannot be read: {problem}") from problem
 
 
 def _object(line: str, path: Path, number: int) -> dict[str, object]:
     try:
         row = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         row = None
     if not isinstance(row, dict):
         raise IndexFault(f"{path}: line {number} is not a JSON object")
@@ -295,7 +319,7 @@ def _parquet_rows(path: Path) -> Iterator[dict[str, object]]:
         wanted = [name for name in file.schema_arrow.names if not name.startswith("emb")]
         for batch in file.iter_batches(1000, columns=wanted):
             yield from batch.to_pylist()
-    except (cast("type[Exception]", pa.ArrowException), OSError) as problem:
+    except (cast("type[Exception]", pa.ArrowException), OSError, ValueError, OverflowError) as problem:
         raise IndexFault(f"{path} cannot be read: {problem}") from problem
 
 
@@ -308,7 +332,7 @@ def _arrow_rows(path: Path) -> Iterator[dict[str, object]]:
         with arrow.memory_map(str(path)) as file, arrow.ipc.open_stream(file) as reader:
             for batch in reader:
                 yield from batch.select([name for name in batch.schema.names if not name.startswith("emb")]).to_pylist()
-    except (cast("type[Exception]", pa.ArrowException), OSError) as problem:
+    except (cast("type[Exception]", pa.ArrowException), OSError, ValueError, OverflowError) as problem:
         raise IndexFault(f"{path} cannot be read: {problem}") from problem
 
 
