@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import json
 import pickle
+import random
 import sqlite3
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from fnmatch import fnmatch
 from pathlib import Path
 from types import ModuleType
@@ -164,6 +166,53 @@ async def published(folder: Path, rows: int = 300) -> np.ndarray:
         folder / "texts.parquet",
     )
     return vectors
+
+
+ABOUT = {"embedder": "words", "dimensions": 8, "origin": "somewhere", "scale": [0.1] * 8}
+VECTORS = [[1] * 8] * 3
+WRONG: dict[str, tuple[dict[str, object], object]] = {
+    "no dimensions": ({}, {**ABOUT, "dimensions": 0}),
+    "endless dimensions": ({}, {**ABOUT, "dimensions": float("inf")}),
+    "too many dimensions": ({}, {**ABOUT, "dimensions": 10**9, "scale": None}),
+    "a short scale": ({}, {**ABOUT, "scale": [0.1]}),
+    "a scale of nothing": ({}, {**ABOUT, "scale": [float("nan")] * 8}),
+    "a list": ({}, []),
+    "no id": ({"_id": None}, ABOUT),
+    "no text": ({"text": [None, "a", "b"]}, ABOUT),
+    "numbers for texts": ({"text": [1, 2, 3]}, ABOUT),
+    "bytes for texts": ({"text": pa.array([b"\xff"] * 3, pa.binary()).view(pa.string())}, ABOUT),
+    "a time of nobody": ({"published": pa.array([2**59] * 3, pa.timestamp("ms"))}, ABOUT),
+    "rows of several lengths": ({"emb_int8": [[1] * 7, [1] * 9, [1] * 8]}, ABOUT),
+    "vectors with holes": ({"emb_int8": [[None] * 8, [1] * 8, [1] * 8]}, ABOUT),
+    "vectors of large numbers": ({"emb_int8": [[2**40] * 8] * 3}, ABOUT),
+    "words for vectors": ({"emb_int8": ["x"] * 3}, ABOUT),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+async def test_data_sets_of_others_that_are_none(tmp_path: Path, wrong: str) -> None:
+    columns, about = WRONG[wrong]
+    whole = {"_id": ["a", "b", "c"], "text": ["one", "two", "three"], "emb_int8": VECTORS, "emb_ubinary": [[0]] * 3, **columns}
+    table = pa.table({name: values for name, values in whole.items() if values is not None})
+    pq.write_table(table.replace_schema_metadata({b"wellread": json.dumps(about).encode()}), tmp_path / "part-00000.parquet")
+    with pytest.raises((DamagedFile, IndexFault)):
+        await build(tmp_path / "index", DatasetFeed(tmp_path))
+
+
+async def test_flipped_bits_of_a_data_set_are_told_or_make_no_difference(tmp_path: Path) -> None:
+    await create(tmp_path / "whole", feed(numbered(300)))
+    kept = (tmp_path / "whole" / "part-00000.parquet").read_bytes()
+    for seed in range(40):
+        chance = random.Random(seed)
+        damaged = bytearray(kept)
+        for _ in range(20):
+            damaged[chance.randrange(len(kept))] ^= 1 << chance.randrange(8)
+        folder = tmp_path / f"{seed}"
+        folder.mkdir()
+        (folder / "part-00000.parquet").write_bytes(damaged)
+        with suppress(DamagedFile, IndexFault):
+            assert is_dataset(folder)
+            await build(tmp_path / f"index{seed}", DatasetFeed(folder))
 
 
 @pytest.mark.filterwarnings("ignore")

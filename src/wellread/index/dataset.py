@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
 from itertools import islice
@@ -31,6 +32,20 @@ _ABOUT = "dataset.json"
 _KEY = b"wellread"
 _READ = 5_000  # rows of a shard in memory at once
 _COLUMNS = ("_id", "title", "url", "text", "document", "links", "published", "heading", "page", "anchor")
+
+
+_MOST_DIMENSIONS = 65_536
+_LARGEST_STEP = 1e30  # of a scale
+_DAMAGE = (OSError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RuntimeError)  # pyarrow's, and of values
+
+
+@contextmanager
+def _told(named: str | Path) -> Generator[None]:
+    """Whatever a file ends in that need not be one of ours, as damage to it."""
+    try:
+        yield
+    except _DAMAGE as problem:
+        raise DamagedFile(f"{named} is damaged: {problem}") from problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +111,8 @@ def is_dataset(path: Path) -> bool:
         return False
     import pyarrow.parquet as pq
 
-    return {"emb_int8", "emb_ubinary"} <= set(cast("Any", pq.read_schema(first)).names)
+    with _told(first):
+        return {"emb_int8", "emb_ubinary"} <= set(cast("Any", pq.read_schema(first)).names)
 
 
 def made_with(folder: Path) -> str | None:
@@ -242,59 +258,66 @@ def read_part(content: Path | BytesIO, dimensions: int, skip: int, named: str) -
     """The rows of a part from one on; errors call it so."""
     import pyarrow.parquet as pq
 
-    file = cast("Any", pq.ParquetFile(content))
-    for record in file.iter_batches(_READ):
-        if skip >= record.num_rows:
-            skip -= record.num_rows
-            continue
-        part = record.slice(skip)
-        skip = 0
-        names = set(part.schema.names)
-        plain = part.select([name for name in _COLUMNS if name in names]).to_pylist()
-        rows = _matrix(part, "emb_int8", np.dtype(np.int8), dimensions, named)
-        codes = _matrix(part, "emb_ubinary", np.dtype(np.uint8), (dimensions + 7) // 8, named)
-        yield Batch([_passage(row) for row in plain], rows, pad_codes(codes, dimensions))
+    with _told(named):
+        file = cast("Any", pq.ParquetFile(content))
+        for record in file.iter_batches(_READ):
+            if skip >= record.num_rows:
+                skip -= record.num_rows
+                continue
+            part = record.slice(skip)
+            skip = 0
+            names = set(part.schema.names)
+            plain = part.select([name for name in _COLUMNS if name in names]).to_pylist()
+            rows = _matrix(part, "emb_int8", "int8", dimensions, named)
+            codes = _matrix(part, "emb_ubinary", "uint8", (dimensions + 7) // 8, named)
+            yield Batch([_passage(row) for row in plain], rows, pad_codes(codes, dimensions))
 
 
-def _matrix(part: Any, name: str, kind: np.dtype[Any], width: int, named: str) -> Any:
-    column = part.column(name)
-    flat = column.flatten().to_numpy(zero_copy_only=False)
-    if len(flat) != part.num_rows * width:
-        raise IndexFault(f"{named}: {name} has {len(flat) / max(1, part.num_rows):g} values a row, {width} were expected")
-    return flat.astype(kind, copy=False).reshape(part.num_rows, width)
+def _matrix(part: Any, name: str, kind: str, width: int, named: str) -> Any:
+    """Whole numbers, so many in each row: what is missing in one and too much in the next would shift all between them."""
+    rows = part.column(name)
+    values = rows.flatten()
+    if values.null_count or not set(rows.value_lengths().unique().to_pylist()) <= {width}:
+        found = len(values) / max(1, part.num_rows)
+        raise IndexFault(f"{named}: {name} has {found:g} values a row, {width} were expected in each")
+    return values.cast(kind).to_numpy(zero_copy_only=False).reshape(part.num_rows, width)
 
 
 def _passage(row: dict[str, Any]) -> Passage:
-    url = row.get("url")
+    if not isinstance(row["text"], str):
+        raise TypeError(f"row {row['_id']!r} has no text")
+    url, page = _words(row, "url") or None, row.get("page")
     return Passage(
         id=str(row["_id"]),
         text=row["text"],
-        title=row.get("title") or "",
+        title=_words(row, "title"),
         url=url,
-        published=row.get("published"),
-        document=row.get("document") or url or str(row["_id"]),
-        links=tuple(row.get("links") or ()),
-        heading=row.get("heading") or "",
-        page=row.get("page"),
-        anchor=row.get("anchor") or "",
+        published=_words(row, "published") or None,
+        document=_words(row, "document") or url or str(row["_id"]),
+        links=tuple(str(link) for link in row.get("links") or () if link is not None),
+        heading=_words(row, "heading"),
+        page=page if isinstance(page, int) else None,
+        anchor=_words(row, "anchor"),
     )
 
 
+def _words(row: dict[str, Any], name: str) -> str:
+    return "" if row.get(name) is None else str(row[name])
+
+
 def _rows(path: Path) -> int:
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    try:
+    with _told(path):
         return int(cast("Any", pq.read_metadata(path)).num_rows)
-    except (cast("type[Exception]", pa.ArrowException), OSError) as problem:
-        raise DamagedFile(f"{path} is damaged: {problem}") from problem
 
 
 def _width(path: Path) -> int:
     import pyarrow.parquet as pq
 
-    first = next(cast("Any", pq.ParquetFile(path)).iter_batches(1, columns=["emb_int8"]))
-    return len(first.column("emb_int8")[0].as_py())
+    with _told(path):
+        first = next(cast("Any", pq.ParquetFile(path)).iter_batches(1, columns=["emb_int8"]), None)
+        return len(first.column("emb_int8")[0].as_py()) if first is not None else 0
 
 
 def made_of(content: Path | BytesIO) -> About:
@@ -307,9 +330,10 @@ def made_of(content: Path | BytesIO) -> About:
 def _schema_about(content: Path | BytesIO) -> About | None:
     import pyarrow.parquet as pq
 
-    notes = cast("dict[bytes, bytes]", cast("Any", pq.read_schema(content)).metadata or {})
-    raw = notes.get(_KEY)
-    return _decoded(raw, content if isinstance(content, Path) else Path("a part of a data set")) if raw else None
+    named = content if isinstance(content, Path) else Path("a part of a data set")
+    with _told(named):
+        raw = cast("dict[bytes, bytes]", cast("Any", pq.read_schema(content)).metadata or {}).get(_KEY)
+    return _decoded(raw, named) if raw else None
 
 
 def _encoded(about: About) -> bytes:
@@ -321,6 +345,11 @@ def _decoded(raw: bytes, path: Path) -> About:
     try:
         data = cast("dict[str, Any]", json.loads(raw))
         scale = tuple(float(x) for x in data["scale"]) if data.get("scale") else None
-        return About(str(data["embedder"]), int(data["dimensions"]), str(data["origin"]), scale)
-    except (ValueError, KeyError, TypeError):
+        dimensions = int(data["dimensions"])
+        if not 0 < dimensions <= _MOST_DIMENSIONS:
+            raise ValueError(dimensions)
+        if scale is not None and (len(scale) != dimensions or not all(0 <= step < _LARGEST_STEP for step in scale)):
+            raise ValueError(scale)
+        return About(str(data["embedder"]), dimensions, str(data["origin"]), scale)
+    except _DAMAGE:
         raise DamagedFile(f"{path} is damaged: it does not say how the data set was made") from None
