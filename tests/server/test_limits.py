@@ -10,9 +10,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.server.stage import ask, engine, finished, running
 
-from wellread.server.limits import Busy, Gate
+from wellread.server.limits import Busy, Gate, Lines
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+
+
+async def test_who_wants_much_waits_for_himself() -> None:
+    lines, done = Lines(), list[str]()
+    drawing = asyncio.Semaphore(1)
+
+    async def one(client: str) -> None:
+        async with lines.turn(client), drawing:
+            await asyncio.sleep(0)
+            done.append(client)
+
+    many = [asyncio.create_task(one("a")) for _ in range(8)]
+    await asyncio.sleep(0)
+    await one("b")
+    assert done.count("a") <= 1
+    many[-1].cancel()
+    await asyncio.gather(*many, return_exceptions=True)
+    assert (done.count("a"), lines) == (7, Lines())
 
 
 async def test_first_come_first_served() -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, urlencode
 
 import httpx2
@@ -13,6 +16,8 @@ import pytest
 from tests.reading.test_pdf import pdf, prose
 from tests.server.desk import ODD, SECRET, Desk, furnish, serving
 from tests.server.stage import Live, ask, finished
+
+from wellread.server import viewer
 
 pytestmark = pytest.mark.slow
 QUESTION = "Until when was whale oil burned in the lamps of Skerry?"
@@ -207,6 +212,27 @@ def test_nothing_is_written_and_nothing_shown_without_the_token(client: httpx2.C
 @pytest.mark.parametrize("page", [3, 99_999])
 def test_a_page_that_a_pdf_does_not_have_is_refused(client: httpx2.Client, desk: Desk, page: int) -> None:
     refused(client, drawn(desk.files, "book.pdf", page), 404)
+
+
+def test_pages_are_drawn_for_a_client_one_by_one(client: httpx2.Client, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eight pages of ten seconds each would keep everybody else from seeing any, and each holds its whole file meanwhile."""
+    at_once, most, draw = 0, 0, viewer._drawn
+
+    async def slow(*given: Any) -> Any:
+        nonlocal at_once, most
+        at_once += 1
+        most = max(most, at_once)
+        await asyncio.sleep(0.05)
+        try:
+            return await draw(*given)
+        finally:
+            at_once -= 1
+
+    monkeypatch.setattr(viewer, "_drawn", slow)
+    with ThreadPoolExecutor(4) as several:
+        replies = list(several.map(client.get, [drawn(desk.files, "book.pdf"), of(desk.files, "book.pdf")] * 2))
+    assert [reply.status_code for reply in replies] == [200] * 4
+    assert most == 1
 
 
 def test_only_pdf_files_have_pictures(client: httpx2.Client, desk: Desk) -> None:

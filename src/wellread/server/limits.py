@@ -150,3 +150,22 @@ class Gate:
     def _refusal(self, message: str, ahead: int) -> Busy:
         self.refused, self.refused_at = self.refused + 1, time.monotonic()
         return Busy(message, max(1, min(120, math.ceil(self.usual_seconds * ahead / self.max_running))))
+
+
+@dataclass(slots=True)
+class Lines:
+    """One at a time for each client: what one of them wants never stands before another's more than once."""
+
+    _locks: dict[str, asyncio.Lock] = field(default_factory=dict[str, asyncio.Lock])
+    _waiting: Counter[str] = field(default_factory=Counter[str])
+
+    @asynccontextmanager
+    async def turn(self, client: str) -> AsyncGenerator[None, None]:
+        self._waiting[client] += 1
+        try:
+            async with self._locks.setdefault(client, asyncio.Lock()):
+                yield
+        finally:
+            self._waiting -= Counter([client])
+            if client not in self._waiting:  # no memory of clients that are gone
+                del self._locks[client]

@@ -19,7 +19,7 @@ from wellread.server.collections import Collections
 from wellread.server.history import History
 from wellread.server.indexing import Indexing
 from wellread.server.intake import Form
-from wellread.server.limits import Gate
+from wellread.server.limits import Gate, Lines
 from wellread.server.menu import Menu
 from wellread.server.metrics import Metrics
 from wellread.server.options import ServerOptions, collections_path, history_place
@@ -50,6 +50,7 @@ class Service:
     indexing: Indexing
     sending: Gate  # documents on their way here
     arriving: list[Form] = field(default_factory=list[Form])
+    drawing: Lines = field(default_factory=Lines)  # pages of PDFs, of which some take ten seconds
     plugins: list[object] = field(default_factory=list[object])
 
     def resettle(self, settings: Settings) -> None:

@@ -113,7 +113,7 @@ async def picture(menu: Menu, place: Place, page: int) -> bytes:
     """A page of a PDF as PNG; raises `NotThere`."""
     shelf, _ = await _shelved(menu, place)
     original = await _original(shelf, place.document)
-    if not _is_pdf(place.document):
+    if not is_pdf(place.document):
         raise NotThere("only pages of PDF files have pictures")
     if original.state != "same":
         raise NotThere("the file has changed, or is not there any more")
@@ -175,7 +175,7 @@ async def _view(place: Place, shelf: Shelf, passages: Sequence[Hit], page: int |
     place = replace(place, spans=spans) if here.id == place.passage else replace(place, passage="", spans=())
     notes = {"changed": (_CHANGED,), "gone": (_GONE,)}.get(original.state, ())
     view = View(place, passages, at, original, notes)
-    return await _paged(view, page) if here.page is not None and _is_pdf(place.document) else view
+    return await _paged(view, page) if here.page is not None and is_pdf(place.document) else view
 
 
 async def _original(shelf: Shelf, document: str) -> Original:
@@ -209,5 +209,6 @@ async def _drawn(original: Original, wanted: Drawing) -> Picture:
     return await workers.shared().adraw(document, wanted)
 
 
-def _is_pdf(document: str) -> bool:
+def is_pdf(document: str) -> bool:
+    """Whether it has pages that are drawn."""
     return inner_name(document).lower().endswith(".pdf")

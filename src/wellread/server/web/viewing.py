@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager, nullcontext
 from typing import Annotated, Any, cast
 
 from fastapi import APIRouter, Path, Query, Request
@@ -34,7 +35,7 @@ async def cited(request: Request, run: RunId, number: Annotated[int, Path(ge=1, 
     passage = (await follow_up.numbered(here.history, run)).get(number)
     if passage is None:
         raise NotThere(f"this answer has no source {number}")
-    async with here.turn(client(request)):
+    async with _turn(request, passage.document or ""):
         view = await viewer.look_again(here.menu, passage, quoted(record, number))
         return await beside(lambda: _page_of(view, f"/r/{run}#source-{number}"))
 
@@ -67,10 +68,18 @@ async def collected(
 
 async def _shown(request: Request, place: Place, words: str, page: int | None) -> Response:
     here = service.of(request)
-    async with here.turn(client(request)):
+    async with _turn(request, place.document):
         looking = viewer.look_for(here.menu, place, words, page) if words else viewer.look(here.menu, place, page)
         view = await looking
         return await beside(lambda: _page_of(view))
+
+
+@asynccontextmanager
+async def _turn(request: Request, document: str) -> AsyncGenerator[None, None]:
+    """A place among the readings; who wants several pages drawn gets them one by one, so that others do in between."""
+    here, who = service.of(request), client(request)
+    async with here.turn(who), here.drawing.turn(who) if viewer.is_pdf(document) else nullcontext():
+        yield
 
 
 def _page_of(view: View, back: str | None = None) -> Response:
@@ -86,7 +95,7 @@ async def picture(
 ) -> Response:
     """A page of a PDF as it looks. We drew it: nothing of the file itself reaches the browser."""
     here = service.of(request)
-    async with here.turn(client(request)):
+    async with _turn(request, document_):
         png = await viewer.picture(here.menu, Place(source, document_), page)
     return Response(png, media_type="image/png", headers={"Cache-Control": "private, max-age=300"})
 
