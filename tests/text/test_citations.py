@@ -397,3 +397,80 @@ def test_addresses_are_read_only_where_a_link_may_lead_to_one() -> None:
     for _ in range(30):
         assert check("The bridge stood [1].", passages)[0].supported
     assert time.thread_time() - begun < 0.5
+
+
+BRIDGE = {
+    1: Passage(
+        "b",
+        "The Ashford bridge was opened in 1990. It was built by Maria Keller. Write to bridge@ashford.example.",
+        title="Ashford bridge",
+        url="https://www.theguardian.example/bridge",
+    )
+}
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "not",
+        "n\u200bot",
+        "n\u00adot",
+        "n\u2060ot",
+        "n\u200cot",
+        "n\u043et",
+        "n&#111;t",
+        "n&ZeroWidthSpace;ot",
+        "n**o**t",
+        "n`o`t",
+        "n<b>o</b>t",
+        "ⓝⓞⓣ",
+        "🄽🄾🅃",
+        "🅽🅾🆃",
+        "🇳\u200b🇴\u200b🇹",
+        "n\U000e006fot",
+    ],
+)
+def test_a_sentence_is_checked_as_it_is_seen(word: str) -> None:
+    assert not check(f"The Ashford bridge was {word} opened in 1990 [1].", BRIDGE)[0].supported
+
+
+@pytest.mark.parametrize("text", ["It was opened in ①⑨⑨① [1].", "🅃🄷🄴 🄱🅁🄸🄳🄶🄴 🄵🄴🄻🄻.", "It was built by Ⓟⓔⓣⓔⓡ [1]."])
+def test_letters_and_digits_in_circles_are_letters_and_digits(text: str) -> None:
+    assert not check(text, BRIDGE)[0].supported
+
+
+def test_invisible_signs_in_a_word_do_not_make_it_another() -> None:
+    assert check("The Ash\u00adford bridge was opened in 1990 [1].", BRIDGE)[0].supported
+    persian = {1: Passage("p", "او می\u200cخواهد به خانه برود.")}
+    assert check("او می\u200cخواهد به خانه برود [1].", persian)[0].supported
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        "1990 ([and four thousand people drowned](https://www.theguardian.example/bridge)).",
+        "1990. [And four thousand people drowned](https://www.theguardian.example/bridge)",
+        "1990 【1†and four thousand people drowned】.",
+        "1990 【1: and four thousand people drowned】.",
+        "1990, with tickets at https://evil.example/pay [1].",
+        "1990, with tickets at www.evil.example/pay [1].",
+        "1990, as pay@evil.example will tell [1].",
+    ],
+)
+def test_all_that_is_shown_of_a_sentence_is_checked(shown: str) -> None:
+    assert not any(one.supported for one in check(f"The Ashford bridge was opened in {shown}", BRIDGE))
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        "1990 ([The Guardian](https://www.theguardian.example/bridge)).",
+        "1990. ([source](https://www.theguardian.example/bridge))",
+        "1990 【1†L3-L5】.",
+        "1990 【1:0†source】.",
+        "1990, see https://www.theguardian.example/bridge [1].",
+        "1990, as bridge@ashford.example will tell [1].",
+    ],
+)
+def test_what_names_a_source_is_no_claim(shown: str) -> None:
+    assert all(one.supported for one in check(f"The Ashford bridge was opened in {shown}", BRIDGE))

@@ -133,3 +133,12 @@ def test_passages_that_are_added_later_can_be_linked_to() -> None:
     assert not known("https://source.example/other")
     passages[2] = Passage("2", "words", url="https://source.example/other")
     assert known("https://source.example/other")
+
+
+def test_a_link_says_no_more_than_it_shows() -> None:
+    shown = inert('See [1](https://source.example/page "and it fell down").', SOURCE)
+    assert shown == 'See [1]\\(https://source.example/page "and it fell down").'
+
+
+def test_signs_that_turn_words_round_are_left_out() -> None:
+    assert inert("It was \u202eton\u202c open\u2067ed\u2069.") == "It was ton opened."

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from wellread.text import lexicon
+from wellread.text.disguises import as_seen
 from wellread.text.remembered import remembered
 from wellread.text.words import Token, Words, key_at, read, stem, tokens_of
 
@@ -274,6 +275,7 @@ def _may_act(form: str) -> bool:
 @remembered(1_000_000)
 def arranged(text: str, title: str = "") -> Line:
     """One sentence; under a title, the title's name also stands where a pronoun does."""
+    text = as_seen(text)
     words = read(text)
     tokens = tokens_of(text)
     stems = [""] * len(tokens)

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from wellread.text import lexicon
+from wellread.text.disguises import as_seen
 from wellread.text.evidence import Asked, Evidence, Window, union
 from wellread.text.inference import is_marked, unmarked
 from wellread.text.markers import Link, Marker, addresses, links, markers, same_address, strip_markers
@@ -35,6 +36,32 @@ _STOPS = (".", "!", "?", "…", "。", "！", "？", "؟", "।")
 _LONGEST_CLAIM = 500  # distinct words; what goes on for longer is no sentence, and nothing carries it but its own words
 _CONCLUDES_FROM = 0.3  # share of a marked inference that its passages must hold: the conclusion is in its own words
 _ASKS = ("?", "？", "؟")
+# How links call a source beside its own words. Of these a longer one may be a part: "Guardian" of theguardian.com.
+_NAMING = frozenset(
+    [
+        "a",
+        "the",
+        "of",
+        "on",
+        "in",
+        "at",
+        "to",
+        "via",
+        "see",
+        "here",
+        "source",
+        "sources",
+        "link",
+        "page",
+        "article",
+        "website",
+        "wikipedia",
+        "news",
+        "report",
+        "from",
+    ]
+)
+_TELLING = 4  # letters
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,10 +213,12 @@ def _claims(text: str, passages: Mapping[int, Passage]) -> list[list[_Claim]]:
             known_numbers = set(numbers)
             linked = tuple(group for link in shown if (group := known.get(same_address(link.url))))
             cited = tuple(dict.fromkeys(number for group in (numbers, *linked) for number in group if number in passages))
-            body = _body(text, start, end, shown)
+            naming = {link for link in shown if _names(link.text, (passages[n] for n in known.get(same_address(link.url), ())))}
+            body = _body(text, start, end, shown, naming)
             bare = _unmarked_end(text, prefix_end(text, start, end), end, inside)
             inferred = is_marked(body)
             body, bare = (unmarked(body), unmarked(bare)) if inferred else (_unfenced(body), _unfenced(bare))
+            body = as_seen(body)
             linked = tuple(dict.fromkeys(group for group in linked if not known_numbers.intersection(group)))
             marked = bool(inside or cited)
             claims.append(_Claim(start, end, text[start:end], body, bare, read(body), cited, linked, marked, inferred))
@@ -204,7 +233,7 @@ def _until(waiting: deque[T], end: int) -> list[T]:
     return taken
 
 
-def _body(text: str, start: int, end: int, inside: Iterable[Link]) -> str:
+def _body(text: str, start: int, end: int, inside: Iterable[Link], naming: Collection[Link]) -> str:
     """The sentence as prose: no bullets, no markers, of links only what they show."""
     parts: list[str] = []
     position = prefix_end(text, start, end)
@@ -214,8 +243,9 @@ def _body(text: str, start: int, end: int, inside: Iterable[Link]) -> str:
         before = text[position : link.start]
         bracketed = before.endswith("(") and text.startswith(")", link.end)
         parts.append(before.removesuffix("(") if bracketed else before)
-        # in brackets or behind the stop a link only names its source
-        parts.append("" if bracketed or before.rstrip(" \t\n\"'”’»)").endswith(_STOPS) else link.text)
+        # in brackets or behind the stop a link may only name its source
+        beside = bracketed or before.rstrip(" \t\n\"'”’»)").endswith(_STOPS)
+        parts.append("" if beside and link in naming else f" {link.text}" if beside else link.text)
         position = link.end + bracketed
     parts.append(text[position:end])
     return strip_markers("".join(parts)).strip()
@@ -239,6 +269,8 @@ def _unfenced(sentence: str) -> str:
     if sign not in ("```", "~~~"):
         return sentence
     first, _, below = sentence.partition("\n")
+    if below and len(first.split()) > 1:  # more than the name of a language: it is shown, too
+        below = f"{first[3:]}\n{below}"
     inner = below.rstrip() if below else first[3:].rstrip() if first.endswith(sign) else ""
     return inner.rstrip(sign[0]).strip() or sentence
 
@@ -280,7 +312,7 @@ def _introduces(claim: _Claim) -> bool:
 
 def _states_nothing(claim: _Claim, header: bool, evidence: Evidence) -> bool:
     """Headings, questions, lead-ins and lists of sources."""
-    if not any(character.isalnum() for character in claim.body):
+    if not any(map(str.isalnum, claim.body)):
         return True
     if claim.cited and _is_reference(claim, evidence):
         return True
@@ -296,8 +328,18 @@ def _states_nothing(claim: _Claim, header: bool, evidence: Evidence) -> bool:
 
 def _is_reference(claim: _Claim, evidence: Evidence) -> bool:
     """A line of a source list: nothing but the title, source and address of what it cites."""
-    shown: set[str] = set()
-    for number in claim.cited:
-        passage = evidence.sources[number].passage
-        shown.update(fold(word) for word in re.findall(r"[^\W_]+", f"{passage.title} {passage.source} {passage.url or ''}"))
+    shown = set[str]().union(*(_own_words(evidence.sources[number].passage) for number in claim.cited))
     return all(fold(word) in shown for word in re.findall(r"[^\W_]+", claim.body))
+
+
+def _names(shown: str, passages: Iterable[Passage]) -> bool:
+    """Whether a link shows nothing but what its source is called."""
+    own = _NAMING.union(*map(_own_words, passages))
+    whole = " ".join(own)
+    words = [fold(word) for word in re.findall(r"[^\W_]+", as_seen(shown))]
+    labelled = len(words) == 1 == len(words[0])
+    return labelled or all(word in own or (len(word) >= _TELLING and word in whole) for word in words)
+
+
+def _own_words(passage: Passage) -> set[str]:
+    return {fold(word) for word in re.findall(r"[^\W_]+", f"{passage.title} {passage.source} {passage.url or ''}")}

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from wellread.text import lexicon
 from wellread.text.arrangement import Line, Mention, arranged
 from wellread.text.derived import Known, follows, is_small_count
+from wellread.text.markers import same_address
 from wellread.text.missing import about, presumed
 from wellread.text.remembered import remembered
 from wellread.text.sentences import prefix_end, sentences
@@ -23,6 +24,7 @@ _WORTH = 0.06  # what one more sentence must add to the support
 _OWN = 1e-3  # between windows that are equal with the title's words, the one that has more of its own
 LINE = 1000  # characters of a sentence whose names and numbers are put in order; what is longer is no sentence
 EQUAL = 1e-9  # shares that differ by less are the same
+_ADDRESS = re.compile(r"(?:https?://|www\.)[^\s<>()\[\]\"'“”]+|(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+", re.IGNORECASE)
 _QUOTE_MARKS = "\"'“”„‘’«»*_ \t\n"
 
 
@@ -177,9 +179,23 @@ class Evidence:
     def lacks(self, body: str, words: Words, numbers: Iterable[int]) -> bool:
         """Whether a name or number of the sentence is in none of these passages, and follows from nothing there."""
         cited = list(numbers)
-        return bool(self.unknown_names(words, cited)) or any(
-            not is_small_count(one, line) for line in [arranged(body[:LINE])] for one in self.unknown_numbers(line, words, cited)
+        return (
+            self.leads_astray(body, cited)
+            or bool(self.unknown_names(words, cited))
+            or any(
+                not is_small_count(one, line)
+                for line in [arranged(body[:LINE])]
+                for one in self.unknown_numbers(line, words, cited)
+            )
         )
+
+    def leads_astray(self, body: str, numbers: Iterable[int]) -> bool:
+        """Whether the sentence has an address that none of these passages has: of a page, or of a mailbox."""
+        said = [found.rstrip(".,;:!?*_`") for found in _ADDRESS.findall(body)]
+        passages = [self.sources[number].passage for number in numbers] if said else []
+        known = {same_address(passage.url) for passage in passages if passage.url}
+        texts = [passage.text.casefold() for passage in passages]
+        return any(same_address(one) not in known and not any(one.casefold() in text for text in texts) for one in said)
 
     def unknown_names(self, words: Words, numbers: Iterable[int]) -> list[str]:
         """The names of the sentence that none of these passages has."""

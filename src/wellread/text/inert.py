@@ -28,6 +28,7 @@ _NAME = r"<(?:/?[a-zA-Z][^\s/>]{0,40}|/)?"
 _MAYBE = re.compile(rf"(?:!|\]|{_NAME}|\]:\s{{0,200}}\S{{0,200}})\Z")
 _UNENDED = re.compile(rf"{_NAME}\Z")
 _LONGEST_TARGET = 2_500  # characters
+_TURNING = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)))  # they show words in another order than they stand
 
 
 class Inert:
@@ -38,7 +39,7 @@ class Inert:
         self._held = ""
 
     def feed(self, piece: str) -> str:
-        self._held += piece
+        self._held += piece if piece.isascii() else piece.translate(_TURNING)
         return self._take(final=False)
 
     def close(self) -> str:
@@ -69,7 +70,7 @@ class Inert:
         sign, after = match[0], match.end()
         if sign == "](":
             target = LINK_TARGET.match(text, match.start() + 1)
-            if target is not None and self._known(target[1]):
+            if target is not None and '"' not in target[0] and self._known(target[1]):  # a title is shown here and there
                 return text[match.start() : target.end()], target.end()
             waiting = target is None and not final and len(text) - after < _LONGEST_TARGET and "\n" not in text[after:]
             return None if waiting else ("]\\(", after)

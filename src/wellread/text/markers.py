@@ -14,10 +14,12 @@ _LONGEST_RANGE = 50  # "[1-400]" is no citation; it would name every passage the
 
 # At most three digits: "[1990]" in a quotation is an editor's year, not a citation.
 _NUMBERS = r"\d{1,3}(?:[ \t]*[-–—‑,，、;][ \t]*\d{1,3})*"
+# Where it stands, not whatever a model may write there: that would be shown and never checked.
+_PLACE = r"(?:source|L?\d{1,6}(?:-L?\d{1,6})?|[\w-]{1,60}\.[a-zA-Z]{2,5})?"
 _MARKER = re.compile(
     rf"\[\[({_NUMBERS})\]\]|\[\^?(?:(?:sources?|passages?|documents?|docs?|refs?)[ \t]*)?({_NUMBERS})\]"
     rf"|［({_NUMBERS})］"
-    rf"|【({_NUMBERS})(?:[:†][^】\n]{{0,60}})?】",
+    rf"|【({_NUMBERS})(?::\d{{1,4}})?(?:†{_PLACE})?】",
     re.IGNORECASE,
 )
 _RANGE = re.compile(r"(\d+)(?:[ \t]*[-–—‑][ \t]*(\d+))?")

@@ -116,7 +116,7 @@ def signs(reading: Reading, cited: Sequence[int]) -> list[str]:
         "holds too little": share < _TOO_LITTLE,
         "few words, half held": len(words.content) <= _FEW and share < _HALF,
         "speaks of the passages": share < _SPOKEN_OF and _refuses(words) and not words.forms.isdisjoint(_PASSAGES),
-        "foreign name": bool(reading.evidence.unknown_names(words, cited)),
+        "foreign name": bool(reading.evidence.unknown_names(words, cited)) or reading.evidence.leads_astray(reading.body, cited),
         "opposite": _opposite(reading),
         "prefixed": _prefixed(reading),
         "number elsewhere": _misplaces(reading),

@@ -14,6 +14,7 @@ from itertools import groupby, takewhile
 from typing import NamedTuple
 
 from wellread.text import german, lexicon
+from wellread.text.disguises import as_seen
 
 _TOKEN = re.compile(
     r"(?P<number>\d{1,3}(?:[,.\u00a0\u202f\u2009'’]\d{3})+(?!\d)(?:[.,]\d{1,2}(?!\d))?|\d+(?:\.\d+|,\d{1,2}(?!\d))?)"
@@ -73,6 +74,7 @@ _END = Token("stop", "")
 
 def read(text: str) -> Words:
     """The words of one sentence."""
+    text = as_seen(text)
     tokens = tokens_of(_URL.sub(" ", text if text.isascii() else text.translate(_PLAIN)))
     words = Words()
     _read_names(tokens, words)

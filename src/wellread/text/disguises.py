@@ -1,0 +1,64 @@
+"""Text as a reader sees it. What is checked in one form and shown in another would be shown as checked: a "not" with an invisible
+sign inside it, in letters of another script that look the same, in circles, as entities or with a part of it in bold.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from wellread.text.entities import unescaped
+
+_MARKUP = re.compile(r"[&*`~<]")
+_STYLED = re.compile(r"(?<=[^\W\d_])(?:\*|`|~~|</?[a-zA-Z]{1,12}/?>)++(?=[^\W\d_])")
+_WORD = re.compile(r"[^\W\d_]+")
+_LETTER = re.compile(r"(?:LATIN (SMALL|CAPITAL)|INDICATOR SYMBOL) LETTER ([A-Z])\Z")
+# Digits in circles, brackets or with a full stop. One alone counts the items of a list.
+_DIGITS = re.compile(
+    "[\u2460-\u2468\u2474-\u247c\u2488-\u2490\u24ea\u24f5-\u24fd\u24ff\u2776-\u277e\u2780-\u2788\u278a-\u2792\U0001f100-\U0001f10c]{2,}"
+)
+_OTHERS = "аАВеЕѕЅіІјЈКМНоОрРсСТуУхХԁԛԝһѵӏոօսհοΟαΑΒΕΖΗΙικΚΜΝνΡρΤτΥυΧχıɑɡ"
+_LATIN = "aABeEsSiIjJKMHoOpPcCTyYxXdqwhvlnouhoOaABEZHIikKMNvPpTtYuXxiag"
+_ALIKE = str.maketrans(_OTHERS, _LATIN)
+_ANY_ALIKE = re.compile(f"[{_OTHERS}]")
+
+
+class _Seen(dict[int, int | str | None]):
+    """For `str.translate`: what is invisible goes, letters in circles and squares become letters, the rest stays."""
+
+    def __missing__(self, code: int) -> int | str | None:
+        sign = chr(code)
+        category = unicodedata.category(sign)
+        seen = None if category == "Cf" else _letter(sign) if category == "So" else code
+        if code < 0x10000:  # so few that all may be remembered
+            self[code] = seen
+        return seen
+
+
+def _letter(sign: str) -> str:
+    found = _LETTER.search(unicodedata.name(sign, ""))
+    if found is None:
+        return sign
+    return found[2] if found[1] == "CAPITAL" else found[2].lower()
+
+
+_SEEN = _Seen()
+
+
+def as_seen(text: str) -> str:
+    """The text with nothing in it that looks like something else."""
+    if _MARKUP.search(text):
+        text = _STYLED.sub("", unescaped(text))
+    if text.isascii():
+        return text
+    text = _DIGITS.sub(_digits, text).translate(_SEEN)
+    return _WORD.sub(_in_one_script, text) if _ANY_ALIKE.search(text) else text
+
+
+def _digits(found: re.Match[str]) -> str:
+    return "".join(str(unicodedata.digit(sign, "")) for sign in found[0])
+
+
+def _in_one_script(found: re.Match[str]) -> str:
+    word = found[0]
+    return word if word.isascii() or not any(map(str.isascii, word)) else word.translate(_ALIKE)
