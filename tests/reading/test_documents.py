@@ -241,3 +241,10 @@ def test_what_a_page_says_about_itself_can_be_written() -> None:
     body = f'<html><script type="application/ld+json">{about}</script><body>{text * 3}</body></html>'
     page = read_bytes(body.encode(), "https://a.example/")
     assert (page.title, page.author) == ("Half \ufffd a title", "Anna \ufffd")
+
+
+def test_no_part_of_a_page_moves_a_cursor() -> None:
+    chapter = b'<chapter id="c&#x9b;5m"><title>One&#x9b;</title><para>They burn.&#x9b;</para></chapter>'
+    page = read_bytes(b'<book lang="x&#x9b;"><title>Lamps</title>' + chapter + b"</book>", "file:///a.docbook", name="a.docbook")
+    assert (page.language, {block.anchor for block in page.blocks}) == ("x", {"c5m"})
+    assert [block.text for block in page.blocks] == ["One", "They burn."]

@@ -17,7 +17,7 @@ from wellread.reading.compressed import unpacked
 from wellread.reading.kinds import Kind, kind_of, packed_kind
 from wellread.reading.rst import read_rst
 from wellread.text.blocks import passages
-from wellread.types import Page
+from wellread.types import Block, Page
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _MARKUP = 80_000_000  # bytes of HTML beyond which nothing is parsed
@@ -66,13 +66,18 @@ def read_bytes(
 
 def _printable(page: Page) -> Page:
     """Without the characters that move cursors and colour terminals; no text needs them."""
-    blocks = (replace(one, text=_CONTROLS.sub("", one.text)) if _CONTROLS.search(one.text) else one for one in page.blocks)
+    blocks = (_cleaned(one) if _CONTROLS.search(one.text) or _CONTROLS.search(one.anchor) else one for one in page.blocks)
     return replace(
         page,
         title=_CONTROLS.sub("", page.title),
         author=_CONTROLS.sub("", page.author) if page.author else None,
+        language=_CONTROLS.sub("", page.language) if page.language else None,
         blocks=tuple(block for block in blocks if block.text.strip()),
     )
+
+
+def _cleaned(block: Block) -> Block:
+    return replace(block, text=_CONTROLS.sub("", block.text), anchor=_CONTROLS.sub("", block.anchor))
 
 
 def _read(kind: Kind, document: Document, allowance: Allowance) -> Page:
