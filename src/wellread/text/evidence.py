@@ -101,7 +101,12 @@ class Source:
         best, best_gain = (0, -1, 0), EQUAL
         beside = self.beside(asked)
         reach = asked.share(union(held.values()) | beside)
+        seen = set[tuple[int | None, ...]]()
         for first in sorted(held):
+            alike = tuple(map(held.get, range(first, first + _WIDEST)))
+            if alike in seen:
+                continue  # the first such sentences have been looked at
+            seen.add(alike)
             bits = held[first]
             for last in range(first, min(first + _WIDEST, len(self.spans))):
                 more = held.get(last, 0)

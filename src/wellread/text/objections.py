@@ -6,6 +6,7 @@ untrue ones is printed by benchmarks/citations_claims.py; what was weighed, docs
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -100,12 +101,19 @@ class Reading:
         ]
 
     @cached_property
+    def alike(self) -> set[str]:
+        """The forms of the windows and of the sentences that are nearly as much like it as the one most like it."""
+        shares = {bits: self.asked.share(bits) for found in self.held.values() for bits in set(found.values())}
+        least = 0.6 * max(shares.values(), default=0.0)
+        places = ((self.evidence.sources[number].words, found) for number, found in self.held.items())
+        close = (words[place].forms for words, found in places for place, bits in found.items() if shares[bits] >= least)
+        return set[str]().union(*(words.forms for _, words in self.near), *close)
+
+    @cached_property
     def told(self) -> list[Line]:
         """The sentences of the passages that are most like it, in order."""
-        near = sorted(
-            ((self.asked.share(bits), number, place) for number, places in self.held.items() for place, bits in places.items()),
-            reverse=True,
-        )[:_LINES]
+        last_first = ((number, *one) for number, found in self.held.items() for one in sorted(found.items(), reverse=True))
+        near = heapq.nlargest(_LINES, ((self.asked.share(bits), number, place) for number, place, bits in last_first))
         return [self.evidence.sources[number].line(place) for _, number, place in near]
 
 
@@ -203,19 +211,9 @@ def _bare_not(reading: Reading) -> bool:
     return bool(reading.near) and _refuses(reading.asked.words) and not told and not any(map(_is_negative, forms))
 
 
-def _alike(reading: Reading) -> set[str]:
-    """The forms of the windows and of the sentences that are nearly as much like the claim as the one most like it."""
-    sources = reading.evidence.sources
-    places = ((sources[number].words[place], bits) for number, found in reading.held.items() for place, bits in found.items())
-    shares = [(reading.asked.share(bits), words) for words, bits in places]
-    top = max((share for share, _ in shares), default=0.0)
-    close = (words.forms for share, words in shares if share >= 0.6 * top)
-    return set[str]().union(*(words.forms for _, words in reading.near), *close)
-
-
 def _opposite(reading: Reading) -> bool:
     """Whether the sentence has the opposite of a word of the passages."""
-    said, forms = reading.asked.words.forms, _alike(reading)
+    said, forms = reading.asked.words.forms, reading.alike
     return any(
         left in said
         and right not in said
@@ -228,7 +226,7 @@ def _opposite(reading: Reading) -> bool:
 
 def _prefixed(reading: Reading) -> bool:
     """Whether the passages have "unknown" where the sentence has "known"."""
-    said, forms = reading.asked.words.forms, _alike(reading)
+    said, forms = reading.asked.words.forms, reading.alike
     return any(
         form not in forms and any(prefix + form in forms and prefix + form not in said for prefix in _PREFIXES)
         for form in said
