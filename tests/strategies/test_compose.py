@@ -12,7 +12,7 @@ from wellread.budget import Limits
 from wellread.errors import ContextTooLong
 from wellread.run import Run
 from wellread.strategies import context
-from wellread.strategies.compose import Brief, compose, extractive
+from wellread.strategies.compose import Brief, Draft, compose, extractive
 from wellread.types import Answer, Capabilities, Completion
 
 pytestmark = pytest.mark.anyio
@@ -243,3 +243,13 @@ async def test_a_long_answer_does_not_hold_up_the_loop() -> None:
     await compose(run, brief)
     watching.cancel()
     assert longest < (1.0 if sys.gettrace() else 0.1)  # counting covered lines takes several times as long as running them
+
+
+async def test_what_may_become_a_label_is_not_held_back_for_long() -> None:
+    draft = Draft(Bench([]).run(QUESTION))
+    await draft.feed("Nobody knows.\n\n" + "---\n" * 1_000)
+    assert len(draft.text) > 3_500
+    await draft.feed("MISSING: the year")
+    draft.close()
+    assert draft.missing == ["the year"]
+    assert "MISSING" not in draft.text

@@ -31,6 +31,7 @@ _DECLINED = re.compile(r"[*_#>\s]*no answer\b[*_\s]*(?:[:.–—-]+|\n|\Z)[*_\s]
 _LABEL = re.compile(r"\A[*_#\s]*(?:final )?answer[*_]*:[*_\s]*", re.IGNORECASE)
 _MISSING = re.compile(r"(?i:\n[-*_#>\s]{0,12}missing[*_]*:[*_]*)|(?<!\S)[*_]*MISSING[*_]*:[*_]*")
 _LABEL_BEGUN = re.compile(r"[-*_#>\s]*(?<!\w)(?:m|mi|mis|miss|missi|missin|missing)?[*_]*\Z", re.IGNORECASE)
+_LABEL_REACH = 100  # characters at the end of what was written, in which such a label may begin
 _SAYS_NOTHING = re.compile(r"(?:\W|_|\bmissing\b)*+", re.IGNORECASE)  # numbers alone, or a small model's label without a row
 _STEP = 500  # characters that are looked at before others have their turn
 _DECIDED_AT = 16  # characters after which it is clear whether a reply opens with NO ANSWER
@@ -122,7 +123,7 @@ class Draft:
         label = _MISSING.search(told)
         if label and self._lacking is None:
             self._held, self._lacking = told[: label.start()].lstrip("\n"), told[label.end() :]
-        begun = None if final or label else _LABEL_BEGUN.search(self._held)
+        begun = None if final or label else _LABEL_BEGUN.search(self._held, max(0, len(self._held) - _LABEL_REACH))
         ready = self._held[: begun.start()] if begun else self._held.rstrip()
         self._held = self._held[len(ready) :]
         self.add(self._inert.feed(self._attribution.feed(ready)))
