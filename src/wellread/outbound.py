@@ -1,7 +1,8 @@
 """What may be asked outside.
 
 A page can tell a model to put a private document into a query to a public service. Once a run has seen private passages,
-such queries are made of words from the question and from what public sources said, and of no others. Nor do a model's own
+such queries are made of words from the question and from what public sources said, and of no others: each once and as it was
+said there, for signs, capital letters and single letters can spell a document, too. Nor do a model's own
 instructions leave: a query that recites them becomes the question.
 """
 
@@ -26,7 +27,7 @@ class Outbound:
     open: bool = False  # the operator lets private words out
     private: bool = False  # whether anything private was seen
     _said: list[str] = field(default_factory=list[str])  # by the user and the public; its words are taken when they are asked for
-    _known: set[str] = field(default_factory=set[str])
+    _known: dict[str, str] = field(default_factory=dict[str, str])  # folded, and as they were said first
     _asked: dict[int, _Reach] = field(default_factory=dict[int, "_Reach"])
     _prompts: list[Prompt] = field(default_factory=list[Prompt])
 
@@ -80,11 +81,17 @@ class Outbound:
             return self.question
         if not self.private:
             return text
-        self._known.update(word.casefold() for said in self._said for word in _WORD.findall(said))
+        if text == self.question:
+            return text
+        for word in (word for said in self._said for word in _WORD.findall(said)):
+            self._known.setdefault(word.casefold(), word)
         self._said.clear()
-        words = _WORD.findall(text)
-        known = [word for word in words if word.casefold() in self._known]
-        return text if len(known) == len(words) else " ".join(known) or self.question
+        own = {word.casefold() for word in _WORD.findall(self.question)}
+        asked = dict.fromkeys(word.casefold() for word in _WORD.findall(text))
+        return (
+            " ".join(self._known[word] for word in asked if word in own or (len(word) > 1 and word in self._known))
+            or self.question
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from tests.strategies.bench import Shelf
 
 from wellread.engine import Engine
 from wellread.models.scripted import ScriptedModel
+from wellread.outbound import Outbound
 from wellread.settings import Settings
 from wellread.sources.several import Several
 from wellread.sources.two_steps import TwoSteps
@@ -72,3 +73,23 @@ async def test_nor_in_a_second_step() -> None:
 
 async def test_the_operator_may_allow_it() -> None:
     assert any(SECRET in text for text in await queries("iterative", share=True))
+
+
+@pytest.mark.parametrize(
+    "spelled",
+    [
+        "harbour ⓢⓦⓞⓡⓓ",
+        "harbour \U000e0073\U000e0077\U000e006f",
+        "harbour ... .-- --- .-. -..",
+        "hARbouR",
+        "harbour s w o r d",
+        "harbour harbour harbour",
+    ],
+)
+def test_nor_spelled_in_signs_or_in_the_form_of_allowed_words(spelled: str) -> None:
+    web, notes = Service([]), Shelf([], name="files:notes")
+    outbound = Outbound(QUESTION)
+    outbound.heard(web, [Hit("w", "a b c d e f g h i j k l m n o p q r s t u v w x y z", "Letters", source="web")])
+    outbound.heard(notes, [PRIVATE])
+    assert outbound.query(web, Query(spelled)).text == "harbour"
+    assert outbound.query(web, Query(QUESTION)).text == QUESTION
