@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import pytest
+from tests.strategies.bench import Bench
 from tests.wire import openai
 from tests.wire.server import Response, as_json, serving
 
@@ -16,9 +18,10 @@ from wellread.effort import Effort
 from wellread.engine import Engine
 from wellread.ranking.verifier import Verifier
 from wellread.settings import Settings
+from wellread.strategies.proof import proofread
 from wellread.text.belief import Belief
 from wellread.text.citations import strip_markers
-from wellread.types import Answer, Weighing
+from wellread.types import Answer, Passage, Weighing
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -165,6 +168,17 @@ async def test_the_budget_holds() -> None:
     answer, seen, read = await ask(marks("no moons. ["), max_tokens=1250)
     assert (read, answer.outcome) == ([], "answered")
     assert any("not read a second time" in one.message for one in seen if isinstance(one, events.Notice))
+
+
+async def test_a_passage_that_has_to_be_cut_is_not_held_against_a_sentence() -> None:
+    """The sentence may stand on what would be left out."""
+    bench = Bench(lambda _: '{"not_carried": [1, 2, 3]}', effort="high")
+    bench.scripted.capabilities = replace(bench.scripted.capabilities, context_tokens=1500)
+    run = bench.run(QUESTION)
+    run.number(Passage("m", "Mercury is a planet near the Sun. " * 500 + "Mercury has no moons."))
+    answer = await proofread(run, await run.answer("Mercury has no moons. [1]"), bench.scripted)
+    assert [one.verdict for one in answer.sentences] == ["carried"]
+    assert not bench.scripted.prompts
 
 
 async def test_auto_searches_on_for_what_was_marked() -> None:

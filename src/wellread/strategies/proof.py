@@ -73,9 +73,10 @@ async def _carried(run: Run, sentences: Sequence[Sentence], model: Model) -> dic
     reply = 40 + 6 * len(sentences)
     bare = render("proof", **frame, passages="", sentences="\n".join(one.text for one in sentences))
     cited = {one.number: one.passage for sentence in sentences for one in sentence.citations}
-    blocks = [context.numbered(run, *one) for one in cited.items()]
-    blocks = context.fitting(run, model, blocks, _space(run, model, bare, reply))
-    shown = set(list(cited)[: len(blocks)])
+    whole = [context.numbered(run, *one) for one in cited.items()]
+    blocks = context.fitting(run, model, whole, _space(run, model, bare, reply))
+    # of one that was cut, a sentence may stand on what is not there
+    shown = {number for number, block, given in zip(cited, blocks, whole, strict=False) if block == given}
     asked = [index for index, one in enumerate(sentences) if shown.issuperset(each.number for each in one.citations)]
     if not asked:
         raise BudgetExhausted("tokens")
