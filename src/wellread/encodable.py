@@ -13,7 +13,7 @@ from typing import Any, ClassVar, TypeVar, cast
 
 T = TypeVar("T")
 _PLAIN = frozenset((type(None), float, int, bool))  # asking whether one of these is a mapping would cost more than all texts
-_HALF = re.compile("[\ud800-\udfff]")
+_TWO_HALVES = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 
 def encodable(value: T) -> T:
@@ -49,15 +49,23 @@ def _text(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")  # two halves are a character
-        text = _HALF.sub(_instead, joined)
+        if _TWO_HALVES.search(text):  # which are a character
+            text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+        text = text.translate(_Mended())
     return text.replace("\0", "") if "\0" in text else text
 
 
-def _instead(half: re.Match[str]) -> str:
+class _Mended(dict[int, int | str]):
+    """What to write for each sign of a text, found out once: a text of nothing but halves is mended as fast as another."""
+
+    def __missing__(self, sign: int) -> int | str:
+        self[sign] = instead = _instead(sign) if 0xD800 <= sign <= 0xDFFF else sign
+        return instead
+
+
+def _instead(half: int) -> str:
     """Python reads byte E9 of a file's name as U+DCE9; written as \\xe9, two such names stay two."""
-    byte = ord(half[0]) - 0xDC00
-    return f"\\x{byte:02x}" if 0x80 <= byte <= 0xFF else "\ufffd"
+    return f"\\x{half - 0xDC00:02x}" if 0xDC80 <= half <= 0xDCFF else "\ufffd"
 
 
 class Encodable:
