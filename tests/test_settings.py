@@ -51,6 +51,8 @@ def test_tables_and_limits(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("strategy = ", "cannot be read"),
+        ("max_searches = " + "9" * 5_000, "cannot be read"),
+        ("sources = " + "[" * 5_000, "cannot be read"),
         ('stratgy = "quote"', "unknown setting 'stratgy'"),
         ('max_searches = "many"', "whole number"),
         ("max_searches = -1", "max_searches must be at least 0"),

@@ -9,12 +9,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import parse_qsl
 
 from wellread.errors import UsageError
 from wellread.parameters import Parameter, Part, describe
+from wellread.private import at_home
 from wellread.types import Spec
 
 Kind = Literal["strategies"] | Part
@@ -51,7 +51,7 @@ def parse_source(text: str) -> Spec:
     head, _, _ = text.strip().partition("?")
     if not head or head.partition(":")[0] in _registered("sources"):
         return parse_spec(text)
-    path = Path(head).expanduser()
+    path = at_home(head)
     if path.exists():
         is_index = any((path / name).is_file() for name in ("manifest.json", "shards.json"))
         return parse_spec(f"{'index' if is_index else 'files'}:{text.strip()}")

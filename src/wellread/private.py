@@ -55,3 +55,11 @@ def may_others(path: Path, what: int) -> bool:
         return bool(path.stat().st_mode & what)
     except OSError:
         return False
+
+
+def at_home(path: str | Path) -> Path:
+    """A path as people write it: `~` is their folder; that of somebody who is not known here is a name like any other."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        return Path(path)

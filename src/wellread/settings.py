@@ -125,7 +125,7 @@ def _from_file(path: Path, *, named: bool) -> dict[str, object]:
         if named:
             raise SettingsError(f"{path}: there is no such settings file (WELLREAD_CONFIG names it)") from None
         return {}
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
+    except (OSError, ValueError, RecursionError) as problem:  # also of a number without an end, or of brackets in brackets
         raise SettingsError(f"{path}: the settings file cannot be read: {problem}") from None
 
 

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from wellread.cli.main import app
-from wellread.errors import Blocked, ReadError
+from wellread.errors import Blocked, ReadError, UsageError, WellreadError
 
 pytestmark = pytest.mark.slow
 
@@ -92,3 +92,24 @@ def test_what_cannot_be_read_goes_by_the_name_that_was_given(tmp_path: Path, mon
     assert str(CliRunner().invoke(app, ["read", "nö.txt"]).exception) == "nö.txt: the page is empty"
     missing = CliRunner().invoke(app, ["ask", "Who?", "--source", "missing.pdf"])
     assert "there is no file or folder 'missing.pdf'" in str(missing.exception)
+
+
+@pytest.mark.parametrize("what", ["file:///%00", "file://[::1/x", "a\0b"])
+def test_what_names_no_file_is_wrong_usage(what: str) -> None:
+    assert isinstance(run(what).exception, UsageError)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("read", "~nobody.of.that.name/x"),
+        ("search", "Who?", "--source", "files:~nobody.of.that.name/x"),
+        ("search", "Who?", "--source", "index:~nobody.of.that.name/x"),
+        ("search", "Who?", "--source", "urls:~nobody.of.that.name/x"),
+        ("search", "Who?", "--embedder", "onnx:~nobody.of.that.name/x", "--source", "library"),
+        ("index", "build", "~nobody.of.that.name/x", "-o", "index"),
+    ],
+)
+def test_the_folder_of_somebody_who_is_not_known_is_not_there(arguments: tuple[str, ...]) -> None:
+    problem = CliRunner().invoke(app, list(arguments)).exception
+    assert isinstance(problem, WellreadError | SystemExit), problem

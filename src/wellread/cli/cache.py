@@ -13,6 +13,7 @@ import typer
 from wellread.cli import options
 from wellread.cli.commands import Commands
 from wellread.cli.terminal import say, say_json
+from wellread.private import at_home
 
 app = Commands("Show and clear the indexes of folders that were asked.")
 
@@ -44,7 +45,7 @@ def clear(
     """
     from wellread.index import kept
 
-    wanted = {str(path.expanduser().resolve()) for path in paths or []}
+    wanted = {str(at_home(path).resolve()) for path in paths or []}
     found = [one for one in kept.everything(os.environ) if not wanted or one.of in wanted]
     freed = kept.clear(found)
     say_json({"bytes": freed}) if as_json else say(f"{_megabytes(freed)} freed")

@@ -13,6 +13,7 @@ from wellread.cli.commands import Commands
 from wellread.cli.progress import ticking
 from wellread.cli.terminal import say, say_json
 from wellread.events import counted
+from wellread.private import at_home
 
 if TYPE_CHECKING:
     from wellread.cluster.building import Order
@@ -179,14 +180,14 @@ def data_set_on_ray(order: Order, output: Path, address: str, as_json: bool) -> 
     on_ray.connect(None if address == "auto" else address)
     told = Told()
     with ticking(as_json, told.unreadable, go_on=f"{output} is unfinished; the same command goes on with it") as ticker:
-        return data_set(output.expanduser().resolve(), order, ticker, told), told.unreadable
+        return data_set(at_home(output).resolve(), order, ticker, told), told.unreadable
 
 
 def _seen_by_all(place: str) -> str:
     """A place by a name that means the same on every node."""
     from wellread.cluster.places import is_address
 
-    return place if is_address(place) else str(Path(place).expanduser().resolve())
+    return place if is_address(place) else str(at_home(place).resolve())
 
 
 def _tell(deployed: Deployed, as_json: bool) -> None:

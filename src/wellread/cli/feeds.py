@@ -13,6 +13,7 @@ import typer
 
 from wellread.cli import options
 from wellread.errors import UsageError
+from wellread.private import at_home
 
 if TYPE_CHECKING:
     from wellread.cluster.building import Order
@@ -64,9 +65,9 @@ def columns(pairs: list[str] | None) -> Columns:
 
 def apart(inputs: list[str], output: Path) -> None:
     """What is written must not lie in what is read: it would find itself among the documents."""
-    target = output.expanduser().resolve()
+    target = at_home(output).resolve()
     for text in inputs:
-        folder = Path(text).expanduser()
+        folder = at_home(text)
         if folder.is_dir() and target.is_relative_to(folder.resolve()):
             raise UsageError(f"{output} is in {text} and would be read as a document: choose a folder outside")
 
@@ -108,7 +109,7 @@ def order(inputs: list[str], spec: str | None, shards: int, how: InputOptions, w
     from wellread.cluster.building import Order
 
     maker = embedder_anywhere(spec)
-    resolved = tuple(str(Path(text).expanduser().resolve()) for text in inputs)
+    resolved = tuple(str(at_home(text).resolve()) for text in inputs)
     gpus = 1.0 if spec and "device=cuda" in spec else 0.0
     return Order(resolved, how, shards, maker.name, maker.dimensions, partial(embedder_anywhere, spec), words, gpus)
 
@@ -156,7 +157,7 @@ def feed(
     if len(inputs) == 1 and inputs[0].startswith("hf:") and not embed and is_embedded_hub(inputs[0][3:], config):
         return HubFeed(inputs[0][3:], config, embedder)
     for text in inputs:
-        if not text.startswith(("http://", "https://", "hf:")) and not Path(text).expanduser().exists():
+        if not text.startswith(("http://", "https://", "hf:")) and not at_home(text).exists():
             raise UsageError(f"{text} does not exist")
     pages = kit.pages() if any(text.startswith(("http", "hf:")) or is_list(Path(text)) for text in inputs) else None
     plain = reading(tokens, overlap, names, config, follow_links=follow_links)

@@ -11,6 +11,7 @@ import typer
 from wellread.cli import options
 from wellread.cli.terminal import note, say, say_json
 from wellread.errors import ReadError, UsageError
+from wellread.private import at_home
 from wellread.types import Page
 
 
@@ -57,9 +58,11 @@ def _opened(what: str) -> Page:
     from wellread.reading.documents import opened
     from wellread.reading.workers import shared
 
-    path = Path(unquote(urlsplit(what).path)) if what.lower().startswith("file://") else Path(what).expanduser()
     try:
+        path = Path(unquote(urlsplit(what).path)) if what.lower().startswith("file://") else at_home(what)
         return shared().read(opened(path))
+    except ValueError:  # brackets that hold no address, or a path with a zero byte
+        raise UsageError(f"{what!r} names no file") from None
     except ReadError as problem:
         raise ReadError(what, problem.reason) from problem  # by the name that was given, not by an address with its letters coded
 

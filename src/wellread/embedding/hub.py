@@ -8,6 +8,7 @@ from pathlib import Path
 
 from wellread.embedding.layout import ONNX_FILES
 from wellread.errors import EmbedderError, MissingExtra
+from wellread.private import at_home
 
 _SMALL_FILES = ("*.json", "*/config.json")
 _SECONDS = 20.0  # to say what a repository contains
@@ -41,7 +42,7 @@ def fetch(repo: str, file: str | None, environ: Mapping[str, str]) -> Path:
 def at_hand(argument: str, foreign: Path | None, environ: Mapping[str, str]) -> bool:
     """Whether an embedder that a file names is here already: nothing is downloaded, or loaded from the `foreign` folder,
     because a file says so."""
-    path = Path(argument).expanduser()
+    path = at_home(argument)
     if path.exists():
         return foreign is None or not path.resolve().is_relative_to(foreign.resolve())
     if argument.count("/") != 1 or argument.startswith(("/", ".", "~")):

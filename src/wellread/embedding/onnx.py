@@ -18,6 +18,7 @@ from wellread.embedding.known import Kind, Pooling
 from wellread.embedding.layout import Layout, read_json, read_layout
 from wellread.errors import DamagedFile, EmbedderError, UsageError
 from wellread.parameters import Range, fill, param
+from wellread.private import at_home
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,7 +66,7 @@ def from_spec(spec: Spec, kit: Kit) -> OnnxEmbedder:
     argument = spec.argument or DEFAULT
     if argument == DEFAULT and not Path(argument).exists():
         return OnnxEmbedder(options=options)
-    path = Path(argument).expanduser()
+    path = at_home(argument)
     if path.is_dir():
         return OnnxEmbedder(path, name=argument, options=options)
     if path.is_file():

@@ -24,6 +24,7 @@ from wellread.index.keys import hashed
 from wellread.index.ledger import Entry, Read
 from wellread.index.manifest import checksum
 from wellread.index.progress import Progress, silent
+from wellread.private import at_home
 from wellread.reading import workers
 from wellread.reading.documents import Document, opened
 from wellread.text.split import Splitting
@@ -182,7 +183,7 @@ def joined(origin: Mapping[str, str], added: Mapping[str, str]) -> Mapping[str, 
 
 def _lasting(name: str) -> str:
     """A name that means the same from any folder."""
-    return name if inputs.is_page(name) or name.startswith("hf:") else str(Path(name).expanduser().absolute())
+    return name if inputs.is_page(name) or name.startswith("hf:") else str(at_home(name).absolute())
 
 
 def _items(name: str, follow_links: bool, names: Names) -> Iterator[Item]:

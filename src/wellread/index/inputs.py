@@ -21,6 +21,7 @@ from typing import Any, cast
 from wellread import regular
 from wellread.encodable import encodable
 from wellread.errors import IndexFault, MissingExtra, ReadError, UsageError
+from wellread.private import at_home
 from wellread.protocols import PageReader
 from wellread.reading import workers
 from wellread.reading.documents import Document, opened
@@ -208,7 +209,7 @@ async def _documents(named: Iterable[tuple[str, Path]], how: InputOptions, folde
 
 
 def found_under(text: str, follow_links: bool = False) -> tuple[Path, list[Path]]:
-    path = Path(text).expanduser()
+    path = at_home(text)
     if not path.exists():
         raise UsageError(f"{path} does not exist")
     return path, [path] if path.is_file() else files_under(path, follow_links)

@@ -24,6 +24,7 @@ from wellread.errors import MissingExtra, ModelError, UsageError
 from wellread.models.gguf import context_length
 from wellread.models.tokens import estimate
 from wellread.parameters import Length, Range, fill, param
+from wellread.private import at_home
 from wellread.protocols import Kit, Model
 from wellread.types import Capabilities, Spec
 
@@ -52,7 +53,7 @@ def from_spec(spec: Spec, kit: Kit) -> Model:
     from wellread.models.prices import FREE
 
     options = fill(Options, spec.options, "local")
-    path = Path(spec.argument).expanduser() if spec.argument else default_file()
+    path = at_home(spec.argument) if spec.argument else default_file()
     trained = context_length(path)
     window = options.context or min(trained or _WINDOW, _WINDOW)
     name = f"local:{path.stem}"

@@ -17,6 +17,7 @@ from wellread import panics
 from wellread.embedding.batches import by_length
 from wellread.errors import EmbedderError, UsageError
 from wellread.parameters import Range, fill, param
+from wellread.private import at_home
 from wellread.protocols import Kit
 from wellread.types import Passage, Spec
 
@@ -45,7 +46,7 @@ def from_spec(spec: Spec, kit: Kit) -> CrossEncoder:
     if not spec.argument:
         raise UsageError("onnx needs a folder, a file or a name on the hub: onnx:PATH or onnx:OWNER/NAME")
     options = fill(Options, spec.options, "reranker onnx")
-    path = Path(spec.argument).expanduser()
+    path = at_home(spec.argument)
     if path.is_file():
         return CrossEncoder(path, path.parent / "tokenizer.json", options)
     if not path.is_dir() and spec.argument.count("/") == 1:

@@ -22,6 +22,7 @@ from typing import Protocol, TypeVar, cast, runtime_checkable
 from wellread.effort import ALLOWED, Effort, Plan
 from wellread.embedding.arithmetic import Choice, settled
 from wellread.errors import DamagedFile, UsageError
+from wellread.private import at_home
 from wellread.protocols import Kit, Trained
 from wellread.ranking import verifier
 from wellread.ranking.answers import AnswerWeights, Best, best_answers, settles
@@ -80,7 +81,7 @@ def from_spec(spec: Spec, kit: Kit) -> Evaluator:
     """The small model in the package, or one like it in a folder: grades, re-ranks, follows cross-references and reads."""
     if spec.options:
         raise UsageError("evaluator takes no options")
-    folder = Path(spec.argument).expanduser() if spec.argument else SHIPPED
+    folder = at_home(spec.argument) if spec.argument else SHIPPED
     if not available(folder):
         raise UsageError(f"{folder}: there is no {MODEL}")
     return Evaluator(folder, kit.effort)

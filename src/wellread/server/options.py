@@ -12,6 +12,7 @@ from wellread.effort import Effort
 from wellread.errors import SettingsError, UsageError
 from wellread.net.address import is_loopback
 from wellread.parameters import Length, ModelSpec, Range, SourceSpec, fill, param
+from wellread.private import at_home
 from wellread.settings import Settings
 
 _SHORTEST_TOKEN = 16
@@ -113,7 +114,7 @@ def load(settings: Settings, flags: Mapping[str, object] | None = None, environ:
 def history_place(options: ServerOptions) -> Path | str:
     """Where the history is, or will be: a file, or the address of a database."""
     if options.history:
-        return options.history if options.history.startswith(DATABASES) else Path(options.history).expanduser()
+        return options.history if options.history.startswith(DATABASES) else at_home(options.history)
     return _data_folder() / "history.sqlite"
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wellread.errors import SourceError
+from wellread.private import at_home
 from wellread.protocols import Kit
 from wellread.sources.index import HINT, Options, embedder_for
 from wellread.types import Hit, Hits, Query
@@ -68,7 +68,7 @@ class ClusterSource:
         if not self._argument.startswith(RAY):
             from wellread.cluster.merged import open_folder
 
-            return open_folder(Path(self._argument).expanduser())
+            return open_folder(at_home(self._argument))
         from wellread.cluster.on_ray import open_index
 
         name, _, address = self._argument.removeprefix(RAY).partition("@")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import cast
 
 from wellread.errors import UsageError
@@ -13,6 +12,7 @@ from wellread.net.address import address
 from wellread.net.payload import Payload
 from wellread.net.service import Http, Manners
 from wellread.parameters import EmbedderSpec, Seconds, fill, param
+from wellread.private import at_home
 from wellread.protocols import Kit
 from wellread.ranking.fusion import reciprocal_ranks
 from wellread.sources.hits import Roles, cleaned, hit
@@ -128,8 +128,8 @@ class Elasticsearch(WebSource[Options]):
 
 def _load(path: str) -> object:
     try:
-        loaded = cast("object", json.loads(Path(path).expanduser().read_text(encoding="utf-8")))
-    except (OSError, ValueError) as problem:
+        loaded = cast("object", json.loads(at_home(path).read_text(encoding="utf-8")))
+    except (OSError, ValueError, RecursionError) as problem:
         raise UsageError(f"source elasticsearch: query: {path} is not a JSON file with a query: {problem}") from None
     whole = Payload(loaded).at("query").value
     return loaded if whole is None else whole

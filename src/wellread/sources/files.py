@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Annotated
 from wellread.encodable import encodable
 from wellread.errors import SourceError, UsageError, WellreadError
 from wellread.parameters import Hops, Range, fill, param
+from wellread.private import at_home
 from wellread.protocols import Kit, Source
 from wellread.reading.folders import files_inside
 from wellread.reading.kinds import is_readable
@@ -58,7 +59,7 @@ class Options:
 def from_spec(spec: Spec, kit: Kit) -> Source:
     """A folder of documents: indexed by itself, kept up to date."""
     options = fill(Options, spec.options, "source files")
-    path = Path(spec.argument).expanduser()
+    path = at_home(spec.argument)
     if not spec.argument or not path.exists():
         raise UsageError(f"files needs a folder or a file that is there: files:PATH ({spec.argument or 'none given'})")
     files = Files(options.name or f"files:{spec.argument}", path, options, kit)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from wellread.errors import DamagedFile, IndexFault, SourceError, UsageError
 from wellread.parameters import Count, EmbedderSpec, Hops, Range, fill, param
+from wellread.private import at_home
 from wellread.protocols import Embedder, Kit, Source
 from wellread.sources.two_steps import followed
 from wellread.types import Hit, Original, Query, Spec
@@ -155,7 +156,7 @@ def from_spec(spec: Spec, kit: Kit) -> Source:
     if not spec.argument:
         raise UsageError("index needs the folder of an index: index:PATH (make one with: wellread index build)")
     options = fill(Options, spec.options, "index")
-    path, name = Path(spec.argument).expanduser(), options.name or f"index:{spec.argument}"
+    path, name = at_home(spec.argument), options.name or f"index:{spec.argument}"
     if spec.argument.startswith("ray://") or (path / "shards.json").is_file():
         from wellread.sources.cluster import ClusterSource
 

@@ -6,11 +6,11 @@ import asyncio
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
 from wellread.errors import ReadError, SourceError, UsageError
 from wellread.parameters import Range, fill, param
+from wellread.private import at_home
 from wellread.protocols import Kit
 from wellread.sources.hits import web_address
 from wellread.sources.memory import Memory, few
@@ -73,7 +73,7 @@ def _addresses(argument: str) -> list[str]:
     """Addresses from the spec, or from a file with one on each line (# begins a comment)."""
     if not web_address(argument) and argument:
         try:
-            lines = Path(argument).expanduser().read_text(encoding="utf-8").splitlines()
+            lines = at_home(argument).read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as problem:
             raise UsageError(f"urls: {argument} is neither an address nor a file of addresses: {problem}") from None
         parts = [line.strip() for line in lines if not line.lstrip().startswith("#")]
