@@ -13,6 +13,7 @@ from tests.index.test_search import PASSAGES, make
 
 from wellread.errors import IndexFault, UsageError
 from wellread.index.change import add, remove
+from wellread.index.search import LocalIndex
 from wellread.sources.index import IndexSource, Options, from_spec, library
 from wellread.types import Passage, Query, Spec
 
@@ -79,6 +80,24 @@ async def test_a_change_is_seen_at_once(tmp_path: Path) -> None:
     assert (await index.search(Query("pluto", 1)))[0].id == "pluto#0"
     remove(tmp_path, ["pluto"])
     assert all(hit.id != "pluto#0" for hit in await index.search(Query("pluto", 10)))
+
+
+@pytest.mark.parametrize("look", ["passages", "find_title"])
+async def test_a_document_is_found_while_an_index_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, look: str) -> None:
+    """What was opened has not been read yet, and its files are gone by then."""
+    await make(tmp_path)
+    index, current, times = source(tmp_path, hops="1"), IndexSource._current, 0
+
+    async def replaced(self: IndexSource) -> LocalIndex:
+        nonlocal times
+        found, times = await current(self), times + 1
+        if times == 1:
+            await add(tmp_path, feed([Passage("pluto#0", "Pluto is far.", "Pluto", document="pluto")]))
+        return found
+
+    monkeypatch.setattr(IndexSource, "_current", replaced)
+    assert [hit.title for hit in await getattr(index, look)("mars")] == ["Mars"]
+    assert times == 2
 
 
 async def test_two_steps_reach_what_the_first_passages_name(tmp_path: Path) -> None:

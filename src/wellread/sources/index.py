@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 from wellread.errors import DamagedFile, IndexFault, SourceError, UsageError
 from wellread.parameters import Count, EmbedderSpec, Hops, Range, fill, param
@@ -20,6 +20,7 @@ from wellread.types import Hit, Original, Query, Spec
 if TYPE_CHECKING:
     from wellread.index.search import LocalIndex, SearchOptions
 
+T = TypeVar("T")
 LIBRARY_HINT = (
     "a small encyclopaedia; ask in a full sentence or with the names involved, one fact at a time, "
     "and name the thing itself rather than 'it'"
@@ -95,15 +96,7 @@ class IndexSource:
 
     async def search(self, query: Query) -> Sequence[Hit]:
         """Passages with their text, best first."""
-        version = _version(self._path)
-        try:
-            return self._named(await self._search(query))
-        except (IndexFault, DamagedFile, OSError) as problem:
-            if _version(self._path) != version:
-                return await self.search(query)  # it was replaced while we looked
-            if not isinstance(problem, OSError):
-                raise
-            raise SourceError(self.name, f"the index cannot be read: {problem.strerror or problem}") from problem
+        return self._named(await self._looked(lambda index: self._search(index, query)))
 
     def tuned(self, **options: int) -> IndexSource:
         """The same open index, searched with other options; closing it stays with this one."""
@@ -113,20 +106,17 @@ class IndexSource:
 
     async def passages(self, document: str) -> Sequence[Hit]:
         """All passages of a document, in order."""
-        index = await self._current()
-        return await asyncio.to_thread(index.passages, document, self.name)
+        return await self._looked(lambda index: asyncio.to_thread(index.passages, document, self.name))
 
     async def original(self, document: str, roots: Sequence[Path] | None = None) -> Original:
         """The file that a document was read from."""
         from wellread.index import originals
 
-        index = await self._current()
-        return await asyncio.to_thread(originals.find, index.folder, index.manifest, document, roots)
+        return await self._looked(lambda index: asyncio.to_thread(originals.find, index.folder, index.manifest, document, roots))
 
     async def find_title(self, title: str) -> Sequence[Hit]:
         """The passages of the document a cross-reference names; empty when there is none."""
-        index = await self._current()
-        return self._named(await asyncio.to_thread(index.find_title, title))
+        return self._named(await self._looked(lambda index: asyncio.to_thread(index.find_title, title)))
 
     async def aclose(self) -> None:
         """Let go of the files."""
@@ -134,8 +124,19 @@ class IndexSource:
             self._index.close()
             self._index = None
 
-    async def _search(self, query: Query) -> list[Hit]:
-        index = await self._current()  # one for all of it: numbers of passages belong to an index as it is at a moment
+    async def _looked(self, look: Callable[[LocalIndex], Awaitable[T]]) -> T:
+        """What a look at the index finds. One index for all of it: numbers of passages belong to it as it is at a moment."""
+        version = _version(self._path)
+        try:
+            return await look(await self._current())
+        except (IndexFault, DamagedFile, OSError) as problem:
+            if _version(self._path) != version:
+                return await self._looked(look)  # it was replaced meanwhile
+            if not isinstance(problem, OSError):
+                raise
+            raise SourceError(self.name, f"the index cannot be read: {problem.strerror or problem}") from problem
+
+    async def _search(self, index: LocalIndex, query: Query) -> list[Hit]:
         wanted = index.manifest.embedder
         embedder = embedder_for(wanted, index.folder, self._options, self._kit) if self._options.meaning else None
         found = await index.find(query.text, embedder, query.limit, self._options.searching())
