@@ -139,9 +139,12 @@ class Found:
         return self.hits
 
 
-async def _answered(text: str) -> None:
+def _hits(text: str) -> list[Hit]:
+    return [Hit(str(n), text[:LARGE], text[:200], f"https://a.example/{n}", snippet=text[:500]) for n in range(3)]
+
+
+async def _answered(text: str, hits: Sequence[Hit]) -> None:
     """A whole run whose source and model say nothing but this."""
-    hits = [Hit(str(n), text[:LARGE], text[:200], f"https://a.example/{n}", snippet=text[:500]) for n in range(3)]
     said = ScriptedModel(lambda prompt: f"Answer: {text[:ANSWER]} [1]", piece=400)
     async with Engine(Settings(effort="low", max_seconds=60), model=said, source=Found(hits)) as engine:
         await engine.ask("What is it about?", strategy="corrective", params={"grader": "llm"})
@@ -150,6 +153,8 @@ async def _answered(text: str) -> None:
 def blocked(shape: str) -> float:
     """The most processor time, in seconds, that the event loop gave to one callback in such a run; nobody else counts."""
     longest = 0.0
+    easy, text = "Words. " * 20, SHAPES[shape](LARGE)
+    before, hits = _hits(easy), _hits(text)
 
     def note(took: float, _: str) -> None:
         nonlocal longest
@@ -157,9 +162,9 @@ def blocked(shape: str) -> float:
 
     async def whole() -> None:
         nonlocal longest
-        await _answered("Words. " * 20)  # what is loaded once is loaded now
+        await _answered(easy, before)  # what is loaded once is loaded now
         longest = 0.0
-        await _answered(SHAPES[shape](LARGE))
+        await _answered(text, hits)
 
     with loop.watched(note):
         asyncio.run(whole())

@@ -250,6 +250,6 @@ async def test_what_may_become_a_label_is_not_held_back_for_long() -> None:
     await draft.feed("Nobody knows.\n\n" + "---\n" * 1_000)
     assert len(draft.text) > 3_500
     await draft.feed("MISSING: the year")
-    draft.close()
+    await draft.close()
     assert draft.missing == ["the year"]
     assert "MISSING" not in draft.text

@@ -96,7 +96,7 @@ class Draft:
         if self._decided and self.declined is None:
             self._pass_on()
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """The end of the reply: what was held back is shown, or is the reason for no answer."""
         if not self._decided and self._held:
             self._decide()
@@ -104,7 +104,8 @@ class Draft:
             self.declined = _DECLINED.sub("", self._held, count=1).strip(" *_\n")
         else:
             self._pass_on(final=True)
-            self.add((self._inert.feed(self._attribution.close()) + self._inert.close()).rstrip())
+            rest = await self._aside(self._attribution.close)
+            self.add((self._inert.feed(rest) + self._inert.close()).rstrip())
 
     def add(self, text: str) -> None:
         """Words of our own, which need no deciding."""
@@ -142,7 +143,7 @@ async def compose(run: Run, brief: Brief) -> Answer:
 
 async def finished(run: Run, draft: Draft, completion: Completion, model: Model, tried: Sequence[str] = ()) -> Answer:
     """The answer that a model's last words amount to; at high effort it reads them again."""
-    draft.close()
+    await draft.close()
     if completion.finish == "refusal":
         return await run.answer(draft.text, outcome="unsure", reason=_reason("the model declined to answer", tried))
     if run.spent is not None:
@@ -179,7 +180,7 @@ async def cut_short(run: Run, draft: Draft | None = None) -> Answer:
     """What there is when a budget ends: the words that came, and quotations when those carry nothing."""
     draft, problem = draft or Draft(run), run.spent
     assert problem is not None
-    draft.close()
+    await draft.close()
     if draft.text and draft.text[-1] not in ".!?…]。！？":
         draft.add(" …")
     answer = await run.answer(draft.text, outcome="exhausted", reason=str(problem))
