@@ -212,7 +212,9 @@ async def test_broken_arguments_of_a_tool_call_are_repaired(arguments: str) -> N
         assert done.tool_calls[0].arguments == {"query": "Paris"}
 
 
-@pytest.mark.parametrize("arguments", ['{"query": ' + "[" * 5000, '{"query": "' + '\\" ' * 2000])
+@pytest.mark.parametrize(
+    "arguments", ['{"query": ' + "[" * 5000, '{"query": ' + "[" * 700 + "]" * 700 + "}", '{"query": "' + '\\" ' * 2000]
+)
 async def test_arguments_of_a_tool_call_that_cannot_be_repaired_in_a_moment_are_not(arguments: str) -> None:
     def make(url: str) -> ChatModel:
         return openai_at(url, {"tools": "true"})

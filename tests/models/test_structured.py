@@ -159,3 +159,10 @@ def test_broken_json_takes_no_time_to_speak_of(unit: str) -> None:
         except Misfit:
             continue
     assert time.thread_time() - begun < 1
+
+
+@pytest.mark.parametrize("form", [KEEP, QUERIES, RELEVANT])
+def test_values_deep_in_each_other_are_of_no_use(form: Form[Any]) -> None:
+    for levels in (150, 450, 900, 5000):
+        with pytest.raises(Misfit):
+            form.read(parse(f'{{"{form.field}": [{"[" * levels}{"]" * levels}]}}'))

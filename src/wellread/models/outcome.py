@@ -12,7 +12,7 @@ from pydantic_ai.models import StreamedResponse
 from wellread.models.prices import Tariff
 from wellread.models.reply import Reply
 from wellread.models.stops import unclosed
-from wellread.models.structured import repaired
+from wellread.models.structured import is_deep, repaired
 from wellread.types import Completion, Prompt, ToolCall
 
 Finish = Literal["end", "stop", "length", "tools", "refusal"]
@@ -83,6 +83,8 @@ def arguments(given: str | Mapping[str, Any] | None) -> Mapping[str, object]:
     """A tool call's arguments. Models break JSON now and then; what can't be read is empty."""
     if not isinstance(given, str):
         return dict(given or {})
+    if is_deep(given):
+        return {}
     try:
         value: object = json.loads(given or "{}")
     except (ValueError, RecursionError):

@@ -28,6 +28,7 @@ _LONGEST = 100_000  # characters
 _LONGEST_REPAIR = 5_000  # repairing takes long on long texts, and longer on deeply nested ones
 _MOST_REPAIRS = 3  # fenced parts
 _DEEPEST_REPAIR = 30
+_DEEPEST = 100  # brackets in each other: what reads and shows a value goes as deep as it does
 _MOST_IN_A_ROW = 20  # values
 _MOST_SIGNS = 300  # brackets, quotation marks and the like: the time that a repair takes grows with their square, or worse
 
@@ -139,6 +140,8 @@ async def structured(complete: Complete, prompt: Prompt, form: Form[T], *, nativ
 def parse(text: str) -> object:
     """The first JSON value in a text: plain, fenced, within prose, or broken in the usual ways."""
     text = text[:_LONGEST]
+    if is_deep(text):
+        raise Misfit("it is nested too deeply")
     fenced = _FENCED.findall(text)[::-1]
     for look, most in ((_plain, len(fenced)), (_first_whole, len(fenced)), (repaired, _MOST_REPAIRS)):
         for candidate in (*fenced[:most], text):
@@ -195,6 +198,11 @@ def _first_few(text: str) -> str:
         if closed == _MOST_IN_A_ROW or count == _MOST_SIGNS:
             return text[: sign.end()]
     return text
+
+
+def is_deep(text: str) -> bool:
+    """Whether its values are so deep in each other that nobody can have meant it."""
+    return _depth(text) > _DEEPEST
 
 
 def _depth(text: str) -> int:
