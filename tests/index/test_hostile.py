@@ -14,7 +14,10 @@ import pytest
 from tests.sources.kit import TestKit
 
 from wellread.errors import DamagedFile, IndexFault, WellreadError
-from wellread.index import manifest
+from wellread.index import ledger, manifest, originals, texts
+from wellread.index.following import RECORD, recalled
+from wellread.index.inputs import InputOptions
+from wellread.index.manifest import Listed
 from wellread.index.search import LocalIndex
 from wellread.plugins import parse_spec
 from wellread.sources.index import from_spec
@@ -115,3 +118,41 @@ async def test_a_model_in_the_index_is_not_loaded(folder: Path) -> None:
     source = from_spec(parse_spec(f"index:{folder}"), TestKit())
     with pytest.raises((IndexFault, WellreadError), match="not on this machine"):
         await source.search(Query("planets", 3))
+
+
+ODD_ROWS: dict[str, object] = {
+    "a number for a text": ["p", "Light", 5, None, "d", [], None],
+    "nothing for a title": ["p", None, "lighthouse", None, "d", [], None],
+    "a list for an id": [[1], "Light", "lighthouse", None, "d", [], None],
+    "a number for an address": ["p", "Light", "lighthouse", 5, "d", [], None],
+    "a list for a document": ["p", "Light", "lighthouse", None, [1], [], None],
+    "numbers for links": ["p", "Light", "lighthouse", None, "d", [1, {}], None],
+    "a number for a date": ["p", "Light", "lighthouse", None, "d", [], 2023],
+    "a list for a heading": ["p", "Light", "lighthouse", None, "d", [], None, [1], None, ""],
+    "a page without an end": ["p", "Light", "lighthouse", None, "d", [], None, "", 1e308, ""],
+    "a number for an anchor": ["p", "Light", "lighthouse", None, "d", [], None, "", 1, 5],
+}
+
+
+@pytest.mark.parametrize("odd", [*ODD_ROWS, "brackets in brackets"])
+def test_passages_with_values_of_other_types_are_damage(tmp_path: Path, odd: str) -> None:
+    line = json.dumps(ODD_ROWS[odd]).encode() if odd in ODD_ROWS else b"[" * 100_000
+    (tmp_path / texts.TEXTS).write_bytes(line)
+    (tmp_path / texts.OFFSETS).write_bytes(len(line).to_bytes(8, "little"))
+    with pytest.raises(DamagedFile):
+        texts.TextStore(tmp_path, 1).passage(0)
+
+
+@pytest.mark.parametrize("row", ["[5]", '["a", "b"]', '["a", 1, 1, 5]', "[" * 100_000, '{"a": 1}'])
+def test_a_list_of_inputs_with_values_of_other_types_is_damage(tmp_path: Path, row: str) -> None:
+    path = tmp_path / "inputs-000001.jsonl"
+    path.write_text(row + "\n")
+    with pytest.raises(DamagedFile):
+        ledger.load(tmp_path, Listed(path.name, 1, manifest.checksum(path)))
+
+
+@pytest.mark.parametrize("said", ["[" * 100_000, "5", '{"inputs": [5], "splitting": {}, "columns": {}, "config": null}'])
+def test_inputs_that_a_manifest_cannot_mean(said: str) -> None:
+    assert originals.recorded({RECORD: said}) == []
+    with pytest.raises(DamagedFile):
+        recalled({RECORD: said}, InputOptions())

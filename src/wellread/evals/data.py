@@ -100,7 +100,7 @@ def rows(path: Path) -> Iterator[Json]:
                 continue
             try:
                 yield json.loads(line)
-            except ValueError as problem:
+            except (ValueError, RecursionError) as problem:
                 raise UsageError(f"{path}, line {number}: {problem}") from None
 
 

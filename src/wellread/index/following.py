@@ -167,7 +167,7 @@ def recalled(origin: Mapping[str, str], how: InputOptions) -> Following:
         said = cast("dict[str, Any]", json.loads(origin[RECORD]))
         read = replace(how, splitting=Splitting(**said["splitting"]), columns=Columns(**said["columns"]), config=said["config"])
         return Following(said["inputs"], replace(read, follow_links=said.get("follow_links", False)), again=True)
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
         raise DamagedFile("the index does not say what it was read from: build it again") from None
 
 

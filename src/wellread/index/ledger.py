@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from wellread.errors import DamagedFile
 from wellread.index import manifest
@@ -27,6 +28,9 @@ class Entry:
     notice: str = ""  # why there is nothing, or not all, of it
 
 
+_KINDS = (str, int, int, str, int, bool, bool, str)
+
+
 @dataclass(frozen=True, slots=True)
 class Read:
     """Passages that were read from one input: all of them, or the next ones of a long table."""
@@ -46,9 +50,15 @@ def load(folder: Path, listed: Listed | None) -> dict[str, Entry]:
         if manifest.checksum(path, listed.sum.bytes + 1) != listed.sum:
             raise DamagedFile(f"{path} is damaged: its content has changed")
         rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-        return {row[0]: Entry(*row) for row in rows}
-    except (OSError, ValueError, TypeError, IndexError) as problem:
+        return {row[0]: _entry(row) for row in rows}
+    except (OSError, ValueError, TypeError, LookupError, RecursionError) as problem:
         raise DamagedFile(f"{path} is damaged: {problem}") from problem
+
+
+def _entry(row: list[Any]) -> Entry:
+    if not all(isinstance(value, kind) for value, kind in zip(row, _KINDS, strict=False)):
+        raise TypeError("a value of another type")
+    return Entry(*row)
 
 
 def save(folder: Path, entries: Mapping[str, Entry], generation: int) -> Listed:

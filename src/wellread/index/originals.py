@@ -40,7 +40,7 @@ def recorded(origin: Mapping[str, str]) -> list[Path]:
     try:
         names: list[object] = json.loads(origin[RECORD])["inputs"]
         return [Path(name) for name in names if isinstance(name, str) and name.startswith("/")]
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, RecursionError):
         return []
 
 

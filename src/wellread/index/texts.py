@@ -23,6 +23,7 @@ from wellread.types import Passage
 
 TEXTS, OFFSETS = "texts.jsonl", "offsets.u64"
 _scanned = cast("Callable[[str, int], tuple[str, int]]", cast("Any", decoder).scanstring)  # a text from its first letter on
+_NONE = type(None)
 _BEGIN = 512  # bytes of a line that nearly always hold the id and the title
 
 
@@ -41,9 +42,16 @@ def _maybe(text: str | None) -> str:
 
 
 def decode(line: bytes) -> Passage:
-    """A line as a passage."""
+    """A line as a passage; `TypeError` where a value is of another type than a passage has there."""
     identity, title, text, url, document, links, published, *place = cast("list[Any]", json.loads(line))
+    maybe, pages = {type(url), type(document), type(published)}, set(map(type, place[1:2]))
+    if not _all_text(identity, title, text, *place[::2], *links) or not maybe <= {str, _NONE} or not pages <= {int, _NONE}:
+        raise TypeError("a value of another type")
     return Passage(identity, text, title, url, "", published, document, tuple(links), *place)
+
+
+def _all_text(*values: object) -> bool:
+    return set(map(type, values)) <= {str}
 
 
 def title_of(line: bytes) -> str:
@@ -82,14 +90,14 @@ class TextStore:
         """One passage."""
         try:
             return decode(self.line(row))
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, RecursionError):
             raise self._damaged(row) from None
 
     def title(self, row: int) -> str:
         """The title of one."""
         try:
             return title_of(self.line(row))
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, RecursionError):
             raise self._damaged(row) from None
 
     def passages(self, rows: Sequence[int]) -> list[Passage]:
