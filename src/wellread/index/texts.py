@@ -44,14 +44,18 @@ def _maybe(text: str | None) -> str:
 def decode(line: bytes) -> Passage:
     """A line as a passage; `TypeError` where a value is of another type than a passage has there."""
     identity, title, text, url, document, links, published, *place = cast("list[Any]", json.loads(line))
-    maybe, pages = {type(url), type(document), type(published)}, set(map(type, place[1:2]))
-    if not _all_text(identity, title, text, *place[::2], *links) or not maybe <= {str, _NONE} or not pages <= {int, _NONE}:
+    words, maybe, pages = (
+        _kinds(identity, title, text, *place[::2], *links),
+        _kinds(url, document, published),
+        _kinds(*place[1:2]),
+    )
+    if not (words <= {str} and maybe <= {str, _NONE} and pages <= {int, _NONE}):
         raise TypeError("a value of another type")
     return Passage(identity, text, title, url, "", published, document, tuple(links), *place)
 
 
-def _all_text(*values: object) -> bool:
-    return set(map(type, values)) <= {str}
+def _kinds(*values: object) -> set[type]:
+    return set(map(type, values))
 
 
 def title_of(line: bytes) -> str:
