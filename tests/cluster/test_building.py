@@ -102,6 +102,19 @@ def test_parts_together_are_the_input(tmp_path: Path) -> None:
         parts(["https://example.org"], how)
 
 
+@pytest.mark.anyio
+async def test_a_file_that_became_a_link_out_of_its_folder_is_not_read_in_a_part(tmp_path: Path) -> None:
+    notes, secret, how = tmp_path / "notes", tmp_path / "secret.txt", InputOptions(unreadable=[])
+    notes.mkdir()
+    for name in ("a.txt", "b.txt"):
+        (notes / name).write_text("Titan is a moon.")
+    secret.write_text("The key is under the mat.")
+    listed = parts([str(notes)], how)
+    (notes / "b.txt").unlink()
+    (notes / "b.txt").symlink_to(secret)
+    assert [passage.id async for passage in passages_of(listed[0], how)] == ["a.txt#0"]
+
+
 def test_blocks_begin_where_they_must(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(steps, "BLOCK", 10)
     found = [(block.first, block.skip) for block in steps.blocks([4, 0, 17, 3, 25])]

@@ -107,6 +107,7 @@ class Part:
 
     files: tuple[str, ...]
     names: tuple[str, ...]
+    folder: str | None = None  # that they must lie in when they are read; None: anywhere
 
 
 def parts(inputs: Sequence[str], how: InputOptions, documents: int = 64, most: int = 8_192) -> list[Part]:
@@ -118,20 +119,21 @@ def parts(inputs: Sequence[str], how: InputOptions, documents: int = 64, most: i
         if is_page(text) or text.startswith("hf:"):
             raise UsageError(f"{text} cannot be read in parts: make a data set of it first (wellread dataset create)")
         path, files = found_under(text, how.follow_links)
+        folder = _bounds(path, how)
         size_of_all = max(documents, -(-len(files) // most))
         for table, group in groupby(files, key=is_table):
             size = 1 if table else size_of_all
             named = names.new(group, path)
             for at in range(0, len(named), size):
                 some = named[at : at + size]
-                found.append(Part(tuple(str(file) for _, file in some), tuple(name for name, _ in some)))
+                found.append(Part(tuple(str(file) for _, file in some), tuple(name for name, _ in some), folder and str(folder)))
     return found
 
 
 async def passages_of(part: Part, how: InputOptions) -> AsyncIterator[Passage]:
     """The passages of one part."""
-    files = [Path(name) for name in part.files]
-    some = _tables(files, how) if is_table(files[0]) else _documents(zip(part.names, files, strict=True), how)
+    files, folder = [Path(name) for name in part.files], Path(part.folder) if part.folder else None
+    some = _tables(files, how) if is_table(files[0]) else _documents(zip(part.names, files, strict=True), how, folder)
     async for passage in some:
         yield passage
 
@@ -150,12 +152,16 @@ def is_page(text: str) -> bool:
     return text.startswith(("http://", "https://"))
 
 
+def _bounds(path: Path, how: InputOptions) -> Path | None:
+    """The folder that no file of an input may lead out of."""
+    return path if path.is_dir() and not how.follow_links else None
+
+
 async def _path(text: str, how: InputOptions, names: Names) -> AsyncIterator[Passage]:
     path, found = found_under(text, how.follow_links)
     for table, group in groupby(found, key=is_table):
         named = names.new(group, path)
-        folder = path if path.is_dir() and not how.follow_links else None
-        parts = _tables((file for _, file in named), how) if table else _documents(named, how, folder)
+        parts = _tables((file for _, file in named), how) if table else _documents(named, how, _bounds(path, how))
         async for passage in parts:
             yield passage
 
