@@ -181,6 +181,8 @@ async def test_a_page_that_fails_and_a_search_that_fails_are_observations() -> N
     seen = [text for kind, text in thoughts(bench) if kind == "observation"]
     assert seen[0] == "The search failed (wikipedia: the service is down). Try again, or another action."
     assert seen[1] == "That page cannot be read."
+    assert "another action.\n<data-" in bench.prompt(1)  # what a service complains of is fenced like its hits
+    assert "wikipedia: the service is down\n</data-" in bench.prompt(1)
     assert answer.outcome == "unsure"
 
 

@@ -85,7 +85,7 @@ class Actions:
         hits = lookup.unique(await self.run.search(term, limit=limit, source=source))
         found = [passage for hit in hits if (passage := self._excerpt(hit, snippets)).text]
         if not found:
-            return told(self._nothing(source, self.run.failures[failed:]))
+            return self._nothing(source, self.run.failures[failed:])
         numbers = {passage.id: self.shown.get(passage.id) or lookup.shown_as(self.run, passage) for passage in found}
         new = [passage for passage in found if numbers[passage.id] is None][: self.limits.hits]
         if not new:
@@ -150,16 +150,19 @@ class Actions:
         chosen = (plain(hit.snippet) or whole) if snippets else (whole or plain(hit.snippet))
         return lookup.excerpt(hit, beginning(chosen, self.limits.characters))
 
-    def _nothing(self, source: Source, failures: Sequence[str]) -> str:
-        """Why there is nothing to show. A source that cannot be reached is no action any more."""
+    def _nothing(self, source: Source, failures: Sequence[str]) -> Observation:
+        """Why there is nothing to show. A source that cannot be reached is no action any more; what one complains of are words
+        from outside like any others."""
         if source.name in self.run.withdrawn:
             gone = [name for name, action in self.known.items() if action.source is source]
             for name in gone:
                 del self.known[name]
-            return f"{' and '.join(gone) or source.name} cannot be reached. The actions left are: {', '.join(self.known)}."
+            return told(f"{' and '.join(gone) or source.name} cannot be reached. The actions left are: {', '.join(self.known)}.")
         if failures:
-            return f"The search failed ({failures[-1]}). Try again, or another action."
-        return "Nothing was found. Try another term."
+            why = failures[-1]
+            failed = "The search failed{}. Try again, or another action."
+            return Observation(f"{failed.format('')}\n{context.fence(self.run, why)}", failed.format(f" ({why})"))
+        return told("Nothing was found. Try another term.")
 
 
 def told(text: str) -> Observation:
