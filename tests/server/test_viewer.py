@@ -13,6 +13,7 @@ from urllib.parse import quote, urlencode
 
 import httpx2
 import pytest
+from mcp import Client
 from tests.reading.test_pdf import pdf, prose
 from tests.server.desk import ODD, SECRET, Desk, furnish, serving
 from tests.server.stage import Live, ask, finished
@@ -233,6 +234,18 @@ def test_pages_are_drawn_for_a_client_one_by_one(client: httpx2.Client, desk: De
         replies = list(several.map(client.get, [drawn(desk.files, "book.pdf"), of(desk.files, "book.pdf")] * 2))
     assert [reply.status_code for reply in replies] == [200] * 4
     assert most == 1
+
+
+@pytest.mark.anyio
+async def test_no_page_is_drawn_for_words_alone(live: Live, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def never(*_: object) -> None:
+        raise AssertionError("a page was drawn")
+
+    monkeypatch.setattr(viewer, "_drawn", never)
+    async with Client(f"{live.url}/mcp") as words:
+        opened = await words.call_tool("read", {"source": desk.files, "document": "book.pdf"})
+    assert opened.structured_content is not None
+    assert "great storm of 1839" in opened.structured_content["text"]
 
 
 def test_only_pdf_files_have_pictures(client: httpx2.Client, desk: Desk) -> None:

@@ -249,7 +249,7 @@ async def _open(backend: Backend, place: Place, client: str) -> Any:
 
     try:
         async with backend.turn(client):
-            view = await viewer.look(backend.menu, place)
+            view = await viewer.look(backend.menu, place, words_alone=True)
             return await beside(lambda: _opened(view))
     except (WellreadError, Busy) as problem:
         raise ToolError(str(problem)) from None

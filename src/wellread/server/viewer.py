@@ -87,9 +87,9 @@ def of_hit(hit: Passage) -> Place | None:
     return Place(hit.source, hit.document, hit.id) if hit.document and hit.source else None
 
 
-async def look(menu: Menu, place: Place, page: int | None = None) -> View:
-    """The document as its source has it; raises `NotThere`."""
-    return await _view(place, *await _shelved(menu, place), page)
+async def look(menu: Menu, place: Place, page: int | None = None, *, words_alone: bool = False) -> View:
+    """The document as its source has it, without a picture of a page for who wants its words alone; raises `NotThere`."""
+    return await _view(place, *await _shelved(menu, place), page, words_alone)
 
 
 async def look_for(menu: Menu, place: Place, words: str, page: int | None = None) -> View:
@@ -167,7 +167,7 @@ def _page(one: Hit) -> int:
     return one.page or 0
 
 
-async def _view(place: Place, shelf: Shelf, passages: Sequence[Hit], page: int | None) -> View:
+async def _view(place: Place, shelf: Shelf, passages: Sequence[Hit], page: int | None, words_alone: bool = False) -> View:
     original = await _original(shelf, place.document)
     at = await beside(lambda: _number(passages, place.passage))
     here = passages[at]
@@ -175,7 +175,8 @@ async def _view(place: Place, shelf: Shelf, passages: Sequence[Hit], page: int |
     place = replace(place, spans=spans) if here.id == place.passage else replace(place, passage="", spans=())
     notes = {"changed": (_CHANGED,), "gone": (_GONE,)}.get(original.state, ())
     view = View(place, passages, at, original, notes)
-    return await _paged(view, page) if here.page is not None and is_pdf(place.document) else view
+    paged = here.page is not None and is_pdf(place.document) and not words_alone
+    return await _paged(view, page) if paged else view
 
 
 async def _original(shelf: Shelf, document: str) -> Original:
