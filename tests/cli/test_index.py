@@ -91,7 +91,9 @@ def test_words_first_vectors_later_and_keeping_up(tmp_path: Path) -> None:
     (tmp_path / "in" / "b.txt").unlink()
     (tmp_path / "in" / "c.txt").write_text("Pluto was found in 1930.")
     (tmp_path / "in" / "a.txt").write_text("Titan was seen in 1655 by Huygens.")
-    said = json.loads(run("index", "update", out, "--json").stdout)
+    updated = run("index", "update", out, "--json")
+    assert f"{out} is made of {tmp_path / 'in'}" in updated.stderr
+    said = json.loads(updated.stdout)
     assert said == {"added": 1, "changed": 1, "removed": 1, "passages": 2, "vectors": 2, "output": str(out)}
     found = json.loads(run("index", "search", out, "Huygens Pluto rust moon", "--json").stdout)
     assert {hit["document"]: hit["text"] for hit in found["hits"]} == {

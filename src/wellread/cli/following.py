@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from wellread.cli import feeds
 from wellread.cli.progress import ticking
-from wellread.cli.terminal import say, say_json
+from wellread.cli.terminal import note, say, say_json
 
 if TYPE_CHECKING:
     from wellread.index.change import Changes
@@ -21,6 +21,8 @@ async def follow(folder: Path, embedder: str | None, *, words_only: bool, watch:
     from wellread.index.inputs import InputOptions
 
     content = manifest.load(folder)
+    names = recalled(content.origin, InputOptions()).names
+    note(f"{folder} is made of {', '.join(names)}")  # who has it from others sees what of theirs it would read
     async with feeds.kit_of_settings() as kit:
         maker = None if words_only else feeds.embedder_of(content.embedder, embedder, kit)
 
@@ -36,7 +38,6 @@ async def follow(folder: Path, embedder: str | None, *, words_only: bool, watch:
             return
         import watchfiles
 
-        names = recalled(content.origin, InputOptions()).names
         paths = [Path(name) for name in names if not name.startswith(("http://", "https://", "hf:"))]
         async for _ in cast("Any", watchfiles).awatch(*paths, debounce=1000):
             await once()
