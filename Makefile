@@ -22,23 +22,24 @@ help:
 	@echo 'make pins        renew the pinned requirements (needs uv)'
 	@echo 'make clean       remove what these commands made'
 
-# A stamp per requirements file: repeating a command installs nothing.
+# A stamp per requirements file: repeating a command installs nothing. The files name all that is needed (a test sees to it), and
+# --no-deps keeps pip from looking for more: for an extra (coverage[toml]) it takes the newest release, which has no pin.
 $(VENV)/core.stamp: requirements/core.txt pyproject.toml
 	@sh scripts/venv.sh $(PYTHON) $(VENV)
 	@echo "installing wellread into $(VENV) …" >&2
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/build.txt
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/core.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements/build.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements/core.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
 $(VENV)/dev.stamp: requirements/dev.txt requirements/local.txt $(VENV)/core.stamp
 	@echo "installing what the tests need …" >&2
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-build-isolation -r requirements/dev.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps --no-build-isolation -r requirements/dev.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements/local.txt
 	@touch $@
 
 $(VENV)/docs.stamp: requirements/docs.txt $(VENV)/dev.stamp
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/docs.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements/docs.txt
 	@touch $@
 
 setup: $(VENV)/core.stamp

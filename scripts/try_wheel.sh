@@ -5,7 +5,7 @@ here=$(cd "$(dirname "$0")/.." && pwd)
 away=$(mktemp -d)
 trap 'rm -rf "$away"' EXIT
 "${1:-python3}" -m venv "$away/environment"
-"$away/environment/bin/pip" install --quiet --disable-pip-version-check --require-hashes -r "$here/requirements/core.txt"
+"$away/environment/bin/pip" install --quiet --disable-pip-version-check --require-hashes --no-deps -r "$here/requirements/core.txt"
 "$away/environment/bin/pip" install --quiet --disable-pip-version-check --no-deps "$here"/dist/*.whl
 cd "$away"
 "$away/environment/bin/wellread" ask Who wrote Hamlet --json | grep -q '"short": "William Shakespeare"'
