@@ -117,6 +117,17 @@ async def test_calls_cancelled_because_the_tokens_are_spent_are_counted_and_stay
     assert run.budget.tokens_left() == limit - tokens("a") - tokens("b") - sum(event.output_tokens for event in called)
 
 
+async def test_parallel_calls_do_not_share_the_money_of_one() -> None:
+    model = Priced({str(n): [0.01, Completion("done", input_tokens=10, output_tokens=20, cost=0.11)] for n in range(20)})
+    bench = Bench(limits=Limits(cost=0.25))
+    run = bench.run("?")
+    jobs = [run.complete(asking(text, max_tokens=20), role="test", model=model) for text in model.lines]
+    with pytest.raises(BudgetExhausted, match="cost"):
+        await run.gather(jobs)
+    agree(bench, run)
+    assert run.budget.known_cost < 0.25 + 0.11
+
+
 async def test_calls_that_wait_for_their_turn_cost_nothing() -> None:
     model = Told({"slow": [FOREVER], **{str(n): [FOREVER] for n in range(31)}, "late": [Completion("never")]})
     bench = Bench()
@@ -247,6 +258,19 @@ async def test_what_calls_that_were_cut_off_cost_counts_against_the_limit() -> N
         await run.complete(asking("cut"), role="test", model=model)
     with pytest.raises(BudgetExhausted, match="cost"):
         await run.complete(asking("more"), role="test", model=model)
+
+
+async def test_attempts_that_nobody_saw_count_against_the_limit() -> None:
+    error = BrokenStream("told", "gone")
+    error.input_tokens, error.output_tokens = 4000, 8000
+    bench = Bench(limits=Limits(tokens=10_000))
+    run = bench.run("?")
+    with pytest.raises(BrokenStream):
+        await run.complete(asking("cut"), role="test", model=Priced({"cut": [error]}))
+    (event,) = agree(bench, run)
+    assert (event.input_tokens, event.output_tokens, event.cost) == (4000, 8000, 44)
+    with pytest.raises(BudgetExhausted, match="tokens"):
+        await run.complete(asking("more"), role="test", model=Priced({"more": [Completion("never")]}))
 
 
 def reply(request: Any) -> Response:

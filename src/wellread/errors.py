@@ -114,7 +114,10 @@ class IndexFault(WellreadError):
 
 
 class ModelError(WellreadError):
-    """A language model failed."""
+    """A language model failed. The tokens are those of replies that broke off, which are billed: an estimate."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
 
     def __init__(self, model: str, message: str) -> None:
         super().__init__(f"{model}: {message}")

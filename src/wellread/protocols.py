@@ -124,6 +124,13 @@ class Group(Protocol):
     def sources(self) -> Sequence[Source]: ...
 
 
+@runtime_checkable
+class Remembering(Protocol):
+    """A source of what earlier answers of a conversation were built on."""
+
+    def remembered(self) -> Sequence[Hit]: ...
+
+
 def members(source: Source) -> Sequence[Source]:
     """The sources of a group; any other is its own and only one. Asking for the protocol by name takes as long as a search."""
     return getattr(source, "sources", None) or (source,)

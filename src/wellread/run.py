@@ -21,10 +21,11 @@ from wellread import entailment, events
 from wellread.budget import Budget
 from wellread.effort import ALLOWED
 from wellread.encodable import Pieces
-from wellread.errors import BrokenStream, BudgetExhausted, ReadError, SourceError, Unreachable, WellreadError
+from wellread.errors import BrokenStream, BudgetExhausted, ModelError, ReadError, SourceError, Unreachable, WellreadError
+from wellread.modelcall import ModelCall, all_that_shows
 from wellread.outbound import Outbound
 from wellread.patience import Aside, Limiter, OneTimer, real_time
-from wellread.protocols import AnswerReader, Kit, Model, Priced, Source, trained
+from wellread.protocols import AnswerReader, Kit, Model, Source, trained
 from wellread.text import verdicts
 from wellread.text.citations import Weighed
 from wellread.text.inert import inert
@@ -79,29 +80,6 @@ class Together:
     def one_more(self) -> tuple[int, int]:
         self.done += 1
         return self.done, self.of
-
-
-@dataclass(slots=True)
-class ModelCall:
-    """One call of a model while it runs."""
-
-    role: str
-    model: Model
-    prompt: Prompt
-    begun: float
-    arrived: list[str] = field(default_factory=list[str])
-
-    def spent(self) -> Completion:
-        """What it has used as far as anyone here can know: the prompt, and the words that had arrived."""
-        text = "".join(self.arrived)
-        tokens_in = sum(self.model.count_tokens(message.text) for message in self.prompt.messages)
-        tokens_out = self.model.count_tokens(text) if text else 0
-        price = self.model.price(tokens_in, tokens_out) if isinstance(self.model, Priced) else None
-        return Completion(text, input_tokens=tokens_in, output_tokens=tokens_out, cost=price)
-
-    def event(self, used: Completion, now: float, *, cut_off: bool) -> events.ModelCalled:
-        took = now - self.begun
-        return events.ModelCalled(self.role, self.model.name, used.input_tokens, used.output_tokens, used.cost, took, cut_off)
 
 
 @dataclass(slots=True)
@@ -197,7 +175,7 @@ class Run:
         self.outbound.instructed(prompt)
         pieces = Pieces()
         async with self._slots:
-            with self.budget.call(self._estimate(call)):
+            with self._reserved(call):
                 stream = call.model.stream(call.prompt)
                 try:
                     while isinstance(item := await self.timed(anext(stream, None)), str):
@@ -348,12 +326,13 @@ class Run:
     def _broken_off(self, call: ModelCall, problem: BaseException) -> None:
         """Account for a call that an error ended. One in place of a reply (a wrong key, an overload) costs nothing."""
         ended_here = not isinstance(problem, Exception) or isinstance(problem, BudgetExhausted | TimeoutError)
-        if ended_here or call.arrived or isinstance(problem, BrokenStream):
-            self._count_cut_off(call, cancelled=ended_here)
+        known = (problem.input_tokens, problem.output_tokens) if isinstance(problem, ModelError) else (0, 0)
+        if ended_here or call.arrived or any(known) or isinstance(problem, BrokenStream):
+            self._count_cut_off(call, known, cancelled=ended_here)
 
-    def _count_cut_off(self, call: ModelCall, *, cancelled: bool = False) -> Completion:
+    def _count_cut_off(self, call: ModelCall, known: tuple[int, int] = (0, 0), *, cancelled: bool = False) -> Completion:
         """Cancelled calls end in any order: they are reported when all that ran together have ended."""
-        used = call.spent()
+        used = call.spent(known)
         self.budget.lose(used)
         if cancelled and self._together:
             self._cut_off.append((call, used))
@@ -364,7 +343,7 @@ class Run:
     def _report_cut_off(self) -> None:
         """Chance ends calls that are cancelled together in any order; a replay must show the same one."""
         calls, self._cut_off = self._cut_off, []
-        for call, used in sorted(calls, key=_all_that_shows):
+        for call, used in sorted(calls, key=all_that_shows):
             self.emit(call.event(used, self.clock(), cut_off=True))
 
     def _within_tokens(self, prompt: Prompt) -> Prompt:
@@ -375,15 +354,14 @@ class Run:
         asked = left if prompt.max_tokens is None else min(left, prompt.max_tokens)
         return replace(prompt, max_tokens=asked)
 
-    def _estimate(self, call: ModelCall) -> int:
-        if self.budget.limits.tokens is None:
-            return 0
-        return sum(call.model.count_tokens(one.text) for one in call.prompt.messages) + (call.prompt.max_tokens or 0)
-
-
-def _all_that_shows(ended: tuple[ModelCall, Completion]) -> tuple[float, str, str, int, int]:
-    call, used = ended
-    return call.begun, call.role, call.model.name, used.input_tokens, used.output_tokens
+    def _reserved(self, call: ModelCall) -> AbstractContextManager[None, None]:
+        """What the call may use is held back while it runs, of the limits that there are."""
+        limits = self.budget.limits
+        if limits.tokens is None and limits.cost is None:
+            return self.budget.call(0)
+        tokens_in, tokens_out = call.prompt_tokens(), call.prompt.max_tokens or 0
+        cost = None if limits.cost is None else call.price(tokens_in, tokens_out)
+        return self.budget.call(tokens_in + tokens_out, cost or 0.0)
 
 
 async def _close(stream: object) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import struct
 from pathlib import Path
 
@@ -48,6 +49,32 @@ def test_other_files_are_refused(tmp_path: Path, content: bytes) -> None:
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot read"):
         context_length(tmp_path / "none.gguf")
+
+
+@pytest.mark.parametrize(
+    "lists",
+    [struct.pack("<IQ", 9, 1) * 5_000, struct.pack("<IQ", 0, 2**64 - 1), struct.pack("<IQ", 12, 2**60)],
+    ids=["in each other", "as long as can be", "too long for a file"],
+)
+def test_lists_that_nobody_wrote_are_told(tmp_path: Path, lists: bytes) -> None:
+    file = tmp_path / "m.gguf"
+    file.write_bytes(head(pair("x", 9, lists), WINDOW))
+    with pytest.raises(UsageError, match="not a whole GGUF file"):
+        context_length(file)
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "m.gguf")
+    with pytest.raises(UsageError, match="a pipe or a device"):
+        context_length(tmp_path / "m.gguf")
+    with pytest.raises(UsageError, match="not a whole GGUF file"):
+        context_length(Path("\0.gguf"))
+
+
+@pytest.mark.parametrize("window", [(5, struct.pack("<i", -5)), (4, bytes(4)), (10, b"\xff" * 8)])
+def test_a_window_that_no_model_has_is_none(tmp_path: Path, window: tuple[int, bytes]) -> None:
+    (file := tmp_path / "m.gguf").write_bytes(head(pair("llama.context_length", *window)))
+    assert context_length(file) is None
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)

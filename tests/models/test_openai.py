@@ -26,6 +26,7 @@ from wellread.errors import (
 )
 from wellread.models import openai
 from wellread.models.chat import ChatModel
+from wellread.models.default import ollama_address
 from wellread.types import Message, Prompt, Spec, Tool, ToolCall
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
@@ -378,6 +379,22 @@ async def test_failures_before_the_first_word_are_tried_again(response: Response
             assert time.monotonic() - begun >= 0.12
 
 
+async def test_attempts_that_break_off_are_counted() -> None:
+    thought = Response([wire.chunk({"content": "<think>" + "so long " * 1000})], headers=wire.SSE)
+    prompt = asking("hello " * 100)
+    async with talking(wire.said("ok")) as (model, _):
+        _, alone = await heard(model, prompt)
+    async with talking(thought, wire.failed(500, "The server had an error"), thought, wire.said("ok")) as (model, _):
+        _, done = await heard(model, prompt)
+    assert done.input_tokens >= alone.input_tokens + 2 * model.count_tokens(prompt.messages[0].text)
+    assert done.output_tokens >= alone.output_tokens + 2 * 2000
+    async with talking(thought) as (model, server):
+        with pytest.raises(BrokenStream) as caught:
+            await heard(model, prompt)
+        assert caught.value.input_tokens == len(server.requests) * model.count_tokens(prompt.messages[0].text)
+        assert caught.value.output_tokens >= len(server.requests) * 2000
+
+
 async def test_retries_end() -> None:
     async with talking(wire.failed(429, "Rate limit reached", retry_after_ms="5")) as (model, server):
         with pytest.raises(ModelBusy, match="Rate limit reached") as caught:
@@ -529,6 +546,19 @@ def test_a_key_for_openai_goes_to_no_other_server() -> None:
     assert model.traits.where.secrets == ()
 
 
+async def test_a_password_is_not_shown_however_a_server_says_it_again() -> None:
+    def echo(request: Any) -> Response:
+        return wire.failed(400, f"refused {request.headers['authorization']}, which is p@ss:word")
+
+    async with WireServer(echo) as server:
+        address = server.url.replace("://", "://user:p%40ss%3Aword@")
+        model = openai.from_spec(Spec("openai", f"m@{address}/v1", {}), cast("Any", Bench({})))
+        with pytest.raises(ModelError, match=r"refused Basic \*\*\*, which is \*\*\*$"):
+            await heard(model, asking())
+        assert server.requests[0].headers["authorization"].startswith("Basic ")
+        await cast("ChatModel", model).aclose()
+
+
 def test_a_password_in_an_address_is_not_shown() -> None:
     spec = Spec("openai", "m@http://me:hush@127.0.0.1:1/v1")
     model = openai.from_spec(spec, Bench())  # pyright: ignore[reportArgumentType]
@@ -582,3 +612,51 @@ async def test_a_context_error_in_the_stream() -> None:
 def test_wrong_specs(spec: Spec, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         openai.from_spec(spec, Bench())  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize(
+    "argument",
+    [
+        "m@http://[",
+        "m@http://[::1",
+        "m@http://127.0.0.1:b/v1",
+        "m@http://\x00/v1",
+        "m@http://\u202eh/v1",
+        "m@http://",
+        "m@127.0.0.1:8080/v1",
+        "m@htp://127.0.0.1:8080/v1",
+        "m@file:///etc/passwd",
+    ],
+)
+def test_what_is_no_address_is_told_and_nobody_else_is_asked_instead(argument: str) -> None:
+    with pytest.raises(UsageError, match="needs the address of a server"):
+        openai.from_spec(Spec("openai", argument, {}), cast("Any", Bench({"OPENAI_API_KEY": KEY})))
+
+
+@pytest.mark.parametrize("host", ["ftp://x", "http://[", "http://127.0.0.1:b"])
+def test_an_odd_place_for_ollama_is_the_usual_one(host: str) -> None:
+    assert ollama_address({"OLLAMA_HOST": host}) == "http://127.0.0.1:11434"
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+@pytest.mark.parametrize("wait", ["99999999999999999999", "Fri, 31 Dec 9999 23:59:59 GMT"])
+async def test_a_pause_without_end_is_not_waited_for(status: int, wait: str) -> None:
+    async with talking(wire.failed(status, "slow", retry_after=wait)) as (model, server), asyncio.timeout(5):
+        with pytest.raises(ModelError, match="slow"):
+            await heard(model, asking())
+        assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("wait", ["-5", "nan", "inf", "1e308", "0x10", "1, 2", "5" * 5000])
+async def test_a_pause_that_is_none_is_not_believed(wait: str) -> None:
+    async with talking(wire.failed(500, "slow", retry_after=wait), wire.said("ok")) as (model, _), asyncio.timeout(5):
+        assert (await heard(model, asking()))[1].text == "ok"
+
+
+@pytest.mark.parametrize("counts", [(1, 1), (0, 0)])
+async def test_a_server_that_counts_next_to_nothing_is_not_believed(counts: tuple[int, int]) -> None:
+    """The limits on tokens and cost go by what it says."""
+    async with talking(wire.said("Mercury has no moons. " * 100, counts=counts)) as (model, _):
+        _, done = await heard(model, asking("Does Mercury have moons? " * 100))
+        assert done.input_tokens > 500
+        assert done.output_tokens > 400

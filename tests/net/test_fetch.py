@@ -254,6 +254,37 @@ async def test_a_damaged_cache_is_done_without(site: Site, tmp_path: Path, damag
         assert (await read_with(site, file)).decode() == HTML * 2_000
 
 
+async def test_a_page_that_many_ask_for_at_once_is_kept_once(site: Site, tmp_path: Path) -> None:
+    """All that was kept of it was read into memory by whoever asked next."""
+    site.page("/a", HTML, headers={"Cache-Control": "max-age=600"}, delay=0.2)
+    file = tmp_path / "http" / "http.db"
+    await asyncio.gather(*(read_with(site, file) for _ in range(5)))
+    assert (await read_with(site, file)).decode() == HTML
+    assert site.seen.count("/a") == 5
+    with sqlite3.connect(file) as kept:
+        assert kept.execute("SELECT COUNT(*) FROM entries WHERE expires_at IS NULL OR expires_at > 0").fetchone() == (1,)
+    kept.close()
+
+
+async def test_what_was_allowed_once_is_not_read_from_the_cache_later(site: Site, tmp_path: Path) -> None:
+    site.page("/a", HTML, headers={"Cache-Control": "max-age=600"})
+
+    async def inside(host: str, port: int) -> list[str]:
+        return ["127.0.0.1"]
+
+    url = f"http://wiki.example.org:{site.port}/a"
+    allowed, others = Guard(["wiki.example.org"], resolver=inside), Guard(ports={site.port}, resolver=inside)
+    for guard in (allowed, others, allowed):
+        fetcher = Fetcher(guard, cache=tmp_path / "http" / "http.db", ignore_robots=True)
+        if guard is allowed:
+            assert (await fetcher.fetch(url)).body.decode() == HTML
+        else:
+            with pytest.raises(Blocked, match="not a public address"):
+                await fetcher.fetch(url)
+        await fetcher.aclose()
+    assert site.seen.count("/a") == 1
+
+
 async def read_with(site: Site, file: Path) -> bytes:
     fetcher = Fetcher(Guard(["127.0.0.1"]), cache=file, ignore_robots=True)
     try:

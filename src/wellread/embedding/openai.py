@@ -69,7 +69,10 @@ def from_spec(spec: Spec, kit: Kit) -> OpenAIEmbedder:
 
 def base_address(given: str) -> str:
     """The part of a server's address before `/embeddings`; a bare host gets the usual `/v1`."""
-    parts = urlsplit(given.strip())
+    try:
+        parts = urlsplit(given.strip())
+    except ValueError:
+        raise UsageError(f"embedder openai: {given.strip()!r} is not an address") from None
     path = parts.path.rstrip("/").removesuffix("/embeddings")
     return urlunsplit(parts._replace(path=path or "/v1"))
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from wellread.errors import UsageError, WrongKey
 from wellread.models.openai import Thinking, is_local
+from wellread.net import address as addresses
 from wellread.parameters import Length, fill, param
 from wellread.protocols import Kit, Model
 from wellread.types import Capabilities, Spec
@@ -43,6 +44,8 @@ def from_spec(spec: Spec, kit: Kit) -> Model:
     if not key:
         raise WrongKey(f"anthropic:{name}", "set ANTHROPIC_API_KEY to your key")
     address = kit.environ.get("ANTHROPIC_BASE_URL", "").strip().rstrip("/") or OFFICIAL
+    if address != OFFICIAL:
+        addresses.address(address, "anthropic", "NAME with ANTHROPIC_BASE_URL=http://127.0.0.1:8080")
     tariff = Tariff(name, provider="anthropic") if address == OFFICIAL else Tariff(name, address=address)
     able = Capabilities(
         context_tokens=options.context or Tariff(name, provider="anthropic").window() or 200_000,
@@ -65,13 +68,13 @@ def _has_schemas(name: str) -> bool:
 
 
 def _connection(name: str, address: str, key: str) -> Connection:
-    import httpx2
     from anthropic import AsyncAnthropic
     from pydantic_ai.models.anthropic import AnthropicModel
     from pydantic_ai.providers.anthropic import AnthropicProvider
 
     from wellread.models.chat import Connection
+    from wellread.models.client import Client
 
-    client = httpx2.AsyncClient(timeout=httpx2.Timeout(600, connect=10), trust_env=not is_local(address))
+    client = Client(local=is_local(address))
     anthropic = AsyncAnthropic(api_key=key, base_url=address, http_client=client)
     return Connection(AnthropicModel(name, provider=AnthropicProvider(anthropic_client=anthropic)), client.aclose)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, cast
@@ -26,7 +26,7 @@ from pydantic_ai.models import StreamedResponse
 
 from wellread.errors import BrokenStream, WellreadError
 from wellread.models.failures import Failure, Refused, Where, translate
-from wellread.models.outcome import completion
+from wellread.models.outcome import completion, estimated, with_lost
 from wellread.models.prices import Tariff
 from wellread.models.reply import Reply
 from wellread.models.request import Manner, build
@@ -118,14 +118,17 @@ class ChatModel:
             wait_max=8.0,
             wait_jitter=self.traits.first_wait / 2,
         )
+        begun: list[Reply] = []  # an attempt that breaks off is billed as well
         try:
-            first, rest = await again(_worth_it, self._begin, prompt)
+            first, rest = await again(_worth_it, self._begin, prompt, begun)
             async with aclosing(rest):
-                yield first
+                yield self._counted(first, prompt, begun)
                 async for item in rest:
-                    yield item
+                    yield self._counted(item, prompt, begun)
         except Failure as failure:
-            raise failure.error from None
+            error = failure.error
+            error.input_tokens, error.output_tokens = estimated(prompt, begun, self.traits.count)
+            raise error from None
 
     async def aclose(self) -> None:
         """Close the connections; the model may be used again."""
@@ -135,10 +138,15 @@ class ChatModel:
         if self._on_close is not None:
             await self._on_close()
 
-    async def _begin(self, prompt: Prompt) -> tuple[str | Completion, AsyncGenerator[str | Completion]]:
+    def _counted(self, item: str | Completion, prompt: Prompt, begun: Sequence[Reply]) -> str | Completion:
+        if isinstance(item, str) or len(begun) < 2:
+            return item
+        return with_lost(item, estimated(prompt, begun[:-1], self.traits.count), self.traits.tariff)
+
+    async def _begin(self, prompt: Prompt, begun: list[Reply]) -> tuple[str | Completion, AsyncGenerator[str | Completion]]:
         """Up to the first words: until then nobody sees what goes wrong."""
         while True:
-            attempt = self._attempt(prompt)
+            attempt = self._attempt(prompt, begun)
             try:
                 return await anext(attempt), attempt
             except Refused as refused:
@@ -147,7 +155,7 @@ class ChatModel:
                 self._learned.window = failure.window or self._learned.window
                 raise
 
-    async def _attempt(self, prompt: Prompt) -> AsyncGenerator[str | Completion]:
+    async def _attempt(self, prompt: Prompt, begun: list[Reply]) -> AsyncGenerator[str | Completion]:
         inner = (await self._connection()).model
         request = build(prompt, self._manner(inner))
         thinks = (self.traits.thinks or self._learned.thinks) and "prefill" not in request.sent
@@ -158,6 +166,7 @@ class ChatModel:
                 inner, request.messages, model_settings=request.settings, model_request_parameters=request.parameters
             )
             async with opened as response:
+                begun.append(reply)
                 async for event in response:
                     speaking = True
                     reply.heard(_size(event), begins=isinstance(event, PartStartEvent))

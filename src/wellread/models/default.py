@@ -34,7 +34,7 @@ def ollama_address(environ: Mapping[str, str]) -> str:
         return _OLLAMA
     if "://" not in host:
         host = "http://" + host
-    with contextlib.suppress(ValueError):
+    with contextlib.suppress(ValueError, KeyError):
         parts = urlsplit(host)
         name = parts.hostname or "127.0.0.1"
         name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(name, name)

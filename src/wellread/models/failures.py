@@ -25,6 +25,7 @@ from pydantic_ai.exceptions import (
 
 from wellread.errors import BrokenStream, ContextTooLong, ModelBusy, ModelError, UnknownModel, WrongKey
 from wellread.net.payload import Payload, complaint, told
+from wellread.net.transport import TooMuch
 
 # Retries show in a run's events and errors; without a handler of its own stamina's notes would land on stderr.
 logging.getLogger("stamina").addHandler(logging.NullHandler())
@@ -88,6 +89,8 @@ class Where:
 
 def translate(problem: Exception, where: Where, sent: frozenset[str], *, speaking: bool) -> Failure | Refused:
     """`sent` are the parameters that were used, `speaking`: the reply had begun."""
+    if beyond := _too_much(problem):
+        return Failure(BrokenStream(where.model, where.clean(str(beyond))))
     words = where.clean(_words(problem))
     if isinstance(problem, ModelHTTPError) and problem.status_code in (400, 413, 422):
         return _rejected(problem, where, words, frozenset() if speaking else sent)
@@ -129,7 +132,7 @@ def _api(problem: ModelAPIError, where: Where, words: str, *, speaking: bool) ->
     if isinstance(problem, ModelRateLimitError | ModelUnavailableError):
         return _busy(problem, where, words)
     if isinstance(problem, ModelServerError):
-        return Failure(ModelError(name, f"the provider failed: {words}"), again=problem.retry_after or True)
+        return Failure(ModelError(name, f"the provider failed: {words}"), again=_again(problem.retry_after))
     if isinstance(problem, ModelConnectionError) and not speaking:
         return _unreachable(problem, where, words)
     if isinstance(problem, ModelHTTPError) and 400 <= problem.status_code < 500:
@@ -138,11 +141,12 @@ def _api(problem: ModelAPIError, where: Where, words: str, *, speaking: bool) ->
 
 
 def _busy(problem: ModelAPIError, where: Where, words: str) -> Failure:
-    wait = problem.retry_after
-    error = ModelBusy(where.model, words, wait)
-    if wait is None:
-        return Failure(error, again=True)
-    return Failure(error, again=wait if wait <= PATIENCE else False)
+    return Failure(ModelBusy(where.model, words, problem.retry_after), again=_again(problem.retry_after))
+
+
+def _again(wait: float | None) -> bool | float:
+    """Whether to try again, and after how many seconds if the provider names them."""
+    return wait or True if wait is None or wait <= PATIENCE else False
 
 
 def _unreachable(problem: ModelConnectionError, where: Where, words: str) -> Failure:
@@ -153,6 +157,13 @@ def _unreachable(problem: ModelConnectionError, where: Where, words: str) -> Fai
     # A closed port on this machine stays closed; a network may come back.
     again = not (where.loopback and problem.phase == "connect")
     return Failure(ModelError(where.model, f"cannot reach {place} ({words}){hint}"), again=again)
+
+
+def _too_much(problem: BaseException | None) -> TooMuch | None:
+    """What the client stopped listening for, under what libraries made of it. Trying again would bring as much again."""
+    while problem is not None and not isinstance(problem, TooMuch):
+        problem = problem.__cause__ or problem.__context__
+    return problem
 
 
 def _words(problem: Exception) -> str:

@@ -6,23 +6,26 @@ import struct
 from pathlib import Path
 from typing import BinaryIO
 
+from wellread import regular
 from wellread.errors import UsageError
 
 _SIZES = {0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8}
 _INTEGERS = {4: "<I", 5: "<i", 10: "<Q", 11: "<q"}
 _STRING, _ARRAY = 8, 9
 _LONGEST_STRING = 16_000_000
+_LONGEST_WINDOW = 1 << 30
 
 
 def context_length(path: Path) -> int | None:
     """The window the model was trained with; None when the file does not say."""
     try:
-        with path.open("rb") as file:
-            return _search(file, path)
+        with regular.opened(path) as file:
+            found = _search(file, path)
     except OSError as problem:
         raise UsageError(f"cannot read {path}: {problem.strerror or problem}") from None
-    except (struct.error, KeyError, OverflowError):
+    except (struct.error, KeyError, OverflowError, ValueError, RecursionError):
         raise UsageError(f"{path} is not a whole GGUF file") from None
+    return found if found is not None and 0 < found <= _LONGEST_WINDOW else None
 
 
 def _search(file: BinaryIO, path: Path) -> int | None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 from wellread.errors import UsageError, WrongKey
+from wellread.net import address as addresses
 from wellread.net.address import is_loopback, name_and_address
 from wellread.parameters import Length, Range, fill, param
 from wellread.protocols import Kit, Model
@@ -51,6 +53,8 @@ def from_spec(spec: Spec, kit: Kit) -> Model:
     if key == "":
         raise WrongKey(f"openai:{name}", f"set {variable} to your key")
     base = (address or kit.environ.get("OPENAI_BASE_URL", "")).strip().rstrip("/")
+    if base or "@" in name:  # what is no address must not end as the name of a model elsewhere
+        addresses.address(base, "openai", "NAME@http://127.0.0.1:8080/v1")
     return _model(name, base or OFFICIAL, options, key, official=not address and base in ("", OFFICIAL))
 
 
@@ -87,15 +91,15 @@ def _model(name: str, address: str, options: Options, key: str | None, *, offici
 
 def connection(name: str, address: str, key: str | None, *, official: bool = False) -> Connection:
     """A client of its own for this event loop; a proxy from the environment is never used for this machine."""
-    import httpx2
     from pydantic_ai.models.openai import OpenAIChatModel
     from pydantic_ai.profiles.openai import OpenAIModelProfile
     from pydantic_ai.providers.openai import OpenAIProvider
     from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 
     from wellread.models.chat import Connection
+    from wellread.models.client import Client
 
-    client = httpx2.AsyncClient(timeout=httpx2.Timeout(600, connect=10), trust_env=not is_local(address))
+    client = Client(local=is_local(address))
     profile = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
     if official:
         provider = OpenAIProvider(base_url=address, api_key=key, http_client=client)
@@ -119,4 +123,6 @@ def public(address: str) -> tuple[str, tuple[str, ...]]:
     if parts.username is None and parts.password is None:
         return address, ()
     host = parts.netloc.rpartition("@")[2]
-    return urlunsplit(parts._replace(netloc=host)), tuple(filter(None, (parts.password,)))
+    name, password = unquote(parts.username or ""), unquote(parts.password or "")
+    sent = base64.b64encode(f"{name}:{password}".encode()).decode()  # as a server may say it again
+    return urlunsplit(parts._replace(netloc=host)), tuple(filter(None, (sent, parts.password, password)))

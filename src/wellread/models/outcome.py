@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, cast
 
 from pydantic_ai.messages import ToolCallPart
@@ -18,6 +19,7 @@ from wellread.types import Completion, Prompt, ToolCall
 Finish = Literal["end", "stop", "length", "tools", "refusal"]
 _FINISHES: dict[str | None, Finish] = {"length": "length", "tool_call": "tools", "content_filter": "refusal"}
 _CHARACTERS_PER_TOKEN = 4
+_MOST_CHARACTERS_PER_TOKEN = 16  # on the average of a text; a provider that counts fewer tokens is not believed
 _MOST_TOKENS = 1_000_000_000  # of one call
 _MOST_CALLS = 32  # for tools, in one reply
 
@@ -43,6 +45,29 @@ def completion(
     )
 
 
+def estimated(prompt: Prompt, replies: Sequence[Reply], count: Callable[[str], int]) -> tuple[int, int]:
+    """Tokens in and out of replies to a prompt that broke off: nobody says what they used."""
+    if not replies:
+        return 0, 0
+    tokens_in = sum(count(message.text) for message in prompt.messages)
+    return tokens_in * len(replies), sum(_heard(reply, count) for reply in replies)
+
+
+def with_lost(done: Completion, lost: tuple[int, int], tariff: Tariff) -> Completion:
+    """The completion with what attempts before it have used."""
+    price = tariff.cost(*lost)
+    return replace(
+        done,
+        input_tokens=done.input_tokens + lost[0],
+        output_tokens=done.output_tokens + lost[1],
+        cost=None if done.cost is None or price is None else done.cost + price,
+    )
+
+
+def _heard(reply: Reply, count: Callable[[str], int]) -> int:
+    return count(reply.text) + reply.unseen // _CHARACTERS_PER_TOKEN
+
+
 def _ending(prompt: Prompt, response: StreamedResponse, reply: Reply) -> tuple[Finish, str | None]:
     if reply.stopped_at is not None:
         return "stop", reply.stopped_at
@@ -60,12 +85,14 @@ def _ending(prompt: Prompt, response: StreamedResponse, reply: Reply) -> tuple[F
 
 
 def _usage(prompt: Prompt, response: StreamedResponse, reply: Reply, count: Callable[[str], int]) -> tuple[int, int, int]:
-    """The provider's figures; estimates where it gives none, as when a stream is left early."""
+    """The provider's figures; estimates where it gives none, as when a stream is left early, or none that can be."""
     usage = response.usage
-    tokens_in = _figure(usage.input_tokens) or sum(count(message.text) for message in prompt.messages)
-    tokens_out = _figure(usage.output_tokens)
-    if reply.over or not tokens_out:
-        tokens_out = max(tokens_out, count(reply.text) + reply.unseen // _CHARACTERS_PER_TOKEN)
+    tokens_in, tokens_out = _figure(usage.input_tokens), _figure(usage.output_tokens)
+    if tokens_in * _MOST_CHARACTERS_PER_TOKEN <= sum(len(message.text) for message in prompt.messages):
+        tokens_in = max(tokens_in, sum(count(message.text) for message in prompt.messages))
+    said = len(reply.text) + reply.unseen
+    if reply.over or tokens_out * _MOST_CHARACTERS_PER_TOKEN <= said:
+        tokens_out = max(tokens_out, _heard(reply, count))
     return tokens_in, tokens_out, min(_figure(usage.cache_read_tokens), tokens_in)
 
 

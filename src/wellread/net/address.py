@@ -55,8 +55,8 @@ def address(argument: str, source: str, example: str) -> Address:
 
     text = argument.strip().rstrip("/")
     try:
-        url = httpx2.URL(text)
-    except httpx2.InvalidURL:
+        url = httpx2.URL(text) if urlsplit(text).hostname else httpx2.URL("")
+    except (httpx2.InvalidURL, ValueError):
         url = httpx2.URL("")
     if url.scheme not in ("http", "https") or not url.host:
         raise UsageError(f"{source} needs the address of a server: {source}:{example}")

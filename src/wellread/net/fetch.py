@@ -117,7 +117,9 @@ class Fetcher:
         if self._client is None:
             await transport.prepare()
         client = self._client = self._client or self._build()
-        request = client.build_request("GET", url.copy_with(fragment=None))
+        url = url.copy_with(fragment=None)
+        own = self.guard.allows(url.host, port_of(url))
+        request = client.build_request("GET", url, extensions=transport.of_own_host(url) if own else None)
         response = await client.send(request, stream=True, follow_redirects=False)
         try:
             yield response

@@ -91,7 +91,9 @@ def complaint(payload: Payload, depth: int = _DEEPEST) -> str:
         payload = payload.at(0)
     if isinstance(payload.value, str) or not depth:
         return payload.text().strip()
-    return next((said for name in _WORDS if (said := complaint(payload.at(name), depth - 1))), "")
+    if not isinstance(payload.value, Mapping):
+        return ""
+    return next((said for name in _WORDS if name in payload.value and (said := complaint(payload.at(name), depth - 1))), "")
 
 
 _KEY = re.compile(r"\b(?:sk|pk|rk|key|api)-[\w*.-]{6,}|(?<=Bearer )\S+", re.IGNORECASE)

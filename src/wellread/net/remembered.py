@@ -15,8 +15,12 @@ class Remembered(AsyncSqliteStorage):
     """hishel's storage, which finds damage while an answer is being read and refuses a file with tables of another version."""
 
     async def get_entries(self, key: str) -> list[Entry]:
+        """The last one that was kept: several who ask for a page at once keep it as often, and all of it would be read."""
         try:
-            return [await _whole(entry) for entry in await super().get_entries(key)]
+            entries = await super().get_entries(key)
+            for entry in entries[:-1]:
+                await self.remove_entry(entry.id)
+            return [await _whole(entry) for entry in entries[-1:]]
         except Exception:  # SQLite's errors are of many kinds, down to messages that are no text
             return []
 

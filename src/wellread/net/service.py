@@ -27,6 +27,7 @@ from wellread.protocols import Kit
 T = TypeVar("T")
 _SPENT = "insufficient_quota"  # OpenAI's 429 for an empty account, which no waiting fills
 _MAX_REDIRECTS = 3
+_MOST_COMPLAINT = 64 * 1024  # bytes of a reply that says what went wrong
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +166,8 @@ class Http:
             async with asyncio.timeout(m.timeout):
                 response = await client.send(request, stream=True)
                 try:
-                    raw = await transport.body_of(response, m.max_bytes)
+                    most = m.max_bytes if response.status_code < 300 else min(m.max_bytes, _MOST_COMPLAINT)
+                    raw = await transport.body_of(response, most)
                 finally:
                     await response.aclose()
         except (TimeoutError, httpx2.TimeoutException):
@@ -175,7 +177,7 @@ class Http:
             raise _Flaky(f"{host} cannot be reached: {problem or type(problem).__name__}") from None
         if len(raw) > m.max_bytes:
             raise self.error(f"{host} sent more than {m.max_bytes:,} bytes")
-        return response, raw
+        return response, raw if len(raw) <= most else b""
 
     def _judge(self, response: httpx2.Response, raw: bytes, url: httpx2.URL) -> None:
         status = response.status_code

@@ -18,7 +18,7 @@ import urllib.request
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import httpcore2
 import httpx2
@@ -29,6 +29,7 @@ from wellread.net.guard import Guard, port_of
 from wellread.private import private_folder
 
 CACHE_BYTES = 256 * 1024 * 1024
+_SIP = 8 * 1024
 _KEYS = "wellread.keys"
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?([^\s\"';,]{1,40})", re.IGNORECASE)
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -39,18 +40,78 @@ for _name in ("stamina", "hishel"):
     logging.getLogger(_name).addHandler(logging.NullHandler())
 
 
-class GuardedNetwork(httpcore2.AsyncNetworkBackend):
-    """Connects to addresses that a guard has passed, and to no others."""
+class TooMuch(httpcore2.RemoteProtocolError):
+    """A server sends more than anybody has asked for."""
 
-    def __init__(self, guard: Guard, network: httpcore2.AsyncNetworkBackend | None = None) -> None:
-        self._guard = guard
+
+class Sipped(httpcore2.AsyncNetworkStream):
+    """A connection that is read in small pieces: the parser of HTTP gives nobody else a turn until it is through with one, and
+    whoever sends chunks of one byte, or `100 Continue` again and again, gives it much to do. `most`: bytes of one answer."""
+
+    def __init__(self, inner: httpcore2.AsyncNetworkStream, most: int | None = None) -> None:
+        self._inner = inner
+        self._most = most
+        self._read = 0
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109 (the library's signature)
+        piece = await self._inner.read(min(max_bytes, _SIP), timeout)
+        self._read += len(piece)
+        if self._most is not None and self._read > self._most:
+            raise TooMuch("its reply does not end")
+        return piece
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109
+        self._read = 0
+        await self._inner.write(buffer, timeout)
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    async def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,  # noqa: ASYNC109
+    ) -> httpcore2.AsyncNetworkStream:
+        return Sipped(await self._inner.start_tls(ssl_context, server_hostname, timeout), self._most)
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._inner.get_extra_info(info)
+
+
+class SippedNetwork(httpcore2.AsyncNetworkBackend):
+    """Connections that are read in small pieces."""
+
+    def __init__(self, most: int | None = None, network: httpcore2.AsyncNetworkBackend | None = None) -> None:
+        self._most = most
         self._network = network or cast("httpcore2.AsyncNetworkBackend", httpcore2.AnyIOBackend())
 
     async def connect_tcp(
         self,
         host: str,
         port: int,
-        timeout: float | None = None,  # noqa: ASYNC109 (the library's signature)
+        timeout: float | None = None,  # noqa: ASYNC109
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+    ) -> httpcore2.AsyncNetworkStream:
+        return Sipped(await self._network.connect_tcp(host, port, timeout, local_address, socket_options), self._most)
+
+    async def sleep(self, seconds: float) -> None:
+        await self._network.sleep(seconds)
+
+
+class GuardedNetwork(httpcore2.AsyncNetworkBackend):
+    """Connects to addresses that a guard has passed, and to no others."""
+
+    def __init__(self, guard: Guard, network: httpcore2.AsyncNetworkBackend | None = None) -> None:
+        self._guard = guard
+        self._network = SippedNetwork(network=network)
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ASYNC109
         local_address: str | None = None,
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.AsyncNetworkStream:
@@ -91,11 +152,24 @@ class Guarded(httpx2.AsyncHTTPTransport):
         )
 
 
+class Direct(httpx2.AsyncHTTPTransport):
+    """HTTP without proxies, in small pieces. `most`: bytes of one answer, with all that comes before and after it."""
+
+    def __init__(self, most: int | None = None) -> None:
+        self._pool = httpcore2.AsyncConnectionPool(
+            ssl_context=_trust(),
+            max_connections=100,
+            max_keepalive_connections=20,
+            keepalive_expiry=5.0,
+            network_backend=SippedNetwork(most),
+        )
+
+
 class Proxied(httpx2.AsyncBaseTransport):
     """HTTP through the environment's proxies, which are never used for this machine."""
 
     def __init__(self) -> None:
-        self._direct = httpx2.AsyncHTTPTransport(verify=_trust())
+        self._direct = Direct()
         self._proxied = {
             scheme: httpx2.AsyncHTTPTransport(verify=_trust(), proxy=address)
             for scheme, address in urllib.request.getproxies().items()
@@ -139,6 +213,11 @@ def with_keys(url: httpx2.URL, keys: Mapping[str, str]) -> dict[str, object]:
         return {}
     identity = "\0".join([*(f"{name}={value}" for name, value in sorted(keys.items())), str(url)])
     return {_KEYS: (origin_of(url), dict(keys)), "caching": {"key": hashlib.sha256(identity.encode()).hexdigest()}}
+
+
+def of_own_host(url: httpx2.URL) -> dict[str, object]:
+    """The extensions of a request to a host of the operator's: what it says is kept for those alone who may ask it."""
+    return {"caching": {"key": hashlib.sha256(f"own\0{url}".encode()).hexdigest()}}
 
 
 def origin_of(url: httpx2.URL) -> str:
