@@ -24,8 +24,9 @@ def content(path: Path, most: int, inside: Path | None = None) -> bytes:
     with opened(path) as file:
         if inside is not None and not _lies(file, path, inside):
             raise OSError(errno.EPERM, "leads out of its folder", str(path))
-        data = file.read(most + 1)
-    if len(data) > most:
+        size = os.fstat(file.fileno()).st_size
+        data = file.read(most + 1) if size <= most else b""
+    if max(size, len(data)) > most:
         raise OSError(errno.EFBIG, f"larger than {most // 1024**2} MB", str(path))
     return data
 

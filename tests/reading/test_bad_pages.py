@@ -18,6 +18,7 @@ from tests.net.conftest import Site
 
 from wellread.errors import ReadError
 from wellread.net.fetch import PageLimits
+from wellread.reading.charset import decode
 from wellread.reading.reader import WebReader
 
 pytestmark = pytest.mark.anyio
@@ -222,3 +223,9 @@ def test_fifty_megabytes_of_markup(name: str) -> None:
     measured = json.loads(done.stdout)
     assert measured["seconds"] < 30
     assert measured["mb"] < 500
+
+
+@pytest.mark.parametrize("codec", ["unicode_escape", "unicode-escape", "raw_unicode_escape", "utf_7", "U7"])
+def test_no_page_has_its_signs_made_by_a_codec_that_it_names(codec: str) -> None:
+    body = f'<meta charset="{codec}"><p>Oil \\x6camps \\u006camps +AGw-amps caf'.encode() + b"\xe9 au lait</p>"
+    assert r"Oil \x6camps \u006camps +AGw-amps café" in decode(body)

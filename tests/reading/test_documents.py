@@ -86,6 +86,9 @@ def test_pdf_under_another_name() -> None:
 WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 
 
+_BOTH = 'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
+
+
 def docx(body: str, **more: str) -> bytes:
     xml = f'<?xml version="1.0"?><w:document xmlns:w="{WORD}"><w:body>{body}</w:body></w:document>'
     return archive(**{"[Content_Types].xml": "<Types/>", "word/document.xml": xml, **more})
@@ -112,6 +115,25 @@ def test_docx() -> None:
     page = read_bytes(docx(body, **{"docProps/core.xml": facts}), "a.docx")
     assert page.passages == ("## Weather", PROSE, "- wind\n- cloud", "| Year | Storms |\n| 1881 | 14 |", "two\nlines")
     assert (page.title, page.author, page.published, page.kind) == ("Papers", "Ada Moor", "2021-03-04T05:06:07Z", "docx")
+
+
+def test_a_box_in_a_paragraph_takes_nothing_from_it_and_is_read_once() -> None:
+    box = f"<w:txbxContent>{word('In the box.')}</w:txbxContent>"
+    both = f"<mc:AlternateContent {_BOTH}><mc:Choice>{box}</mc:Choice><mc:Fallback>{box}</mc:Fallback></mc:AlternateContent>"
+    body = f"<w:p><w:r><w:t>Before the box </w:t></w:r><w:r>{both}</w:r><w:r><w:t>and after it.</w:t></w:r></w:p>"
+    assert read_bytes(docx(body), "a.docx").passages == ("In the box.", "Before the box and after it.")
+
+
+def test_what_was_moved_is_read_where_it_is_now() -> None:
+    moved = "<w:p><w:{0}><w:r><w:t>Oil the lamp.</w:t></w:r></w:{0}></w:p>"
+    body = moved.format("moveFrom") + word("Then sleep.") + moved.format("moveTo")
+    assert read_bytes(docx(body), "a.docx").passages == ("Then sleep.", "Oil the lamp.")
+
+
+def test_strict_documents_are_read() -> None:
+    space = "http://purl.oclc.org/ooxml/wordprocessingml/main"
+    strict = archive(**{"word/document.xml": f'<w:document xmlns:w="{space}"><w:body>{word("Oil.")}</w:body></w:document>'})
+    assert read_bytes(strict, "a.docx").passages == ("Oil.",)
 
 
 def epub(chapters: dict[str, str]) -> bytes:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import tracemalloc
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from wellread.reading.dom import parse
 from wellread.reading.extract import extract
+from wellread.reading.hints import tokens
 
 pytestmark = pytest.mark.slow
 
@@ -355,6 +359,17 @@ def test_a_heading_goes_with_the_links_that_stood_under_it() -> None:
 def test_labels_and_signatures_are_not_text() -> None:
     html = page(f"<article>{paragraphs(*PROSE)}<div>Print recipe</div>{paragraphs(*LONG)}<p>RIRM</p></article>")
     assert extract(html).passages == (*PROSE, *LONG)
+
+
+def test_of_names_without_end_nothing_is_remembered() -> None:
+    tracemalloc.start()
+    for letter in "ab":
+        assert tokens(f"{letter} main {'x' * 300}") == {letter, "main", "x" * 300}
+        parse("".join(f'<p class="{letter}{number} {"x y " * 5_000}">Words.</p>' for number in range(50)))
+    gc.collect()
+    kept, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept < 500_000  # two megabytes of names were seen
 
 
 @pytest.mark.parametrize("depth", [100, 700, 5_000])

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from email.message import EmailMessage
 
 import pytest
@@ -53,6 +53,29 @@ def pptx(*slides: str) -> bytes:
 
 def shape(words: str, kind: str = "") -> str:
     return f'<p:sp><p:nvSpPr><p:nvPr><p:ph type="{kind}"/></p:nvPr></p:nvSpPr><p:txBody><a:p><a:r><a:t>{words}</a:t></a:r></a:p></p:txBody></p:sp>'
+
+
+def workbook(names: Sequence[str], *sheets: str) -> bytes:
+    """One with sheets as they are given."""
+    relations = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    package = "http://schemas.openxmlformats.org/package/2006"
+    named = "".join(f'<sheet name="{name}" sheetId="{n}" r:id="r{n}"/>' for n, name in enumerate(names, 1))
+    related = "".join(
+        f'<Relationship Id="r{n}" Type="{relations}/worksheet" Target="worksheets/sheet{n}.xml"/>'
+        for n in range(1, len(names) + 1)
+    )
+    return archive(
+        **{
+            "[Content_Types].xml": f'<Types xmlns="{package}/content-types"/>',
+            "_rels/.rels": f'<Relationships xmlns="{package}/relationships"><Relationship Id="r1" Type="{relations}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
+            "xl/workbook.xml": f'<workbook xmlns="{X}" xmlns:r="{relations}"><sheets>{named}</sheets></workbook>',
+            "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{package}/relationships">{related}</Relationships>',
+            **{
+                f"xl/worksheets/sheet{n}.xml": f'<worksheet xmlns="{X}"><sheetData>{rows}</sheetData></worksheet>'
+                for n, rows in enumerate(sheets, 1)
+            },
+        }
+    )
 
 
 def xlsx(*rows: tuple[str | int, ...], sheets: int = 1) -> bytes:
@@ -286,6 +309,11 @@ def test_a_small_file(name: str) -> None:
     assert passages is None or page.passages == passages
 
 
+def test_a_sign_of_rich_text_that_there_is_not_takes_nothing_from_the_others() -> None:
+    body = rb"{\rtf1\ansi The lamp \u233233233233? of 1874.\par}"
+    assert read_bytes(body, "x", name="a.rtf").passages == ("The lamp \ufffd of 1874.",)
+
+
 @pytest.fixture(scope="module")
 def apart() -> Iterator[Workers]:
     workers = Workers(1)
@@ -306,6 +334,26 @@ def test_a_mailbox_has_its_subjects_as_headings_and_slides_are_pages() -> None:
     assert [one.heading for one in pieces(page.blocks, Splitting())] == ["On oil", "On wicks"]
     slides = read_bytes(bytes(SMALL["a.pptx"][0]), "file:///a.pptx", name="a.pptx")  # type: ignore[arg-type]
     assert [(one.heading, one.page) for one in pieces(slides.blocks, Splitting())] == [("Lamps", 1), ("Wicks", 2)]
+
+
+def test_one_broken_part_does_not_cost_the_others() -> None:
+    lamps, wicks = (shape(words, "title") + shape(more) for words, more in (("Lamps", "Fill it."), ("Wicks", "Trim it.")))
+    slides = read_bytes(pptx(lamps, "<a:p>", wicks), "x", name="a.pptx")
+    assert slides.passages == ("# Lamps", "Fill it.", "# Wicks", "Trim it.")
+    assert slides.notice == "1 of its 3 slides could not be read"
+    names = ("Lamps", "Wicks", "Oil")
+    sheets = read_bytes(
+        workbook(names, "<row><c><v>1</v></c></row>", "<row><c></row>", "<row><c><v>3</v></c></row>"), "x", name="a.xlsx"
+    )
+    assert sheets.passages == ("# Lamps", "1", "# Oil", "3")
+    assert sheets.notice == "1 of its sheets could not be read"
+    chapters = {f"{n}.xhtml": f"<html><body><h1>Chapter {n}</h1><p>Its words are {n}.</p></body></html>" for n in range(3)}
+    book = bytearray(archive(mimetype="application/epub+zip", **chapters))
+    damaged = book.index(b"1.xhtml") + 40
+    book[damaged : damaged + 8] = b"\xff" * 8
+    read = read_bytes(bytes(book), "x", name="a.epub")
+    assert read.passages == ("# Chapter 0", "Its words are 0.", "# Chapter 2", "Its words are 2.")
+    assert read.notice == "1 of its chapters could not be read"
 
 
 def test_a_letter_is_read_with_all_its_parts_and_what_it_forwards() -> None:

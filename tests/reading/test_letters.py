@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
+from wellread.reading import letters
+from wellread.reading.allowance import Allowance
 from wellread.reading.documents import read_bytes
 from wellread.types import Page
 
-DEEP = "".join(f"--b{n}\nContent-Type: multipart/mixed; boundary=b{n + 1}\n\n" for n in range(2_000))
+
+def mailbox(*messages: bytes) -> bytes:
+    return b"".join(b"From x\n" + one + b"\n" for one in messages)
 
 
 def letter(subject: str, more: str = "", body: str = "Fill it.") -> bytes:
     return f"From: Ada <ada@a.example>\nSubject: {subject}\n{more}\n{body}\n".encode()
+
+
+def stumbling(text: str, url: str) -> Page:
+    raise IndexError(f"{url}: {len(text)}")
 
 
 def read(body: bytes, name: str = "a.eml") -> Page:
@@ -51,12 +61,30 @@ def test_an_odd_header_takes_nothing_from_the_letter(header: str) -> None:
     assert read(letter("On oil", f"{header}\n")).passages[-1] == "Fill it."
 
 
-def test_one_broken_letter_does_not_take_the_others_with_it() -> None:
-    deep = letter("Deep", "Content-Type: multipart/mixed; boundary=b0\n", DEEP)
-    box = b"".join(b"From x\n" + one + b"\n" for one in (letter("On oil"), deep, letter("On wicks")))
-    page = read(box, "a.mbox")
+def test_one_broken_letter_does_not_take_the_others_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(letters, "extract", stumbling)
+    page = read(mailbox(letter("On oil"), letter("Odd", "Content-Type: text/html\n"), letter("On wicks")), "a.mbox")
     assert [block.text for block in page.blocks if block.kind == "heading"] == ["On oil", "On wicks"]
     assert page.notice == "1 of its messages could not be read"
+
+
+@pytest.mark.parametrize("depth", [400, 2_000])
+def test_parts_in_parts_take_no_more_time_than_those_that_are_read(depth: int) -> None:
+    nested = "".join(f"--b{n}\nContent-Type: multipart/mixed; boundary=b{n + 1}\n\n" for n in range(depth))
+    deep = letter("Deep", "Content-Type: multipart/mixed; boundary=b0\n", nested + "x\n" * 50_000)
+    begun = time.process_time()
+    page = read(mailbox(letter("On oil"), deep, letter("On wicks")), "a.mbox")
+    assert time.process_time() - begun < 2
+    assert [block.text for block in page.blocks if block.kind == "heading"] == ["On oil", "Deep", "On wicks"]
+    assert page.notice is None
+
+
+def test_letters_that_are_left_out_are_told() -> None:
+    assert (
+        read(mailbox(*[letter("On oil")] * 20_001), "a.mbox").notice == "only the first 20,000 of its 20,001 messages were read"
+    )
+    late = letters.read_mbox(mailbox(letter("On oil"), letter("On wicks")), "file:///a", "a", Allowance(seconds=0))
+    assert late.notice == "only the first 0 of its 2 messages were read"
 
 
 def test_of_alternatives_the_plain_one_is_read_wherever_it_is() -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
 import pytest
 
 from wellread.errors import ReadError
+from wellread.reading.allowance import Allowance
 from wellread.reading.documents import read_bytes
 from wellread.reading.pdflines import mended
 from wellread.text.split import Splitting, pieces
@@ -145,3 +147,42 @@ def test_a_title_is_one(said: str) -> None:
     big = [(50, 780, 18, "F", "On Lamps"), (50, 758, 18, "F", "and Wicks"), *prose(700)]
     assert read(big, title=said).title == "On Lamps and Wicks"
     assert read(big, title="Papers").title == "Papers"
+
+
+def seconds_for(*pages: Sequence[Set], **more: object) -> float:
+    begun = time.process_time()
+    read(*pages, **more)
+    return time.process_time() - begun
+
+
+def test_lines_that_are_one_paragraph_take_the_time_of_as_many_short_ones() -> None:
+    lines: list[Set] = [(50, 800 - place * 12, 10, "F", f"and line {place} of it goes on") for place in range(4_000)]
+    assert seconds_for(lines) < 10 * seconds_for(lines[:1_000])
+
+
+def test_entries_of_an_outline_share_one_look_at_their_page() -> None:
+    lines: list[Set] = [(50, 800 - place * 0.5, 1, "F", f"Line {place}.") for place in range(1_000)]
+    entries = [(f"Part {place}", 0, 700.0 - place % 600) for place in range(2_000)]
+    assert seconds_for(lines, outline=entries) < 3 + 3 * seconds_for(lines)
+
+
+def test_a_title_of_half_characters_is_none_and_takes_nothing_with_it() -> None:
+    body = pdf(prose(700), outline=[("HHHHHHHHHHHH", 0, 700), ("The keeper", 0, 650)], title="HHHHHHHHHHHH")
+    page = read_bytes(body.replace(b"(HHHHHHHHHHHH)", b"<FEFFD8000041>"), "file:///a.pdf", name="a.pdf")
+    assert "eleven winters" in page.passages[0]
+    assert [block.text for block in page.blocks if block.kind == "heading"] == ["The keeper"]
+
+
+def test_pages_that_all_say_the_same_are_read() -> None:
+    label: list[Set] = [(50, 700, 10, "F", "This side up"), (50, 680, 10, "F", "Handle with care")]
+    assert "Handle with care" in " ".join(read(label, label, label, label).passages)
+
+
+def test_looking_for_pictures_does_not_take_the_time_of_what_was_read() -> None:
+    drawn = "0 0 m 10 10 l S\n" * 20_000
+    body = pdf(prose(700), *[[(50, 700, 10, "F", "DRAWN")]] * 300)
+    body = body.replace(b"BT /F 10 Tf 50 700 Td (DRAWN) Tj ET\n", drawn.encode())
+    begun = time.process_time()
+    page = read_bytes(body, "file:///a.pdf", name="a.pdf", allowance=Allowance(seconds=3))
+    assert "eleven winters" in page.passages[0]
+    assert time.process_time() - begun < 6

@@ -49,7 +49,9 @@ def test_a_picture_is_a_png_of_the_page() -> None:
     assert b"\x00\x00\x00" in pixels
 
 
-@pytest.mark.parametrize("size", ["[0 0 14400 14400]", "[0 0 14400 1]", "[0 0 1 14400]", "[0 0 0 0]", "[900 900 -5 0]"])
+@pytest.mark.parametrize(
+    "size", ["[0 0 14400 14400]", "[0 0 14400 1]", "[0 0 1 14400]", "[0 0 1 100000000]", "[0 0 0 0]", "[900 900 -5 0]"]
+)
 def test_no_page_is_too_large_for_its_picture(size: str) -> None:
     body = pdf(prose(780)).replace(b"[0 0 595 842]", size.encode())
     made = draw(body, "file:///a.pdf", Drawing(1, PROSE[0], painted=True))

@@ -8,6 +8,7 @@ from io import BytesIO
 import pytest
 from tests.reading.test_formats import archive, xlsx
 
+from wellread.errors import ReadError
 from wellread.reading.allowance import Allowance
 from wellread.reading.sparse import closed_up
 from wellread.reading.tables import read_sheets
@@ -99,6 +100,16 @@ def test_a_cell_that_stands_there_billions_of_times_is_said_as_often_as_rows_are
 )
 def test_others_stay_as_they_are(book: bytes) -> None:
     assert closed_up(book) is book
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("end", [b"</table:table-row>", b"</table:table", b"<text:p>", b"<table:table table:name"])
+def test_a_table_without_an_end_is_told(end: bytes) -> None:
+    whole = zipfile.ZipFile(BytesIO(ods(LAMPS, NORTH)))
+    members = {name: whole.read(name) for name in whole.namelist()}
+    content = members["content.xml"]
+    with pytest.raises(ReadError, match="broken"):
+        texts(archive(**{**members, "content.xml": content[: content.rindex(end) + len(end)]}))
 
 
 def test_what_stands_in_the_same_column_still_does() -> None:

@@ -17,7 +17,7 @@ _SHORT = 400  # bytes; of less nobody can tell French from Polish
 _LATIN = ["cp1252", "cp1250", "cp1254", "cp1257", "iso8859_2", "iso8859_15"]
 _HIGH = re.compile(rb"[\x80-\xff]")
 _ALONE = re.compile(rb"(?<![\x80-\xff])[\x91-\x97\xa0-\xff](?![\x80-\xff])(?=[a-zA-Z\s.,;:!?'\"()-]|$)")
-_UNSAFE = frozenset({"utf-7", "idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefined", "rot13"})
+_UNSAFE = frozenset({"utf-7", "idna", "punycode", "unicode-escape", "raw-unicode-escape", "undefined", "rot-13"})
 
 
 def decode(body: bytes, declared: str | None = None, *, markup: bool = True) -> str:
@@ -57,7 +57,7 @@ def _by_name(body: bytes, name: str | None) -> str | None:
     except (LookupError, ValueError):
         return None
     known = _WIDER.get(codec.name, codec.name)
-    if known in _UNSAFE or not getattr(codec, "_is_text_encoding", True):
+    if known.replace("_", "-") in _UNSAFE or not getattr(codec, "_is_text_encoding", True):
         return None
     text = body.decode(known, "replace")
     return text if text.count("\ufffd") * 200 <= len(text) else None

@@ -104,17 +104,17 @@ def _read(kind: Kind, document: Document, allowance: Allowance) -> Page:
 
         return read_sheets(body, url, name, allowance)
     if kind in {"eml", "mbox", "rtf"}:
-        return _read_bytes(kind, body, url, name)
+        return _read_bytes(kind, body, url, name, allowance)
     return _read_text(kind, unmarked.cleaned(decode(body[: 4 * allowance.characters + 4], charset, markup=False)), url, name)
 
 
-def _read_bytes(kind: Kind, body: bytes, url: str, name: str) -> Page:
+def _read_bytes(kind: Kind, body: bytes, url: str, name: str, allowance: Allowance) -> Page:
     """What says its own charset."""
     from wellread.reading import letters, rtf
 
     if kind == "rtf":
         return rtf.read_rtf(body, url, name)
-    return letters.read_eml(body, url, name) if kind == "eml" else letters.read_mbox(body, url, name)
+    return letters.read_eml(body, url, name) if kind == "eml" else letters.read_mbox(body, url, name, allowance)
 
 
 def _read_text(kind: Kind, text: str, url: str, name: str) -> Page:

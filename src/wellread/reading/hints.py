@@ -57,12 +57,21 @@ _WRITES_MANUALS = re.compile(
     |libreoffice|openoffice|microsoft\ word|vitepress|vuepress|gitbook|epydoc|natural\ ?docs|naturaldocs""",
     re.IGNORECASE | re.VERBOSE,
 )
+_REMEMBERED = 200  # characters; a page may give each of its elements a class of a hundred thousand
 _SPLIT = re.compile(r"[^a-zA-Z0-9]+|(?<=[a-z])(?=[A-Z])")
 
 
-@lru_cache(maxsize=4096)
 def tokens(hint: str) -> frozenset[str]:
     """The words of a class or id, in lower case."""
+    return _remembered(hint) if len(hint) <= _REMEMBERED else _tokens(hint)
+
+
+@lru_cache(maxsize=4096)
+def _remembered(hint: str) -> frozenset[str]:
+    return _tokens(hint)
+
+
+def _tokens(hint: str) -> frozenset[str]:
     return frozenset(word.lower() for word in _SPLIT.split(hint) if word)
 
 

@@ -7,6 +7,7 @@ understand headers takes quadratic time and worse, so its older one is used, on 
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator, Sequence
 from email.errors import HeaderParseError
 from email.header import decode_header
@@ -14,8 +15,9 @@ from email.message import Message
 from email.parser import BytesParser  # here, for no file can be opened where documents are read
 from email.policy import Compat32
 from itertools import islice
-from typing import cast
+from typing import Any, cast
 
+from wellread.reading.allowance import OWN_FILE, Allowance
 from wellread.reading.charset import decode
 from wellread.reading.extract import extract
 from wellread.reading.unmarked import cleaned, read_text
@@ -26,10 +28,24 @@ from wellread.types import Block, Page
 _MESSAGES = re.compile(rb"^From [^\n]{0,500}\n", re.MULTILINE)
 _MOST_MESSAGES = 20_000
 _MOST_PARTS, _DEEPEST = 1_000, 10
+_READING = 0.7  # of the time; then what was read is what there is
 _LONGEST_HEADER, _LONGEST_SHOWN = 2_000, 500  # characters
 _QUOTED = re.compile(r"^>.*$", re.MULTILINE)
 _SAID = ("From", "To", "Date")
 _BODIES = ("text/plain", "text/html")
+
+
+class _Letter(Message):
+    """A part that is deeper in others than is read counts as data: its lines would be compared with all boundaries around it."""
+
+    depth = 0
+
+    def attach(self, payload: Any) -> None:
+        cast("_Letter", payload).depth = self.depth + 1
+        super().attach(payload)
+
+    def get_content_type(self) -> str:
+        return super().get_content_type() if self.depth <= _DEEPEST else "application/octet-stream"
 
 
 class _Plain(Compat32):
@@ -58,23 +74,27 @@ def read_eml(body: bytes, url: str, name: str) -> Page:
     )
 
 
-def read_mbox(body: bytes, url: str, name: str) -> Page:
-    """Each message under its subject."""
+def read_mbox(body: bytes, url: str, name: str, allowance: Allowance = OWN_FILE) -> Page:
+    """Each message under its subject, until the time is nearly up."""
+    deadline = time.monotonic() + allowance.seconds * _READING
     blocks: list[Block] = []
-    broken = 0
-    for part in _MESSAGES.split(body)[1 : _MOST_MESSAGES + 1]:
+    letters = _MESSAGES.split(body)[1:]
+    read = broken = 0
+    while read < min(len(letters), _MOST_MESSAGES) and time.monotonic() < deadline:
+        read += 1
         try:
-            blocks.extend(_message(_parsed(part), level=1))
+            blocks.extend(_message(_parsed(letters[read - 1]), level=1))
         except MemoryError:
             raise
         except Exception:  # nobody has listed what parsers trip over; the others are read all the same
             broken += 1
-    notice = f"{broken:,} of its messages could not be read" if broken else None
-    return Page(url, name, (), kind="mail", blocks=tuple(blocks), notice=notice)
+    cut = [f"only the first {read:,} of its {len(letters):,} messages were read"] if read < len(letters) else []
+    failed = [f"{broken:,} of its messages could not be read"] if broken else []
+    return Page(url, name, (), kind="mail", blocks=tuple(blocks), notice="; ".join(cut + failed) or None)
 
 
 def _parsed(body: bytes) -> Message:
-    return BytesParser(policy=_Plain()).parsebytes(body)
+    return BytesParser(_Letter, policy=_Plain()).parsebytes(body)
 
 
 def _message(message: Message, *, level: int, depth: int = 0) -> Iterator[Block]:

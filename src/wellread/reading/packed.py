@@ -34,6 +34,10 @@ _LONGEST_TITLE = 120
 _READING = 0.7  # of the time; then what was read is what there is
 
 
+class _TooMuch(ReadError):
+    """Nothing more of this archive is unpacked."""
+
+
 class _Archive:
     """Reads members until the allowance is used up."""
 
@@ -72,7 +76,7 @@ class _Archive:
             raise ReadError(self._url, "the archive is broken or locked") from error
         self._left -= len(data)
         if self._left < 0:
-            raise ReadError(self._url, f"the archive unpacks to more than {MAX_UNPACKED // 1024**2} MB")
+            raise _TooMuch(self._url, f"the archive unpacks to more than {MAX_UNPACKED // 1024**2} MB")
         return data
 
 
@@ -127,17 +131,27 @@ def read_opendocument(body: bytes, url: str, allowance: Allowance = OWN_FILE) ->
 
 
 def read_pptx(body: bytes, url: str, allowance: Allowance = OWN_FILE) -> Page:
-    """Slides in the order of their numbers; each is a page."""
+    """Slides in the order of their numbers; each is a page. One that is broken does not keep the others from being read."""
     archive = _Archive(body, url)
     names = sorted((name for name in archive.names() if _SLIDE.fullmatch(name)), key=lambda name: int(_SLIDE.sub(r"\1", name)))
     if not names:
         raise ReadError(url, "not a PowerPoint presentation")
     blocks: list[Block] = []
+    broken = 0
     for number, name in enumerate(names, start=1):
         slide = Slide(number)
-        _fed(archive.read(name), slide, url, "the presentation is broken")
-        blocks.extend(slide.blocks)
-    return _page(url, blocks, archive.facts("docProps/core.xml").texts, "pptx", None)
+        try:
+            _fed(archive.read(name), slide, url, "the presentation is broken")
+        except _TooMuch:
+            raise
+        except ReadError:
+            broken += 1
+            if broken == len(names):
+                raise
+        else:
+            blocks.extend(slide.blocks)
+    notice = f"{broken:,} of its {len(names):,} slides could not be read" if broken else None
+    return _page(url, blocks, archive.facts("docProps/core.xml").texts, "pptx", notice)
 
 
 def _fed(data: bytes, target: Target, url: str, broken: str) -> str | None:
@@ -163,21 +177,30 @@ def read_epub(body: bytes, url: str, allowance: Allowance = OWN_FILE) -> Page:
     chapters = [name for name in named if name in known]
     chapters = chapters or sorted(name for name in known if _CHAPTER.search(name) and not _CONTENTS.search(name))[:_MAX_CHAPTERS]
     read = list(_texts(archive, chapters, allowance))
-    blocks = [block for chapter in read for block in chapter]
+    broken = sum(chapter is None for chapter in read)
+    blocks = [block for chapter in read for block in chapter or ()]
     if not blocks:
-        raise ReadError(url, "the e-book has no text")
-    cut = f"only the first {len(read):,} of its {len(chapters):,} chapters were read" if len(read) < len(chapters) else None
-    return _page(url, blocks, package.texts, "epub", cut)
+        raise ReadError(url, "the archive is broken or locked" if broken else "the e-book has no text")
+    cut = [f"only the first {len(read):,} of its {len(chapters):,} chapters were read"] if len(read) < len(chapters) else []
+    failed = [f"{broken:,} of its chapters could not be read"] if broken else []
+    return _page(url, blocks, package.texts, "epub", "; ".join(cut + failed) or None)
 
 
-def _texts(archive: _Archive, chapters: list[str], allowance: Allowance) -> Iterator[tuple[Block, ...]]:
-    """Chapter by chapter, until the book is as long as a page may be or the time is nearly up."""
+def _texts(archive: _Archive, chapters: list[str], allowance: Allowance) -> Iterator[tuple[Block, ...] | None]:
+    """Chapter by chapter, None for a broken one, until the book is as long as a page may be or the time is nearly up."""
     deadline = time.monotonic() + allowance.seconds * _READING
     left = allowance.characters
     for name in chapters:
         if left < 0 or time.monotonic() > deadline:
             return
-        found = blocks_of(all_blocks(parse(decode(archive.read(name)))))
+        try:
+            data = archive.read(name)
+        except _TooMuch:
+            raise
+        except ReadError:
+            yield None
+            continue
+        found = blocks_of(all_blocks(parse(decode(data))))
         left -= sum(len(block.text) for block in found)
         yield found
 

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
 from wellread.errors import ReadError
@@ -28,6 +29,8 @@ MAX_PAGES = 10_000
 _MAX_ENTRIES = 20_000  # of an outline
 _PDFIUM = threading.Lock()  # the library is not safe in several threads at once
 _READING = 0.7  # of the time; the rest is for putting paragraphs together
+_LOOKING = 0.75  # of the time, for which pages were scanned
+_MAX_OBJECTS = 1_000  # of a page that are looked at for that
 _PDF_DATE = re.compile(r"D:(\d{4})(\d{2})?(\d{2})?")
 _NO_TITLE = re.compile(r"untitled.*|microsoft word - .*|.*\.(?:docx?|tex|dvi|ps|indd|qxd|pdf|fm|rtf|odt)|\W*", re.IGNORECASE)
 _LONGEST_TITLE = 150
@@ -36,25 +39,28 @@ _LONGEST_TITLE = 150
 def read_pdf(body: bytes, url: str, allowance: Allowance = OWN_FILE) -> Page:
     """Blocking; raises `ReadError` for what is locked, broken, or only pictures."""
     with alone(body, url) as document:
-        facts = document.get_metadata_dict(skip_empty=True)
+        begun = time.monotonic()
+        said, author, created = (_fact(document, key) for key in ("Title", "Author", "CreationDate"))
         count = len(document)
-        read = list(_pages(document, allowance))
+        read = list(_pages(document, begun + allowance.seconds * _READING, allowance.characters))
         outline = _outline(document)
-        pictures = _pictures(document, [number for number, lines in enumerate(read) if not lines])
-    pages = [pdflines.apart(lines) for lines in without_margins(read)]
-    title = _title(facts.get("Title", ""), read)
+        empty = [number for number, lines in enumerate(read) if not lines]
+        pictures = _pictures(document, empty, begun + allowance.seconds * _LOOKING)
+    inner = without_margins(read)
+    pages = [pdflines.apart(lines) for lines in (inner if any(inner) else read)]  # all pages may say the same
+    title = _title(said, read)
     body_size = pdfblocks.body_size(pages)
     blocks = pdfblocks.blocks(pages, headings(pages, outline, body_size))
     blocks = [block for block in blocks if not (block.kind == "heading" and block.text == title and block.page == 1)]
     if not blocks:
         raise ReadError(url, "the PDF has no text, only pictures: it needs character recognition (OCR) first")
-    date = _PDF_DATE.match(facts.get("CreationDate", ""))
+    date = _PDF_DATE.match(created)
     return Page(
         url=url,
         title=title,
         passages=(),
         published=iso_date("-".join(part for part in date.groups() if part)) if date else None,
-        author=" ".join(facts.get("Author", "").split()) or None,
+        author=" ".join(author.split()) or None,
         kind="pdf",
         notice=_notice(len(read), count, pictures),
         blocks=tuple(blocks),
@@ -78,12 +84,19 @@ def alone(body: bytes, url: str) -> Generator[pypdfium2.PdfDocument]:
             document.close()
 
 
-def _pages(document: pypdfium2.PdfDocument, allowance: Allowance) -> Iterator[list[Line]]:
+def _fact(document: pypdfium2.PdfDocument, key: str) -> str:
+    """What the document says of itself; nothing where that is no text."""
+    try:
+        return document.get_metadata_value(key)
+    except ValueError:  # halves of characters
+        return ""
+
+
+def _pages(document: pypdfium2.PdfDocument, deadline: float, characters: int) -> Iterator[list[Line]]:
     """Ends before the time is up, so that what was read by then is not lost."""
     import pypdfium2
 
-    deadline = time.monotonic() + allowance.seconds * _READING
-    left = allowance.characters + 1  # one more shows that there is more
+    left = characters + 1  # one more shows that there is more
     for number in range(min(len(document), MAX_PAGES)):
         if left <= 0 or time.monotonic() > deadline:
             return
@@ -108,7 +121,7 @@ def _outline(document: pypdfium2.PdfDocument) -> list[Entry]:
             if target is None:
                 continue
             page = target.get_index()
-            title = " ".join(pdflines.mended(entry.get_title()).split())[:_LONGEST_TITLE]
+            title = _entry_title(entry)
             if title and page is not None:
                 found.append(Entry(title, entry.level + 1, page, _height(target.get_view())))
             if len(found) >= _MAX_ENTRIES:
@@ -116,6 +129,13 @@ def _outline(document: pypdfium2.PdfDocument) -> list[Entry]:
     except (pypdfium2.PdfiumError, ValueError):
         return []
     return found
+
+
+def _entry_title(entry: Any) -> str:
+    try:
+        return " ".join(pdflines.mended(entry.get_title()).split())[:_LONGEST_TITLE]
+    except ValueError:  # halves of characters
+        return ""
 
 
 def _height(view: tuple[int, Sequence[float]]) -> float | None:
@@ -126,15 +146,18 @@ def _height(view: tuple[int, Sequence[float]]) -> float | None:
     return float(values[0]) if mode == 3 and values else None
 
 
-def _pictures(document: pypdfium2.PdfDocument, empty: Sequence[int]) -> list[int]:
-    """The pages without text that show a picture: they were scanned."""
+def _pictures(document: pypdfium2.PdfDocument, empty: Sequence[int], deadline: float) -> list[int]:
+    """The pages without text that show a picture: they were scanned. What takes long is not looked for."""
     import pypdfium2
     import pypdfium2.raw as raw
 
     found: list[int] = []
     for number in empty:
+        if time.monotonic() > deadline:
+            break
         try:
-            if any(cast("Any", document[number]).get_objects(filter=[raw.FPDF_PAGEOBJ_IMAGE], max_depth=2)):
+            shown = islice(cast("Any", document[number]).get_objects(max_depth=2), _MAX_OBJECTS)
+            if any(one.type == raw.FPDF_PAGEOBJ_IMAGE for one in shown):
                 found.append(number + 1)
         except pypdfium2.PdfiumError:
             continue

@@ -157,10 +157,12 @@ def _is_item(text: str) -> bool:
 
 
 def _joined(lines: Sequence[Line]) -> str:
-    text = ""
+    """Put together once: a book may be one paragraph."""
+    parts: list[str] = []
     for line in lines:
-        if text and _HYPHEN.search(text) and line.text[:1].islower():
-            text = text[:-1] + line.text
-        else:
-            text = f"{text} {line.text}" if text else line.text
-    return text
+        if parts and _HYPHEN.search(parts[-1]) and line.text[:1].islower():
+            parts[-1] = parts[-1][:-1]
+        elif parts:
+            parts.append(" ")
+        parts.append(line.text)
+    return "".join(parts)

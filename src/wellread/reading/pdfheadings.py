@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from wellread.reading.pdflines import Line
 
@@ -20,6 +22,8 @@ _LONGEST = 150  # characters; more is no heading
 _LONGEST_BOLD = 90  # of one that is no larger than the text
 _MOST_LINES = 4
 _DEEPEST = 6
+_MOST_PLACES = 100  # of a page that say the same
+_MOST_AT_ONCE = 20  # entries of an outline that point to one line
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +52,10 @@ Pages = Sequence[Sequence[Line]]
 def headings(pages: Pages, outline: Sequence[Entry], body: float) -> list[dict[int, Heading]]:
     """Of each page, by the line that they start at."""
     found: list[dict[int, Heading]] = [{} for _ in pages]
+    named = {number: _Named(pages[number]) for number in {entry.page for entry in outline} if 0 <= number < len(pages)}
     for entry in outline:
-        if 0 <= entry.page < len(pages):
-            _place(found[entry.page], _named(pages[entry.page], entry))
+        if entry.page in named:
+            _place(found[entry.page], named[entry.page].heading(entry))
     levels = _levels(pages, found)
     outlined = sum(map(len, found)) >= 3
     first = min((page for page, here in enumerate(found) if here), default=0) if outlined else 0
@@ -65,36 +70,41 @@ def headings(pages: Pages, outline: Sequence[Entry], body: float) -> list[dict[i
 def _place(page: dict[int, Heading], made: Heading) -> None:
     """Two entries at one line: the second is below the first and has nothing of the page for itself."""
     start = made.start
-    if start in page:
-        first = page[start]
-        page[start] = Heading(f"{first.text}\n{made.text}", made.level, start, max(first.end, made.end))
-    else:
+    if start not in page:
         page[start] = made
+    elif (first := page[start]).text.count("\n") < _MOST_AT_ONCE - 1:
+        page[start] = Heading(f"{first.text}\n{made.text}", made.level, start, max(first.end, made.end))
 
 
-def _named(lines: Sequence[Line], entry: Entry) -> Heading:
-    """Where an entry stands: the lines that say it, nearest to where it points; else where it points."""
-    wanted = _letters(entry.title)
-    candidates: list[tuple[float, int, int]] = []
-    for start in range(len(lines)):
-        said = ""
-        for end in range(start + 1, min(start + 1 + _MOST_LINES, len(lines) + 1)):
-            said = f"{said} {lines[end - 1].text}".strip()
-            if _says(said, wanted):
-                far = abs((entry.y if entry.y is not None else lines[start].y) - lines[start].y)
-                candidates.append((far - lines[start].size, start, end))
-            if len(_letters(said)) > len(wanted) + 20:
-                break
-    if candidates:
-        _, start, end = min(candidates)
-        return Heading(entry.title, entry.level, start, end)
-    below = (place for place, line in enumerate(lines) if entry.y is None or line.y <= entry.y)
-    start = next(below, len(lines))
-    return Heading(entry.title, entry.level, start, start)
+class _Named:
+    """Where the entries of an outline stand on a page, whose lines are looked at once for all of them."""
 
+    def __init__(self, lines: Sequence[Line]) -> None:
+        self._lines = lines
+        self._lowest = list(accumulate((-line.y for line in lines), max))
+        self._said: dict[str, list[tuple[int, int]]] = {}  # from where to where lines go that say this
+        for start in range(len(lines)):
+            said = ""
+            for end in range(start + 1, min(start + 1 + _MOST_LINES, len(lines) + 1)):
+                said = f"{said} {lines[end - 1].text}".strip()
+                if len(said) > 2 * _LONGEST:
+                    break
+                for words in {_letters(said), _letters(_ORDINAL.sub("", said))} - {""}:
+                    places = self._said.setdefault(words, [])
+                    if len(places) < _MOST_PLACES:
+                        places.append((start, end))
 
-def _says(text: str, wanted: str) -> bool:
-    return bool(wanted) and wanted in {_letters(text), _letters(_ORDINAL.sub("", text))}
+    def heading(self, entry: Entry) -> Heading:
+        """The lines that say it, nearest to where it points; else where it points."""
+
+        def far(place: tuple[int, int]) -> float:
+            line = self._lines[place[0]]
+            return abs((entry.y if entry.y is not None else line.y) - line.y) - line.size
+
+        if places := self._said.get(_letters(entry.title)):
+            return Heading(entry.title, entry.level, *min(places, key=far))
+        start = 0 if entry.y is None else bisect_left(self._lowest, -entry.y)
+        return Heading(entry.title, entry.level, start, start)
 
 
 def _letters(text: str) -> str:

@@ -6,6 +6,7 @@ import ctypes
 import math
 import re
 import unicodedata
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -132,21 +133,22 @@ def _by_columns(found: Sequence[Line]) -> list[Line]:
     gutter = _gutter(found)
     if gutter is None:
         return sorted(found, key=lambda line: (-round(line.y / 2), line.left))
-    across = [line.y for line in found if line.left < gutter < line.right]
+    across = sorted(line.y for line in found if line.left < gutter < line.right)
 
     def key(line: Line) -> tuple[int, bool, float]:
         crosses = line.left < gutter < line.right
-        return 2 * sum(y > line.y for y in across) + (not crosses), line.left >= gutter, -line.y
+        above = len(across) - bisect_right(across, line.y)
+        return 2 * above + (not crosses), line.left >= gutter, -line.y
 
     return sorted(found, key=key)
 
 
 def _gutter(found: Sequence[Line]) -> float | None:
     """Where a page parts into two columns: nearly no line crosses, and both sides are full."""
-    for place in sorted({math.floor(line.left) for line in found}):
-        left = [line for line in found if line.right < place]
-        right = [line for line in found if line.left >= place]
-        if min(len(left), len(right)) >= 5 and len(left) + len(right) >= 0.85 * len(found):
+    begin, end = sorted(line.left for line in found), sorted(line.right for line in found)
+    for place in sorted({math.floor(left) for left in begin}):
+        left, right = bisect_left(end, place), len(found) - bisect_left(begin, place)
+        if min(left, right) >= 5 and left + right >= 0.85 * len(found):
             return place - 0.5
     return None
 

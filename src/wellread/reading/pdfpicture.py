@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 Box = tuple[int, int, int, int]  # left, top, width, height in pixels of the picture
 _WIDTH = 1400  # pixels of a page; enough to be read on a wide screen
 _PIXELS = 4_000_000  # … of one that is very long
+_HIGHEST = 20_000  # pixels; of a page that is a mere line
 _CHARACTERS = 200_000  # of a page that are looked at
 _BOXES = 400
 _CONTEXT = 40  # letters before the words that tell one place from another
@@ -73,7 +74,7 @@ def _size(width: float, height: float) -> tuple[int, int]:
     """The page's proportions, within what a picture may have."""
     width, height = max(width, 1.0), max(height, 1.0)
     scale = min(_WIDTH / width, (_PIXELS / (width * height)) ** 0.5)
-    return max(round(width * scale), 1), max(round(height * scale), 1)
+    return max(round(width * scale), 1), min(max(round(height * scale), 1), _HIGHEST)
 
 
 def _png(page: pypdfium2.PdfPage, width: int, height: int) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 from typing import Any
 
@@ -9,11 +10,14 @@ from wellread.errors import ReadError
 from wellread.reading.unmarked import cleaned
 from wellread.types import Block, Page
 
+_NO_SIGN = re.compile(r"\\u-?[0-9]{6,}")  # the number of a sign has sixteen bits
+
 
 def read_rtf(body: bytes, url: str, name: str) -> Page:
     striprtf: Any = import_module("striprtf.striprtf")  # it has no types
     try:
-        text = cleaned(str(striprtf.rtf_to_text(body.decode("latin-1"), encoding="cp1252", errors="replace")))
+        known = _NO_SIGN.sub(r"\\u65533", body.decode("latin-1"))
+        text = cleaned(str(striprtf.rtf_to_text(known, encoding="cp1252", errors="replace")))
     except (ValueError, LookupError, IndexError, TypeError) as error:
         raise ReadError(url, "the RTF is broken") from error
     blocks = tuple(Block("paragraph", " ".join(line.split())) for line in text.split("\n") if line.strip())

@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from io import BytesIO
 from itertools import islice
+from xml.parsers import expat
 
 from wellread.reading.allowance import MAX_UNPACKED
 
@@ -35,7 +36,10 @@ Cell = tuple[int, int]  # row and column
 
 
 def closed_up(body: bytes) -> bytes:
-    """The workbook as it is, or one that says the same in less room. What is no archive, or a broken one, stays as it is."""
+    """The workbook as it is, or one that says the same in less room. What is no archive, or a broken one, stays as it is.
+
+    `ExpatError` for an OpenDocument that is broken inside: what reads it would look for the end of a table for ever.
+    """
     try:
         with zipfile.ZipFile(BytesIO(body)) as book:
             changed = dict(_changed(book))
@@ -129,6 +133,7 @@ def _letters(number: int) -> bytes:
 
 
 def _open_document(content: bytes) -> bytes:
+    expat.ParserCreate().Parse(content, True)
     if not _FAR_CELL.search(content) and not _has_far_rows(content):
         return content
     rows = list(_rows(content))

@@ -9,6 +9,7 @@ from datetime import date, datetime
 from datetime import time as clock
 from io import BytesIO
 from typing import Any, cast
+from xml.parsers.expat import ExpatError
 
 from wellread.errors import ReadError
 from wellread.reading.allowance import MAX_BLOCKS, OWN_FILE, Allowance
@@ -34,22 +35,32 @@ def read_sheets(body: bytes, url: str, name: str, allowance: Allowance) -> Page:
     try:
         book = calamine.CalamineWorkbook.from_filelike(BytesIO(closed_up(body)))
         read = list(_sheets(book, allowance))
-    except (calamine.CalamineError, OSError, ValueError) as error:
+        if read and all(sheet is None for sheet in read):
+            raise ValueError("none of its sheets can be read")
+    except (calamine.CalamineError, ExpatError, OSError, ValueError) as error:
         raise ReadError(url, "the spreadsheet is broken or locked") from error
-    blocks = tuple(block for sheet in read for block in sheet)
-    count = len(book.sheet_names)
-    cut = f"only the first {len(read):,} of its {count:,} sheets were read" if len(read) < count else None
-    return Page(url, name, (), kind="sheet", blocks=blocks, notice=cut)
+    blocks = tuple(block for sheet in read for block in sheet or ())
+    count, broken = len(book.sheet_names), sum(sheet is None for sheet in read)
+    cut = [f"only the first {len(read):,} of its {count:,} sheets were read"] if len(read) < count else []
+    failed = [f"{broken:,} of its sheets could not be read"] if broken else []
+    return Page(url, name, (), kind="sheet", blocks=blocks, notice="; ".join(cut + failed) or None)
 
 
-def _sheets(book: Any, allowance: Allowance) -> Iterator[list[Block]]:
-    """Sheet by sheet, until there is as much text as a page may have or the time is nearly up: many can be one and the same."""
+def _sheets(book: Any, allowance: Allowance) -> Iterator[list[Block] | None]:
+    """Sheet by sheet, None for a broken one, until there is as much text as a page may have or the time is nearly up: many can
+    be one and the same."""
+    from python_calamine import CalamineError
+
     deadline = time.monotonic() + allowance.seconds * _READING
     left, rows_left = allowance.characters, MAX_BLOCKS
     for title in cast("list[str]", book.sheet_names):
         if min(left, rows_left) <= 0 or time.monotonic() > deadline:
             return
-        rows = book.get_sheet_by_name(title).iter_rows()
+        try:
+            rows = book.get_sheet_by_name(title).iter_rows()
+        except CalamineError:
+            yield None
+            continue
         blocks = list(_enough(_rows(_bounded([_text(cell) for cell in row] for row in rows)), left))
         yield [Block("heading", title, 1), *blocks] if blocks else []
         left, rows_left = left - sum(len(block.text) for block in blocks), rows_left - len(blocks)
