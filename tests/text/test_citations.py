@@ -439,6 +439,30 @@ def test_letters_and_digits_in_circles_are_letters_and_digits(text: str) -> None
     assert not check(text, BRIDGE)[0].supported
 
 
+DRUG = {1: Passage("d", "The drug is not safe for children. The dose is 5 mg per day. A cup of ½ litre and 2.5 kg go with it.")}
+
+
+@pytest.mark.parametrize(
+    "word", ["~~not~~", "~not~", "n\u0336o\u0336t\u0336", "\u0336n\u0336o\u0336t", "<del>not</del>", "<s>not</s>"]
+)
+def test_what_is_struck_through_is_not_said(word: str) -> None:
+    assert check("The drug is not safe for children [1].", DRUG)[0].supported
+    assert not check(f"The drug is {word} safe for children [1].", DRUG)[0].supported
+
+
+@pytest.mark.parametrize(
+    "dose", ["is ≠ 5", "is =\u0338 5", "is 5½", "is ⅝", "is ½", "is .5", "is 5e3", "is 5k", "is 5O", "is l5", "is 1½5"]
+)
+def test_a_number_is_checked_as_it_is_seen(dose: str) -> None:
+    assert check("The dose is 5 mg per day [1].", DRUG)[0].supported
+    assert not check(f"The dose {dose} mg per day [1].", DRUG)[0].supported
+
+
+@pytest.mark.parametrize("said", ["a cup of ½ litre", "a cup of .5 litre", "2½ kg", "~2.5 kg", "~5 mg to ~5 mg per day"])
+def test_one_number_in_another_writing_is_the_same(said: str) -> None:
+    assert check(f"With the dose go {said} [1].", DRUG)[0].supported
+
+
 def test_invisible_signs_in_a_word_do_not_make_it_another() -> None:
     assert check("The Ash\u00adford bridge was opened in 1990 [1].", BRIDGE)[0].supported
     persian = {1: Passage("p", "او می\u200cخواهد به خانه برود.")}
@@ -474,3 +498,43 @@ def test_all_that_is_shown_of_a_sentence_is_checked(shown: str) -> None:
 )
 def test_what_names_a_source_is_no_claim(shown: str) -> None:
     assert all(one.supported for one in check(f"The Ashford bridge was opened in {shown}", BRIDGE))
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ("The bridge was not opened in 1901.", "It is false that the bridge was not opened in 1901."),
+        ("The bridge was opened in 1901.", "It is false that the bridge was opened in 1901."),
+        ("The bridge was opened in 1901.", "The bridge was opened in 1901 — a lie."),
+        ("The bridge was opened in 1901.", "The bridge was opened in 1901, which is false."),
+        ("The bridge was opened in 1901.", "Contrary to fact, the bridge was opened in 1901."),
+        ("The rate rose by 5% in 2020.", "The rate rose by 5‰ in 2020."),
+        ("The rate rose by 5‰ in 2020.", "The rate rose by 5 percent in 2020."),
+        ("The temperature was −5 degrees in Oslo.", "The temperature was 5 degrees in Oslo."),
+        ("The temperature was 5 degrees in Oslo.", "The temperature was minus 5 degrees in Oslo."),
+        ("Two thirds of the members voted for the plan.", "Two fifths of the members voted for the plan."),
+        ("Two thirds of the members voted for the plan.", "Three-quarters of the members voted for the plan."),
+        ("World War II ended in Europe in May.", "World War I ended in Europe in May."),
+        ("The team won the cup twice.", "The team won the cup three times."),
+        ("The population doubled by 1950.", "The population tripled by 1950."),
+    ],
+)
+def test_what_makes_another_amount_of_a_number_or_calls_it_a_lie_is_seen(told: str, said: str) -> None:
+    assert not check(f"{said[:-1]} [1].", {1: Passage("p", told)})[0].supported
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ("The bridge was not opened in 1901.", "It is false that the bridge was opened in 1901."),
+        ("The claim that the bridge fell is false.", "It is false that the bridge fell."),
+        ("The rate rose by 5 per cent in 2020.", "The rate rose by 5% in 2020."),
+        ("The temperature was −5 degrees in Oslo.", "The temperature was minus 5 degrees in Oslo."),
+        ("The index of the exchange lost in May: -5 points.", "The index of the exchange lost 5 points in May."),
+        ("Two thirds of the members voted for the plan.", "Two-thirds of the members voted for the plan."),
+        ("The team won the cup two times.", "The team won the cup twice."),
+        ("World War II began after World War I.", "After World War I, World War II began."),
+    ],
+)
+def test_the_same_amount_in_other_words_is_the_same(told: str, said: str) -> None:
+    assert check(f"{said[:-1]} [1].", {1: Passage("p", told)})[0].supported

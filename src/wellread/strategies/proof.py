@@ -1,14 +1,16 @@
 """A finished answer read once more by the model, beside the passages that it cites: one call, where there is something to ask.
 
 At normal effort it is asked about the sentences that the program's own check is not sure of, at high effort about all that
-passed as well. What the check is sure is not carried stays marked whatever the model says. Among the sentences stand two for
-control: words of a passage, and a sentence that was made up. A model that takes the one for the other cannot tell, or was talked
-into something, and is not listened to.
+passed as well. What the check is sure is not carried stays marked whatever the model says. Among the sentences stand some for
+control: words of a passage, a sentence that was made up, and one of a passage in which something was changed. A model that takes
+the one for the other cannot tell, or was talked into something, and is not listened to. Nobody who writes a passage knows what
+these sentences will be, nor by which numbers the sentences are called: both are drawn anew for each call.
 """
 
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -23,14 +25,20 @@ from wellread.text import verdicts
 from wellread.text.sentences import sentences as split
 from wellread.types import Answer, Passage, Sentence
 
+Line = tuple[int, str]  # an index, or what a control is, and the words
 _NOT_CARRIED = numbers("not_carried")
 _MOST = 32  # sentences
 _LEAST, _LOOKED_AT = 30, 400  # characters of words for control, and in which they are looked for
-_CONTROLS = 200  # tokens for both
-_TRUE, _MADE_UP = -1, -2  # in place of a sentence's number
-_WHO = ("Ottoline Brandvold", "Casimir Threlkeld", "Philippa Oyelaran", "Bartholomew Quist")
-_DID = ("translated all of this into Latin", "set these lines to music for two flutes", "read this aloud on a ferry")
-_WHERE = ("near Ghent", "in Tromsø", "outside Valparaíso", "on Tasmania")
+_CONTROLS = 300  # tokens for all of them
+_TRUE, _MADE_UP, _CHANGED = -1, -2, -3  # in place of a sentence's index
+_BEGINS, _GOES_ON = ("Bar", "Ced", "Dol", "Fen", "Har", "Kor", "Lum", "Mar", "Ost", "Per", "Rav", "Tor"), ("a", "e", "i", "o")
+_ENDS = ("bin", "dell", "gren", "kov", "lund", "mont", "nik", "quist", "rick", "stad", "ton", "veld")
+_DID = ("wrote a book on {}", "gave a talk on {}", "paid for a study of {}", "had doubts about {}", "asked a court about {}")
+_NUMBER = re.compile(
+    r"\b(?:in|of|on|by|is|was|has|had|and|the) ([1-9]\d{1,5})\b(?![.,:/–+-]?\d|[+–]| (?:or|to|at)\b)"
+)  # no bound
+_NAME = re.compile(r"[a-z,] ([A-Z][a-z]{3,})\b")
+_WORD = re.compile(r"\b[a-z]{6,}\b")
 
 
 async def proofread(run: Run, answer: Answer, model: Model) -> Answer:
@@ -80,33 +88,81 @@ async def _carried(run: Run, sentences: Sequence[Sentence], model: Model) -> dic
     asked = [index for index, one in enumerate(sentences) if shown.issuperset(each.number for each in one.citations)]
     if not asked:
         raise BudgetExhausted("tokens")
-    lines = _with_controls(run, {index: sentences[index].text for index in asked}, cited)
-    sheet = context.fence(run, "\n".join(f"{number}. {' '.join(line.split())}" for number, (_, line) in enumerate(lines, 1)))
+    lot = random.Random("\n".join((run.marker, *(one.text for one in sentences))))
+    material = {number: passage for number, passage in cited.items() if number in shown}
+    lines = _with_controls(lot, {index: sentences[index].text for index in asked}, material)
+    called = dict(zip(lot.sample(range(100, 1000), len(lines)), lines, strict=True))
+    sheet = context.fence(run, "\n".join(f"{number}. {' '.join(line.split())}" for number, (_, line) in called.items()))
     text = render("proof", **frame, passages="\n\n".join(blocks), sentences=sheet)
     found = await calls.data(run, text, _NOT_CARRIED, role="proof", model=model, temperature=0.0, max_tokens=reply)
-    marked = {lines[number - 1][0] for number in found if 0 < number <= len(lines)}
-    if _TRUE in marked or _MADE_UP not in marked:
-        wrong = "finds fault with the words of a passage" if _TRUE in marked else "lets pass what was made up"
+    if wrong := _wrong(lines, found, called):
         raise BadOutput(model.name, f"it {wrong}")
+    marked = {called[number][0] for number in found}
     return {index: index not in marked for index in asked}
 
 
-def _with_controls(run: Run, texts: Mapping[int, str], cited: Mapping[int, Passage]) -> list[tuple[int, str]]:
+def _wrong(lines: Sequence[Line], found: Sequence[int], called: Mapping[int, Line]) -> str | None:
+    """What shows that a model did not read, or did as somebody told it."""
+    if not called.keys() >= set(found):
+        return "finds fault with sentences that it was not asked about"
+    marked = {called[number][0] for number in found}
+    if _TRUE in marked:
+        return "finds fault with the words of a passage"
+    made = {index for index, _ in lines if index in (_MADE_UP, _CHANGED)}
+    return None if made <= marked else "lets pass what was made up"
+
+
+def _with_controls(lot: random.Random, texts: Mapping[int, str], material: Mapping[int, Passage]) -> list[Line]:
     """The sentences with their indices, and those for control somewhere among them."""
-    number, passage = next(iter(cited.items()))
-    lot = random.Random(run.marker)
-    made_up = f"{lot.choice(_WHO)} {lot.choice(_DID)} {lot.choice(_WHERE)} in {lot.randint(1861, 1938)}. [{number}]"
+    number, passage = lot.choice(list(material.items()))
+    about = lot.choice(_WORD.findall(passage.text[:_LOOKED_AT]) or ["this"])
+    year = lot.randint(1861, 1938)
+    made_up = f"{_name(lot)} {_name(lot)} {lot.choice(_DID).format(about)} in {_name(lot)} in {year}. [{number}]"
+    controls = [(_TRUE, _words(number, passage)), (_MADE_UP, made_up), *_changed(lot, material)]
     lines = list(texts.items())
-    for control in ((_TRUE, _words(number, passage)), (_MADE_UP, made_up)):
+    for control in controls:
         lines.insert(lot.randint(0, len(lines)), control)
     return lines
 
 
+def _name(lot: random.Random) -> str:
+    return lot.choice(_BEGINS) + lot.choice(_GOES_ON) + lot.choice(_ENDS)
+
+
+def _changed(lot: random.Random, material: Mapping[int, Passage]) -> list[Line]:
+    """A sentence of a passage with another number, or another name, than it has; none where there is neither."""
+    said = "\n".join(passage.text for passage in material.values())
+    places = [
+        (number, sentence, place)
+        for number, passage in material.items()
+        for sentence in _whole(passage)
+        for place in list(_NUMBER.finditer(sentence)) or list(_NAME.finditer(sentence))
+    ]
+    if not places:
+        return []
+    number, sentence, place = lot.choice(places)
+    other = str(_another(lot, int(place[1]))) if place[1].isdigit() else _name(lot)
+    changed = sentence[: place.start(1)] + other + sentence[place.end(1) :]
+    return [] if other in said else [(_CHANGED, f"{changed} [{number}]")]
+
+
+def _another(lot: random.Random, given: int) -> int:
+    """A number that nobody takes for this one, rounded or not; of a year, a year."""
+    least, most = (3, 60) if 1000 <= given <= 2100 else (given // 4 + 3, given // 2 + 6)
+    away = lot.randint(least, most)
+    return given - away if given > away and lot.random() < 0.5 else given + away
+
+
 def _words(number: int, passage: Passage) -> str:
     """A short sentence of a passage."""
+    return f"{min(_whole(passage), key=len, default=passage.text[:_LOOKED_AT])} [{number}]"
+
+
+def _whole(passage: Passage) -> list[str]:
+    """The sentences at the beginning of a passage."""
     beginning = passage.text[:_LOOKED_AT]
     whole = [one for start, end in split(beginning) if (one := beginning[start:end]).endswith((".", "!", "?", "。"))]
-    return f"{min((one for one in whole if len(one) >= _LEAST), key=len, default=beginning)} [{number}]"
+    return [one for one in whole if len(one) >= _LEAST]
 
 
 def _space(run: Run, model: Model, bare: str, reply: int) -> int | None:

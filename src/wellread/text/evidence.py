@@ -6,10 +6,11 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from wellread.text import lexicon
+from wellread.text.amounts import Amount, amounts
 from wellread.text.arrangement import Line, Mention, arranged
 from wellread.text.derived import Known, follows, is_small_count
 from wellread.text.markers import same_address
@@ -77,6 +78,14 @@ class Source:
         self.acronyms = set(around.acronyms).union(*(words.acronyms for words in self.words))
         self.around = around.content.keys()
         self._whole = {passage.text[start:end]: (start, end) for start, end in reversed(self.spans)}
+
+    @cached_property
+    def amounts(self) -> set[Amount]:
+        return amounts(f"{self.passage.title}\n{self.passage.text}")
+
+    def between(self, first: int, last: int) -> str:
+        """The sentences from one place to another, each as far as it is looked at."""
+        return "\n".join(self.passage.text[start : min(end, start + LINE)] for start, end in self.spans[first : last + 1])
 
     def line(self, place: int) -> Line:
         """A sentence with its names and numbers in their places."""

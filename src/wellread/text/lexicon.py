@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 
 def word_set(words: str) -> frozenset[str]:
     return frozenset(words.split())
@@ -196,6 +198,7 @@ OPPOSITES = _pairs("""
     won:defeated private:public rare:common rare:often maternal:paternal elder:younger
     eldest:youngest primary:secondary silver:bronze gold:bronze gold:silver agrees:opposes agree:oppose agreed:opposed
     minimum:maximum upper:lower rural:urban permanent:temporary left:right evenly:unevenly raise:lower easy:difficult
+    doubled:tripled doubled:quadrupled doubled:halved tripled:quadrupled tripled:halved
 """)
 # The same seen from the other side has the other word: what comes before one thing has that thing after it.
 TURNING = _pairs("""
@@ -204,6 +207,15 @@ TURNING = _pairs("""
 """)
 # What a sentence with one of these reports, it does not say.
 DENYING = word_set("myth myths untrue misconception misconceptions hoax")
+FALSE = DENYING | word_set(
+    "false falsely falsehood falsehoods lie lies lied incorrect incorrectly wrong wrongly inaccurate fabricated fabrication"
+    " disproved denied denies deny claimed claim claims allegedly alleged"
+)
+CALLED_FALSE = re.compile(
+    r"\b(?:false|incorrect|wrong|lie) that\b|\bcontrary to (?:the )?(?:facts?|truth)\b|"
+    r"[—–(,:;-] ?(?:(?:which|that|this) (?:is|was) )?(?:false|untrue|a lie|a falsehood|a fabrication)\b[ )]?[.!]?(?=\s|\Z)",
+    re.IGNORECASE,
+)
 DENIALS = (  # in front of a quoted part of a sentence
     NEGATORS
     | DENYING

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from wellread.text import lexicon, roles
+from wellread.text.amounts import exchanged
 from wellread.text.arrangement import Line, Mention, arranged
 from wellread.text.derived import is_small_count
 from wellread.text.evidence import EQUAL, LINE, Asked, Evidence, Window, has_number, union
@@ -33,6 +34,7 @@ WEIGHTS = {
     "foreign year": 1.0,
     "foreign number": 1.0,
     "miscounted": 1.0,
+    "other amount": 1.0,
     "uncounted": 0.5,
     "number elsewhere": 1.0,
     "bare not": 0.5,
@@ -43,6 +45,7 @@ WEIGHTS = {
     "denied there": 0.5,
     "denied there, closely worded": 0.5,
     "called untrue": 1.0,
+    "called false": 1.0,
     "opposite": 1.0,
     "prefixed": 1.0,
     "exchanged": 1.0,
@@ -128,6 +131,7 @@ def signs(reading: Reading, cited: Sequence[int]) -> list[str]:
         "opposite": _opposite(reading),
         "prefixed": _prefixed(reading),
         "number elsewhere": _misplaces(reading),
+        "other amount": _other_amount(reading),
         **_numbers(reading, cited),
         **_negations(reading),
     }
@@ -161,6 +165,7 @@ def _negations(reading: Reading) -> dict[str, bool]:
         "denied there": denied,
         "denied there, closely worded": denied and share >= _CLOSELY,
         "called untrue": _denies_otherwise(reading),
+        "called false": _calls_false(reading),
     }
 
 
@@ -202,6 +207,21 @@ def _denies_otherwise(reading: Reading) -> bool:
     top = max((share for share, _ in reading.near), default=0.0)
     denies = reading.asked.words.denies
     return top > 0 and all(other.denies != denies for share, other in reading.near if share >= top - EQUAL)
+
+
+def _other_amount(reading: Reading) -> bool:
+    """Whether the sentence has an amount that is nowhere in the passages, where they have another."""
+    sources = reading.evidence.sources
+    near = "\n".join(sources[number].between(one.first, one.last) for number, one in reading.windows.items())
+    strange = exchanged(reading.body[:LINE], near)
+    return bool(strange) and any(all(one not in sources[number].amounts for number in reading.windows) for one in strange)
+
+
+def _calls_false(reading: Reading) -> bool:
+    """Whether the sentence calls a lie what the passages tell, with a "not" or without one as they do."""
+    forms = set[str]().union(*(words.forms for _, words in reading.near))
+    alike = bool(reading.asked.words.negated) == any(words.negated for _, words in reading.near)
+    return alike and bool(lexicon.CALLED_FALSE.search(reading.body)) and forms.isdisjoint(lexicon.FALSE)
 
 
 def _bare_not(reading: Reading) -> bool:

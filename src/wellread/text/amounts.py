@@ -1,0 +1,51 @@
+"""What stands beside a number and makes another one of it: a minus, a sign for parts of a hundred or of a thousand, parts and
+multiples in words, and the Roman numeral behind a name."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+Amount = tuple[str, str, object]  # what it is, what it belongs to, and how much
+
+_SMALL = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10}
+_PARTS = {"thirds": 3, "quarters": 4, "fourths": 4, "fifths": 5, "sixths": 6, "sevenths": 7, "eighths": 8, "tenths": 10}
+_COUNT = "|".join(_SMALL)
+_NUMBER = re.compile(
+    r"(?:(?<=\s)|(?<=\()|\A)(?P<sign>[-−]|minus )?(?P<number>\d{1,12}(?:[.,]\d{1,6}){0,4})"
+    r"(?P<scale> ?[%‰]| per ?cent\b| per ?mille\b| promille\b| per thousand\b)?",
+    re.IGNORECASE,
+)
+_IN_PARTS = re.compile(rf"\b({_COUNT})[ -]({'|'.join(_PARTS)})\b", re.IGNORECASE)
+_TIMES = re.compile(rf"\b(?:(twice|thrice)|({_COUNT}|\d{{1,3}}) times)\b", re.IGNORECASE)
+_ROMAN = re.compile(r"\b([A-Z][a-z]{2,20}) ([IVX]{1,5})\b")
+_BELOW = re.compile(
+    r"\b(?:below|under|less|negative|minus|los[st]\w*|fall\w*|fell|drop\w*|declin\w*|decreas\w*|reduc\w*|down|deficit|shr[aiu]nk)\b",
+    re.IGNORECASE,
+)
+
+
+def amounts(text: str) -> set[Amount]:
+    """All that are said in a text."""
+    found: set[Amount] = set()
+    for one in _NUMBER.finditer(text):
+        found.add(("sign", one["number"], bool(one["sign"])))
+        if scale := one["scale"]:
+            found.add(("scale", one["number"], "%" in scale or "cent" in scale.lower()))
+    for one in _IN_PARTS.finditer(text):
+        found.add(("parts", "", Fraction(_SMALL[one[1].lower()], _PARTS[one[2].lower()])))
+    for one in _TIMES.finditer(text):
+        count = (one[2] or {"twice": "2", "thrice": "3"}[one[1].lower()]).lower()
+        found.add(("times", "", _SMALL[count] if count in _SMALL else int(count)))
+    found.update(("roman", one[1], one[2]) for one in _ROMAN.finditer(text))
+    return found
+
+
+def exchanged(said: str, near: str) -> set[Amount]:
+    """The amounts of a sentence in whose place a text near it has another."""
+    told = amounts(near)
+    others = {one[:2] for one in told}
+    strange = {one for one in amounts(said) - told if one[:2] in others}
+    if _BELOW.search(f"{said} {near}".replace("minus ", "-")):  # "-5" is a fall by 5
+        return {one for one in strange if one[0] != "sign"}
+    return strange
