@@ -172,11 +172,11 @@ class Engine:
         model = self.kit.model_spec() if chosen.needs_model else None
         if chosen.needs_model and model is None:
             raise UsageError(NO_MODEL)
-        outside = reports.outside
+        outside, source = reports.outside, self._main_source()
         run = Run(
             question=question,
             strategy=name,
-            source=outside.source("main", self._main_source()),
+            source=outside.source("main", source),
             kit=outside.kit(self.kit),
             budget=reports.budget,
             emit=reports.emit,
@@ -191,7 +191,7 @@ class Engine:
             outbound=Outbound(question, open=self.settings.share_private),
             language=foreign_language(question),
         )
-        run.outbound.learn(said for turn in run.history for said in turn[:1])
+        run.outbound.continued(source, run.history)
         return chosen, run
 
     def _strategy(self, name: str, params: Mapping[str, object]) -> Strategy:

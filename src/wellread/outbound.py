@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from wellread.protocols import Source, is_public, members
+from wellread.protocols import Remembering, Source, is_public, members
 from wellread.types import Hit, Prompt, Query
 
 _WORD = re.compile(r"\w+")
@@ -37,6 +37,16 @@ class Outbound:
     def learn(self, texts: Iterable[str]) -> None:
         """Words that the user, or the public, has said."""
         self._said.extend(texts)
+
+    def continued(self, where: Source, history: Sequence[tuple[str, str]]) -> None:
+        """A conversation goes on. The user's words may leave; earlier answers may be made of private ones, and what may
+        leave of them is what public sources are known to have said."""
+        if not history:
+            return
+        self.learn(asked for asked, _ in history)
+        inside = members(where)
+        self.heard(where, [hit for source in inside if isinstance(source, Remembering) for hit in source.remembered()])
+        self.private |= any(not is_public(source) for source in inside if not isinstance(source, Remembering))
 
     def instructed(self, prompt: Prompt) -> None:
         """What models were told to do."""

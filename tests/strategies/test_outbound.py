@@ -13,6 +13,7 @@ from wellread.outbound import Outbound
 from wellread.settings import Settings
 from wellread.sources.several import Several
 from wellread.sources.two_steps import TwoSteps
+from wellread.strategies.earlier import Earlier
 from wellread.types import Hit, Prompt, Query
 
 pytestmark = pytest.mark.anyio
@@ -93,3 +94,34 @@ def test_nor_spelled_in_signs_or_in_the_form_of_allowed_words(spelled: str) -> N
     outbound.heard(notes, [PRIVATE])
     assert outbound.query(web, Query(spelled)).text == "harbour"
     assert outbound.query(web, Query(QUESTION)).text == QUESTION
+
+
+@pytest.mark.parametrize("strategy", ["iterative", "react", "guided", "digest", "fanout", "corrective"])
+@pytest.mark.parametrize("kept", [True, False])
+async def test_nor_from_one_turn_of_a_conversation_to_the_next(strategy: str, kept: bool) -> None:
+    """An answer that was built on a private document is shown to the model that rewrites the next question."""
+
+    def rewrites(prompt: Prompt) -> str:
+        said = "\n".join(message.text for message in prompt.messages)
+        return f"{QUESTION} Ostrava {SECRET} tangerine" if "Follow-up:" in said else obedient(prompt)
+
+    public = Hit("e", "The lighthouse stands in Ostrava.", "Ostrava", "https://web.example/e", source="web")
+    earlier = Earlier(passages={hit.id: hit.passage() for hit in (PRIVATE, public)})
+    web, notes = Service([WEB], everything=True), Shelf([PRIVATE], name="files:notes", everything=True)
+    source = Several([web, earlier] if kept else [web, notes])
+    history = [("What is the password?", f"It is {SECRET} tangerine, in Ostrava. [1]")]
+    async with Engine(Settings(effort="low", max_seconds=20), model=ScriptedModel(rewrites), source=source) as engine:
+        params = {"protocol": "text"} if strategy == "iterative" else {}
+        await engine.ask("When was it built?", strategy=strategy, params=params, history=history)
+    asked = [query.text for query in web.asked]
+    assert asked
+    assert not [text for text in asked if SECRET in text or "tangerine" in text]
+    if kept and strategy in ("guided", "digest"):
+        assert "Ostrava" in asked[0], "which a public source has said"
+
+
+async def test_what_public_sources_said_is_asked_again_in_a_conversation() -> None:
+    web = Service([WEB], everything=True)
+    outbound = Outbound("When was it built?")
+    outbound.continued(web, [("Which lighthouse?", "The one in Ostrava.")])
+    assert outbound.query(web, Query("lighthouse Ostrava built")).text == "lighthouse Ostrava built"

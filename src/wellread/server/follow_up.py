@@ -56,8 +56,10 @@ def passages_of(seen: Sequence[Event]) -> dict[int, Passage]:
 
 async def chain(history: History, last: Record) -> list[Record]:
     """From the first question to the last; a conversation may have branches."""
-    known = {record.id: record for record in await history.thread(last.thread)}
     found = [last]
-    while (before := found[-1].parent) is not None and before in known and len(found) < TURNS:
-        found.append(known[before])
+    while (name := found[-1].parent) is not None and len(found) < TURNS:
+        before = await history.get(name)
+        if before is None or before.thread != last.thread:
+            break
+        found.append(before)
     return found[::-1]

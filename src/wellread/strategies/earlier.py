@@ -29,6 +29,9 @@ class Earlier:
         for key in list(self.passages)[:-_MOST]:
             del self.passages[key]
 
+    def remembered(self) -> Sequence[Hit]:
+        return [Hit.of(passage, 0.0) for passage in self.passages.values()]
+
     async def search(self, query: Query) -> Sequence[Hit]:
         passages = list(self.passages.values())
         scores = by_words(query.text, [f"{passage.title} {passage.text}" for passage in passages])

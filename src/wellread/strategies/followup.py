@@ -5,6 +5,7 @@ from __future__ import annotations
 from wellread.events import Understood
 from wellread.prompts.render import render
 from wellread.run import Run
+from wellread.strategies import context
 from wellread.strategies.roles import Roles
 from wellread.text import followups
 from wellread.types import Message, Prompt
@@ -18,8 +19,10 @@ async def stand_alone(run: Run, roles: Roles) -> str:
     """The run's question; in a conversation, with everything in it that it only hints at."""
     if not run.history:
         return run.question
-    history = "\n\n".join(f"Question: {question}\nAnswer: {answer[:_CHARACTERS]}" for question, answer in run.history[-_TURNS:])
-    prompt = render("followup", today=run.today, history=history, question=run.question)
+    # Answers are made of what was found: words from outside like any others.
+    turns = [(asked, context.fence(run, told[:_CHARACTERS])) for asked, told in run.history[-_TURNS:]]
+    history = "\n\n".join(f"Question: {asked}\nAnswer:\n{told}" for asked, told in turns)
+    prompt = render("followup", today=run.today, foreign=context.foreign(run), history=history, question=run.question)
     completion = await run.complete(
         Prompt((Message("user", prompt),), max_tokens=200, temperature=0.0), role="rewrite", model=roles.writer(run)
     )

@@ -70,8 +70,8 @@ class Research:
 
     def reminder(self, run: Run) -> str:
         """What a model is told that has stopped without its notes, or that may not search any more."""
-        if why := run.withdrawn.get(run.source.name):
-            return render("iterative-information", why=f"The source cannot be reached ({why}), so no searches are left.")
+        if run.source.name in run.withdrawn:
+            return render("iterative-information", why="The source cannot be reached, so no searches are left.")
         return render("iterative-information", why="You have stopped." if self.left else "No searches are left.")
 
     async def look_up(self, run: Run, model: Model, asked: Sequence[str | None], space: int | None) -> list[str]:
@@ -129,7 +129,7 @@ class Research:
 
     def _nothing(self, run: Run) -> str:
         if (why := run.withdrawn.get(run.source.name)) is not None:
-            return f"<search_results>\nThe source cannot be reached: {why}\n</search_results>"
+            return f"<search_results>\nThe source cannot be reached.\n{context.fence(run, why)}\n</search_results>"
         return self._results("Nothing was found. Try other or fewer words.")
 
     def _results(self, shown: str) -> str:
