@@ -59,6 +59,13 @@ async def test_shards_have_the_published_columns(tmp_path: Path) -> None:
     assert len(about["scale"]) == 64
 
 
+async def test_a_folder_with_a_colon_in_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert await create(Path("notes:old"), feed(PASSAGES)) == len(PASSAGES)
+    await build(Path("index:old"), DatasetFeed(Path("notes:old")))
+    assert LocalIndex.open(Path("index:old")).manifest.rows == len(PASSAGES)
+
+
 class Killed(Exception):
     pass
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,11 +12,14 @@ from wellread.errors import MissingExtra
 from wellread.index import gpu, lists
 from wellread.index.rows import RowFile
 
-torch = pytest.importorskip("torch")
+
+@pytest.fixture
+def torch() -> Any:
+    return pytest.importorskip("torch")
 
 
 @pytest.fixture
-def on_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+def on_the_cpu(monkeypatch: pytest.MonkeyPatch, torch: Any) -> None:
     monkeypatch.setattr(gpu, "torch", lambda: torch)
     monkeypatch.setattr(gpu, "DEVICE", "cpu")
 
@@ -39,7 +43,8 @@ def test_the_same_lists_and_sketches(tmp_path: Path) -> None:
     assert (np.unpackbits(sketches[same], axis=1) == np.unpackbits(sketched[same], axis=1)).mean() > 0.999
 
 
-def test_without_a_device_it_says_so() -> None:
+@pytest.mark.slow
+def test_without_a_device_it_says_so(torch: Any) -> None:
     if torch.cuda.is_available():
         pytest.skip("there is a device")
     with pytest.raises(MissingExtra, match="CUDA"):

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.index.embedders import WordEmbedder
+from tests.index.test_search import make
 from tests.sources.kit import TestKit
 
 from wellread.errors import DamagedFile, IndexFault, WellreadError
@@ -21,7 +23,7 @@ from wellread.index.manifest import Listed
 from wellread.index.search import LocalIndex
 from wellread.plugins import parse_spec
 from wellread.sources.index import from_spec
-from wellread.types import Query
+from wellread.types import Passage, Query
 
 pytestmark = pytest.mark.anyio
 
@@ -60,6 +62,12 @@ CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
     ),
     "more removed than there are": lambda data: data.update(
         removed={"name": "x.npy", "count": 10**9, "sum": {"bytes": 1, "sha256": "0" * 64}}
+    ),
+    "a list of inputs above": lambda data: data.update(
+        read={"name": "../x.jsonl", "count": 1, "sum": {"bytes": 1, "sha256": "0" * 64}}
+    ),
+    "a list of inputs of a negative size": lambda data: data.update(
+        read={"name": "x.jsonl", "count": 1, "sum": {"bytes": -9, "sha256": "0" * 64}}
     ),
     "no dimensions": lambda data: data.update(dimensions=0, scale=[]),
     "many dimensions": lambda data: data.update(dimensions=10**9),
@@ -156,3 +164,31 @@ def test_inputs_that_a_manifest_cannot_mean(said: str) -> None:
     assert originals.recorded({RECORD: said}) == []
     with pytest.raises(DamagedFile):
         recalled({RECORD: said}, InputOptions())
+
+
+async def test_of_values_without_end_a_search_hands_on_what_can_be_looked_at(tmp_path: Path) -> None:
+    long = "Titan is the largest moon of Saturn. " * 4_000
+    endless = Passage("t#0", long, long, long, document="t", links=("Saturn",) * 5_000, heading=long, anchor=long, published=long)
+    index = await make(tmp_path, [endless])
+    found = (*await index.search("Which moon of Saturn is the largest?", WordEmbedder(), 1), *index.passages("t"))
+    for hit in found:
+        assert (len(hit.text), len(hit.title), len(hit.heading), len(hit.links)) == (100_000, 1_000, 1_000, 1_000)
+        assert (hit.url, hit.published, hit.anchor, hit.document) == (None, None, "", "t")
+    assert index.title(0) == long[:1_000]
+
+
+async def test_a_line_without_end_is_damage_and_none_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(IndexFault, match="more than 1,000,000"):
+        await make(tmp_path / "own", [Passage("t" * 2_000_000, "Titan.")])
+    own = await make(tmp_path / "own", [Passage("t#0", "Titan.", links=("",) * 400_000)])
+    assert len(own.passage(0).links) == 1_000
+    monkeypatch.setattr(texts, "LONGEST_LINE", 10_000_000)
+    index = await make(tmp_path / "others", [Passage("t#0", "Titan.", links=("",) * 400_000)])
+    monkeypatch.undo()
+    for look in (index.passage, index.title, index.line):
+        with pytest.raises(DamagedFile, match="longer than any"):
+            look(0)
+    for row in ('["' + "x" * 200_000 + '", 1]\n', "[" + "[]," * 100_000 + "[]]\n"):
+        (tmp_path / "inputs.jsonl").write_text(row)
+        with pytest.raises(DamagedFile, match="is damaged"):
+            ledger.load(tmp_path, Listed("inputs.jsonl", 1, manifest.checksum(tmp_path / "inputs.jsonl")))

@@ -3,6 +3,7 @@ from __future__ import annotations
 import gzip
 import json
 import sys
+import time
 from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
@@ -105,6 +106,19 @@ class Pages:
 
 
 HOW = InputOptions(pages=Pages())
+
+
+async def test_a_file_without_end_is_not_read_to_its_end(tmp_path: Path) -> None:
+    with (tmp_path / "sparse.txt").open("wb") as file:
+        file.truncate(1 << 40)
+    (tmp_path / "lamps.txt").write_text("Trim the wick.")
+    begun = time.process_time()
+    read = [one.entry async for one in Following((str(tmp_path),), InputOptions(unreadable=[])).read({})]
+    assert time.process_time() - begun < 5
+    assert [(one.name, one.passages, one.notice) for one in read] == [
+        ("lamps.txt", 1, ""),
+        ("sparse.txt", 0, "larger than 200 MB"),
+    ]
 
 
 async def test_pages_and_lists_of_them(tmp_path: Path) -> None:

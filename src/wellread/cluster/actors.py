@@ -21,7 +21,7 @@ from wellread.cluster.replicas import ReplicaLost
 from wellread.cluster.shard import Shard
 from wellread.cluster.wire import Door, Entrance, Wire
 from wellread.effort import Effort
-from wellread.errors import MissingExtra, WellreadError
+from wellread.errors import IndexFault, MissingExtra, WellreadError
 from wellread.ranking.evaluator import Evaluator
 
 NAMESPACE = "wellread"
@@ -119,7 +119,11 @@ class RayReplica:
 
     async def call(self, method: str, *arguments: object) -> Any:
         async with self._free:
-            answer = pickle.loads(await self._sent(packed((method, arguments))))
+            said = await self._sent(packed((method, arguments)))
+        try:
+            answer = pickle.loads(said)
+        except Exception as problem:  # whatever a class of another version makes of it
+            raise IndexFault(f"{self._name} cannot be understood: do all nodes have the same wellread?") from problem
         if isinstance(answer, Exception):
             raise answer
         return answer

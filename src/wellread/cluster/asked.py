@@ -4,9 +4,10 @@ for each shard of each query."""
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from operator import attrgetter
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +55,26 @@ class Candidates:
     def __reduce__(self) -> tuple[Any, ...]:
         columns = (self.rows, self.ordinals, self.words, self.meaning, self.near)
         return _candidates, (len(self.rows), b"".join([column.tobytes() for column in columns]), self.lines)
+
+
+def are_candidates(said: object) -> bool:
+    """Whether an answer is one: columns of unequal length would give passages the scores of others."""
+    if not isinstance(said, Candidates):
+        return False
+    columns = (said.rows, said.ordinals, said.words, said.meaning, said.near)
+    return len({len(column) for column in columns}) == 1 and len(said.lines) <= len(said.rows) and are_lines(said.lines)
+
+
+def are_lines(said: object) -> bool:
+    return isinstance(said, Sequence) and all(isinstance(line, bytes) for line in cast("Sequence[object]", said))
+
+
+def are_placed(said: object) -> bool:
+    """Passages with their places in the whole."""
+    if not isinstance(said, Sequence):
+        return False
+    pairs = cast("Sequence[Any]", said)
+    return all(isinstance(one, tuple) and list(map(type, cast("tuple[Any, ...]", one))) == [int, bytes] for one in pairs)
 
 
 def _wanted(

@@ -10,12 +10,12 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, cast
 
 import numpy as np
 
 from wellread.cluster import sharded
-from wellread.cluster.asked import Candidates, Wanted
+from wellread.cluster.asked import Candidates, Wanted, are_candidates, are_lines, are_placed
 from wellread.cluster.fused import fused_of
 from wellread.cluster.shard import Shard
 from wellread.encodable import encodable
@@ -102,7 +102,7 @@ class MergedIndex:
         words = tuple(lexical.query_terms(text, self._analyser)) if options.words else ()
         vector = await self._vector(text, embedder, options)
         wanted = Wanted(words, vector, depth, options, len(self.members), limit)
-        found, missing = await self._everywhere(lambda peer: peer.candidates(wanted))
+        found, missing = await self._everywhere(lambda peer: _sound(peer.candidates(wanted), are_candidates))
         return await self._ranked(text, found, wanted, missing)
 
     def close(self) -> None:
@@ -112,10 +112,10 @@ class MergedIndex:
 
     async def document(self, name: str) -> list[Hit]:
         """All passages of a document, in order."""
-        return await self._all(lambda peer: peer.document(name))
+        return await self._all(lambda peer: _sound(peer.document(name), are_placed))
 
     async def titled(self, title: str) -> list[Hit]:
-        return await self._all(lambda peer: peer.titled(title))
+        return await self._all(lambda peer: _sound(peer.titled(title), are_placed))
 
     @cached_property
     def _analyser(self) -> lexical.tantivy.TextAnalyzer:
@@ -161,7 +161,9 @@ class MergedIndex:
             return known, {}
         held = {number: np.isin(part.ordinals, absent) for number, part in found.items()}
         asked = {number: found[number].rows[mine].tolist() for number, mine in held.items() if mine.any()}
-        sent, lost = await self._some({number: self.members[number].peer.lines(rows) for number, rows in asked.items()})
+        sent, lost = await self._some(
+            {number: _sound(self.members[number].peer.lines(rows), are_lines, len(rows)) for number, rows in asked.items()}
+        )
         for number, some in sent.items():
             known.update(zip(found[number].ordinals[held[number]].tolist(), some, strict=True))
         return known, lost
@@ -189,6 +191,14 @@ class MergedIndex:
             else:
                 found[number] = one
         return found, missing
+
+
+async def _sound(answer: Awaitable[T], is_sound: Callable[[object], bool], count: int | None = None) -> T:
+    """What a shard says, where it is what it was asked for."""
+    said = await answer
+    if not is_sound(said) or (count is not None and len(cast("Sequence[object]", said)) != count):
+        raise IndexFault("a shard answers with something else than it was asked for: do all nodes have the same wellread?")
+    return said
 
 
 def open_folder(folder: Path) -> MergedIndex:

@@ -112,7 +112,7 @@ def is_dataset(path: Path) -> bool:
     import pyarrow.parquet as pq
 
     with _told(first):
-        return {"emb_int8", "emb_ubinary"} <= set(cast("Any", pq.read_schema(first)).names)
+        return {"emb_int8", "emb_ubinary"} <= set(cast("Any", pq.read_schema(_local(first))).names)
 
 
 def made_with(folder: Path) -> str | None:
@@ -246,7 +246,12 @@ def _write(where: Path | BytesIO, batches: Sequence[Batch], about: About, scale:
         }
     )
     full = About(about.embedder, about.dimensions, about.origin, tuple(float(x) for x in scale))
-    cast("Any", pq).write_table(table.replace_schema_metadata({_KEY: _encoded(full)}), where, row_group_size=_READ)
+    cast("Any", pq).write_table(table.replace_schema_metadata({_KEY: _encoded(full)}), _local(where), row_group_size=_READ)
+
+
+def _local(content: Path | BytesIO) -> Path | BytesIO:
+    """What arrow cannot take for an address: `notes:old/part.parquet` would be one."""
+    return content if isinstance(content, BytesIO) else content.absolute()
 
 
 def _lists(arrow: Any, values: Bytes | Codes, kind: Any) -> Any:
@@ -259,7 +264,7 @@ def read_part(content: Path | BytesIO, dimensions: int, skip: int, named: str) -
     import pyarrow.parquet as pq
 
     with _told(named):
-        file = cast("Any", pq.ParquetFile(content))
+        file = cast("Any", pq.ParquetFile(_local(content)))
         for record in file.iter_batches(_READ):
             if skip >= record.num_rows:
                 skip -= record.num_rows
@@ -309,14 +314,14 @@ def _rows(path: Path) -> int:
     import pyarrow.parquet as pq
 
     with _told(path):
-        return int(cast("Any", pq.read_metadata(path)).num_rows)
+        return int(cast("Any", pq.read_metadata(_local(path))).num_rows)
 
 
 def _width(path: Path) -> int:
     import pyarrow.parquet as pq
 
     with _told(path):
-        first = next(cast("Any", pq.ParquetFile(path)).iter_batches(1, columns=["emb_int8"]), None)
+        first = next(cast("Any", pq.ParquetFile(_local(path))).iter_batches(1, columns=["emb_int8"]), None)
         return len(first.column("emb_int8")[0].as_py()) if first is not None else 0
 
 
@@ -332,7 +337,7 @@ def _schema_about(content: Path | BytesIO) -> About | None:
 
     named = content if isinstance(content, Path) else Path("a part of a data set")
     with _told(named):
-        raw = cast("dict[bytes, bytes]", cast("Any", pq.read_schema(content)).metadata or {}).get(_KEY)
+        raw = cast("dict[bytes, bytes]", cast("Any", pq.read_schema(_local(content))).metadata or {}).get(_KEY)
     return _decoded(raw, named) if raw else None
 
 

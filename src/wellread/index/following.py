@@ -26,7 +26,7 @@ from wellread.index.manifest import checksum
 from wellread.index.progress import Progress, silent
 from wellread.private import at_home
 from wellread.reading import workers
-from wellread.reading.documents import Document, opened
+from wellread.reading.documents import MAX_FILE, Document, opened
 from wellread.text.split import Splitting
 from wellread.types import Passage
 
@@ -209,8 +209,9 @@ def _stamped(entry: Entry, path: Path | None) -> Entry:
 
 
 def _sum(path: Path) -> str:
+    """None of what is larger than a document may be: it is not read either."""
     try:
-        return checksum(path).sha256
+        return checksum(path).sha256 if path.stat().st_size <= MAX_FILE else ""
     except OSError:
         return ""
 

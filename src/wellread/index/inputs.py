@@ -322,7 +322,7 @@ def _parquet_rows(path: Path) -> Iterator[dict[str, object]]:
     import pyarrow.parquet as pq
 
     try:
-        file = cast("Any", pq.ParquetFile(path))
+        file = cast("Any", pq.ParquetFile(path.absolute()))
         wanted = [name for name in file.schema_arrow.names if not name.startswith("emb")]
         for batch in file.iter_batches(1000, columns=wanted):
             yield from batch.to_pylist()

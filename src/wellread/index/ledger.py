@@ -28,6 +28,7 @@ class Entry:
     notice: str = ""  # why there is nothing, or not all, of it
 
 
+_LONGEST = 100_000  # characters of a line: all threads wait while one is parsed
 _KINDS = (str, int, int, str, int, bool, bool, str)
 
 
@@ -49,8 +50,9 @@ def load(folder: Path, listed: Listed | None) -> dict[str, Entry]:
     try:
         if manifest.checksum(path, listed.sum.bytes + 1) != listed.sum:
             raise DamagedFile(f"{path} is damaged: its content has changed")
-        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-        return {row[0]: _entry(row) for row in rows}
+        with path.open(encoding="utf-8") as lines:
+            rows = map(json.loads, iter(lambda: lines.readline(_LONGEST), ""))  # more than that of a line is no JSON
+            return {row[0]: _entry(row) for row in rows}
     except (OSError, ValueError, TypeError, LookupError, RecursionError) as problem:
         raise DamagedFile(f"{path} is damaged: {problem}") from problem
 

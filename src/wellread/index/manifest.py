@@ -221,9 +221,10 @@ def _check(content: Manifest) -> None:
             checks.inner_name(name)
         checks.sums(segment.files.values())
     if content.removed is not None:
-        checks.name(content.removed.name)
         checks.count("the number of removed rows", content.removed.count, content.rows)
-        checks.sums([content.removed.sum])
+    for listed in filter(None, (content.removed, content.read)):
+        checks.name(listed.name)
+        checks.sums([listed.sum])
 
 
 def _own_sum(data: dict[str, Any]) -> str:

@@ -24,6 +24,7 @@ from wellread.index.quantize import Bytes, Codes, Floats, check, code_bytes
 from wellread.index.rows import READERS, Numbers
 from wellread.index.segment import SegmentReader
 from wellread.index.sketch import THREADS
+from wellread.index.texts import bounded
 from wellread.index.titles import weigh_titles
 from wellread.protocols import Embedder
 from wellread.ranking.fusion import reciprocal_ranks, weighed
@@ -71,8 +72,8 @@ def by_scores(words: Mapping[int, float], meaning: Mapping[int, float]) -> list[
 
 
 def as_hit(passage: Passage, score: float) -> Hit:
-    """A passage of an index as what a search finds: one without a document is its own."""
-    return Hit.of(passage if passage.document else replace(passage, document=passage.id), score)
+    """A passage of an index as what a search finds: one without a document is its own, one without end is cut."""
+    return Hit.of(bounded(passage if passage.document else replace(passage, document=passage.id)), score)
 
 
 class LocalIndex:

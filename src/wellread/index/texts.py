@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import mmap
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from json import decoder
 from json.encoder import encode_basestring as quoted
 from pathlib import Path
@@ -17,24 +18,52 @@ from typing import Any, cast
 import numpy as np
 
 from wellread.encodable import encodable
-from wellread.errors import DamagedFile
+from wellread.errors import DamagedFile, IndexFault
 from wellread.index.blocks import Blocks, Seals, unsealed
 from wellread.types import Passage
 
 TEXTS, OFFSETS = "texts.jsonl", "offsets.u64"
 _scanned = cast("Callable[[str, int], tuple[str, int]]", cast("Any", decoder).scanstring)  # a text from its first letter on
 _NONE = type(None)
+_LONGEST_FACT = 1_000  # characters of a title or a heading that are looked at, and links
+_LONGEST = 100_000  # characters of a passage; a document is split into shorter ones
+_LONGEST_URL = 8_000
+LONGEST_LINE = 1_000_000  # bytes of a passage with all that belongs to it: all threads wait while one is parsed
 _BEGIN = 512  # bytes of a line that nearly always hold the id and the title
 
 
 def encode(passage: Passage) -> bytes:
-    """One passage as a line. Put together by hand: an encoder that looks at every value's type takes twice as long."""
-    p = passage
+    """One passage as a line; of one without end what a search would give of it."""
+    line = _line(passage)
+    if len(line) > LONGEST_LINE and len(line := _line(bounded(passage))) > LONGEST_LINE:
+        raise IndexFault(f"the passage {passage.id[:80]!r} has links or names of more than {LONGEST_LINE:,} bytes")
+    return line
+
+
+def _line(p: Passage) -> bytes:
+    """Put together by hand: an encoder that looks at every value's type takes twice as long."""
     links = ",".join(map(quoted, p.links))
     last = f"{_maybe(p.url)},{_maybe(p.document)},[{links}],{_maybe(p.published)}"
     if p.heading or p.anchor or p.page is not None:  # most collections of passages know no such thing
         last += f",{quoted(p.heading)},{'null' if p.page is None else int(p.page)},{quoted(p.anchor)}"
     return f"[{quoted(p.id)},{quoted(p.title)},{quoted(p.text)},{last}]\n".encode("utf-8", "replace")
+
+
+def bounded(passage: Passage) -> Passage:
+    """With no more of each value than a whole run can look at in its turn; an address that is cut would lead elsewhere."""
+    p = passage
+    if max(len(p.title), len(p.heading), len(p.anchor), len(p.url or ""), len(p.published or ""), len(p.links)) <= _LONGEST_FACT:
+        return p if len(p.text) <= _LONGEST else replace(p, text=p.text[:_LONGEST])
+    return replace(
+        p,
+        text=p.text[:_LONGEST],
+        title=p.title[:_LONGEST_FACT],
+        heading=p.heading[:_LONGEST_FACT],
+        anchor=p.anchor if len(p.anchor) <= _LONGEST_FACT else "",
+        url=p.url if len(p.url or "") <= _LONGEST_URL else None,
+        published=p.published if len(p.published or "") <= _LONGEST_FACT else None,
+        links=p.links[:_LONGEST_FACT],
+    )
 
 
 def _maybe(text: str | None) -> str:
@@ -65,7 +94,7 @@ def title_of(line: bytes) -> str:
         _, end = _scanned(begin, 2)
         return encodable(_scanned(begin, end + 2)[0])
     except ValueError:  # it goes on beyond
-        return decode(line).title
+        return decode(line).title[:_LONGEST_FACT]
 
 
 class TextStore:
@@ -87,6 +116,8 @@ class TextStore:
         """One passage as it is stored."""
         self._places.check(max(0, row - 1) * 8, row * 8 + 8)
         start, stop = int(self._ends[row - 1]) if row else 0, int(self._ends[row])
+        if stop - start > LONGEST_LINE:
+            raise DamagedFile(f"{self.path} is damaged at passage {row}: it is longer than any can be")
         self._lines.check(start, stop)
         return self._map[start:stop]
 
