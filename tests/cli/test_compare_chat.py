@@ -137,6 +137,8 @@ def test_chat_goes_on_after_a_question_that_fails(tmp_path: Path) -> None:
     broken = tmp_path / "broken.jsonl"
     broken.write_text("no json\n")
     assert "no conversation" in str(invoke("chat", "--history", str(broken)).exception)
+    os.mkfifo(tmp_path / "pipe")
+    assert "no conversation" in str(invoke("chat", "--history", str(tmp_path / "pipe")).exception)
 
 
 def test_the_first_words_reach_the_terminal_while_the_model_is_still_writing(tmp_path: Path) -> None:

@@ -21,9 +21,9 @@ pytestmark = pytest.mark.slow
 TOKEN = "a token that is long enough"
 
 
-def opened(url: str) -> socket.socket:
+def opened(url: str, of: tuple[str, int] | None = None) -> socket.socket:
     parts = urlsplit(url)
-    return socket.create_connection((parts.hostname, parts.port), timeout=20)
+    return socket.create_connection((parts.hostname, parts.port), timeout=20, source_address=of)
 
 
 def answered(connection: socket.socket) -> bytes:
@@ -63,7 +63,7 @@ def test_silent_connections_are_closed(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_there_are_only_so_many_connections(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "most", lambda: 5)
-    with running(quoting(), tmp_path) as live:
+    with running(quoting(), tmp_path, proxy=True) as live:  # one whose clients all come from one address
         taken = [opened(live.url) for _ in range(5)]
         time.sleep(0.2)
         late = opened(live.url)
@@ -71,6 +71,22 @@ def test_there_are_only_so_many_connections(tmp_path: Path, monkeypatch: pytest.
             late.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
             assert not late.recv(100), "it was answered"
         for one in (*taken, late):
+            one.close()
+
+
+def test_nobody_has_all_connections(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "most", lambda: 6)
+    with running(quoting(), tmp_path) as live:
+        taken = [opened(live.url) for _ in range(6)]
+        time.sleep(0.2)
+        other = opened(live.url, ("127.0.0.2", 0))
+        other.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        assert other.recv(20).startswith(b"HTTP/1.1 200")
+        late = opened(live.url)
+        with suppress(ConnectionResetError, BrokenPipeError):
+            late.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+            assert not late.recv(100), "it was answered"
+        for one in (*taken, other, late):
             one.close()
 
 

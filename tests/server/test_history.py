@@ -16,7 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from wellread.errors import DamagedFile
+from wellread.errors import DamagedFile, UsageError
+from wellread.server import follow_up, service
 from wellread.server.history import History
 from wellread.server.history_tables import MIGRATIONS
 from wellread.server.record import Record
@@ -48,6 +49,75 @@ async def test_what_goes_in_comes_out(where: Path | str) -> None:
     assert not await again.delete("AAAAAAAAAAAA")
     assert await again.events("AAAAAAAAAAAA") == []
     await again.aclose()
+
+
+async def test_a_file_belongs_to_one_server(tmp_path: Path) -> None:
+    """A second one would end the runs of the first, and what those answer would be lost."""
+    path = tmp_path / "history.sqlite"
+    first = await History.open(path)
+    await first.add(record())
+    with pytest.raises(UsageError, match="another server keeps this history"):
+        await History.open(path)
+    await first.finish("AAAAAAAAAAAA", "done", None)
+    await first.aclose()
+    again = await History.open(path)
+    kept = await again.get("AAAAAAAAAAAA")
+    assert kept is not None
+    assert kept.state == "done"
+    await again.aclose()
+
+
+@pytest.mark.parametrize("kind", ["pipe", "folder"])
+async def test_what_is_no_file_is_left_as_it_is(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "history.sqlite"
+    os.mkfifo(path, 0o644) if kind == "pipe" else path.mkdir(mode=0o755)
+    before = path.stat().st_mode
+    with pytest.raises(UsageError, match="must be a file"):
+        await History.open(path)
+    assert path.stat().st_mode == before
+
+
+async def test_a_long_conversation_is_followed_up_from_its_end(where: Path | str) -> None:
+    """After two hundred questions a follow-up knew nothing of what was said before the last."""
+    history = await History.open(where)
+    names = [f"R{number:011d}" for number in range(230)]
+    for before, name in zip([None, *names[:-1]], names, strict=True):
+        await history.add(record(name, thread=names[0], parent=before, state="done"))
+    last = await history.get(names[-1])
+    assert last is not None
+    assert [one.id for one in await follow_up.chain(history, last)] == names[-follow_up.TURNS :]
+    assert [one.id async for one in history.thread(names[0])] == names  # which is what is exported
+    await history.aclose()
+
+
+@pytest.mark.parametrize("number", ["'x'", "x'00ff'", "1e300", "1000.5", "9223372036854775807"])
+async def test_a_damaged_number_does_not_make_a_log_endless(tmp_path: Path, number: str) -> None:
+    history = await History.open(tmp_path / "history.sqlite")
+    await history.add(record())
+    for place in range(3):
+        history.append("AAAAAAAAAAAA", place, '{"event": "e"}')
+    await history.commit([(f"UPDATE events SET number = {number} WHERE number = 2", ())])
+    await history.aclose()
+    again = await History.open(tmp_path / "history.sqlite")  # which ends the run
+    offset, rounds = 0, 0
+    while batch := await again.events("AAAAAAAAAAAA", offset):
+        offset, rounds = batch[-1][0] + 1, rounds + 1
+        assert rounds < 3
+    await again.aclose()
+
+
+async def test_letters_that_are_none_are_shown_as_such(tmp_path: Path) -> None:
+    history = await History.open(tmp_path / "history.sqlite")
+    await history.add(record())
+    await history.add(record("BBBBBBBBBBBB", question="Which is whole?"))
+    await history.commit([("UPDATE runs SET question = CAST(x'57ff3f' AS TEXT) WHERE id = 'AAAAAAAAAAAA'", ())])
+    assert {one.question for one in await history.list()} == {"W\ufffd?", "Which is whole?"}
+    await history.commit(
+        [("UPDATE runs SET id = CAST(x'ff' AS TEXT), created = ? WHERE id = 'BBBBBBBBBBBB'", (time.time() + 9,))]
+    )
+    await history.commit([("UPDATE runs SET created = -5 WHERE id = 'AAAAAAAAAAAA'", ())])  # by a clock that is wrong
+    assert [one.id async for one in history.export()] == ["AAAAAAAAAAAA", "\ufffd"]
+    await history.aclose()
 
 
 async def test_folders_above_the_file_are_made(tmp_path: Path) -> None:
@@ -89,6 +159,27 @@ async def test_old_runs_are_forgotten_and_running_ones_are_not(where: Path | str
     assert await history.expire(0) == 0
     assert await history.expire(90) == 1
     assert {one.id for one in await history.list()} == {"BBBBBBBBBBBB", "CCCCCCCCCCCC"}
+    await history.aclose()
+
+
+async def test_a_clock_that_jumps_ahead_forgets_nothing_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    history = await History.open(tmp_path / "history.sqlite")
+    await history.add(record(state="done"))
+    right, ahead, slept = time.time, [1_000 * 86_400.0], list[float]()
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        ahead[0] = 0.0  # the clock was set meanwhile
+        if seconds == service._DAY:  # pyright: ignore[reportPrivateUsage]
+            raise asyncio.CancelledError
+
+    monkeypatch.setattr(time, "time", lambda: right() + ahead[0])
+    monkeypatch.setattr(service.asyncio, "sleep", sleep)
+    with pytest.raises(asyncio.CancelledError):
+        await service._clean(history, 90)  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.undo()
+    assert slept == [3_600, 86_400]
+    assert len(await history.list()) == 1
     await history.aclose()
 
 

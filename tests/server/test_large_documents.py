@@ -6,16 +6,19 @@ import asyncio
 import socket
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from urllib.parse import urlencode
 
 import httpx2
 import pytest
 from benchmarks import loop
+from tests.index.test_search import make
 from tests.server.desk import build
 from tests.server.stage import Live, ask, finished, quoting, running
 
 from wellread.server import serving
 from wellread.server.options import ServerOptions
+from wellread.types import Passage
 
 pytestmark = pytest.mark.slow
 PARTS = 12_000
@@ -58,6 +61,14 @@ def test_the_loop_goes_on_while_large_documents_are_opened(live: Live) -> None:
     assert "keeper number 1." in plain.text
     assert "<td>x</td>" in table.text
     assert f"of {PARTS:,}" in plain.text
+
+
+def test_the_loop_goes_on_while_passages_of_strangers_are_listed(tmp_path: Path) -> None:
+    said = "The wick was trimmed at dusk. Its oil was weighed. " * 1_900
+    asyncio.run(make(tmp_path / "index", [Passage(f"w{n}#0", said, f"Wick {n}", document=f"w{n}") for n in range(10)]))
+    with running(quoting(sources=(f"index:{tmp_path / 'index'}?meaning=false",)), tmp_path) as server:
+        (found,) = opened(server, "/search?q=wick+trimmed+dusk")
+    assert "Wick 9" in found.text
 
 
 def test_words_are_found_far_inside(live: Live) -> None:

@@ -17,7 +17,10 @@ import httpx2
 import pytest
 from tests.server.stage import ask, engine, finished, running, stream, until
 
+from wellread.errors import UsageError
+from wellread.server import serving
 from wellread.server.history import History
+from wellread.server.options import ServerOptions
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -162,6 +165,12 @@ def test_a_taken_port_is_one_line(tmp_path: Path) -> None:
         result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert result.returncode == 1
     assert result.stderr.splitlines()[-1].startswith("wellread: cannot listen on 127.0.0.1")
+
+
+@pytest.mark.parametrize("host", ["a\0b", "\udcff", "é" * 80, "\u202e1"])
+def test_a_host_that_is_no_name_is_told(host: str) -> None:
+    with pytest.raises(UsageError, match="no name of a host"):
+        serving.listen(ServerOptions(host=host, port=0))
 
 
 @pytest.mark.slow

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.server.stage import ask, engine, finished, running
+from tests.server.stage import ask, engine, finished, running, until
 
 from wellread.server.limits import Busy, Gate, Lines
 
@@ -55,6 +56,24 @@ async def test_one_client_cannot_take_all() -> None:
     with pytest.raises(Busy, match="of yours"):
         gate.admit("a")
     gate.admit("b")
+
+
+def test_nobody_listens_without_end(tmp_path: Path) -> None:
+    """Every event of a run goes to all who listen, on one loop."""
+    with running(engine(delay=0.5), tmp_path) as live, live.client() as client:
+        live.service.listeners.most = 3
+        run = ask(client)
+        with ExitStack() as stack:
+            paths = [f"/api/runs/{run}/events", f"/r/{run}/live", f"/api/runs/{run}/events"]
+            heard = [stack.enter_context(client.stream("GET", path)) for path in paths]
+            assert [reply.status_code for reply in heard] == [200, 200, 200]
+            pieces = [reply.iter_text() for reply in heard]
+            assert all(next(words) for words in pieces)
+            refused = [client.get(path) for path in paths[:2]]
+            assert [reply.status_code for reply in refused] == [429, 429]
+        until(lambda: not live.service.listeners.counts)
+        client.delete(f"/api/runs/{run}")
+        assert client.get(f"/r/{run}/live").status_code == 200
 
 
 @given(st.lists(st.sampled_from(["admit", "release", "cancel", "wait"]), max_size=40), st.integers(1, 3), st.integers(0, 3))

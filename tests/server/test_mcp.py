@@ -9,7 +9,8 @@ from pathlib import Path
 
 import anyio
 import pytest
-from mcp import Client, StdioServerParameters
+from mcp import Client, MCPError, StdioServerParameters
+from mcp.types import INVALID_PARAMS
 from tests.server.stage import Live, engine, running, until
 from tests.wire.server import Response, WireServer
 
@@ -88,6 +89,14 @@ async def test_wrong_calls_are_answers_that_say_so(live: Live) -> None:
             reply = await client.call_tool(tool, arguments)
             assert reply.is_error
             assert words in reply.content[0].text  # type: ignore[union-attr]
+
+
+async def test_a_prompt_that_is_not_there_is_no_fault(live: Live, caplog: pytest.LogCaptureFixture) -> None:
+    async with Client(f"{live.url}/mcp") as client:
+        with pytest.raises(MCPError, match="there is no prompt 'nonsense'") as refused:
+            await client.get_prompt("nonsense")
+    assert refused.value.code == INVALID_PARAMS
+    assert not [one for one in caplog.records if one.levelname == "ERROR"]
 
 
 async def test_cancelling_stops_the_work(folder: Path) -> None:

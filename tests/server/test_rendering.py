@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 from tests.server.stage import ask, engine, finished, running
 
 from wellread import events
@@ -109,7 +110,7 @@ def test_copied_markdown_has_safe_links() -> None:
     body = answer("Words. [1]")
     body["citations"][0].update(title="A [b](javascript:x) `c`", url="https://x.example/a b>c", quote="two\nlines")  # type: ignore[index]
     copied = markdown(body)
-    assert "1. [A \\[b\\](javascript:x) \\`c\\`](<https://x.example/a b%3Ec>): “two lines”" in copied
+    assert "1. [A \\[b\\](javascript:x) \\`c\\`](<https://x.example/a%20b%3Ec>): “two lines”" in copied
     body["citations"][0]["url"] = "javascript:alert(1)"  # type: ignore[index]
     assert "](" not in markdown(body).rpartition("Sources")[2].replace("](javascript:x)", "", 1).replace("\\](", "")
 
@@ -120,6 +121,26 @@ def test_a_citation_without_words_shows_no_empty_quote() -> None:
     assert markdown(body).endswith("1. [T](<https://x.example>)")
     body["citations"].append({**body["citations"][0], "quote": "words"})  # type: ignore[attr-defined, index]
     assert markdown(body).endswith("1. [T](<https://x.example>): “words”")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://a.example/\n\n![x](http://evil.example/p.png)\n",
+        "http://a.example/\r![x](http://evil.example/p.png)",
+        "http://a.example/\\",
+        "http://a.example/>![x](http://evil.example/p.png)",
+        "http://a.example/\u2028\x1b[31m\u202e",
+    ],
+)
+def test_an_address_ends_where_its_link_ends(address: str) -> None:
+    cited = {"number": 1, "url": address, "title": "T\u202egnp.exe\x1b[31m", "quote": "Mercury has no moons.", "source": "s"}
+    shown = markdown({"answer": "Mercury has no moons [1].", "citations": [cited]}).rpartition("Sources:")[2].strip()
+    assert re.fullmatch(r"1\. \[Tgnp\.exe\\\[31m\]\(<http://a\.example/[!-;=?-\[\]-~]*>\): “Mercury has no moons\.”", shown)
+    assert "![" not in shown
+    words = next(token for token in MarkdownIt().parse(shown) if token.type == "inline")
+    (target,) = (token for token in words.children or () if token.type == "link_open")
+    assert str(target.attrs["href"]).startswith("http://a.example/")
 
 
 def test_the_builder_escapes_everything_but_its_own() -> None:

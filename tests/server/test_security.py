@@ -60,6 +60,7 @@ def test_options_come_from_flags_environment_and_file() -> None:
     found = server_options.load(settings, {"port": 9001, "host": None}, {"WELLREAD_TOKEN": TOKEN})
     assert (found.port, found.host, found.token, found.retention_days) == (9001, "127.0.0.1", TOKEN, 7)
     assert TOKEN not in repr(found)
+    assert server_options.load(settings, {"host": "[::1]"}, {}).host == "::1"  # as it stands in addresses
     with pytest.raises(SettingsError, match="did you mean port"):
         server_options.load(Settings(server={"prt": 1}), {}, {})
     with pytest.raises(SettingsError, match="max_running"):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import multiprocessing
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -22,6 +24,11 @@ from mcp import Client
 from tests.server.stage import ask, events_of, finished, stream, until
 from tests.services.postgres import PASSWORD, QUOTED, Cluster
 from tests.services.servers import free_port
+
+from wellread.errors import WellreadError
+from wellread.server import workers
+from wellread.server.options import ServerOptions
+from wellread.settings import Settings
 
 pytestmark = [pytest.mark.slow, pytest.mark.service]
 
@@ -268,3 +275,13 @@ def test_workers_that_cannot_start_end_it_with_the_reason() -> None:
     assert "Traceback" not in done.stderr
     assert QUOTED not in done.stderr
     assert PASSWORD not in done.stderr
+
+
+def test_a_worker_that_takes_long_not_to_start_is_not_begun_again() -> None:
+    """On a busy machine that took more than the seconds after which one counts as started, again and again."""
+    process = multiprocessing.get_context("spawn").Process(target=sys.exit, args=(workers._CANNOT_START,))
+    process.start()
+    process.join(60)
+    options = ServerOptions(port=0)
+    with socket.socket() as listening, pytest.raises(WellreadError, match="could not start"):
+        workers._replaced(workers._Worker(process, time.monotonic() - 60), Settings(), options, listening)

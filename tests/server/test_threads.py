@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import AsyncGenerator
 from dataclasses import replace
 from pathlib import Path
 
@@ -109,9 +110,10 @@ def test_a_conversation_that_is_removed_while_it_is_exported_is_no_fault(folder:
         history = live.service.history
         thread = history.thread
 
-        async def late(name: str) -> list[Record]:
+        async def late(name: str) -> AsyncGenerator[Record]:
             await history.delete(run)  # by somebody else, after the run was found
-            return await thread(name)
+            async for one in thread(name):
+                yield one
 
         monkeypatch.setattr(history, "thread", late)
         assert SATURN in client.get(f"/r/{run}/export.md").text

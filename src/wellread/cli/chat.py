@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from wellread.protocols import Source
     from wellread.strategies.earlier import Earlier
 
+_MOST = 64 * 1024 * 1024  # bytes of a conversation
 _HELP = "Ask a question, or: /sources  what the last answer rests on · /clear  start anew · /quit"
 
 
@@ -151,6 +152,7 @@ def _append(file: Path, text: str) -> None:
 
 
 def _read(file: Path | None) -> list[tuple[str, str]]:
+    from wellread import regular
     from wellread.errors import UsageError, WellreadError
 
     if file is None:
@@ -162,7 +164,8 @@ def _read(file: Path | None) -> list[tuple[str, str]]:
             raise UsageError(str(problem)) from None
         return []
     try:
-        rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
+        kept = regular.content(file, _MOST).decode()
+        rows = [json.loads(line) for line in kept.splitlines() if line.strip()]
         return [(str(row["question"]), str(row["answer"])) for row in rows]
     except (OSError, ValueError, KeyError, TypeError):
         raise UsageError(f"{file} is no conversation that wellread has written") from None

@@ -49,7 +49,8 @@ def decode_error(data: Json) -> Exception:
     problem = cast("type[Exception]", kind).__new__(kind)
     problem.args = (data["message"],)
     for name, value in data.get("facts", {}).items():
-        setattr(problem, name, value)
+        if isinstance(value, type(getattr(kind, name, value))):  # figures are figures
+            setattr(problem, name, value)
     return problem
 
 

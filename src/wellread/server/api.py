@@ -38,6 +38,7 @@ _STREAM: dict[int | str, Any] = {
 }
 _WRONG = shapes.refusals(400, 413, 422, 429, 503)
 _GONE = shapes.refusals(404, 422)
+_CROWDED = shapes.refusals(429)
 
 
 class NotFound(Exception):
@@ -99,7 +100,7 @@ async def run(request: Request, run: RunId) -> shapes.Run:
     return shapes.whole(record, answer_html(record.answer), str(request.base_url))
 
 
-@router.get("/api/runs/{run}/events", tags=["runs"], response_class=EventStream, responses={**_GONE, **_STREAM})
+@router.get("/api/runs/{run}/events", tags=["runs"], response_class=EventStream, responses={**_GONE, **_CROWDED, **_STREAM})
 async def follow(
     request: Request,
     run: RunId,
@@ -112,7 +113,7 @@ async def follow(
         raise NotFound
     if last_event_id is not None and last_event_id.isdecimal() and len(last_event_id) < 10:
         offset = max(offset, int(last_event_id) + 1)
-    return EventStream(numbered(here.runs.follow(run, offset)))
+    return EventStream(here.listeners.counted(client(request), numbered(here.runs.follow(run, offset))))
 
 
 @router.delete("/api/runs/{run}", tags=["runs"], responses=_GONE)

@@ -8,6 +8,8 @@ import resource
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from wellread.server import origins
+
 MAX_HEAD = 16 * 1024  # bytes of a request's first line and headers
 _MOST = 4096
 _SPARE = 128  # descriptors for files, sockets to services and the history
@@ -26,12 +28,14 @@ class Connection(H11Protocol):
 
     head_seconds = _HEAD_SECONDS
     read_seconds = _READ_SECONDS
+    whose: str = ""
     _waiting: asyncio.TimerHandle | None = None
     _unread: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # pyright: ignore
         super().connection_made(transport)
-        if len(self.connections) > most():
+        self.whose = origins.client(self.client[0]) if self.client else ""
+        if len(self.connections) > most() or self._is_one_of_too_many():
             transport.abort()
         else:
             self._wait_for_head()
@@ -55,6 +59,13 @@ class Connection(H11Protocol):
         self._stop_waiting()
         self._was_read()
         super().connection_lost(exc)
+
+    def _is_one_of_too_many(self) -> bool:
+        """Nobody keeps others out: one client has at most half of the connections that there may be. A proxy speaks for many."""
+        half = most() // 2
+        if self.config.proxy_headers or len(self.connections) <= half:
+            return False
+        return sum(isinstance(one, Connection) and one.whose == self.whose for one in self.connections) > half
 
     def _was_read(self) -> None:
         if self._unread is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +21,7 @@ from wellread.server.record import COLUMNS, Record, State, event_row, from_row
 from wellread.server.sqlite import Sqlite
 
 T = TypeVar("T")
+_LAST_EVENT = 2**31 - 1  # a number that a run never comes to
 
 
 @dataclass(eq=False, slots=True)
@@ -111,14 +112,18 @@ class History:
         before = time.time() - days * 86_400
         return await self.commit([("DELETE FROM runs WHERE created < ? AND state != 'running'", (before,))])
 
+    async def would_forget_all(self, days: int) -> bool:
+        """Whether even the latest run is older than this."""
+        return bool(days) and any(one.created < time.time() - days * 86_400 for one in await self.list(limit=1))
+
     async def get(self, run: str) -> Record | None:
         rows = await self.rows(f"SELECT {COLUMNS} FROM runs WHERE id = ?", (run,))
         return from_row(rows[0]) if rows else None
 
     async def events(self, run: str, offset: int = 0, limit: int = 500) -> list[tuple[int, str]]:
-        """Events from a number on, with their numbers."""
-        sql = "SELECT number, body FROM events WHERE run = ? AND number >= ? ORDER BY number LIMIT ?"
-        return await self._read(event_row, sql, (run, offset, limit))
+        """Events from a number on, with their numbers; SQLite takes words and whatever else is damaged for larger than these."""
+        sql = "SELECT number, body FROM events WHERE run = ? AND number >= ? AND number <= ? ORDER BY number LIMIT ?"
+        return await self._read(event_row, sql, (run, offset, _LAST_EVENT, limit))
 
     async def list(self, *, search: str = "", limit: int = 50, before: float | None = None) -> list[Record]:
         """The latest runs first; `search` words must all be in question or answer."""
@@ -146,19 +151,24 @@ class History:
         keep = ("INSERT INTO names SELECT ?, ? WHERE EXISTS (SELECT 1 FROM runs WHERE thread = ?)", (thread, name, thread))
         await self.commit([forget, keep] if name else [forget])
 
-    async def thread(self, thread: str) -> list[Record]:
-        """A conversation, oldest first."""
-        sql = f"SELECT {COLUMNS} FROM runs WHERE thread = ? ORDER BY created LIMIT 200"
-        return await self._records(sql, (thread,))
+    def thread(self, thread: str) -> AsyncGenerator[Record]:
+        """A conversation, oldest first, a page at a time."""
+        return self._oldest_first("thread = ? AND", thread)
 
-    async def export(self) -> AsyncIterator[Record]:
+    def export(self) -> AsyncGenerator[Record]:
         """Everything, oldest first, a page at a time."""
-        after: tuple[float, str] = (0.0, "")
-        sql = f"SELECT {COLUMNS} FROM runs WHERE (created, id) > (?, ?) ORDER BY created, id LIMIT 100"
-        while rows := await self.rows(sql, after):
-            for row in rows:
-                yield from_row(row)
-            after = (cast("float", rows[-1][8]), cast("str", rows[-1][0]))
+        return self._oldest_first("")
+
+    async def _oldest_first(self, within: str, *values: str) -> AsyncGenerator[Record]:
+        after: tuple[float, str] = (float("-inf"), "")
+        sql = f"SELECT {COLUMNS} FROM runs WHERE {within} (created, id) > (?, ?) ORDER BY created, id LIMIT 100"
+        while rows := await self._read(lambda row: (row, from_row(row)), sql, (*values, *after)):
+            last = (cast("float", rows[-1][0][8]), cast("str", rows[-1][0][0]))
+            if last == after:  # its name cannot be read as it is written
+                return
+            for _, record in rows:
+                yield record
+            after = last
 
     async def commit(self, jobs: Sequence[Job], run: str | None = None, *, alone: bool = False) -> int:
         """Write these together; how many rows they changed."""

@@ -7,10 +7,11 @@ import math
 import time
 from collections import Counter, deque
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
+_LISTENED = 100  # streams; ten thousand of them would keep the loop for a second at each event
 _MOMENT = 30.0  # seconds in which somebody who was sent away comes back, or has come
 
 
@@ -169,3 +170,26 @@ class Lines:
             self._waiting -= Counter([client])
             if client not in self._waiting:  # no memory of clients that are gone
                 del self._locks[client]
+
+
+@dataclass(slots=True)
+class Listeners:
+    """How many runs each client listens to at once, or how often to one: every event is sent to all of them."""
+
+    most: int = _LISTENED
+    counts: Counter[str] = field(default_factory=Counter[str])
+
+    def counted(self, client: str, chunks: AsyncGenerator[str, None]) -> AsyncGenerator[str, None]:
+        """The same stream, or `Busy`."""
+        if self.counts[client] >= self.most:
+            raise Busy("you listen to too many runs at once", 5)
+        return self._counted(client, chunks)
+
+    async def _counted(self, client: str, chunks: AsyncGenerator[str, None]) -> AsyncGenerator[str, None]:
+        self.counts[client] += 1
+        try:
+            async with aclosing(chunks):
+                async for chunk in chunks:
+                    yield chunk
+        finally:
+            self.counts -= Counter([client])

@@ -145,12 +145,11 @@ async def serve_stdio(engine: Engine) -> None:
 
 def build(backend: Backend) -> MCPServer[Any]:
     """The server with its tools."""
-    from mcp.server import MCPServer
     from mcp.server.mcpserver import Context
     from mcp.types import CallToolResult
 
     talks = Conversations()
-    server: MCPServer[Any] = MCPServer("wellread", version=__version__, instructions=_INSTRUCTIONS, log_level="WARNING")
+    server = _server()
 
     async def ask(
         question: Annotated[str, Field(description="What you want to know.", max_length=20_000)],
@@ -185,6 +184,20 @@ def build(backend: Backend) -> MCPServer[Any]:
         tool.__annotations__ = {**tool.__annotations__, "ctx": Context, "return": CallToolResult}
         server.add_tool(tool)
     return server
+
+
+def _server() -> MCPServer[Any]:
+    from mcp import MCPError
+    from mcp.server import MCPServer
+    from mcp.types import INVALID_PARAMS
+
+    class Server(MCPServer[Any]):
+        """Has tools alone. Asked for a prompt, the SDK's own takes the name for a fault of the server's."""
+
+        async def get_prompt(self, name: str, arguments: dict[str, Any] | None = None, context: Any = None) -> Any:
+            raise MCPError(INVALID_PARAMS, f"there is no prompt {name[:_LINE]!r}")
+
+    return Server("wellread", version=__version__, instructions=_INSTRUCTIONS, log_level="WARNING")
 
 
 async def _ask(backend: Backend, wish: ClientRequest, ctx: Any, talks: Conversations, previous: str | None) -> Any:

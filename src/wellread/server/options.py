@@ -108,6 +108,8 @@ def load(settings: Settings, flags: Mapping[str, object] | None = None, environ:
     if history := environ.get("WELLREAD_HISTORY", "").strip():
         given["history"] = history
     given.update({name: value for name, value in (flags or {}).items() if value is not None})
+    if (host := str(given["host"])).startswith("[") and host.endswith("]"):
+        given["host"] = host[1:-1]  # as it stands in addresses
     return ServerOptions(**given)  # pyright: ignore[reportArgumentType]
 
 

@@ -87,7 +87,7 @@ def event_row(row: tuple[object, ...]) -> tuple[int, str]:
     """The number and the JSON of an event; where that is damaged, of one that says nothing."""
     found = _json(row[1])
     whole = isinstance(found, dict) and isinstance(cast("dict[str, Any]", found).get("event"), str)
-    return row[0] if isinstance(row[0], int) else 0, str(row[1]) if whole else DAMAGED_EVENT
+    return int(row[0]) if isinstance(row[0], int | float) else 0, str(row[1]) if whole else DAMAGED_EVENT
 
 
 def _json(column: object) -> Any:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import quote
 
 from wellread import panics
 from wellread.errors import WellreadError
@@ -29,6 +30,8 @@ _WEAK, _CITE, _CLOSE = "\ue100", "\ue102", "\ue103"
 _PRIVATE = re.compile("[\ue100-\ue103]")
 _NUMBERS = re.compile(r"\[(\d{1,4}(?:\s*[,;]\s*\d{1,4})*)\]")
 _MARK = re.compile(f"{_CITE}([0-9]+){_CLOSE}")
+_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_ENDING = re.compile(rf"[\s<>\\]|(?<=!)\[|{_UNSEEN.pattern}")  # what ends an address in Markdown, or shows it as another
 _WARNING = '<span class="mark" role="img" aria-label="Not carried by its sources" title="Not carried by its sources">?</span>'
 
 
@@ -102,12 +105,12 @@ def _link(one: dict[str, Any]) -> str:
     url = str(one.get("link") or one["url"] or "")
     if not re.match(r"https?://", url):
         return plain(place_of(one))
-    return f"[{plain(name_of(one))}](<{url.replace('<', '%3C').replace('>', '%3E')}>)"
+    return f"[{plain(name_of(one))}](<{_ENDING.sub(lambda sign: quote(sign[0], safe=''), url)}>)"
 
 
 def plain(text: str) -> str:
-    """One line that means nothing in Markdown."""
-    return re.sub(r"([\[\]\\`*_<>])", r"\\\1", " ".join(text.split()))
+    """One line that means nothing in Markdown, in the order in which it stands."""
+    return re.sub(r"([\[\]\\`*_<>])", r"\\\1", _UNSEEN.sub("", " ".join(text.split())))
 
 
 def _weak(text: str, sentences: list[dict[str, Any]]) -> str:

@@ -19,7 +19,7 @@ from wellread.server.collections import Collections
 from wellread.server.history import History
 from wellread.server.indexing import Indexing
 from wellread.server.intake import Form
-from wellread.server.limits import Gate, Lines
+from wellread.server.limits import Gate, Lines, Listeners
 from wellread.server.menu import Menu
 from wellread.server.metrics import Metrics
 from wellread.server.options import ServerOptions, collections_path, history_place
@@ -29,7 +29,7 @@ from wellread.server.sharing import Peers, SharedPlaces
 from wellread.settings import Settings
 from wellread.text.languages import language_of
 
-_DAY = 86_400
+_DAY, _HOUR = 86_400, 3_600
 _SENDING = 16  # documents are taken from so many at once; others wait. No client holds more than half of the places
 _LOCAL = ("library", "index", "files")  # sources that may be searched once at the start, to be warm
 
@@ -51,6 +51,7 @@ class Service:
     sending: Gate  # documents on their way here
     arriving: list[Form] = field(default_factory=list[Form])
     drawing: Lines = field(default_factory=Lines)  # pages of PDFs, of which some take ten seconds
+    listeners: Listeners = field(default_factory=Listeners)
     plugins: list[object] = field(default_factory=list[object])
 
     def resettle(self, settings: Settings) -> None:
@@ -133,8 +134,11 @@ async def _warm(service: Service) -> None:
 
 
 async def _clean(history: History, days: int) -> None:
+    """Where the clock says that all of it is too old, an hour later: one that was wrong at the start is right by then."""
     while True:
         try:
+            if await history.would_forget_all(days):
+                await asyncio.sleep(_HOUR)
             await history.expire(days)
         except WellreadError as problem:
             logs.fault("could not clean up", problem)

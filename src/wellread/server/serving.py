@@ -8,7 +8,7 @@ import sys
 import uvicorn
 from fastapi import FastAPI
 
-from wellread.errors import WellreadError
+from wellread.errors import UsageError, WellreadError
 from wellread.server import logs
 from wellread.server.app import create_app
 from wellread.server.connections import MAX_HEAD, Connection
@@ -97,4 +97,7 @@ def listen(options: ServerOptions) -> socket.socket:
     except OSError as problem:
         listening.close()
         raise WellreadError(f"cannot listen on {options.host}:{options.port}: {problem.strerror}") from None
+    except (TypeError, ValueError):  # what no name of a host can hold
+        listening.close()
+        raise UsageError(f"cannot listen on {options.host!a:.80}: that is no name of a host") from None
     return listening

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
+import os
 import sqlite3
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from wellread.errors import DamagedFile
+from wellread.errors import DamagedFile, UsageError
 from wellread.private import private_file
 from wellread.server.database import ENDED, Job, Row, Unreachable, Values
 from wellread.server.history_tables import migrate
@@ -22,11 +25,15 @@ class Sqlite:
         self.path = path
         self.writer: sqlite3.Connection | None = None
         self.reader: sqlite3.Connection | None = None
+        self.lock: int | None = None
 
     def open(self) -> None:
         """Open or create; runs that a crash left running are marked interrupted, for nobody else can be at work on them."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if self.path.exists() and not self.path.is_file():
+                raise UsageError(f"{self.path}: the history must be a file")
+            self.lock = _alone(self.path)
             private_file(self.path)  # questions are nobody else's business; its journal gets the same permissions
             self.writer = connect(self.path)
             self.writer.execute("PRAGMA journal_mode = WAL")
@@ -59,18 +66,42 @@ class Sqlite:
         for connection in (self.writer, self.reader):
             if connection is not None:
                 connection.close()
-        self.writer = self.reader = None
+        if self.lock is not None:
+            os.close(self.lock)
+        self.writer = self.reader = self.lock = None
+
+
+def _alone(path: Path) -> int:
+    """The lock of a history, gone with the process: a second server would take the first one's runs for those of a crash."""
+    lock = path.with_name(f"{path.name}.lock")
+    handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        raise UsageError(f"{path}: another server keeps this history (name another, or share one in PostgreSQL)") from None
+    except OSError as problem:
+        if problem.errno not in (errno.ENOLCK, errno.ENOTSUP):  # a file system that has no locks
+            os.close(handle)
+            raise
+    return handle
 
 
 def connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=10, isolation_level=None, check_same_thread=False)
     connection.execute("PRAGMA foreign_keys = ON")
+    connection.text_factory = _text
     return connection
+
+
+def _text(stored: bytes) -> str:
+    """As far as it can be read: one damaged letter broke every list that its run is in."""
+    return stored.decode("utf-8", "replace")
 
 
 def _interrupt(connection: sqlite3.Connection) -> None:
     connection.execute("BEGIN IMMEDIATE")
     number = "(SELECT COALESCE(MAX(number), -1) + 1 FROM events WHERE run = runs.id)"
-    connection.execute(f"INSERT INTO events SELECT id, {number}, ? FROM runs WHERE state = 'running'", (ENDED,))
+    connection.execute(f"INSERT OR IGNORE INTO events SELECT id, {number}, ? FROM runs WHERE state = 'running'", (ENDED,))
     connection.execute("UPDATE runs SET state = 'interrupted', finished = ? WHERE state = 'running'", (time.time(),))
     connection.execute("COMMIT")

@@ -142,7 +142,7 @@ async def _shelved(menu: Menu, place: Place) -> tuple[Shelf, Sequence[Hit]]:
         raise NotThere(_NO_SOURCE)
     for shelf in shelves:
         passages = await shelf.passages(place.document)
-        if passages and encodable(passages[0].document) == place.document:
+        if passages and await beside(lambda found=passages: encodable(found[0].document)) == place.document:
             return shelf, passages
     raise NotThere(_NO_DOCUMENT)
 
@@ -170,13 +170,13 @@ def _page(one: Hit) -> int:
 async def _view(place: Place, shelf: Shelf, passages: Sequence[Hit], page: int | None, words_alone: bool = False) -> View:
     original = await _original(shelf, place.document)
     at = await beside(lambda: _number(passages, place.passage))
-    here = passages[at]
+    here = await beside(lambda: passages[at])
     spans = tuple(span for span in place.spans if 0 <= span[0] < span[1] <= len(here.text))
     place = replace(place, spans=spans) if here.id == place.passage else replace(place, passage="", spans=())
     notes = {"changed": (_CHANGED,), "gone": (_GONE,)}.get(original.state, ())
     view = View(place, passages, at, original, notes)
     paged = here.page is not None and is_pdf(place.document) and not words_alone
-    return await _paged(view, page) if paged else view
+    return await _paged(view, here, page) if paged else view
 
 
 async def _original(shelf: Shelf, document: str) -> Original:
@@ -186,9 +186,8 @@ async def _original(shelf: Shelf, document: str) -> Original:
     return Original("none")
 
 
-async def _paged(view: View, page: int | None) -> View:
+async def _paged(view: View, here: Hit, page: int | None) -> View:
     """Of a PDF one page, as a picture too where the file is still the one that was read."""
-    here = view.passages[view.at]
     wanted = page or here.page or 1
     spans = view.place.spans if wanted == here.page else ()
     words = " ".join(here.text[start:end] for start, end in spans[:1])

@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import signal
 import socket
+import sys
 import threading
 import time
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from wellread.settings import Settings
 
 _LOOK = 0.2  # seconds
 _YOUNG = 10.0  # seconds: one that ends by itself before cannot start, and would not the next time either
+_CANNOT_START = 3  # how such a one ends where it has said why, and how uvicorn does
 
 
 @dataclass(slots=True)
@@ -65,7 +67,8 @@ def _replaced(worker: _Worker, settings: Settings, options: ServerOptions, liste
     if worker.process.is_alive():
         return worker
     killed = (worker.process.exitcode or 0) < 0  # by somebody else, at whatever age
-    if not killed and time.monotonic() - worker.begun < _YOUNG:
+    young = time.monotonic() - worker.begun < _YOUNG
+    if worker.process.exitcode == _CANNOT_START or (young and not killed):  # a busy machine takes its time to start one
         raise WellreadError("a worker could not start; it has said why")
     logs.info("a worker died and is replaced", status=worker.process.exitcode)
     return _begin(settings, options, listening, first=False)
@@ -91,4 +94,5 @@ def _work(settings: Settings, options: ServerOptions, listening: socket.socket, 
     try:
         serving.serve_on(listening, settings, options, told=first)
     except WellreadError as problem:
-        raise SystemExit(f"wellread: {problem}") from None
+        print(f"wellread: {problem}", file=sys.stderr, flush=True)  # noqa: T201
+        raise SystemExit(_CANNOT_START) from None

@@ -14,6 +14,7 @@ from wellread.errors import WellreadError
 from wellread.server import service
 from wellread.server.addresses import WORDS
 from wellread.server.api import client
+from wellread.server.beside import beside
 from wellread.server.menu import Menu
 from wellread.server.viewer import Span, of_hit
 from wellread.server.web.controls import ticks
@@ -53,7 +54,7 @@ async def _found(request: Request, q: str, sources: Sequence[str]) -> Safe:
             hits = await engine.search(q, limit=_LIMIT)
         except WellreadError as problem:
             return el("p", icon("warning"), str(problem), class_="note")
-    return _listed(hits, _keys(q))
+    return await beside(lambda: _listed(hits, _keys(q)))
 
 
 def _listed(hits: Hits, wanted: set[str]) -> Safe:

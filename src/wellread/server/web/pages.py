@@ -135,7 +135,7 @@ async def live(
         async for batch in here.runs.follow(run, offset):
             yield "".join(_shown(number, json.loads(body)) for number, body in batch)
 
-    return EventStream(chunks())
+    return EventStream(here.listeners.counted(client(request), chunks()))
 
 
 @router.post("/r/{run}/delete")

@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from typing import Annotated
 
 from fastapi import APIRouter, Form, Request
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import RedirectResponse, Response, StreamingResponse
 
 from wellread.server import service, shapes
 from wellread.server.addresses import linked
 from wellread.server.api import NotFound, RunId
+from wellread.server.beside import beside
 from wellread.server.labels import label
 from wellread.server.record import Record
 from wellread.server.rendering import markdown, plain
@@ -25,24 +27,39 @@ router = APIRouter(include_in_schema=False)
 
 @router.get("/r/{run}/export.md")
 async def as_markdown(request: Request, run: RunId) -> Response:
-    name, records = await _thread(service.of(request), run)
-    text = "\n\n".join([f"# {plain(name)}", *(_section(record, str(request.base_url)) for record in records)]) + "\n"
-    return Response(text, media_type="text/markdown; charset=utf-8", headers=_download(name, "md"))
+    here, base = service.of(request), str(request.base_url)
+    name, record = await _thread(here, run)
+
+    async def parts() -> AsyncGenerator[str, None]:
+        yield f"# {plain(name)}"
+        async for each in _runs(here, record):
+            yield "\n\n" + await beside(lambda each=each: _section(each, base))
+        yield "\n"
+
+    return StreamingResponse(parts(), media_type="text/markdown; charset=utf-8", headers=_download(name, "md"))
 
 
 @router.get("/r/{run}/export.json")
 async def as_json(request: Request, run: RunId) -> Response:
-    name, records = await _thread(service.of(request), run)
-    runs = [shapes.exported(record, str(request.base_url)) for record in records]
-    body = json.dumps({"name": name, "thread": records[0].thread, "runs": runs}, ensure_ascii=False, indent=1)
-    return Response(body, media_type="application/json", headers=_download(name, "json"))
+    here, base = service.of(request), str(request.base_url)
+    name, record = await _thread(here, run)
+
+    async def parts() -> AsyncGenerator[str, None]:
+        yield f'{{"name": {_json(name)}, "thread": {_json(record.thread)}, "runs": ['
+        before = "\n"
+        async for each in _runs(here, record):
+            yield before + await beside(lambda each=each: _json(shapes.exported(each, base)))
+            before = ",\n"
+        yield "\n]}\n"
+
+    return StreamingResponse(parts(), media_type="application/json", headers=_download(name, "json"))
 
 
 @router.post("/r/{run}/name")
 async def rename(request: Request, run: RunId, name: Annotated[str, Form(max_length=200)] = "") -> Response:
     here = service.of(request)
-    _, records = await _thread(here, run)
-    await here.history.rename(records[0].thread, " ".join(name.split()))
+    _, record = await _thread(here, run)
+    await here.history.rename(record.thread, " ".join(name.split()))
     return RedirectResponse(f"/r/{run}", 303)
 
 
@@ -59,13 +76,30 @@ def tools(record: Record, name: str | None) -> Safe:
     return el("details", el("summary", "Keep this conversation"), inside, class_="tools")
 
 
-async def _thread(here: Service, run: str) -> tuple[str, list[Record]]:
-    """The name of the conversation that a run belongs to, and its runs from the first on."""
+async def _thread(here: Service, run: str) -> tuple[str, Record]:
+    """The name of the conversation that a run belongs to, and the run."""
     record = await here.history.get(run)
     if record is None:
         raise NotFound
-    records = await here.history.thread(record.thread) or [record]  # which may have been removed just now
-    return (await here.history.names()).get(record.thread) or records[0].question, records
+    if name := (await here.history.names()).get(record.thread):
+        return name, record
+    async with aclosing(_runs(here, record)) as runs:
+        return (await anext(runs)).question, record
+
+
+async def _runs(here: Service, record: Record) -> AsyncGenerator[Record]:
+    """The runs of its conversation from the first on; itself where they have been removed just now."""
+    none = True
+    async with aclosing(here.history.thread(record.thread)) as runs:
+        async for each in runs:
+            none = False
+            yield each
+    if none:
+        yield record
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _section(record: Record, base: str) -> str:
