@@ -66,7 +66,7 @@ WORKERS ?= 2
 
 quick: setup-dev
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile -m "not service and not browser and not slow" \
-	  $(addprefix --ignore=tests/,browser faults release services training)
+	  --hypothesis-profile brief $(addprefix --ignore=tests/,browser faults release services training test_shape.py)
 
 # Each part alone, or all of them; RUNS, SECONDS and MINUTES make them shorter.
 torture: torture-faults torture-growth torture-soak

@@ -37,6 +37,7 @@ importlib.import_module("sitecustomize" if "sitecustomize" not in sys.modules el
 
 # A busy machine is slow at drawing examples, too.
 settings.register_profile("patient", suppress_health_check=[HealthCheck.too_slow], deadline=None)  # a machine may be busy
+settings.register_profile("brief", settings.get_profile("patient"), max_examples=25)  # `make quick`
 settings.load_profile("patient")
 
 

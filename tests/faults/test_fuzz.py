@@ -1,17 +1,12 @@
-"""Every reader of foreign text on texts that nobody thought of: it answers, or says what is wrong with a typed error.
-
-WELLREAD_FUZZ_SECONDS=600 for the long form; WELLREAD_FUZZ_SEED=n for other texts than those of the short one.
-"""
+"""Every reader of foreign text on texts that nobody thought of: it answers, or says what is wrong with a typed error."""
 
 from __future__ import annotations
 
 import asyncio
 import ipaddress
 import json
-import os
 import shutil
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
@@ -19,30 +14,24 @@ from typing import Any
 
 import httpx2
 import pytest
-from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
-from tests.faults.hostile import KINDS, SAYINGS
+from tests.faults.fuzzing import EDITS, TIMEOUT, Edits, edited, fuzz
 from tests.replay.test_departures import record, replay
 from tests.server.stage import engine, running
 
 from wellread import settings as our_settings
-from wellread.errors import Blocked, DamagedFile, IndexFault, ReadError, SettingsError, UsageError, WellreadError
+from wellread.errors import Blocked, DamagedFile, IndexFault, SettingsError, UsageError, WellreadError
 from wellread.index import manifest
 from wellread.index.search import LocalIndex, SearchOptions
 from wellread.models import structured
 from wellread.net.guard import Guard
-from wellread.reading.allowance import Allowance
-from wellread.reading.documents import Document
-from wellread.reading.workers import shared
 from wellread.server import options
 from wellread.strategies import tags, turns
 from wellread.text import citations
 from wellread.text.inert import inert
 from wellread.types import Passage
 
-SECONDS = float(os.environ.get("WELLREAD_FUZZ_SECONDS", "4"))
-SEED = int(os.environ.get("WELLREAD_FUZZ_SEED", "0"))
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(int(SECONDS) * 3 + 300)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(TIMEOUT)]
 PIECES = [
     *("<search>", "</search>", "<search", "< /search >", "<think>", "</think>", "<information>", "<", ">", "</", "&lt;"),
     *(
@@ -102,39 +91,7 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=12), inner, max_size=4),
     max_leaves=12,
 )
-EDIT = st.tuples(st.floats(0, 1), st.sampled_from(["set", "cut", "add", "flip", "swap"]), st.binary(max_size=6))
-EDITS = st.lists(EDIT, min_size=1, max_size=8)
 PASSAGES = {1: Passage("1", "Saturn has 146 moons. Dr. No said so in the 1960s.", "Saturn"), 2: Passage("2", "漢字。é", "x")}
-
-
-def fuzz(texts: st.SearchStrategy[Any], check: Callable[[Any], object]) -> None:
-    """For as long as there is time; the short form sees the same texts each time."""
-
-    def one(text: Any) -> None:
-        check(text)
-
-    until, number = time.monotonic() + SECONDS, 0
-    while time.monotonic() < until:
-        quiet = settings(max_examples=50, deadline=None, database=None, suppress_health_check=list(HealthCheck))
-        seed(SEED * 1_000_000 + number)(quiet(given(texts)(one)))()
-        number += 1
-
-
-def edited(data: bytes, edits: list[tuple[float, str, bytes]]) -> bytes:
-    made = bytearray(data)
-    for where, how, new in edits:
-        at = int(where * len(made))
-        if how == "cut":
-            del made[at : at + 1 + len(new) * 7]
-        elif how == "add":
-            made[at:at] = new * (1 + len(new))
-        elif how == "flip" and at < len(made):
-            made[at] ^= 1 << len(new)
-        elif how == "set":
-            made[at : at + len(new)] = new
-        elif how == "swap":
-            made[at : at + 40] = made[at : at + 40][::-1]
-    return bytes(made)
 
 
 def check_tags(text: str) -> None:
@@ -199,28 +156,6 @@ def test_guard() -> None:
     fuzz(parts.map("".join), check_guard)
 
 
-@pytest.mark.parametrize(
-    "kind", [name for name, _, _ in KINDS] + ["book.epub", "sheet.xlsx", "letter.rtf", "page.1", "slides.pptx"]
-)
-def test_documents(kind: str) -> None:
-    made = {name: (media, make) for name, media, make in KINDS}
-    media, make = made.get(kind, ("", next(make for name, _, make in KINDS if name == "letter.docx")))
-    bodies = [make(said) for said in list(SAYINGS.values())[:12]]
-    if kind == "letter.rtf":
-        bodies = [rb"{\rtf1\ansi{\fonttbl\f0 Swiss;}\f0\pard The \b lighthouse\b0 \u233? of 1874.\par}", rb"{\rtf1{{{{\'e9}}}"]
-    if kind == "page.1":
-        bodies = [b".TH A 1\n.SH NAME\na \\- b\n.PP\n\\fBbold\\fR \\(em x\n.TP\n.B -x\nwords\n"]
-
-    def check(text: tuple[bytes, list[tuple[float, str, bytes]]]) -> None:
-        body = edited(*text)
-        try:
-            shared().read(Document(body, "http://a.b/" + kind, media, None, kind), Allowance(seconds=20, characters=100_000))
-        except ReadError:
-            return
-
-    fuzz(st.tuples(st.sampled_from(bodies), EDITS), check)
-
-
 @pytest.fixture
 def index(tmp_path: Path) -> Path:
     shutil.copytree(str(files("wellread") / "library" / "index"), tmp_path / "index")
@@ -258,7 +193,7 @@ def test_manifests(index: Path) -> None:
 def test_indexes(index: Path) -> None:
     parts = sorted(path for path in index.rglob("*") if path.is_file())
 
-    def check(change: tuple[Path, list[tuple[float, str, bytes]]]) -> None:
+    def check(change: tuple[Path, Edits]) -> None:
         path, whole = change[0], change[0].read_bytes()
         path.write_bytes(edited(whole, change[1]))
         try:
@@ -280,7 +215,7 @@ def test_recordings(tmp_path: Path) -> None:
         except WellreadError:
             return
 
-    def check(edits: list[tuple[float, str, bytes]]) -> None:
+    def check(edits: Edits) -> None:
         path.write_bytes(edited(whole, edits))
         asyncio.run(replayed())
 
@@ -325,7 +260,7 @@ def test_request_bodies(client: httpx2.Client) -> None:
     more = st.dictionaries(st.sampled_from(names), JSON, max_size=3)
     bodies = st.tuples(st.sampled_from(sorted(ASKS)), more, EDITS | st.none())
 
-    def check(made: tuple[str, dict[str, Any], list[tuple[float, str, bytes]] | None]) -> None:
+    def check(made: tuple[str, dict[str, Any], Edits | None]) -> None:
         path, change, edits = made
         body = json.dumps({**ASKS[path], **change}).encode()
         headers = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
