@@ -15,14 +15,13 @@ from typing import Any, cast
 
 import httpx2
 
-from wellread.net.transport import Direct, TooMuch
+from wellread.net.transport import MOST_COMPLAINT, Direct, TooMuch
 
 _MOST = 24 * 1024 * 1024  # bytes of a reply; a token takes some 300
 _MOST_LINES = 200_000  # of a reply; a token takes two or three, a keep-alive as many
 _LONGEST_EVENT = 1024 * 1024  # bytes
 _MOST_EVENT_LINES = 2_000  # some servers indent their JSON
 _MOST_VALUES, _MOST_OBJECTS = 10_000, 1_000  # of an event, as far as signs tell
-_MOST_COMPLAINT = 64 * 1024  # bytes of a reply that says what went wrong; the rest is not read
 _PIECE = 8 * 1024
 
 
@@ -58,7 +57,7 @@ class _Bounded(httpx2.AsyncByteStream):
         self._reply = reply
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        heard, left = _Heard(), _MOST_COMPLAINT
+        heard, left = _Heard(), MOST_COMPLAINT
         async for part in self._inner:
             for start in range(0, len(part), _PIECE):
                 piece = part[start : start + _PIECE]

@@ -27,7 +27,6 @@ from wellread.protocols import Kit
 T = TypeVar("T")
 _SPENT = "insufficient_quota"  # OpenAI's 429 for an empty account, which no waiting fills
 _MAX_REDIRECTS = 3
-_MOST_COMPLAINT = 64 * 1024  # bytes of a reply that says what went wrong
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +165,7 @@ class Http:
             async with asyncio.timeout(m.timeout):
                 response = await client.send(request, stream=True)
                 try:
-                    most = m.max_bytes if response.status_code < 300 else min(m.max_bytes, _MOST_COMPLAINT)
+                    most = m.max_bytes if response.status_code < 300 else min(m.max_bytes, transport.MOST_COMPLAINT)
                     raw = await transport.body_of(response, most)
                 finally:
                     await response.aclose()

@@ -29,6 +29,7 @@ from wellread.net.guard import Guard, port_of
 from wellread.private import private_folder
 
 CACHE_BYTES = 256 * 1024 * 1024
+MOST_COMPLAINT = 64 * 1024  # bytes of a reply that says what went wrong; the rest is not read
 _SIP = 8 * 1024
 _KEYS = "wellread.keys"
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?([^\s\"';,]{1,40})", re.IGNORECASE)
@@ -100,12 +101,12 @@ class SippedNetwork(httpcore2.AsyncNetworkBackend):
         await self._network.sleep(seconds)
 
 
-class GuardedNetwork(httpcore2.AsyncNetworkBackend):
+class GuardedNetwork(SippedNetwork):
     """Connects to addresses that a guard has passed, and to no others."""
 
     def __init__(self, guard: Guard, network: httpcore2.AsyncNetworkBackend | None = None) -> None:
+        super().__init__(network=network)
         self._guard = guard
-        self._network = SippedNetwork(network=network)
 
     async def connect_tcp(
         self,
@@ -122,7 +123,7 @@ class GuardedNetwork(httpcore2.AsyncNetworkBackend):
         problem: Exception | None = None
         for address in addresses:
             try:
-                return await self._network.connect_tcp(address, port, timeout, local_address, socket_options)
+                return await super().connect_tcp(address, port, timeout, local_address, socket_options)
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
                 problem = error
         raise problem or httpcore2.ConnectError(f"no way to {host}")
@@ -134,9 +135,6 @@ class GuardedNetwork(httpcore2.AsyncNetworkBackend):
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.AsyncNetworkStream:
         raise Blocked(path, "sockets of this machine are not read")
-
-    async def sleep(self, seconds: float) -> None:
-        await self._network.sleep(seconds)
 
 
 class Guarded(httpx2.AsyncHTTPTransport):

@@ -47,6 +47,13 @@ def fitted(page: Page, allowance: Allowance) -> Page:
     )
 
 
+def not_all(parts: str, *, read: int, count: int, broken: int) -> str | None:
+    """What to say of a document whose last parts were not looked at, or some of whose parts are broken."""
+    cut = [f"only the first {read:,} of its {count:,} {parts} were read"] if read < count else []
+    failed = [f"{broken:,} of its {parts} could not be read"] if broken else []
+    return "; ".join(cut + failed) or None
+
+
 def _shortened(blocks: Sequence[Block]) -> Iterator[Block]:
     """Long ones as several, cut at a line or a blank where there is one."""
     for block in blocks:

@@ -63,15 +63,11 @@ _SPLIT = re.compile(r"[^a-zA-Z0-9]+|(?<=[a-z])(?=[A-Z])")
 
 def tokens(hint: str) -> frozenset[str]:
     """The words of a class or id, in lower case."""
-    return _remembered(hint) if len(hint) <= _REMEMBERED else _tokens(hint)
+    return _remembered(hint) if len(hint) <= _REMEMBERED else _remembered.__wrapped__(hint)
 
 
 @lru_cache(maxsize=4096)
 def _remembered(hint: str) -> frozenset[str]:
-    return _tokens(hint)
-
-
-def _tokens(hint: str) -> frozenset[str]:
     return frozenset(word.lower() for word in _SPLIT.split(hint) if word)
 
 

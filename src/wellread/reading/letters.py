@@ -17,7 +17,7 @@ from email.policy import Compat32
 from itertools import islice
 from typing import Any, cast
 
-from wellread.reading.allowance import OWN_FILE, Allowance
+from wellread.reading.allowance import OWN_FILE, Allowance, not_all
 from wellread.reading.charset import decode
 from wellread.reading.extract import extract
 from wellread.reading.unmarked import cleaned, read_text
@@ -88,9 +88,8 @@ def read_mbox(body: bytes, url: str, name: str, allowance: Allowance = OWN_FILE)
             raise
         except Exception:  # nobody has listed what parsers trip over; the others are read all the same
             broken += 1
-    cut = [f"only the first {read:,} of its {len(letters):,} messages were read"] if read < len(letters) else []
-    failed = [f"{broken:,} of its messages could not be read"] if broken else []
-    return Page(url, name, (), kind="mail", blocks=tuple(blocks), notice="; ".join(cut + failed) or None)
+    notice = not_all("messages", read=read, count=len(letters), broken=broken)
+    return Page(url, name, (), kind="mail", blocks=tuple(blocks), notice=notice)
 
 
 def _parsed(body: bytes) -> Message:

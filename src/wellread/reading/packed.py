@@ -12,7 +12,7 @@ from io import BytesIO
 from urllib.parse import unquote
 
 from wellread.errors import ReadError
-from wellread.reading.allowance import MAX_UNPACKED, OWN_FILE, Allowance
+from wellread.reading.allowance import MAX_UNPACKED, OWN_FILE, Allowance, not_all
 from wellread.reading.charset import decode
 from wellread.reading.dom import parse
 from wellread.reading.mainpart import all_blocks
@@ -181,9 +181,8 @@ def read_epub(body: bytes, url: str, allowance: Allowance = OWN_FILE) -> Page:
     blocks = [block for chapter in read for block in chapter or ()]
     if not blocks:
         raise ReadError(url, "the archive is broken or locked" if broken else "the e-book has no text")
-    cut = [f"only the first {len(read):,} of its {len(chapters):,} chapters were read"] if len(read) < len(chapters) else []
-    failed = [f"{broken:,} of its chapters could not be read"] if broken else []
-    return _page(url, blocks, package.texts, "epub", "; ".join(cut + failed) or None)
+    notice = not_all("chapters", read=len(read), count=len(chapters), broken=broken)
+    return _page(url, blocks, package.texts, "epub", notice)
 
 
 def _texts(archive: _Archive, chapters: list[str], allowance: Allowance) -> Iterator[tuple[Block, ...] | None]:

@@ -12,7 +12,7 @@ from typing import Any, cast
 from xml.parsers.expat import ExpatError
 
 from wellread.errors import ReadError
-from wellread.reading.allowance import MAX_BLOCKS, OWN_FILE, Allowance
+from wellread.reading.allowance import MAX_BLOCKS, OWN_FILE, Allowance, not_all
 from wellread.reading.sparse import MOST_COLUMNS, closed_up
 from wellread.types import Block, Page
 
@@ -40,10 +40,8 @@ def read_sheets(body: bytes, url: str, name: str, allowance: Allowance) -> Page:
     except (calamine.CalamineError, ExpatError, OSError, ValueError) as error:
         raise ReadError(url, "the spreadsheet is broken or locked") from error
     blocks = tuple(block for sheet in read for block in sheet or ())
-    count, broken = len(book.sheet_names), sum(sheet is None for sheet in read)
-    cut = [f"only the first {len(read):,} of its {count:,} sheets were read"] if len(read) < count else []
-    failed = [f"{broken:,} of its sheets could not be read"] if broken else []
-    return Page(url, name, (), kind="sheet", blocks=blocks, notice="; ".join(cut + failed) or None)
+    notice = not_all("sheets", read=len(read), count=len(book.sheet_names), broken=sum(sheet is None for sheet in read))
+    return Page(url, name, (), kind="sheet", blocks=blocks, notice=notice)
 
 
 def _sheets(book: Any, allowance: Allowance) -> Iterator[list[Block] | None]:

@@ -95,20 +95,20 @@ async def _carried(run: Run, sentences: Sequence[Sentence], model: Model) -> dic
     sheet = context.fence(run, "\n".join(f"{number}. {' '.join(line.split())}" for number, (_, line) in called.items()))
     text = render("proof", **frame, passages="\n\n".join(blocks), sentences=sheet)
     found = await calls.data(run, text, _NOT_CARRIED, role="proof", model=model, temperature=0.0, max_tokens=reply)
-    if wrong := _wrong(lines, found, called):
+    if wrong := _wrong(found, called):
         raise BadOutput(model.name, f"it {wrong}")
     marked = {called[number][0] for number in found}
     return {index: index not in marked for index in asked}
 
 
-def _wrong(lines: Sequence[Line], found: Sequence[int], called: Mapping[int, Line]) -> str | None:
+def _wrong(found: Sequence[int], called: Mapping[int, Line]) -> str | None:
     """What shows that a model did not read, or did as somebody told it."""
     if not called.keys() >= set(found):
         return "finds fault with sentences that it was not asked about"
     marked = {called[number][0] for number in found}
     if _TRUE in marked:
         return "finds fault with the words of a passage"
-    made = {index for index, _ in lines if index in (_MADE_UP, _CHANGED)}
+    made = {index for index, _ in called.values() if index in (_MADE_UP, _CHANGED)}
     return None if made <= marked else "lets pass what was made up"
 
 
