@@ -23,7 +23,7 @@ from wellread.reading.workers import shared
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(TIMEOUT)]
 SAMPLES: dict[str, list[str | bytes]] = {
     **{name: [make(said) for said in list(hostile.SAYINGS.values())[:12]] for name, _, make in hostile.KINDS},
-    **{f"a.{kind}": [test_formats.SMALL[f"a.{kind}"][0]] for kind in ("mbox", "odt", "odp", "pptx", "xlsx")},
+    **{f"a.{kind}": [test_formats.SMALL[f"a.{kind}"][0]] for kind in ("mbox", "odt", "fodt", "odp", "pptx", "xls", "xlsx")},
     "lamps.tsv": [test_formats.SMALL["lamps.tsv"][0]],
     "a.adoc": [test_formats.ADOC],
     "a.rst": [test_formats.RST, test_formats.RICHER_RST],

@@ -250,11 +250,24 @@ def test_files(tmp_path: Path) -> None:
         (b"{}", "application/json", "", "text"),
         (b"x", "application/x-unknown", "", None),
         (b"x", "application/pdf", "", None),
+        (b"x", "", "a.pdf", None),
+        (b"<html><p>x", "", "a.pdf", "html"),
+        (b"<html><table>", "", "a.xls", "html"),
+        (b"Part\tPrice\nfilter\t12", "", "a.xls", "csv"),
+        (b"Part\tPrice\0\1\2\3\4", "", "a.xls", None),
+        (b'<office:document xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0">', "", "a.fodt", "opendocument"),
         ("wörds".encode("utf-16"), "text/plain", "", "text"),
     ],
 )
 def test_kinds(body: bytes, content_type: str, name: str, kind: str | None) -> None:
     assert kind_of(body, content_type, name) == kind
+
+
+def test_a_text_with_the_name_of_something_else_is_not_called_binary() -> None:
+    with pytest.raises(ReadError, match="it is not what its name says"):
+        read_bytes(b"Change the oil every year.", "file:///a.pdf", name="a.pdf")
+    with pytest.raises(ReadError, match="binary data"):
+        read_bytes(bytes(range(256)) * 20, "file:///a.pdf", name="a.pdf")
 
 
 def test_what_a_page_says_about_itself_can_be_written() -> None:

@@ -39,6 +39,15 @@ def odt(body: str) -> bytes:
     )
 
 
+def fodt(body: str) -> bytes:
+    """As one file, with what others keep in parts of their own: facts, the head of a page, a picture."""
+    said = '<office:meta><dc:title xmlns:dc="http://purl.org/dc/elements/1.1/">Of lamps</dc:title></office:meta>'
+    styles = "<office:styles/><office:master-styles><text:p>page 1</text:p></office:master-styles>"
+    picture = "<text:p><draw:image><office:binary-data>aGVsbG8=</office:binary-data></draw:image></text:p>"
+    text = f"<office:body><office:text>{body}{picture}</office:text></office:body>"
+    return f'<?xml version="1.0"?>\n<office:document {SPACES}>{said}{styles}{text}</office:document>'.encode()
+
+
 def odp(body: str) -> bytes:
     content = f"<office:document-content {SPACES}><office:presentation>{body}</office:presentation></office:document-content>"
     return archive(mimetype="application/vnd.oasis.opendocument.presentation", **{"content.xml": content})
@@ -208,6 +217,16 @@ FLAT = (
     "<table:table-cell><text:p>14</text:p></table:table-cell></table:table-row></table:table>"
     "<text:tracked-changes><text:p>struck</text:p></text:tracked-changes>"
 )
+WORKBOOK = """<?xml version="1.0"?>
+<?mso-application progid="Excel.Sheet"?>
+<Workbook xmlns="urn:schemas-microsoft-com:office:spreadsheet" xmlns:ss="urn:schemas-microsoft-com:office:spreadsheet">
+<Styles><Style ss:ID="s1"><NumberFormat ss:Format="Short Date"/></Style></Styles>
+<Worksheet ss:Name="Lamps"><Table>
+<Row><Cell><Data ss:Type="String">Lamp</Data></Cell><Cell><Data ss:Type="String">Year</Data></Cell></Row>
+<Row><Cell><Data ss:Type="String">North</Data><Comment><Data>lit daily</Data></Comment></Cell>
+<Cell ss:StyleID="s1"><Data ss:Type="DateTime">1881-05-02T00:00:00.000</Data></Cell></Row>
+<Row><Cell ss:Index="2"><Data ss:Type="Number">1902</Data></Cell></Row>
+</Table></Worksheet></Workbook>"""
 SMALL = {
     "a.rst": (RST, "Lamps", ("# Lamps", "See the oil and wick.", "Do not smoke.", "## Oil", "- whale oil\n- rape oil", "Fill it like this:", "```\nlamp.fill()\nlamp.light()\n```", "Then wait.", "| Oil | Price |\n| whale | 14 or 15 |\n| rape | 9 |", "Nothing follows this:")),
     "a.adoc": (ADOC, "Lamps", ("# Lamps", "See the oil.", "## Oil", "- whale oil\n- rape oil", "```\nlamp.fill()\n```", "| Oil | Price |", "## Wicks", "--trim: Cut the wick. It smokes otherwise.")),
@@ -219,8 +238,10 @@ SMALL = {
     "a.mbox": (b"From ada Tue\n" + mail("On oil", "Fill it.") + b"\nFrom ada Wed\n" + mail("On wicks", "Trim it."), "a", None),
     "a.rtf": (RTF, "Lamps", ("Lamps", "The café of the keeper.")),
     "a.odt": (odt(FLAT), "Lamps", ("# Lamps", "Fill it.", "- whale oil", "| Oil | 14 |")),
+    "a.fodt": (fodt(FLAT), "Of lamps", ("# Lamps", "Fill it.", "- whale oil", "| Oil | 14 |")),
     "a.odp": (odp(TITLED), "Lamps", ("# Lamps", "Fill it.")),
     "a.pptx": (pptx(shape("Lamps", "title") + shape("Fill it."), shape("Wicks", "title") + shape("Trim it.")), "Lamps", ("# Lamps", "Fill it.", "# Wicks", "Trim it.")),
+    "a.xls": (WORKBOOK, "a", ("# Lamps", "Lamp: North; Year: 1881-05-02.\nYear: 1902.")),
     "a.xlsx": (xlsx(("Lamp", "Year"), ("North", 1881)), "a", ("# Lamps", "Lamp: North; Year: 1881.")),
 }  # fmt: skip
 
@@ -388,7 +409,7 @@ EMPTY = {
     "a.pdf": pdf(""),
 }  # fmt: skip
 BROKEN = {
-    "a.odt": odt("<text:p>"), "a.pptx": pptx("<a:p>"), "a.xlsx": archive(**{"xl/workbook.xml": "<not"}), "a.ipynb": b'{"cells": 3}',
+    "a.odt": odt("<text:p>"), "a.fodt": fodt("<text:p>"), "a.xls": WORKBOOK[:-30].encode(), "a.pptx": pptx("<a:p>"), "a.xlsx": archive(**{"xl/workbook.xml": "<not"}), "a.ipynb": b'{"cells": 3}',
     "b.ipynb": b"[1", "a.odp": odt("x")[:-30], "b.xlsx": xlsx(("a", "b"))[:300], "a.docx": docx(word("x"))[:-40],
     "a.epub": archive(mimetype="application/epub+zip", **{"a.xhtml": "<p>Words.</p>"})[:-40], "a.pdf": pdf("")[:40], "a.rtf": rb"{\rtf1 \u",
 }  # fmt: skip

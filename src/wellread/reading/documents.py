@@ -14,7 +14,7 @@ from wellread.reading.allowance import OWN_FILE, Allowance, fitted
 from wellread.reading.asciidoc import read_asciidoc
 from wellread.reading.charset import decode
 from wellread.reading.compressed import unpacked
-from wellread.reading.kinds import Kind, kind_of, packed_kind
+from wellread.reading.kinds import Kind, is_binary, kind_of, packed_kind
 from wellread.reading.rst import read_rst
 from wellread.text.blocks import passages
 from wellread.types import Block, Page
@@ -51,7 +51,8 @@ def read_bytes(
         raise ReadError(url, "the page is empty")
     kind = kind_of(body, content_type, inner)
     if kind is None:
-        raise ReadError(url, unread.reason(body, content_type.partition(";")[0].strip(), inner, packed_kind(inner)))
+        said = content_type.partition(";")[0].strip() or ("binary data" if is_binary(body) else "it is not what its name says")
+        raise ReadError(url, unread.reason(body, said, inner, packed_kind(inner)))
     try:
         document = Document(body, url, content_type, charset, inner if name else "")
         page = _printable(fitted(_read(kind, document, allowance), allowance))

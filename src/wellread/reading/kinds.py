@@ -54,7 +54,7 @@ _SUFFIXES: dict[Kind, str] = {
     "rtf": "rtf",
     "pdf": "pdf",
     "docx": "docx docm dotx",
-    "opendocument": "odt ott odp otp fodt",
+    "opendocument": "odt ott odp otp fodt fodp fods",
     "pptx": "pptx pptm",
     "sheet": "xlsx xlsm xls ods",
     "epub": "epub",
@@ -74,6 +74,8 @@ _SAYS_NOTHING = frozenset(
     {"", "application/octet-stream", "binary/octet-stream", "application/zip", "application/download", *compressed.TYPES}
 )
 _INFO = re.compile(rb"(?:^|\n)\x1f\n?File: [^\n]{1,200}Node: |^This is \S{1,100}, produced by makeinfo")
+_FLAT = re.compile(rb"<office:document\s[^>]*opendocument")
+_WORKBOOK = re.compile(rb"<(?:\w+:)?Workbook\s[^>]*office:spreadsheet")
 _DOCBOOK = re.compile(
     rb"<!DOCTYPE\s+[\w:]+\s+PUBLIC\s+[\"'][^\"']{0,40}DocBook|docbook\.org/ns/docbook|projectmallard\.org/1|"
     rb"^(?:<\?xml[^>]*>\s*)?<(?:book|refentry|chapter|sect1|appendix|preface|bookinfo)[\s>]",
@@ -105,9 +107,18 @@ def kind_of(body: bytes, content_type: str = "", name: str = "") -> Kind | None:
         kind = "text"  # a name may end in a number
     if kind == "text" and _RST.search(body[:_HEAD]):
         kind = "rst"  # many are called README or .txt
-    if kind in _SURE or unread.known(body) or (is_binary(body) and "utf-16" not in content_type.lower()):
+    if kind in _SURE:
+        kind = _instead(kind, sniffed)
+    if unread.known(body) or (is_binary(body) and "utf-16" not in content_type.lower()):
         return None
     return kind
+
+
+def _instead(named: Kind, sniffed: Kind | None) -> Kind | None:
+    """What a file is whose first bytes are not those of its name: programs export pages and plain tables as `.xls`."""
+    if sniffed == "text":
+        return "csv" if named == "sheet" else None
+    return sniffed
 
 
 def is_readable(name: str) -> bool:
@@ -160,6 +171,10 @@ def _sniff(body: bytes) -> Kind | None:
         return "sheet"
     if _INFO.search(start):
         return "info"
+    if _FLAT.search(start):
+        return "opendocument"
+    if _WORKBOOK.search(start):
+        return "sheet"
     if _DOCBOOK.search(start):
         return "docbook"
     lower = start[:512].lower()

@@ -7,18 +7,20 @@ from collections.abc import Mapping, Sequence
 from wellread.reading.wordxml import Full
 from wellread.types import Block
 
+_OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 _DRAW = "{urn:oasis:names:tc:opendocument:xmlns:drawing:1.0}"
 _PRESENTATION = "{urn:oasis:names:tc:opendocument:xmlns:presentation:1.0}"
 _DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _SLIDE = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
-_HIDDEN = frozenset({_TEXT + "tracked-changes", _TEXT + "table-of-content", _TEXT + "alphabetical-index"})
+_IN_FLAT_ONES = (_OFFICE + "binary-data", _OFFICE + "styles", _OFFICE + "master-styles")  # pictures, the heads and feet of pages
+_HIDDEN = frozenset({_TEXT + "tracked-changes", _TEXT + "table-of-content", _TEXT + "alphabetical-index", *_IN_FLAT_ONES})
 _MOST_BLANKS = 100
 
 
 class OpenDocument:
-    """Receives the events of `content.xml`. A slide's title is a heading, and so is a slide without one by its name."""
+    """Receives the events of `content.xml`, or of a flat document. A slide's title is a heading; one without it has its name."""
 
     def __init__(self, characters: int) -> None:
         self._left = characters

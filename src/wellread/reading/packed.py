@@ -55,15 +55,8 @@ class _Archive:
         return self._zip.namelist()
 
     def facts(self, name: str) -> _Fields:
-        """Of a part about the document. Not worth failing for: nothing where it is missing, broken or no honest size."""
-        data = self.read(name, most=_MAX_FACTS)
-        fields = _Fields()
-        if data:
-            try:
-                feed_xml(data, fields)
-            except ValueError:
-                return _Fields()
-        return fields
+        """Of a part about the document."""
+        return _facts(self.read(name, most=_MAX_FACTS))
 
     def read(self, name: str, most: int | None = None) -> bytes:
         """Empty for what is not there. Of what is larger than `most` only so much: as broken as it deserves."""
@@ -107,6 +100,17 @@ class _Fields:
         pass
 
 
+def _facts(data: bytes) -> _Fields:
+    """Not worth failing for: nothing where they are missing, broken or no honest size."""
+    fields = _Fields()
+    if data:
+        try:
+            feed_xml(data, fields)
+        except ValueError:
+            return _Fields()
+    return fields
+
+
 def read_docx(body: bytes, url: str, allowance: Allowance = OWN_FILE) -> Page:
     """A Word document: headings, lists and tables kept."""
     archive = _Archive(body, url)
@@ -120,14 +124,24 @@ def read_docx(body: bytes, url: str, allowance: Allowance = OWN_FILE) -> Page:
 
 
 def read_opendocument(body: bytes, url: str, allowance: Allowance = OWN_FILE) -> Page:
-    """Text (ODT) and presentations (ODP)."""
-    archive = _Archive(body, url)
-    content = archive.read("content.xml")
+    """Text (ODT) and presentations (ODP); also flat, which is one XML file with all of it."""
+    if body.startswith(b"PK"):
+        archive = _Archive(body, url)
+        content, facts = archive.read("content.xml"), archive.facts("meta.xml")
+    else:
+        content, facts = body, _facts(_head(body))
     if not content:
         raise ReadError(url, "not an OpenDocument file")
     document = OpenDocument(allowance.characters)
     notice = _fed(content, document, url, "the OpenDocument file is broken")
-    return _page(url, document.blocks, archive.facts("meta.xml").texts, "odf", notice)
+    return _page(url, document.blocks, facts.texts, "odf", notice)
+
+
+def _head(flat: bytes) -> bytes:
+    """Of a flat document, up to the end of what it says of itself."""
+    end = b"</office:meta>"
+    before, found, _ = flat[:_MAX_FACTS].partition(end)
+    return before + end + b"</office:document>" if found else b""
 
 
 def read_pptx(body: bytes, url: str, allowance: Allowance = OWN_FILE) -> Page:

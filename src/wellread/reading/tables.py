@@ -13,7 +13,10 @@ from xml.parsers.expat import ExpatError
 
 from wellread.errors import ReadError
 from wellread.reading.allowance import MAX_BLOCKS, OWN_FILE, Allowance, not_all
+from wellread.reading.markup import feed_xml
 from wellread.reading.sparse import MOST_COLUMNS, closed_up
+from wellread.reading.wordxml import Full
+from wellread.reading.workbookxml import Workbook
 from wellread.types import Block, Page
 
 _SAMPLE = 8_192
@@ -30,6 +33,8 @@ def read_csv(text: str, url: str, name: str, *, delimiter: str | None = None) ->
 
 def read_sheets(body: bytes, url: str, name: str, allowance: Allowance) -> Page:
     """XLSX, XLS and ODS: each sheet under its name."""
+    if body.lstrip()[:1] == b"<":
+        return _read_xml(body, url, name, allowance)
     import python_calamine as calamine
 
     try:
@@ -42,6 +47,23 @@ def read_sheets(body: bytes, url: str, name: str, allowance: Allowance) -> Page:
     blocks = tuple(block for sheet in read for block in sheet or ())
     notice = not_all("sheets", read=len(read), count=len(book.sheet_names), broken=sum(sheet is None for sheet in read))
     return Page(url, name, (), kind="sheet", blocks=blocks, notice=notice)
+
+
+def _read_xml(body: bytes, url: str, name: str, allowance: Allowance) -> Page:
+    book = Workbook(allowance.characters)
+    notice = None
+    try:
+        feed_xml(body, book)
+    except Full:
+        notice = "it is longer than a page may be: the rest was left out"
+    except ValueError as error:
+        raise ReadError(url, "the spreadsheet is broken") from error
+    blocks: list[Block] = []
+    left = allowance.characters
+    for title, rows in book.sheets:
+        blocks += (found := _sheet(title, rows, left))
+        left -= sum(len(block.text) for block in found)
+    return Page(url, name, (), kind="sheet", blocks=tuple(blocks), notice=notice)
 
 
 def _sheets(book: Any, allowance: Allowance) -> Iterator[list[Block] | None]:
@@ -59,9 +81,14 @@ def _sheets(book: Any, allowance: Allowance) -> Iterator[list[Block] | None]:
         except CalamineError:
             yield None
             continue
-        blocks = list(_enough(_rows(_bounded([_text(cell) for cell in row] for row in rows)), left))
-        yield [Block("heading", title, 1), *blocks] if blocks else []
+        blocks = _sheet(title, ([_text(cell) for cell in row] for row in rows), left)
+        yield blocks
         left, rows_left = left - sum(len(block.text) for block in blocks), rows_left - len(blocks)
+
+
+def _sheet(title: str, rows: Iterable[Sequence[str]], characters: int) -> list[Block]:
+    blocks = list(_enough(_rows(_bounded(rows)), characters))
+    return [Block("heading", title, 1), *blocks] if blocks else []
 
 
 def _enough(blocks: Iterable[Block], characters: int) -> Iterator[Block]:

@@ -53,7 +53,7 @@ def named(name: str) -> str | None:
 
 
 def reason(body: bytes, said: str, name: str = "", promised: str = "") -> str:
-    """The same of something that has proved to be unreadable. `said`: by its server; `promised`: the kind that its name says."""
+    """The same of something that has proved to be unreadable. `said`: what it is; `promised`: the kind that its name says."""
     if promised and body.startswith(b"PK"):
         return f"the file is broken, or not a {promised}"
-    return known(body) or named(name) or _NO_TEXT.format(said or "binary data")
+    return known(body) or named(name) or _NO_TEXT.format(said)
