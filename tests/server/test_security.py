@@ -125,7 +125,15 @@ def test_the_login_leads_nowhere_else(guarded: Live, next: str) -> None:
 def test_other_names_and_other_sites_are_turned_away(client: httpx2.Client, live: Live) -> None:
     host = live.url.removeprefix("http://")
     port = host.partition(":")[2]
-    for name in ("evil.example", f"evil.example:{port}", "127.0.0.1.evil.example", "", "10.0.0.7", "localhost@evil.example"):
+    for name in (
+        "evil.example",
+        f"evil.example:{port}",
+        "127.0.0.1.evil.example",
+        "",
+        "10.0.0.7",
+        "localhost@evil.example",
+        f"evil.example@{host}",
+    ):
         assert client.get("/healthz", headers={"Host": name}).status_code in (400, 421)
     for name in (f"localhost:{port}", "LOCALHOST", "[::1]:8000", "127.0.0.1"):
         assert client.get("/healthz", headers={"Host": name}).status_code == 200
@@ -145,8 +153,11 @@ def test_another_site_may_lead_here_and_not_take_from_here(client: httpx2.Client
             for mode in ("no-cors", "cors", "websocket", ""):
                 headers = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": mode}
                 assert client.get(path, headers=headers).status_code == 403, (site, path, mode)
-        led = client.get("/history", headers={"Sec-Fetch-Site": site, "Sec-Fetch-Mode": "navigate"})
-        assert led.status_code == 200
+        led = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": "navigate"}
+        assert client.get("/history", headers=led).status_code == 200
+        assert client.get("/history", headers={**led, "Sec-Fetch-Dest": "document"}).status_code == 200
+        for place in ("iframe", "frame", "object", "embed", "fencedframe"):
+            assert client.get("/history?q=secret", headers={**led, "Sec-Fetch-Dest": place}).status_code == 403, place
 
 
 def test_no_cache_that_several_share_keeps_what_one_was_shown(guarded: Live) -> None:

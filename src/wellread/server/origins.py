@@ -38,13 +38,14 @@ def host_allowed(header: str, names: frozenset[str], *, local: bool) -> bool:
 
 def origin_allowed(method: str, host: str, headers: Mapping[str, str]) -> bool:
     """The page's own origin, or a client that is no browser (it says nothing of this). What another site leads to is shown; what
-    it takes into a page of its own is not: how long it took to come would tell what was asked here."""
+    it takes into a page of its own, a frame of it too, is not: how long it took to come would tell what was asked here."""
     origin, site = headers.get("origin"), headers.get("sec-fetch-site")
     if origin is not None:
         return _netloc(origin) == host.lower()
     if site in (None, "same-origin", "none"):
         return True
-    return method in _SAFE and headers.get("sec-fetch-mode") == "navigate"
+    whole = headers.get("sec-fetch-dest", "document") == "document"
+    return method in _SAFE and headers.get("sec-fetch-mode") == "navigate" and whole
 
 
 def _netloc(origin: str) -> str | None:
@@ -66,10 +67,10 @@ def client(host: str) -> str:
 
 
 def _name(header: str) -> str | None:
-    """The host without its port; None when it is no host."""
+    """The host without its port; None when it is no host, or one with a user's name before it."""
     try:
         parts = urlsplit(f"//{header}")
         name, _ = parts.hostname, parts.port
     except ValueError:
         return None
-    return name.lower().rstrip(".") if name and parts.netloc == header else None
+    return name.lower().rstrip(".") if name and parts.netloc == header and "@" not in header else None
