@@ -82,6 +82,7 @@ async def test_wrong_calls_are_answers_that_say_so(live: Live) -> None:
             ("ask", {"question": "x", "strategy": "nonsense"}, "unknown strategy"),
             ("ask", {"question": "x", "source": "files:/etc"}, "not offered"),
             ("search", {"query": "x", "source": "files:/etc"}, "not offered"),
+            ("ask", {"question": "x", "max_cost": 0.01}, "ask has no argument 'max_cost'; it has: question, strategy"),
             ("read", {"url": "file:///etc/passwd"}, "only http"),
             ("read", {"url": "http://127.0.0.1:1/"}, "127.0.0.1"),
         )
@@ -108,6 +109,16 @@ async def test_cancelling_stops_the_work(folder: Path) -> None:
             assert scope.cancelled_caught
             await asyncio.to_thread(until, lambda: live.service.gate.running == 0)
             await asyncio.to_thread(until, lambda: of.kit.model().closed >= 1)  # type: ignore[attr-defined]
+
+
+def test_a_client_that_comes_back_to_its_stream_begins_anew(live: Live) -> None:
+    about = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+    opening = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": about}
+    with live.client(headers={"accept": "application/json, text/event-stream"}) as client:
+        session = {"mcp-session-id": client.post("/mcp", json=opening).headers["mcp-session-id"]}
+        for last in ("7", "x", "9" * 50):
+            with client.stream("GET", "/mcp", headers={**session, "Last-Event-ID": last}) as reply:
+                assert (reply.status_code, reply.headers["content-type"]) == (200, "text/event-stream")
 
 
 async def test_nobody_is_kept_out_by_sessions_that_others_have_left(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

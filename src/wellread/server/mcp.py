@@ -134,7 +134,9 @@ class McpEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         assert self._app is not None
-        await self._app(scope, receive, send)
+        # nothing is kept to be said again: whoever comes back begins anew, where the SDK would not answer at all
+        headers = [(name, value) for name, value in scope["headers"] if name != b"last-event-id"]
+        await self._app({**scope, "headers": headers}, receive, send)
 
 
 async def serve_stdio(engine: Engine) -> None:
@@ -189,10 +191,19 @@ def build(backend: Backend) -> MCPServer[Any]:
 def _server() -> MCPServer[Any]:
     from mcp import MCPError
     from mcp.server import MCPServer
+    from mcp.server.mcpserver.exceptions import ToolError
     from mcp.types import INVALID_PARAMS
 
     class Server(MCPServer[Any]):
-        """Has tools alone. Asked for a prompt, the SDK's own takes the name for a fault of the server's."""
+        """Has tools alone. Asked for a prompt, the SDK's own takes the name for a fault of the server's; arguments that a tool
+        has not it drops, so that whoever sends a limit would take it for kept."""
+
+        async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
+            known: dict[str, Any] = {tool.name: tool.input_schema["properties"] for tool in await self.list_tools()}
+            for argument in arguments if name in known else ():
+                if argument not in known[name]:
+                    raise ToolError(f"{name} has no argument {argument[:_LINE]!r}; it has: {', '.join(known[name])}")
+            return await super().call_tool(name, arguments, context)
 
         async def get_prompt(self, name: str, arguments: dict[str, Any] | None = None, context: Any = None) -> Any:
             raise MCPError(INVALID_PARAMS, f"there is no prompt {name[:_LINE]!r}")
