@@ -50,11 +50,13 @@ class Engine:
         fallback: Source | None = None,
         outside: Outside | None = None,
         kit: Kit | None = None,
+        before: Sequence[Source] = (),
     ) -> None:
         self.settings = settings if settings is not None else settings_module.load()
         self.kit = kit or Kit(self.settings, model=model)
         self._source = source
         self._fallback = fallback
+        self._before = before
         self.outside = outside or Outside()
 
     async def __aenter__(self) -> Engine:
@@ -116,11 +118,18 @@ class Engine:
         raise AssertionError("a stream ends with Answered")
 
     def changed(
-        self, settings: Settings, *, kit: Kit | None = None, source: Source | None = None, also: Sequence[Source] = ()
+        self,
+        settings: Settings,
+        *,
+        kit: Kit | None = None,
+        source: Source | None = None,
+        also: Sequence[Source] = (),
+        before: Sequence[Source] = (),
     ) -> Engine:
         """The same parts under other settings: one request's limits, another model or source.
 
-        `also` are sources that are searched together with the main one. Nothing new needs closing.
+        `also` are sources that are searched together with the main one; `before` hold what the conversation stood on and are
+        not searched, but tell which of its words are private. Nothing new needs closing.
         """
         engine = Engine(
             settings,
@@ -128,6 +137,7 @@ class Engine:
             source=source or self._source,
             fallback=self._fallback,
             outside=self.outside,
+            before=before,
         )
         if also:
             from wellread.sources.several import Several
@@ -191,7 +201,7 @@ class Engine:
             outbound=Outbound(question, open=self.settings.share_private),
             language=foreign_language(question),
         )
-        run.outbound.continued(source, run.history)
+        run.outbound.continued(source, run.history, self._before)
         return chosen, run
 
     def _strategy(self, name: str, params: Mapping[str, object]) -> Strategy:

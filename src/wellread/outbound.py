@@ -38,14 +38,15 @@ class Outbound:
         """Words that the user, or the public, has said."""
         self._said.extend(texts)
 
-    def continued(self, where: Source, history: Sequence[tuple[str, str]]) -> None:
+    def continued(self, where: Source, history: Sequence[tuple[str, str]], before: Sequence[Source] = ()) -> None:
         """A conversation goes on. The user's words may leave; earlier answers may be made of private ones, and what may
-        leave of them is what public sources are known to have said."""
+        leave of them is what public sources are known to have said. `before` remember answers and are not searched."""
         if not history:
             return
         self.learn(asked for asked, _ in history)
-        inside = members(where)
-        self.heard(where, [hit for source in inside if isinstance(source, Remembering) for hit in source.remembered()])
+        inside = (*members(where), *before)
+        remembered = [hit for source in inside if isinstance(source, Remembering) for hit in source.remembered()]
+        self._remember(_Reach.of(where, before), remembered)
         self.private |= any(not is_public(source) for source in inside if not isinstance(source, Remembering))
 
     def instructed(self, prompt: Prompt) -> None:
@@ -63,7 +64,9 @@ class Outbound:
 
     def heard(self, where: Source, hits: Sequence[Hit]) -> None:
         """Remember what was said, and by whom."""
-        reach = self._reach(where)
+        self._remember(self._reach(where), hits)
+
+    def _remember(self, reach: _Reach, hits: Sequence[Hit]) -> None:
         if not reach.public:
             self.private = self.private or bool(hits)
             return
@@ -114,8 +117,8 @@ class _Reach:
     single: bool  # it is one source, and public
 
     @classmethod
-    def of(cls, where: Source) -> _Reach:
-        inside = members(where)
+    def of(cls, where: Source, before: Sequence[Source] = ()) -> _Reach:
+        inside = (*members(where), *before)
         outside = [source for source in inside if is_public(source)]
         kinds = frozenset(_kind(source.name) for source in outside)
         return cls(where, kinds, 0 < len(outside) < len(inside), len(inside) == len(outside) == 1)

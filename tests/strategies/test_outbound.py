@@ -10,6 +10,9 @@ from tests.strategies.bench import Shelf
 from wellread.engine import Engine
 from wellread.models.scripted import ScriptedModel
 from wellread.outbound import Outbound
+from wellread.server.menu import ClientRequest, Menu
+from wellread.server.openai_format import Message, conversation
+from wellread.server.options import ServerOptions
 from wellread.settings import Settings
 from wellread.sources.several import Several
 from wellread.sources.two_steps import TwoSteps
@@ -118,6 +121,36 @@ async def test_nor_from_one_turn_of_a_conversation_to_the_next(strategy: str, ke
     assert not [text for text in asked if SECRET in text or "tangerine" in text]
     if kept and strategy in ("guided", "digest"):
         assert "Ostrava" in asked[0], "which a public source has said"
+
+
+async def test_nor_where_rules_understand_the_next_question() -> None:
+    """Without a model passages of earlier answers are not searched, but what they say is as private."""
+    web = Service([WEB], everything=True)
+    keeper = Hit("k", "Maria Keller keeps the keys of the lighthouse.", "Notes", source="files:notes")
+    history = (("Who keeps the keys of the lighthouse?", "Maria Keller\n\nMaria Keller keeps the keys of the lighthouse. [1]"),)
+    async with Engine(Settings(effort="low", model="none"), source=web) as engine:
+        wish = ClientRequest("When was she born?", "quote", history=history)
+        asked = Menu(engine, ServerOptions()).order(wish, also=[Earlier(passages={"k": keeper.passage()})])
+        answer = await asked.engine.ask(asked.question, strategy=asked.strategy, history=asked.history)
+    assert answer.understood == "When was Maria Keller born?"
+    assert [query.text for query in web.asked] == ["When was born"]
+
+
+def test_nor_as_words_that_the_user_is_said_to_have_meant() -> None:
+    """Clients of `/v1` send back how their questions were understood, which a model has written."""
+    said = [
+        ("user", "What is the password?"),
+        ("assistant", f"It is {SECRET}. [1]\n\n**Sources**\n\n1. Notes"),
+        ("user", "Is it a fish?"),
+        ("assistant", f"Understood as: Is {SECRET} a fish?\n\nYes. [1]"),
+        ("user", "Where was it built?"),
+    ]
+    question, turns = conversation([Message.model_validate({"role": role, "content": words}) for role, words in said])
+    assert turns == (("What is the password?", f"It is {SECRET}. [1]"), ("Is it a fish?", "Yes. [1]"))
+    web, notes = Service([WEB]), Shelf([PRIVATE], name="files:notes")
+    outbound = Outbound(question)
+    outbound.continued(Several([notes, web]), turns)
+    assert outbound.query(web, Query(f"password {SECRET} fish")).text == "password fish"
 
 
 async def test_what_public_sources_said_is_asked_again_in_a_conversation() -> None:

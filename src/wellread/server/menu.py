@@ -128,7 +128,8 @@ class Menu:
         settings = self._falling_back(self._limited(wish.limits), wish.fallback)
         kit = self.engine.kit.choosing(model if model != self.default_model else None, self._effort(wish.effort))
         source, names = self._source(wish.sources)
-        engine = self.engine.changed(settings, kit=kit, source=source, also=also if cls.needs_model else ())
+        searched, known = (also, ()) if cls.needs_model else ((), also)
+        engine = self.engine.changed(settings, kit=kit, source=source, also=searched, before=known)
         seconds = (settings.max_seconds or 0) + 15.0
         return ReadyRun(question, strategy, model, names, dict(wish.params), wish.history, engine, seconds)
 

@@ -70,11 +70,11 @@ def conversation(messages: Sequence[Message]) -> tuple[str, Turns]:
 
 
 def _turn(question: str, reply: str) -> tuple[str, str]:
-    """A question as it was understood where the reply says how, and the reply without that and its sources."""
+    """A question in the user's own words, and the reply without its sources and without how it understood them: a model has
+    written that, perhaps with words of private documents, which must not pass for the user's."""
     reply = reply.partition("\n\n**Sources**\n\n")[0]
     if reply.startswith(UNDERSTOOD):
-        first, _, reply = reply.partition("\n")
-        question = re.sub(r"\\(?=[\[\]\\`*_<>])", "", first.removeprefix(UNDERSTOOD)).strip()
+        reply = reply.partition("\n")[2]
     return question, reply.strip()
 
 
