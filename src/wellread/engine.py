@@ -164,9 +164,9 @@ class Engine:
         """Search the configured sources, nothing more. `failures` names those that could not be asked."""
         from wellread.types import Query
 
-        question = clean_question(query)
-        found = await self._main_source().search(Query(question, limit, language=foreign_language(question)))
-        return Hits.all_of(found)
+        question, source = clean_question(query), self._main_source()
+        asked = Query(question, limit, language=foreign_language(question))
+        return Hits.all_of(await source.search(Outbound(question, open=self.settings.share_private).query(source, asked)))
 
     def strategy(self, wanted: str | None = None) -> str:
         """The one that answers: named here or in the settings, else `auto`; that is `quote` without a model."""

@@ -75,6 +75,16 @@ async def test_nor_in_a_second_step() -> None:
         assert SECRET not in text
 
 
+@pytest.mark.parametrize("share", [False, True])
+async def test_nor_in_a_plain_search_that_follows_what_it_finds(share: bool) -> None:
+    web, notes = Service([WEB], everything=True), Shelf([PRIVATE], name="files:notes", everything=True)
+    async with Engine(Settings(share_private=share, effort="low", model="none")) as engine:
+        engine._source = TwoSteps(Several([notes, web]), engine.kit)
+        await engine.search(QUESTION)
+    assert any(SECRET in query.text for query in notes.asked), "the second step was taken"
+    assert any(SECRET in query.text for query in web.asked) is share
+
+
 async def test_the_operator_may_allow_it() -> None:
     assert any(SECRET in text for text in await queries("iterative", share=True))
 
