@@ -17,6 +17,7 @@ _SHORT = 400  # bytes; of less nobody can tell French from Polish
 _LATIN = ["cp1252", "cp1250", "cp1254", "cp1257", "iso8859_2", "iso8859_15"]
 _HIGH = re.compile(rb"[\x80-\xff]")
 _ALONE = re.compile(rb"(?<![\x80-\xff])[\x91-\x97\xa0-\xff](?![\x80-\xff])(?=[a-zA-Z\s.,;:!?'\"()-]|$)")
+_XML = re.compile(r"""(<\?xml[^<>]{0,100}?)\sencoding\s*=\s*["'][^"'<>]{0,40}["']""")
 _UNSAFE = frozenset({"utf-7", "idna", "punycode", "unicode-escape", "raw-unicode-escape", "undefined", "rot-13"})
 
 
@@ -43,6 +44,17 @@ def decode(body: bytes, declared: str | None = None, *, markup: bool = True) -> 
         if text is not None:
             return text
     return _by_look(body)
+
+
+def plain_markup(body: bytes) -> bytes:
+    """Markup from its first sign on, in UTF-8 where it is in UTF-16: for those who look at bytes. Anything else as it is."""
+    wide = "utf-16" if body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else utf16_without_mark(body)
+    if wide is None:
+        start = body[:_HEAD].removeprefix(codecs.BOM_UTF8).lstrip()
+        return body.removeprefix(codecs.BOM_UTF8).lstrip() if start.startswith(b"<") else body
+    if not body[: 2 * _HEAD].decode(wide, "ignore").lstrip().startswith("<"):
+        return body
+    return _XML.sub(r"\1", body.decode(wide, "replace").lstrip(), count=1).encode("utf-8", "replace")
 
 
 def _named_inside(body: bytes) -> str | None:

@@ -12,7 +12,7 @@ from wellread.errors import ReadError
 from wellread.reading import unmarked, unread
 from wellread.reading.allowance import OWN_FILE, Allowance, fitted
 from wellread.reading.asciidoc import read_asciidoc
-from wellread.reading.charset import decode
+from wellread.reading.charset import decode, plain_markup
 from wellread.reading.compressed import unpacked
 from wellread.reading.kinds import Kind, is_binary, kind_of, packed_kind
 from wellread.reading.rst import read_rst
@@ -49,6 +49,7 @@ def read_bytes(
     body, inner = unpacked(body, name or url.partition("?")[0].partition("#")[0], url)
     if not body.strip():
         raise ReadError(url, "the page is empty")
+    body = plain_markup(body)
     kind = kind_of(body, content_type, inner)
     if kind is None:
         said = content_type.partition(";")[0].strip() or ("binary data" if is_binary(body) else "it is not what its name says")

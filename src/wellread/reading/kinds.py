@@ -49,14 +49,14 @@ _SUFFIXES: dict[Kind, str] = {
     "csv": "csv",
     "tsv": "tsv tab",
     "notebook": "ipynb",
-    "eml": "eml",
+    "eml": "eml mht mhtml",
     "mbox": "mbox mbx",
     "rtf": "rtf",
     "pdf": "pdf",
     "docx": "docx docm dotx",
-    "opendocument": "odt ott odp otp fodt fodp fods",
+    "opendocument": "odt ott odp otp fodt fodp",
     "pptx": "pptx pptm",
-    "sheet": "xlsx xlsm xls ods",
+    "sheet": "xlsx xlsm xls ods fods",
     "epub": "epub",
 }
 _BY_SUFFIX: dict[str, Kind] = {f".{suffix}": kind for kind, names in _SUFFIXES.items() for suffix in names.split()}
@@ -75,11 +75,20 @@ _SAYS_NOTHING = frozenset(
 )
 _INFO = re.compile(rb"(?:^|\n)\x1f\n?File: [^\n]{1,200}Node: |^This is \S{1,100}, produced by makeinfo")
 _FLAT = re.compile(rb"<office:document\s[^>]*opendocument")
+_FLAT_SHEET = re.compile(rb"office:mimetype\s*=\s*[\"'][^\"']{0,60}spreadsheet")
 _WORKBOOK = re.compile(rb"<(?:\w+:)?Workbook\s[^>]*office:spreadsheet")
 _DOCBOOK = re.compile(
     rb"<!DOCTYPE\s+[\w:]+\s+PUBLIC\s+[\"'][^\"']{0,40}DocBook|docbook\.org/ns/docbook|projectmallard\.org/1|"
     rb"^(?:<\?xml[^>]*>\s*)?<(?:book|refentry|chapter|sect1|appendix|preface|bookinfo)[\s>]",
     re.IGNORECASE,
+)
+_WEB_ARCHIVE = re.compile(rb"^(?:[\w-]{2,40}:[^\n]*\n(?:[ \t][^\n]*\n)*)*?Content-Type:\s*multipart/related", re.IGNORECASE)
+_TAG = re.compile(rb"<[a-zA-Z!]")
+_SIGNS: tuple[tuple[re.Pattern[bytes], Kind], ...] = (
+    (_INFO, "info"),
+    (_WORKBOOK, "sheet"),
+    (_DOCBOOK, "docbook"),
+    (_WEB_ARCHIVE, "eml"),
 )
 _RST = re.compile(rb"^\.\. (?:[a-z][\w-]{0,30}::(?:[ \t]|$)|_[\w -]{1,60}:(?:[ \t]|$))", re.MULTILINE)  # a directive or a target
 _SAMPLE = 4096
@@ -108,14 +117,16 @@ def kind_of(body: bytes, content_type: str = "", name: str = "") -> Kind | None:
     if kind == "text" and _RST.search(body[:_HEAD]):
         kind = "rst"  # many are called README or .txt
     if kind in _SURE:
-        kind = _instead(kind, sniffed)
+        kind = _instead(kind, sniffed, body)
     if unread.known(body) or (is_binary(body) and "utf-16" not in content_type.lower()):
         return None
     return kind
 
 
-def _instead(named: Kind, sniffed: Kind | None) -> Kind | None:
-    """What a file is whose first bytes are not those of its name: programs export pages and plain tables as `.xls`."""
+def _instead(named: Kind, sniffed: Kind | None, body: bytes) -> Kind | None:
+    """What a file is whose first bytes are not those of its name: programs export pages (or parts) and plain tables as `.xls`."""
+    if sniffed == "text" and _TAG.match(body):
+        return "html"
     if sniffed == "text":
         return "csv" if named == "sheet" else None
     return sniffed
@@ -169,14 +180,11 @@ def _sniff(body: bytes) -> Kind | None:
         return "rtf"
     if body.startswith(b"\xd0\xcf\x11\xe0") and b"W\0o\0r\0k\0b\0o\0o\0k" in body:
         return "sheet"
-    if _INFO.search(start):
-        return "info"
     if _FLAT.search(start):
-        return "opendocument"
-    if _WORKBOOK.search(start):
-        return "sheet"
-    if _DOCBOOK.search(start):
-        return "docbook"
+        return "sheet" if _FLAT_SHEET.search(body[:_HEAD]) else "opendocument"
+    signed: Kind | None = next((kind for sign, kind in _SIGNS if sign.search(start)), None)
+    if signed is not None:
+        return signed
     lower = start[:512].lower()
     if lower.startswith((b"<!doctype html", b"<html", b"<head", b"<body", b"<?xml")) or b"<html" in lower:
         return "html"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import re
 import time
+import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime
 from datetime import time as clock
@@ -20,6 +22,8 @@ from wellread.reading.workbookxml import Workbook
 from wellread.types import Block, Page
 
 _SAMPLE = 8_192
+_FLAT = re.compile(rb"<office:document\s")
+_SET_OUT = re.compile(rb">[ \t\r]*+\n\s*+<")
 _READING = 0.7  # of the time; then what was read is what there is
 _LONGEST_NAME = 80  # characters; a longer first row is no row of names
 
@@ -32,9 +36,11 @@ def read_csv(text: str, url: str, name: str, *, delimiter: str | None = None) ->
 
 
 def read_sheets(body: bytes, url: str, name: str, allowance: Allowance) -> Page:
-    """XLSX, XLS and ODS: each sheet under its name."""
-    if body.lstrip()[:1] == b"<":
-        return _read_xml(body, url, name, allowance)
+    """XLSX, XLS and ODS, also flat ones: each sheet under its name."""
+    if body.startswith(b"<"):
+        if not _FLAT.search(body[:_SAMPLE]):
+            return _read_xml(body, url, name, allowance)
+        body = _archived(body)
     import python_calamine as calamine
 
     try:
@@ -47,6 +53,16 @@ def read_sheets(body: bytes, url: str, name: str, allowance: Allowance) -> Page:
     blocks = tuple(block for sheet in read for block in sheet or ())
     notice = not_all("sheets", read=len(read), count=len(book.sheet_names), broken=sum(sheet is None for sheet in read))
     return Page(url, name, (), kind="sheet", blocks=blocks, notice=notice)
+
+
+def _archived(flat: bytes) -> bytes:
+    """The same OpenDocument as an archive, without the blanks that set out its elements: what reads it takes them for cells."""
+    made = BytesIO()
+    with zipfile.ZipFile(made, "w") as out:
+        out.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+        out.writestr("content.xml", _SET_OUT.sub(b"><", flat))
+        out.writestr("META-INF/manifest.xml", "<manifest/>")
+    return made.getvalue()
 
 
 def _read_xml(body: bytes, url: str, name: str, allowance: Allowance) -> Page:
@@ -116,8 +132,9 @@ def _bounded(rows: Iterable[Sequence[str]]) -> Iterator[list[str]]:
 
 
 def _rows(rows: Iterator[list[str]]) -> Iterator[Block]:
-    """The first row with more than one cell names the columns, where it looks like names."""
+    """The first row with more than one cell names the columns, where it looks like names and others follow."""
     names: list[str] | None = None
+    named = False
     for row in rows:
         if not any(row):
             continue
@@ -125,7 +142,10 @@ def _rows(rows: Iterator[list[str]]) -> Iterator[Block]:
             names = row if _is_head(row) else []
             if names:
                 continue
+        named = bool(names)
         yield Block("row", _sentence(row, names or []))
+    if names and not named:
+        yield Block("row", _sentence(names, []))
 
 
 def _is_head(row: Sequence[str]) -> bool:

@@ -19,6 +19,7 @@ class Workbook:
         self.sheets: list[tuple[str, list[list[str]]]] = []
         self._row: list[str] = []
         self._text: list[str] = []
+        self._more = 0  # columns that the cell covers beside its own
         self._reading = self._aside = False
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
@@ -28,10 +29,10 @@ class Workbook:
             case "Row":
                 self._row = []
             case "Cell":
-                place = attributes.get(_NAMESPACE + "Index", "")
-                before = min(int(place), MOST_COLUMNS) - 1 if place.isdecimal() and len(place) < 9 else len(self._row)
+                before = min(_number(attributes, "Index") or len(self._row) + 1, MOST_COLUMNS) - 1
                 self._row += [""] * (before - len(self._row))
                 self._text = []
+                self._more = min(_number(attributes, "MergeAcross"), MOST_COLUMNS)
             case "Comment":
                 self._aside = True
             case "Data":
@@ -47,7 +48,7 @@ class Workbook:
     def end(self, tag: str) -> None:
         match tag.removeprefix(_NAMESPACE):
             case "Cell":
-                self._row.append("".join(self._text).removesuffix(_MIDNIGHT))
+                self._row += ["".join(self._text).removesuffix(_MIDNIGHT), *[""] * self._more]
             case "Data":
                 self._reading = False
             case "Comment":
@@ -62,3 +63,8 @@ class Workbook:
 
     def close(self) -> None:
         pass
+
+
+def _number(attributes: Mapping[str, str], name: str) -> int:
+    said = attributes.get(_NAMESPACE + name, "")
+    return int(said) if said.isdecimal() and len(said) < 9 else 0
