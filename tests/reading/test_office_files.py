@@ -1,11 +1,15 @@
 # ruff: noqa: E501  (files as programs write them)
-"""Office files as programs write them: odd charsets, and names that are not theirs."""
+"""Office files as programs write them: notes, comments, tables in tables, odd charsets, locks, and names that are not theirs."""
 
 from __future__ import annotations
 
-import pytest
-from tests.reading.test_formats import SPACES, WORKBOOK, fodt
+from collections.abc import Callable
 
+import pytest
+from tests.reading.test_documents import WORD, archive, docx, word
+from tests.reading.test_formats import SPACES, WORKBOOK, fodt, odt
+
+from wellread.errors import ReadError
 from wellread.reading.documents import read_bytes
 
 FLAT_SHEET = f"""<?xml version="1.0" encoding="UTF-8"?>
@@ -45,6 +49,58 @@ Content-Type: text/html; charset="utf-8"
 def said(body: bytes | str, name: str) -> list[tuple[str, str]]:
     page = read_bytes(body.encode() if isinstance(body, str) else body, "file:a", name=name)
     return [(block.kind, block.text) for block in page.blocks]
+
+
+@pytest.mark.parametrize("wrapped", [odt, fodt])
+def test_open_document_as_it_is_seen(wrapped: Callable[[str], bytes]) -> None:
+    """Cells of a table inside of a cell were lost; who commented and when stood in the middle of a sentence."""
+    note = "<text:note><text:note-citation>1</text:note-citation><text:note-body><text:p>Or rape oil.</text:p></text:note-body></text:note>"
+    comment = '<office:annotation><dc:creator xmlns:dc="urn:dc">Zed</dc:creator><text:p>Really?</text:p></office:annotation>'
+    inner = (
+        "<table:table><table:table-row><table:table-cell><text:p>1881</text:p></table:table-cell></table:table-row></table:table>"
+    )
+    outer = f"<table:table><table:table-row><table:table-cell><text:p>North</text:p>{inner}</table:table-cell></table:table-row></table:table>"
+    body = f"<text:p>Use whale oil{note}\n   and{comment} a wick.</text:p>{outer}"
+    assert said(wrapped(body), "a.fodt") == [
+        ("paragraph", "Or rape oil."),
+        ("paragraph", "Use whale oil and a wick."),
+        ("row", "| 1881 |"),
+        ("row", "| North |"),
+    ]
+
+
+def test_word_with_notes_and_headings_of_another_language() -> None:
+    """Notes were lost; a heading whose style has no English name, or only a place in the outline, was a paragraph or an item."""
+    styles = (
+        f'<w:styles xmlns:w="{WORD}"><w:style w:styleId="1"><w:name w:val="heading 1"/></w:style>'
+        '<w:style w:styleId="own"><w:basedOn w:val="1"/></w:style><w:style w:styleId="a"><w:basedOn w:val="a"/></w:style>'
+        '<w:style w:styleId="toc"><w:basedOn w:val="1"/><w:pPr><w:outlineLvl w:val="9"/></w:pPr></w:style></w:styles>'
+    )
+    notes = f'<w:footnotes xmlns:w="{WORD}"><w:footnote w:id="2">{word("Or rape oil.")}</w:footnote></w:footnotes>'
+    cited = '<w:p><w:r><w:t>Use whale oil</w:t></w:r><w:r><w:footnoteReference w:id="2"/></w:r><w:r><w:t>.</w:t></w:r></w:p>'
+    body = (
+        word("Lamps", '<w:pStyle w:val="1"/>') + word("Oil", '<w:pStyle w:val="own"/>') + word("Contents", '<w:pStyle w:val="toc"/>')
+        + word("Wicks", '<w:numPr><w:numId w:val="0"/></w:numPr><w:outlineLvl w:val="1"/>') + word("Trim it.", '<w:pStyle w:val="a"/>')
+        + word("Wait.", '<w:pPrChange><w:pPr><w:pStyle w:val="1"/></w:pPr></w:pPrChange>') + cited + cited
+    )  # fmt: skip
+    page = read_bytes(docx(body, **{"word/styles.xml": styles, "word/footnotes.xml": notes}), "file:a", name="a.docx")
+    assert [(block.kind, block.level, block.text) for block in page.blocks] == [
+        ("heading", 1, "Lamps"),
+        ("heading", 1, "Oil"),
+        ("paragraph", 0, "Contents"),
+        ("heading", 2, "Wicks"),
+        ("paragraph", 0, "Trim it."),
+        ("paragraph", 0, "Wait."),
+        ("paragraph", 0, "Or rape oil."),
+        ("paragraph", 0, "Use whale oil."),
+        ("paragraph", 0, "Use whale oil."),
+    ]
+
+
+def test_word_is_read_without_notes_that_are_broken() -> None:
+    assert said(docx(word("Trim it."), **{"word/styles.xml": "<", "word/endnotes.xml": "<w:"}), "a.docx") == [
+        ("paragraph", "Trim it.")
+    ]
 
 
 def test_a_flat_spreadsheet_is_read_as_one() -> None:
@@ -91,3 +147,15 @@ def test_a_cell_that_covers_several_columns_moves_the_next_ones() -> None:
 def test_a_table_of_one_row_is_read(before: str) -> None:
     """It was taken for names of columns, and nothing was left."""
     assert said(f"{before}Keeper,Ada Moor\n", "a.csv")[-1] == ("row", "| Keeper | Ada Moor |")
+
+
+def test_locked_files_are_told_to_be_locked() -> None:
+    """They were told to be broken, or made by an old program."""
+    manifest = "<manifest><file-entry><encryption-data/></file-entry></manifest>"
+    office = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(504) + "EncryptedPackage".encode("utf-16-le") + bytes(512)
+    locked = archive(
+        mimetype="application/vnd.oasis.opendocument.text", **{"content.xml": b"\x8f", "META-INF/manifest.xml": manifest}
+    )
+    for body, name in ((locked, "a.odt"), (office, "a.docx"), (office, "a.xlsx")):
+        with pytest.raises(ReadError, match="locked with a password"):
+            read_bytes(body, "file:a", name=name)

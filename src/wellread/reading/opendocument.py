@@ -15,7 +15,10 @@ _PRESENTATION = "{urn:oasis:names:tc:opendocument:xmlns:presentation:1.0}"
 _DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _SLIDE = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
 _IN_FLAT_ONES = (_OFFICE + "binary-data", _OFFICE + "styles", _OFFICE + "master-styles")  # pictures, the heads and feet of pages
-_HIDDEN = frozenset({_TEXT + "tracked-changes", _TEXT + "table-of-content", _TEXT + "alphabetical-index", *_IN_FLAT_ONES})
+_ASIDE = (_OFFICE + "annotation", _TEXT + "note-citation")  # what reviewers say, and the number of a note
+_HIDDEN = frozenset(
+    {_TEXT + "tracked-changes", _TEXT + "table-of-content", _TEXT + "alphabetical-index", *_ASIDE, *_IN_FLAT_ONES}
+)
 _MOST_BLANKS = 100
 
 
@@ -60,7 +63,7 @@ class OpenDocument:
     def data(self, data: str) -> None:
         if self._text and not self._hidden:
             self._left -= len(data)
-            self._text[-1].append(data)
+            self._text[-1].append(data.replace("\n", " "))  # only an element breaks a line
 
     def end(self, tag: str) -> None:
         if self._hidden:
@@ -71,7 +74,7 @@ class OpenDocument:
             self._lists -= 1
         elif tag == _TABLE + "table-row" and self._cells:
             cells = self._cells.pop()
-            if any(cells) and not self._cells:
+            if any(cells):  # of a table in a cell, too: before the row that it stands in, as with Word
                 self.blocks.append(_row(cells))
         elif tag == _DRAW + "frame":
             self._class = ""

@@ -8,6 +8,7 @@ import time
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from io import BytesIO
 from urllib.parse import unquote
 
@@ -19,7 +20,7 @@ from wellread.reading.mainpart import all_blocks
 from wellread.reading.markup import Target, feed_xml
 from wellread.reading.opendocument import OpenDocument, Slide
 from wellread.reading.render import blocks as blocks_of
-from wellread.reading.wordxml import Full, Paragraphs
+from wellread.reading.wordxml import Full, Notes, Paragraphs, heading_styles
 from wellread.text.dates import iso_date
 from wellread.types import Block, Page
 
@@ -117,7 +118,14 @@ def read_docx(body: bytes, url: str, allowance: Allowance = OWN_FILE) -> Page:
     document = archive.read("word/document.xml")
     if not document:
         raise ReadError(url, "not a Word document")
-    paragraphs = Paragraphs(allowance.characters)
+    notes = Notes(allowance.characters)
+    headings: dict[str, int] = {}
+    with suppress(ReadError):  # it can be read without them
+        headings = heading_styles(archive.facts("word/styles.xml").elements)
+        for part in ("word/footnotes.xml", "word/endnotes.xml"):
+            if told := archive.read(part):
+                _fed(told, notes, url, "the notes are broken")
+    paragraphs = Paragraphs(allowance.characters, headings, notes.texts)
     notice = _fed(document, paragraphs, url, "the Word document is broken")
     facts = archive.facts("docProps/core.xml").texts
     return _page(url, paragraphs.blocks, facts, "docx", notice)
@@ -127,6 +135,8 @@ def read_opendocument(body: bytes, url: str, allowance: Allowance = OWN_FILE) ->
     """Text (ODT) and presentations (ODP); also flat, which is one XML file with all of it."""
     if body.startswith(b"PK"):
         archive = _Archive(body, url)
+        if b"encryption-data" in archive.read("META-INF/manifest.xml", most=_MAX_FACTS):
+            raise ReadError(url, "the document is locked with a password")
         content, facts = archive.read("content.xml"), archive.facts("meta.xml")
     else:
         content, facts = body, _facts(_head(body))

@@ -33,6 +33,7 @@ _SIGNS: dict[bytes, str] = {
     rb"\x7fELF|MZ[^\n]{1,58}\x00\x00|\xca\xfe\xba\xbe|\x00asm": _NO_TEXT.format("a program"),
     rb"SQLite format 3\x00": _NO_TEXT.format("a database"),
 }
+_LOCKED = "EncryptedPackage".encode("utf-16-le")  # how Office names what it has locked, in a file of the old kind
 _PATTERNS = tuple((re.compile(sign, re.DOTALL), words) for sign, words in _SIGNS.items())
 _FIRST = 512
 _NAMES = (
@@ -56,4 +57,6 @@ def reason(body: bytes, said: str, name: str = "", promised: str = "") -> str:
     """The same of something that has proved to be unreadable. `said`: what it is; `promised`: the kind that its name says."""
     if promised and body.startswith(b"PK"):
         return f"the file is broken, or not a {promised}"
+    if body.startswith(b"\xd0\xcf\x11\xe0") and _LOCKED in body:
+        return "the document is locked with a password"
     return known(body) or named(name) or _NO_TEXT.format(said)
