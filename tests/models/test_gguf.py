@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from wellread.errors import UsageError
-from wellread.models.gguf import context_length
+from wellread.models.gguf import context_length, control_tokens
 
 
 def text(value: str) -> bytes:
@@ -36,6 +36,29 @@ def test_the_window_is_found_behind_anything(tmp_path: Path) -> None:
     assert context_length(file) == 4096
     file.write_bytes(head(*BEFORE))
     assert context_length(file) is None
+
+
+def vocabulary(*words: tuple[str, int]) -> tuple[bytes, bytes]:
+    count = len(words)
+    tokens = struct.pack("<IQ", 8, count) + b"".join(text(word) for word, _ in words)
+    kinds = struct.pack(f"<IQ{count}i", 5, count, *(kind for _, kind in words))
+    return pair("tokenizer.ggml.tokens", 9, tokens), pair("tokenizer.ggml.token_type", 9, kinds)
+
+
+def test_control_tokens_are_those_that_a_template_writes(tmp_path: Path) -> None:
+    file = tmp_path / "m.gguf"
+    file.write_bytes(head(*BEFORE, *vocabulary(("a", 1), ("<turn>", 3), ("<think>", 4), ("<unk>", 2)), WINDOW))
+    assert control_tokens(file) == ("<turn>", "<unk>")
+    file.write_bytes(head(*BEFORE, WINDOW))
+    assert control_tokens(file) == ()
+
+
+@pytest.mark.parametrize("lists", [struct.pack("<IQ", 8, 2**40), struct.pack("<IQ", 6, 1) + bytes(4), struct.pack("<IQ", 8, 9)])
+def test_a_vocabulary_that_nobody_wrote_is_told(tmp_path: Path, lists: bytes) -> None:
+    file = tmp_path / "m.gguf"
+    file.write_bytes(head(pair("tokenizer.ggml.tokens", 9, lists)))
+    with pytest.raises(UsageError, match="not a whole GGUF file"):
+        control_tokens(file)
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\3\4" + bytes(40), head(*BEFORE, WINDOW)[:60], head(pair("x", 99, b""))])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -40,6 +41,7 @@ class Connection:
 
     model: ProviderModel
     close: Callable[[], Awaitable[None]] | None = None
+    marks: re.Pattern[str] | None = None  # of the chat template that the server fills
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +158,9 @@ class ChatModel:
                 raise
 
     async def _attempt(self, prompt: Prompt, begun: list[Reply]) -> AsyncGenerator[str | Completion]:
-        inner = (await self._connection()).model
-        request = build(prompt, self._manner(inner))
+        connected = await self._connection()
+        inner = connected.model
+        request = build(prompt, self._manner(connected))
         thinks = (self.traits.thinks or self._learned.thinks) and "prefill" not in request.sent
         reply = Reply(prompt.stop, max_tokens=prompt.max_tokens, thinks=thinks, after_space=request.after_space)
         speaking = False
@@ -199,8 +202,8 @@ class ChatModel:
                 self._connected = await self._connect()
             return self._connected
 
-    def _manner(self, inner: ProviderModel) -> Manner:
-        profile = cast("dict[str, Any]", inner.profile)
+    def _manner(self, connected: Connection) -> Manner:
+        profile = cast("dict[str, Any]", connected.model.profile)
         able = self.capabilities
         return Manner(
             continues=able.continues,
@@ -211,6 +214,7 @@ class ChatModel:
             thinking=self.traits.thinking,
             temperature=not profile.get("anthropic_disallows_sampling_settings"),
             compatible=self.traits.compatible,
+            marks=connected.marks,
             without=self._learned.without,
         )
 

@@ -13,7 +13,7 @@ import json
 import os
 import secrets
 import urllib.request
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from wellread.errors import MissingExtra, ModelError, UsageError
-from wellread.models.gguf import context_length
+from wellread.models import markers
+from wellread.models.gguf import context_length, control_tokens
 from wellread.models.tokens import estimate
 from wellread.parameters import Length, Range, fill, param
 from wellread.private import at_home
@@ -85,6 +86,7 @@ class Llama:
         self._path = path
         self._window = window
         self._threads = threads or len(os.sched_getaffinity(0))
+        self._marks = markers.USUAL
         self._server: Any = None
         self._counted = lru_cache(maxsize=256)(self._ask_count)
 
@@ -93,7 +95,7 @@ class Llama:
 
         if self._server is None:
             self._server = await asyncio.to_thread(self._start)
-        return connection("local", f"{self._server.listening_address}/v1", self.key)
+        return replace(connection("local", f"{self._server.listening_address}/v1", self.key), marks=self._marks)
 
     async def close(self) -> None:
         server, self._server = self._server, None
@@ -110,6 +112,7 @@ class Llama:
             return estimate(text)
 
     def _start(self) -> Any:
+        self._marks = markers.pattern(control_tokens(self._path))
         llama = cast("Any", import_module("xllamacpp"))  # compiled, without types
         params = llama.CommonParams()
         params.model.path = str(self._path)
@@ -129,7 +132,7 @@ class Llama:
     def _ask_count(self, text: str) -> int:
         request = urllib.request.Request(
             f"{self._server.listening_address}/tokenize",
-            data=json.dumps({"content": text}).encode(),
+            data=json.dumps({"content": markers.broken(text, self._marks)}).encode(),
             headers={"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"},
         )
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))

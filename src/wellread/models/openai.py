@@ -98,6 +98,7 @@ def connection(name: str, address: str, key: str | None, *, official: bool = Fal
 
     from wellread.models.chat import Connection
     from wellread.models.client import Client
+    from wellread.models.markers import USUAL
 
     client = Client(local=is_local(address))
     profile = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
@@ -109,7 +110,7 @@ def connection(name: str, address: str, key: str | None, *, official: bool = Fal
         profile["openai_chat_supports_max_completion_tokens"] = False
         profile["openai_supports_strict_tool_definition"] = False
         profile["supports_json_schema_output"] = True
-    return Connection(OpenAIChatModel(name, provider=provider, profile=profile), client.aclose)
+    return Connection(OpenAIChatModel(name, provider=provider, profile=profile), client.aclose, None if official else USUAL)
 
 
 def is_local(address: str) -> bool:

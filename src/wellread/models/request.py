@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -23,6 +24,7 @@ from pydantic_ai.output import OutputObjectDefinition
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
+from wellread.models.markers import broken
 from wellread.types import Message, Prompt
 
 GO_ON = "Go on from exactly where your last message stopped. Do not repeat any of it."
@@ -40,6 +42,7 @@ class Manner:
     thinking: str | None = None
     temperature: bool = True
     compatible: bool = False  # a server that speaks OpenAI's protocol in its own way
+    marks: re.Pattern[str] | None = None  # of its chat template, which no text may hold
     without: frozenset[str] = frozenset()
 
 
@@ -61,6 +64,7 @@ _THINKING_ROOM = 4096
 def build(prompt: Prompt, manner: Manner) -> Request:
     """Translate a prompt; leave out what the provider cannot take."""
     turns, after_space = _turns(prompt.messages, continues=manner.continues)
+    turns = [_without_marks(turn, manner.marks) for turn in turns]
     settings = _settings(prompt, manner)
     parameters = _parameters(prompt, manner)
     sent = set(settings) - {"max_retries"}
@@ -142,6 +146,15 @@ def _turns(messages: Sequence[Message], *, continues: bool) -> tuple[list[Messag
 
 def _joinable(last: Message, message: Message) -> bool:
     return last.role == message.role and message.role != "tool" and not last.tool_calls
+
+
+def _without_marks(turn: Message, marks: re.Pattern[str] | None) -> Message:
+    calls = [replace(call, arguments=_broken(call.arguments, marks)) for call in turn.tool_calls]
+    return replace(turn, text=broken(turn.text, marks), tool_calls=tuple(calls))
+
+
+def _broken(arguments: Mapping[str, object], marks: re.Pattern[str] | None) -> dict[str, object]:
+    return {name: broken(value, marks) if isinstance(value, str) else value for name, value in arguments.items()}
 
 
 def _messages(turns: Sequence[Message]) -> list[ModelMessage]:
