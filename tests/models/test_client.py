@@ -6,6 +6,7 @@ import asyncio
 import gzip
 import itertools
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Generator
@@ -17,8 +18,8 @@ from tests.models.bench import KEY, anthropic_at, asking, heard, openai_at
 from tests.wire import openai as wire
 from tests.wire.server import Response, WireServer
 
-from wellread.errors import BrokenStream, ModelError
-from wellread.models import client
+from wellread.errors import BrokenStream, ModelError, UsageError
+from wellread.models import client, openai
 from wellread.models.chat import ChatModel
 from wellread.models.openai import connection
 
@@ -169,3 +170,34 @@ async def test_what_is_no_part_of_the_reply_has_an_end_and_lets_others_have_thei
             watching.cancel()
         await model.aclose()
     assert longest < 0.05
+
+
+@pytest.mark.parametrize("variable", ["NO_PROXY", "http_proxy", "all_proxy"])
+async def test_a_reply_has_an_end_whatever_the_environment_says_of_proxies(
+    variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "_MOST", 500_000)
+    monkeypatch.setattr(openai, "is_local", lambda address: False)
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    with saying(b"", b"HTTP/1.1 100 Continue\r\n\r\n") as url:
+        monkeypatch.setenv(variable, "other.example" if variable == "NO_PROXY" else url)
+        model = openai_at(url if variable == "NO_PROXY" else "http://model.example")
+        async with asyncio.timeout(30):
+            with pytest.raises(BrokenStream, match="its reply does not end"):
+                await heard(model, asking(max_tokens=20))
+        await model.aclose()
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["ftp://u:secret@x", "http://u:secret@h:port", "http://[::1", "://", "http://h:99999", "http://\udcff", "socks5://h:1"],
+)
+async def test_a_proxy_that_is_none_is_told(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "socksio", None)
+    monkeypatch.setenv("https_proxy", value)
+    model = openai_at("https://model.example")
+    with pytest.raises(UsageError, match="HTTPS_PROXY in the environment") as problem:
+        await heard(model, asking())
+    assert "secret" not in str(problem.value)

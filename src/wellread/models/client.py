@@ -8,14 +8,13 @@ kilobyte can stand for a megabyte otherwise, and from the place that was asked: 
 from __future__ import annotations
 
 import asyncio
-import urllib.request
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any, cast
 
 import httpx2
 
-from wellread.net.transport import MOST_COMPLAINT, Direct, TooMuch
+from wellread.net.transport import MOST_COMPLAINT, Direct, Proxied, TooMuch
 
 _MOST = 24 * 1024 * 1024  # bytes of a reply; a token takes some 300
 _MOST_LINES = 200_000  # of a reply; a token takes two or three, a keep-alive as many
@@ -29,8 +28,7 @@ class Client(httpx2.AsyncClient):
     """A client for one event loop. `local`: a proxy from the environment is never used for this machine."""
 
     def __init__(self, *, local: bool) -> None:
-        direct = local or not urllib.request.getproxies()
-        way = Direct(_MOST) if direct else None
+        way = Direct(_MOST) if local else Proxied(_MOST)
         super().__init__(transport=way, timeout=httpx2.Timeout(600, connect=10), trust_env=not local)
 
     async def send(self, request: httpx2.Request, *, stream: bool = False, **_: Any) -> httpx2.Response:

@@ -23,7 +23,7 @@ from typing import Any, cast
 import httpcore2
 import httpx2
 
-from wellread.errors import Blocked
+from wellread.errors import Blocked, UsageError
 from wellread.net.address import is_loopback
 from wellread.net.guard import Guard, port_of
 from wellread.private import private_folder
@@ -163,19 +163,32 @@ class Direct(httpx2.AsyncHTTPTransport):
         )
 
 
-class Proxied(httpx2.AsyncBaseTransport):
-    """HTTP through the environment's proxies, which are never used for this machine."""
+class Through(httpx2.AsyncHTTPTransport):
+    """HTTP through one proxy, in small pieces like `Direct`."""
 
-    def __init__(self) -> None:
-        self._direct = Direct()
-        self._proxied = {
-            scheme: httpx2.AsyncHTTPTransport(verify=_trust(), proxy=address)
-            for scheme, address in urllib.request.getproxies().items()
-            if scheme in ("http", "https")
-        }
+    def __init__(self, proxy: httpx2.Proxy, most: int | None = None) -> None:
+        way = proxy.url
+        self._pool = httpcore2.AsyncHTTPProxy(
+            proxy_url=httpcore2.URL(scheme=way.raw_scheme, host=way.raw_host, port=way.port, target=way.raw_path),
+            proxy_auth=proxy.raw_auth,
+            ssl_context=_trust(),
+            max_connections=100,
+            max_keepalive_connections=20,
+            keepalive_expiry=5.0,
+            network_backend=SippedNetwork(most),
+        )
+
+
+class Proxied(httpx2.AsyncBaseTransport):
+    """HTTP through the environment's proxies, which are never used for this machine. `most`: as for `Direct`."""
+
+    def __init__(self, most: int | None = None) -> None:
+        self._direct = Direct(most)
+        named = urllib.request.getproxies()  # NO_PROXY is among them
+        self._proxied = {kind: _through(kind, named[kind], most) for kind in ("http", "https", "all") if kind in named}
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        proxied = self._proxied.get(request.url.scheme)
+        proxied = self._proxied.get(request.url.scheme) or self._proxied.get("all")
         if proxied is None or is_loopback(request.url.host) or urllib.request.proxy_bypass(request.url.host):
             return await self._direct.handle_async_request(request)
         return await proxied.handle_async_request(request)
@@ -183,6 +196,22 @@ class Proxied(httpx2.AsyncBaseTransport):
     async def aclose(self) -> None:
         for transport in (self._direct, *self._proxied.values()):
             await transport.aclose()
+
+
+def _through(kind: str, address: str, most: int | None) -> httpx2.AsyncHTTPTransport:
+    """The address may hold a password: what is wrong with it is said without it."""
+    try:
+        proxy = httpx2.Proxy(address if "://" in address else f"http://{address}")
+    except (ValueError, httpx2.InvalidURL):
+        proxy = None
+    if proxy is None or not proxy.url.host or (proxy.url.port or 0) > 65535:
+        raise UsageError(f"{kind.upper()}_PROXY in the environment is not the address of a proxy, like http://127.0.0.1:3128")
+    if proxy.url.scheme in ("http", "https"):
+        return Through(proxy, most)
+    try:
+        return httpx2.AsyncHTTPTransport(verify=_trust(), proxy=proxy)
+    except ImportError:
+        raise UsageError(f"{kind.upper()}_PROXY in the environment needs a package: `pip install socksio`") from None
 
 
 class Keyed(httpx2.AsyncBaseTransport):
