@@ -11,6 +11,7 @@ import pytest
 
 from wellread.errors import UsageError
 from wellread.evals.data import load
+from wellread.types import Passage
 
 
 def lines(path: Path, rows: list[dict[str, Any]]) -> None:
@@ -100,3 +101,66 @@ def test_wrong_data_is_wrong_usage(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text('{"a": 1}', encoding="utf-8")
     with pytest.raises(UsageError, match="neither HotpotQA nor SQuAD"):
         load(tmp_path / "x.json")
+
+
+def ask(**fields: object) -> bytes:
+    return json.dumps({"id": "q", "question": "Q?", **fields}).encode() + b"\n"
+
+
+def whole(path: Path) -> list[Passage]:
+    """All of its passages, the questions being read before."""
+    corpus = load(path).corpus
+    return list(corpus() if corpus else ())
+
+
+DAMAGED: dict[str, tuple[str, bytes]] = {
+    "not UTF-8": ("questions.jsonl", b'{"id": "q", "question": "\xff"}\n'),
+    "no text": ("questions.jsonl", ask(question=5)),
+    "an answer that is no list": ("questions.jsonl", ask(answers="Paris")),
+    "repeated never": ("questions.jsonl", ask(repeat=0)),
+    "repeated without end": ("questions.jsonl", ask(repeat=float("inf"))),
+    "repeated beyond any number": ("questions.jsonl", ask(repeat=10**400)),
+    "two of one id": ("questions.jsonl", ask() * 2),
+    "a packed file that is cut": ("questions.jsonl.gz", gzip.compress(ask() * 100)[:-12]),
+    "a packed file that is none": ("questions.jsonl.gz", b"nothing"),
+    "a corpus without texts": ("corpus.jsonl", b'{"id": "1"}\n'),
+    "a corpus of lists": ("corpus.jsonl", b"[]\n"),
+    "a corpus of another encoding": ("corpus.jsonl", b'{"id": "1", "text": "\xff"}\n'),
+    "judgements in two columns": ("qrels/test.tsv", b"q\tc\ts\n1\t1\n"),
+    "judgements in words": ("qrels/test.tsv", b"q\tc\ts\n1\t1\tgood\n"),
+    "queries without names": ("queries.jsonl", b"{}\n"),
+    "lists in lists": ("file.json", b"[" * 200_000),
+    "a file that is cut": ("file.json.gz", gzip.compress(b"[]" * 100)[:-9]),
+    "a number for a title": ("file.json", b'{"data": [{"title": 5, "paragraphs": [{"context": "x", "qas": []}]}]}'),
+    "pages of three": ("file.json", b'[{"context": [["t", "a", "b"]]}]'),
+}
+
+
+@pytest.mark.parametrize(("name", "content"), DAMAGED.values(), ids=DAMAGED)
+def test_what_is_wrong_with_a_file_is_told(tmp_path: Path, name: str, content: bytes) -> None:
+    written = {"corpus.jsonl": b'{"id": "1", "text": "T."}\n', "questions.jsonl": ask(), name: content}
+    if name.startswith("q") and "questions" not in name:
+        written = {"queries.jsonl": b'{"_id": "1", "text": "T?"}\n', "qrels/test.tsv": b"q\tc\ts\n1\t1\t1\n", **written}
+    if name.endswith("questions.jsonl.gz"):
+        del written["questions.jsonl"]
+    for file, data in written.items():
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        (tmp_path / file).write_bytes(data)
+    with pytest.raises(UsageError):
+        whole(tmp_path / name if name.startswith("file") else tmp_path)
+
+
+def test_halves_of_characters_are_mended(tmp_path: Path) -> None:
+    lines(tmp_path / "corpus.jsonl", [{"id": "1", "text": "T."}])
+    lines(tmp_path / "questions.jsonl", [{"id": "\ud800", "question": "a\ud800b", "answers": ["\ud800"]}])
+    data = load(tmp_path)
+    assert data.questions[0].text == "a\ufffdb"
+    assert data.fingerprint
+
+
+def test_judgements_end_where_their_lines_do(tmp_path: Path) -> None:
+    (tmp_path / "qrels").mkdir()
+    (tmp_path / "qrels" / "test.tsv").write_text("q\tc\ts\n1\ta\u2028b\t1\n\n", encoding="utf-8")
+    lines(tmp_path / "corpus.jsonl", [{"_id": "a\u2028b", "text": "T."}])
+    lines(tmp_path / "queries.jsonl", [{"_id": "1", "text": "T?"}])
+    assert load(tmp_path).questions[0].gold == ("a\u2028b",)

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -188,3 +189,23 @@ def test_weights_count() -> None:
     assert summary(rows)["f1"] == 0.75
     assert Data("x", (Question("1", "a"),)).fingerprint != Data("x", (Question("1", "b"),)).fingerprint
     assert asyncio.iscoroutinefunction(run_cell)
+
+
+def test_kept_results_are_read_whatever_signs_and_damage_are_in_them(tmp_path: Path) -> None:
+    kept = Result("q", 1.0, {"em": 1.0}, answer="a\u2028b\x85c", found=("1",))
+    damaged = [b"[1]", b"5", b'{"id": "p"}', b'{"id": "p", "found": [], "x": 1}', b"[" * 100_000, b'{"id": "\xe2\x80']
+    path = tmp_path / "cell.jsonl"
+    path.write_bytes(b"\n".join([json.dumps(asdict(kept), ensure_ascii=False).encode(), *damaged]))
+    assert runs._known(path, resume=False) == {"q": kept}
+
+
+def test_a_report_of_hostile_words_is_text(tmp_path: Path) -> None:
+    words = "<script>alert(1)</script>'\"\u2028\ud800\0 $\\frac{$"
+    scores = {"em": 0.0, "f1": 0.0, "answer_in_text": 0.0, "seconds": 1.0}
+    rows = [Result(words, 1.0, scores, words, words, words, confidence=0.5), Result("2", 1.0, scores, "b")]
+    table = {"data": words, "strategy": "quote", "params": {"a": words}, "effort": "low", "model": words, "judge": words}
+    report.write(tmp_path, [{**table, **summary(rows)}] * 2, [rows] * 2, [Question(words, words, (words,), kind=words)])
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "<script" not in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+    assert len(json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))) == 2

@@ -10,21 +10,30 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable, Iterator, Sequence
+import zlib
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, cast
 
+from wellread import regular
+from wellread.encodable import Encodable, encodable
 from wellread.errors import UsageError
+from wellread.replay.record import lines_of
 from wellread.types import Passage
 
 Json = dict[str, Any]
+_LARGEST = 4 * 1024**3  # bytes of a file that is read in one piece, unpacked
+_MOST_REPEATS = 1_000_000
+_DAMAGE = (OSError, EOFError, zlib.error, ValueError, OverflowError, RecursionError)
+_ODD = (*_DAMAGE, KeyError, IndexError, TypeError, AttributeError)
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class Question(Encodable):
     """One question. No answers: it cannot be answered from the corpus. `weight` counts repetitions."""
 
     id: str
@@ -55,7 +64,9 @@ def load(path: Path | None, limit: int | None = None) -> Data:
     data = _shipped() if path is None else _folder(path) if path.is_dir() else _file(path)
     if not data.questions:
         raise UsageError(f"{path}: there are no questions in it")
-    return Data(data.name, data.questions[:limit], data.corpus)
+    if len({question.id for question in data.questions}) < len(data.questions):
+        raise UsageError(f"{path}: two of its questions have the same id")
+    return Data(encodable(data.name), data.questions[:limit], data.corpus)
 
 
 def _shipped() -> Data:
@@ -75,12 +86,16 @@ def _file(path: Path) -> Data:
     if not path.is_file():
         raise UsageError(f"{path}: there is no such file or folder")
     try:
-        content: Any = json.loads((gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()).decode())
-    except (OSError, ValueError) as problem:
+        with regular.opened(path) as file, gzip.open(file) if path.suffix == ".gz" else nullcontext(file) as unpacked:
+            data = unpacked.read(_LARGEST + 1)
+        if len(data) > _LARGEST:
+            raise ValueError(f"larger than {_LARGEST // 1024**3} GB")
+        content: Any = json.loads(data.decode())
+    except _DAMAGE as problem:
         raise UsageError(f"{path} cannot be read as JSON: {problem}") from None
     try:
         questions, passages = _hotpot(cast("list[Json]", content)) if isinstance(content, list) else _squad(content)
-    except (KeyError, TypeError, IndexError) as problem:
+    except _ODD as problem:
         raise UsageError(f"{path} is neither HotpotQA nor SQuAD: {problem!r}") from None
     return Data(path.name.split(".")[0], questions, lambda: iter(passages))
 
@@ -94,46 +109,78 @@ def _either(folder: Path, name: str) -> Path:
 
 def rows(path: Path) -> Iterator[Json]:
     """The objects of a file of JSON lines."""
-    with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
-        for number, line in enumerate(file, 1):
-            if not line.strip():
-                continue
-            try:
+    number = 1
+    try:
+        for line in lines_of(path):
+            if line.strip():
                 yield json.loads(line)
-            except (ValueError, RecursionError) as problem:
-                raise UsageError(f"{path}, line {number}: {problem}") from None
+            number += 1
+    except _DAMAGE as problem:
+        raise UsageError(f"{path}, line {number}: {problem}") from None
 
 
 def _question(row: Json) -> Question:
     try:
         return Question(
             id=str(row["id"]),
-            text=row["question"],
-            answers=tuple(map(str, row.get("answers", ()))),
-            gold=tuple(map(str, row.get("gold", ()))),
+            text=_words(row["question"]),
+            answers=_all(row.get("answers", ())),
+            gold=_all(row.get("gold", ())),
             kind=str(row.get("type", "")),
-            weight=float(row.get("repeat", 1)),
+            weight=_weight(row.get("repeat", 1)),
         )
-    except (KeyError, TypeError, ValueError) as problem:
+    except _ODD as problem:
         raise UsageError(f"a question is not usable ({problem!r}): {json.dumps(row)[:200]}") from None
 
 
+def _words(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError("not a text")
+    return value
+
+
+def _all(values: Any) -> tuple[str, ...]:
+    if isinstance(values, str):
+        raise TypeError("a text and not a list of them")
+    return tuple(map(str, values))
+
+
+def _weight(value: Any) -> float:
+    weight = float(value)
+    if not 0 < weight <= _MOST_REPEATS:
+        raise ValueError(f"repeat is not between 0 and {_MOST_REPEATS}")
+    return weight
+
+
+@contextmanager
+def _usable(path: Path) -> Generator[None]:
+    try:
+        yield
+    except _ODD as problem:
+        raise UsageError(f"{path} is not usable: {problem!r}") from None
+
+
 def _passages(path: Path) -> Iterator[Passage]:
-    for row in rows(path):
-        identity = str(row["id"] if "id" in row else row["_id"])
-        yield Passage(identity, row["text"], row.get("title", ""), row.get("url"), document=identity)
+    with _usable(path):
+        for row in rows(path):
+            identity = str(row["id"] if "id" in row else row["_id"])
+            yield Passage(identity, _words(row["text"]), _words(row.get("title") or ""), row.get("url"), document=identity)
 
 
 def _beir(folder: Path) -> Iterator[Question]:
     gold: dict[str, list[str]] = {}
     for path in sorted((folder / "qrels").glob("*.tsv")):
-        for line in path.read_text(encoding="utf-8").splitlines()[1:]:
-            query, passage, score = line.split("\t")
-            if int(score) > 0:
-                gold.setdefault(query, []).append(passage)
-    for row in rows(_either(folder, "queries.jsonl")):
-        if (identity := str(row["_id"])) in gold:
-            yield Question(identity, row["text"], (), tuple(gold[identity]))
+        with _usable(path):
+            for line in list(lines_of(path))[1:]:
+                if line.strip():
+                    query, passage, score = line.rstrip("\n").split("\t")
+                    if int(score) > 0:
+                        gold.setdefault(query, []).append(passage)
+    queries = _either(folder, "queries.jsonl")
+    with _usable(queries):
+        for row in rows(queries):
+            if (identity := str(row["_id"])) in gold:
+                yield Question(identity, _words(row["text"]), (), tuple(gold[identity]))
 
 
 def _hotpot(content: Sequence[Json]) -> tuple[tuple[Question, ...], Sequence[Passage]]:
@@ -141,9 +188,11 @@ def _hotpot(content: Sequence[Json]) -> tuple[tuple[Question, ...], Sequence[Pas
     questions: list[Question] = []
     for row in content:
         for title, sentences in row["context"]:
-            passages.setdefault(title, Passage(title, "".join(sentences), title, document=title))
+            passages.setdefault(_words(title), Passage(title, "".join(sentences), title, document=title))
         gold = tuple(dict.fromkeys(title for title, _ in row["supporting_facts"]))
-        questions.append(Question(str(row["_id"]), row["question"], (row["answer"],), gold, row.get("type", "")))
+        questions.append(
+            Question(str(row["_id"]), _words(row["question"]), (_words(row["answer"]),), gold, str(row.get("type", "")))
+        )
     return tuple(questions), list(passages.values())
 
 
@@ -153,9 +202,11 @@ def _squad(content: Json) -> tuple[tuple[Question, ...], Sequence[Passage]]:
     for article in content["data"]:
         for number, paragraph in enumerate(article["paragraphs"]):
             identity = f"{article['title']}:{number}"
-            passages.append(Passage(identity, paragraph["context"], article["title"].replace("_", " "), document=identity))
+            passages.append(
+                Passage(identity, _words(paragraph["context"]), article["title"].replace("_", " "), document=identity)
+            )
             for row in paragraph["qas"]:
-                answers = tuple(dict.fromkeys(answer["text"] for answer in row["answers"]))
+                answers = tuple(dict.fromkeys(_words(answer["text"]) for answer in row["answers"]))
                 gold = () if row.get("is_impossible") else (identity,)
-                questions.append(Question(str(row["id"]), row["question"], answers, gold))
+                questions.append(Question(str(row["id"]), _words(row["question"]), answers, gold))
     return tuple(questions), passages

@@ -19,7 +19,15 @@ def _figure(width: float, height: float) -> tuple[Any, Any]:
     except ImportError:
         raise MissingExtra("a report", "report") from None
     mpl.use("svg")
-    mpl.rcParams.update({"svg.fonttype": "none", "font.family": "sans-serif", "font.size": 10, "svg.hashsalt": "wellread"})
+    mpl.rcParams.update(
+        {
+            "svg.fonttype": "none",
+            "font.family": "sans-serif",
+            "font.size": 10,
+            "svg.hashsalt": "wellread",
+            "text.parse_math": False,
+        }
+    )
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")

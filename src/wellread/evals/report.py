@@ -11,6 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from wellread.encodable import encodable
 from wellread.errors import UsageError
 from wellread.evals import plots
 from wellread.evals.compare import COMPARED, paired
@@ -54,6 +55,7 @@ def write(
     folder: Path, tables: Sequence[Mapping[str, Any]], results: Sequence[Sequence[Result]], questions: Sequence[Question]
 ) -> None:
     """`report.html` and `results.json`."""
+    tables = encodable(list(tables))  # what was given on a command line may be of another encoding
     rows = [{**table, "results": [asdict(result) for result in found]} for table, found in zip(tables, results, strict=True)]
     page = _page(tables, results, questions)
     try:

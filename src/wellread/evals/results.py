@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from wellread import events
+from wellread.encodable import Encodable
 from wellread.evals import metrics, statistics
 from wellread.evals.data import Question
 from wellread.text.citations import strip_markers
@@ -20,7 +21,7 @@ COST = ("tokens", "cost", "searches", "seconds")
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class Result(Encodable):
     """One question under one cell of the grid. Scores that do not apply are missing."""
 
     id: str

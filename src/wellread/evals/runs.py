@@ -218,15 +218,15 @@ def _known(path: Path, resume: bool) -> dict[str, Result]:
         return {}
     found: dict[str, Result] = {}
     done = False
-    for line in path.read_text(encoding="utf-8").splitlines():
+    for line in path.read_text(encoding="utf-8", errors="replace").split("\n"):  # an answer may hold other ends of lines
         try:
             row: dict[str, Any] = json.loads(line)
-        except ValueError:
+            done = done or "done" in row
+            if "id" in row:
+                row["found"] = tuple(row["found"])
+                found[row["id"]] = Result(**row)
+        except (ValueError, KeyError, TypeError, RecursionError):
             continue  # killed while writing it: the question is asked again
-        done = done or "done" in row
-        if "id" in row:
-            row["found"] = tuple(row["found"])
-            found[row["id"]] = Result(**row)
     if done and not resume:
         os.replace(path, path.with_suffix(".previous"))
         return {}
