@@ -37,21 +37,19 @@ def decode(hint: Any, value: Any) -> Any:
         return None if value is None else decode(rest[0], value)
     if origin is tuple:
         return tuple(decode(get_args(hint)[0], item) for item in value)
-    if value is None and not is_dataclass(hint):
-        return value
     if (found := _PLAIN.get(origin or hint)) is not None:
         if not isinstance(value, found):
             raise TypeError(f"{type(value).__name__} in place of {hint}")
         return value
     if hint is float:
-        return float(cast("Any", value))
+        return float(value)
     if is_dataclass(hint):
         if not isinstance(value, dict):
             raise TypeError(f"{type(value).__name__} in place of {hint}")
         hints = _hints(cast("type", hint))
         return cast("Any", hint)(**{name: decode(hints[name], item) for name, item in cast("Json", value).items()})
     if _is_named_tuple(hint):  # written as a list
-        return hint(*(decode(part, item) for part, item in zip(_hints(hint).values(), cast("Any", value), strict=True)))
+        return hint(*(decode(part, item) for part, item in zip(_hints(hint).values(), value, strict=True)))
     return value
 
 

@@ -79,10 +79,10 @@ def _line(story: Timeline, step: Step) -> str:
     from rich.markup import escape
 
     total = story.seconds or 1.0
-    label = escape(" ".join(step.label.split())[:90])
+    kind, label = escape(step.kind), escape(" ".join(step.label.split())[:90])
     if step.kind not in _BARS:
-        return f"{step.start:7.2f}  {' ' * _WIDTH}  [dim]{step.kind}: {label}[/]"
+        return f"{step.start:7.2f}  {' ' * _WIDTH}  [dim]{kind}: {label}[/]"
     start = min(_WIDTH - 1, int(step.start / total * _WIDTH))
     length = max(1, min(_WIDTH - start, round(step.seconds / total * _WIDTH)))
     bar = " " * start + "█" * length + " " * (_WIDTH - start - length)
-    return f"{step.start:7.2f}  [cyan]{bar}[/]  {step.kind}: {label} [dim]({step.seconds:.2f} s, {escape(step.detail)})[/]"
+    return f"{step.start:7.2f}  [cyan]{bar}[/]  {kind}: {label} [dim]({step.seconds:.2f} s, {escape(step.detail)})[/]"

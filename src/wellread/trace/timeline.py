@@ -20,6 +20,8 @@ from wellread.replay.record import lines_of
 from wellread.text.places import name
 from wellread.types import Hit, Passage
 
+_NO_NUMBER = 1 << 53  # of seconds and tokens; also more than what is not a number
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -75,7 +77,29 @@ def load(path: Path) -> Timeline:
         raise DamagedFile(f"{path} is not a trace: there are no events in it")
     seen = [event for event in map(events.from_json, told) if event is not None]
     answer = next((line["answer"] for line in told if line["event"] == "answered" and "answer" in line), Json())
-    return replace(timeline(seen, answer), seconds=max(line.get("at", 0.0) for line in told))
+    try:
+        story = replace(timeline(seen, _sound(answer)), seconds=_largest([line.get("at", 0.0) for line in told]))
+        _largest([moment for step in story.steps for moment in (step.start, step.end)])
+    except (AttributeError, KeyError, TypeError, ValueError) as problem:
+        raise DamagedFile(f"{path} is not a trace: {problem}") from None
+    return story
+
+
+def _sound(answer: Json) -> Json:
+    """The answer, if what is shown of it is what it should be."""
+    told: Json = answer.get("usage") or Json()
+    usage = {name: value for name, value in told.items() if value is not None}
+    cited: list[Json] = answer.get("citations") or []
+    _largest([*usage.values(), *(citation["number"] for citation in cited)])
+    if not all(isinstance(answer.get(name) or "", str) for name in ("answer", "reason")):
+        raise TypeError("its answer is no text")
+    return {**answer, "usage": usage, "citations": cited}
+
+
+def _largest(numbers: Sequence[Any]) -> float:
+    if not all(isinstance(number, int | float) and abs(number) < _NO_NUMBER for number in numbers):
+        raise ValueError("a number in it is none")
+    return max(numbers, default=0.0)
 
 
 def timeline(seen: Iterable[events.Event], answer: Json) -> Timeline:
