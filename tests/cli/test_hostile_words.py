@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from wellread.cli import compare
 from wellread.cli.terminal import clean, json_line
 from wellread.events import Answered, Event, Notice, Numbered, Searched, Started, Thought, to_json
 from wellread.types import Answer, Citation, Hit, Passage, Sentence
@@ -99,3 +100,9 @@ def test_json_keeps_the_value_and_spells_the_signs() -> None:
     line = json_line({HOSTILE: [HOSTILE]})
     assert not steering(line)
     assert json.loads(line) == {HOSTILE: [HOSTILE]}
+
+
+@pytest.mark.parametrize("words", ["a :smile: b", "\\\\[x", "[/]", "[bold]x"])
+def test_a_comparison_shows_words_as_they_are(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    compare._print([Answer("q", words, "answered", "quote")])
+    assert words in capsys.readouterr().out

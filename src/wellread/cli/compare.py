@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Mapping
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,6 +14,9 @@ from wellread.cli.ask import status
 from wellread.cli.terminal import clean, note, say_json
 from wellread.errors import UsageError
 from wellread.types import Answer
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 Strategies = Annotated[
     list[str] | None,
@@ -121,13 +124,14 @@ def _print(answers: list[Answer]) -> None:
     console.print(table)
 
 
-def _words(answer: Answer) -> str:
-    from rich.markup import escape
+def _words(answer: Answer) -> Text:
+    """Words of others: no markup, and no names of pictures between colons, is looked for in them."""
+    from rich.text import Text
 
     words = "\n".join(filter(None, (answer.short, show.marked(answer))))
     if answer.outcome != "answered":
         words = "\n".join(filter(None, (words, f"{answer.outcome}: {answer.reason or 'missing: ' + '; '.join(answer.missing)}")))
-    return escape(words)
+    return Text(words)
 
 
 def _figures(answer: Answer) -> list[str]:

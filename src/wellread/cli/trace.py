@@ -47,7 +47,7 @@ def _print(story: Timeline) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+    console = Console(highlight=False, emoji=False, soft_wrap=not sys.stdout.isatty())
     console.print(Text(story.question, style="bold"))
     console.print(Text(_head(story), style="dim"))
     console.print()
