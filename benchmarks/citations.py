@@ -5,10 +5,11 @@
 For each question: the sentence of the gold passage that has the answer, quoted with its marker
 (`quoted`), its clauses in another order (`retold`), with the
 answer replaced by another question's answer (`swapped_name`, `swapped_number`, `swapped_words`, by what
-that one is), with a number changed (`renumbered`) and with a negation added (`negated`); the question
+that one is), with a number changed (`renumbered`), with another unit or power behind a number (`remeasured`) or the same one
+written otherwise (`respelled`), and with a negation added (`negated`); the question
 itself as a statement with its answer (`asked`) and with another's (`misanswered`), and beside another
 passage (`misplaced`). Printed are the shares that came out supported: near 1 is right for quoted,
-retold and asked, near 0 for the others. `words_ratio` is the time of a check, passage read anew, against a list
+retold, respelled and asked, near 0 for the others. `words_ratio` is the time of a check, passage read anew, against a list
 of the same text's words.
 """
 
@@ -35,7 +36,28 @@ _ASKING = re.compile(
     r"(?: (?:year|kind of|type of|is|was|are|were|did|does|do)\b)*",
     re.IGNORECASE,
 )
-RIGHT = ("quoted", "retold", "asked")
+RIGHT = ("quoted", "retold", "respelled", "asked")
+_FAMILIES = (
+    ("million", "billion", "thousand"),
+    ("dollars", "euros", "yen"),
+    ("km", "miles", "metres", "feet"),
+    ("kilometres", "miles", "metres"),
+    ("kg", "tonnes", "grams"),
+    ("minutes", "seconds", "hours", "days"),
+    ("years", "months", "weeks", "days"),
+    ("MB", "GB", "kB"),
+    ("am", "pm"),
+)
+_SPELLINGS = {
+    "km": "kilometres",
+    "kilometres": "km",
+    "kg": "kilograms",
+    "minutes": "min",
+    "seconds": "s",
+    "MB": "megabytes",
+    "am": "a.m.",
+}
+_MEASURE = re.compile(rf"(?<=\d )(?:{'|'.join(word for family in _FAMILIES for word in family)})\b")
 
 
 class Case(NamedTuple):
@@ -90,6 +112,12 @@ def variants(sentence: str, answer: str, other: str, passage: Passage, chance: r
         changed = str(int(number[0]) + chance.randint(1, 9))
         if changed not in passage.text:
             yield Case("renumbered", sentence[: number.start()] + changed + sentence[number.end() :], passage)
+    if unit := _MEASURE.search(sentence):
+        family = next(family for family in _FAMILIES if unit[0] in family)
+        changed = chance.choice([word for word in family if word != unit[0]])
+        yield Case("remeasured", sentence[: unit.start()] + changed + sentence[unit.end() :], passage)
+        if same := _SPELLINGS.get(unit[0]):
+            yield Case("respelled", sentence[: unit.start()] + same + sentence[unit.end() :], passage)
     if (verb := _VERB.search(sentence)) and not re.search(r"\b(not|no|never)\b|n't", sentence):
         yield Case("negated", f"{sentence[: verb.end()]} not{sentence[verb.end() :]}", passage)
 

@@ -75,7 +75,7 @@ async def reread(cases: Iterable[Written], known: dict[str, Passage]) -> list[tu
     reader, found = Evaluator(), list[tuple[Written, bool]]()
     for case in cases:
         (sentence,), _ = await entailment.reread(weighed(f"{case.text} [1]", {1: known[case.passage]}), lambda: reader, 100)
-        found.append((case, sentence.supported == (not case.kind)))
+        found.append((case, sentence.sentence.supported == (not case.kind)))
     return found
 
 

@@ -132,3 +132,20 @@ async def test_the_shipped_verifier_reads_who_it_was() -> None:
 @needs_weights
 def test_the_shipped_file_is_the_one_of_the_model_card() -> None:
     verifier.verify()
+
+
+@needs_weights
+@pytest.mark.parametrize(
+    ("told", "said", "carried"),
+    [
+        ("The new bridge in Bergen cost 45 million dollars.", "The bridge in Bergen cost 45 billion dollars [1].", False),
+        ("The new bridge in Bergen cost 45 million dollars.", "The bridge in Bergen cost 45 million euros [1].", False),
+        ("The new bridge in Bergen cost 45 million dollars.", "The bridge in Bergen cost $45 million [1].", True),
+        ("Its lamps burn for 20 minutes.", "Its lamps burn for 20 seconds [1].", False),
+        ("The bridge was opened in 1901.", "It is false that the bridge was opened in 1901 [1].", False),
+    ],
+)
+async def test_what_is_plainly_something_else_is_for_no_reader_to_decide(told: str, said: str, carried: bool) -> None:
+    reader = Evaluator()
+    (one,), _ = await entailment.reread(weighed(said, {1: Passage("p", told)}), lambda: reader, 5)
+    assert (one.sentence.supported, one.otherwise is None) == (carried, True)

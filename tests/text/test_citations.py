@@ -363,7 +363,10 @@ def test_lines_held_on_questions_with_answers() -> None:
     assert shares["retold"] >= 0.98
     assert shares["asked"] >= 0.85
     assert shares["misanswered"] <= 0.4  # a share that sees more of them flags more of what answers mostly are: true
-    assert max(shares[kind] for kind in ("misplaced", "swapped_name", "swapped_number", "renumbered", "negated")) <= 0.08
+    assert (
+        max(shares[kind] for kind in ("misplaced", "swapped_name", "swapped_number", "renumbered", "remeasured", "negated"))
+        <= 0.08
+    )
 
 
 @pytest.mark.parametrize(
@@ -517,6 +520,13 @@ def test_what_names_a_source_is_no_claim(shown: str) -> None:
         ("World War II ended in Europe in May.", "World War I ended in Europe in May."),
         ("The team won the cup twice.", "The team won the cup three times."),
         ("The population doubled by 1950.", "The population tripled by 1950."),
+        ("The bridge cost 45 million dollars.", "The bridge cost 45 billion dollars."),
+        ("The bridge cost $45 million.", "The bridge cost 45 million euros."),
+        ("The trail is 12 km long.", "The trail is 12 miles long."),
+        ("A battery weighs 20 kilograms.", "A battery weighs 20 tonnes."),
+        ("The lease lasts for 30 minutes.", "The lease lasts for 30 seconds."),
+        ("The museum opens at 10 am on Monday.", "The museum opens at 10 pm on Monday."),
+        ("A file has at most 4 GiB.", "A file has at most 4 MB."),
     ],
 )
 def test_what_makes_another_amount_of_a_number_or_calls_it_a_lie_is_seen(told: str, said: str) -> None:
@@ -534,6 +544,10 @@ def test_what_makes_another_amount_of_a_number_or_calls_it_a_lie_is_seen(told: s
         ("Two thirds of the members voted for the plan.", "Two-thirds of the members voted for the plan."),
         ("The team won the cup two times.", "The team won the cup twice."),
         ("World War II began after World War I.", "After World War I, World War II began."),
+        ("The bridge cost $45 million.", "The bridge cost 45 million dollars."),
+        ("The trail is 12 km long.", "The trail is 12 kilometres long."),
+        ("A card has 2 GB and lasts for two years, or 2 days in the sun.", "A card lasts for 2 years."),
+        ("The output has the dimension 2l by n, and 2 ml of it remain.", "The output has the dimension 2l by n."),
     ],
 )
 def test_the_same_amount_in_other_words_is_the_same(told: str, said: str) -> None:

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from wellread.text import lexicon, roles
-from wellread.text.amounts import exchanged
+from wellread.text.amounts import exchanged, is_measure
 from wellread.text.arrangement import Line, Mention, arranged
 from wellread.text.derived import is_small_count
 from wellread.text.evidence import EQUAL, LINE, Asked, Evidence, Window, has_number, union
@@ -35,6 +35,7 @@ WEIGHTS = {
     "foreign number": 1.0,
     "miscounted": 1.0,
     "other amount": 1.0,
+    "other measure": 1.0,
     "uncounted": 0.5,
     "number elsewhere": 1.0,
     "bare not": 0.5,
@@ -131,7 +132,7 @@ def signs(reading: Reading, cited: Sequence[int]) -> list[str]:
         "opposite": _opposite(reading),
         "prefixed": _prefixed(reading),
         "number elsewhere": _misplaces(reading),
-        "other amount": _other_amount(reading),
+        **_amounts(reading),
         **_numbers(reading, cited),
         **_negations(reading),
     }
@@ -209,12 +210,13 @@ def _denies_otherwise(reading: Reading) -> bool:
     return top > 0 and all(other.denies != denies for share, other in reading.near if share >= top - EQUAL)
 
 
-def _other_amount(reading: Reading) -> bool:
+def _amounts(reading: Reading) -> dict[str, bool]:
     """Whether the sentence has an amount that is nowhere in the passages, where they have another."""
     sources = reading.evidence.sources
     near = "\n".join(sources[number].between(one.first, one.last) for number, one in reading.windows.items())
     strange = exchanged(reading.body[:LINE], near)
-    return bool(strange) and any(all(one not in sources[number].amounts for number in reading.windows) for one in strange)
+    found = [one for one in strange if all(one not in sources[number].amounts for number in reading.windows)]
+    return {"other amount": bool(found), "other measure": any(map(is_measure, found))}
 
 
 def _calls_false(reading: Reading) -> bool:
