@@ -71,7 +71,7 @@ class Outbound:
             self.private = self.private or bool(hits)
             return
         for hit in hits:
-            if reach.single or _kind(hit.source) in reach.public:
+            if reach.single or _plain(hit.source) in reach.public:
                 self.learn((hit.title, hit.words))
             else:
                 self.private = True
@@ -112,7 +112,7 @@ class _Reach:
     """Which of a source's members anyone can ask."""
 
     source: Source  # kept, so that no other object gets its number
-    public: frozenset[str]  # their kinds
+    public: frozenset[str]  # their names, without options
     mixed: bool
     single: bool  # it is one source, and public
 
@@ -120,8 +120,8 @@ class _Reach:
     def of(cls, where: Source, before: Sequence[Source] = ()) -> _Reach:
         inside = (*members(where), *before)
         outside = [source for source in inside if is_public(source)]
-        kinds = frozenset(_kind(source.name) for source in outside)
-        return cls(where, kinds, 0 < len(outside) < len(inside), len(inside) == len(outside) == 1)
+        names = frozenset(_plain(source.name) for source in outside)
+        return cls(where, names, 0 < len(outside) < len(inside), len(inside) == len(outside) == 1)
 
 
 def _rows(text: str) -> set[tuple[str, ...]]:
@@ -130,5 +130,6 @@ def _rows(text: str) -> set[tuple[str, ...]]:
     return {tuple(words[start : start + _RECITED]) for start in range(len(words) - _RECITED + 1)}
 
 
-def _kind(name: str) -> str:
-    return re.split(r"[:?]", name, maxsplit=1)[0]
+def _plain(name: str) -> str:
+    """Without options. Where a source is stays: of two wikis one may be private."""
+    return name.partition("?")[0]

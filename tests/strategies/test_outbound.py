@@ -10,6 +10,7 @@ from tests.strategies.bench import Shelf
 from wellread.engine import Engine
 from wellread.models.scripted import ScriptedModel
 from wellread.outbound import Outbound
+from wellread.protocols import is_public
 from wellread.server.menu import ClientRequest, Menu
 from wellread.server.openai_format import Message, conversation
 from wellread.server.options import ServerOptions
@@ -83,6 +84,39 @@ async def test_nor_in_a_plain_search_that_follows_what_it_finds(share: bool) -> 
         await engine.search(QUESTION)
     assert any(SECRET in query.text for query in notes.asked), "the second step was taken"
     assert any(SECRET in query.text for query in web.asked) is share
+
+
+@pytest.mark.parametrize(
+    ("spec", "private"),
+    [
+        ("wikipedia", False),
+        ("wikipedia?language=de", False),
+        ("mediawiki:https://wiki.example.org", False),
+        ("mediawiki:https://wiki.example.org?private=true", True),
+        ("mediawiki:https://ada:moor@wiki.example.org", True),
+        ("mediawiki:http://wiki:8080/w/api.php", True),
+        ("mediawiki:https://wiki.lan", True),
+        ("mediawiki:http://10.0.0.7/wiki", True),
+        ("mediawiki:http://[fd00::7]/", True),
+        ("mediawiki:http://8.8.8.8/", False),
+    ],
+)
+async def test_a_wiki_of_ones_own_is_private(spec: str, private: bool) -> None:
+    async with Engine(Settings(sources=(spec,))) as engine:
+        assert is_public(engine._main_source()) is not private
+
+
+async def test_of_two_wikis_one_may_be_private() -> None:
+    own = Hit("p", f"The lighthouse keeper is called {SECRET}.", "Keeper", source="mediawiki:wiki.lan")
+    known = Hit("w", "The lighthouse was built by Brandt.", "Lighthouse", source="mediawiki:wiki.example.org")
+    public = Service([known], name="mediawiki:wiki.example.org")
+    both = Several([Shelf([own], name="mediawiki:wiki.lan"), public])
+    outbound = Outbound(QUESTION)
+    outbound.heard(both, [own, known])
+    left = outbound.query(both, Query(f"lighthouse Brandt {SECRET}")).outside
+    assert left is not None
+    assert "Brandt" in left
+    assert SECRET not in left
 
 
 async def test_the_operator_may_allow_it() -> None:

@@ -21,6 +21,7 @@ _TRACKING = re.compile(
     re.IGNORECASE,
 )
 _PORTS = {"http": 80, "https": 443}
+_OWN_ENDINGS = (".localhost", ".local", ".lan", ".home", ".internal", ".intranet", ".corp", ".private", ".home.arpa")
 _NAMED = re.compile(r"(?P<name>.+?)@(?P<address>https?://.+)", re.IGNORECASE)
 
 
@@ -79,6 +80,15 @@ def is_loopback(host: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return host == "localhost" or host.endswith(".localhost")
+
+
+def is_of_own_network(host: str) -> bool:
+    """Whether no stranger knows a host by this name: this machine, an address that is not global, `wiki`, `wiki.lan`."""
+    host = host.strip("[]").lower().rstrip(".")
+    try:
+        return not ip_address(host).is_global
+    except ValueError:
+        return "." not in host or host.endswith(_OWN_ENDINGS)
 
 
 def canonical(url: str) -> str:

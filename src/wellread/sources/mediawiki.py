@@ -13,9 +13,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal
+from urllib.parse import urlsplit
 
 from wellread.errors import SourceError, UsageError
-from wellread.net.address import address
+from wellread.net.address import address, is_of_own_network
 from wellread.net.pace import retry_after
 from wellread.net.payload import Payload
 from wellread.net.service import Http, Manners
@@ -57,6 +58,7 @@ class Options:
     language: str | None = param(None, "edition of Wikipedia: en, de, fr, …; the query's language, else en")
     text: Literal["full", "intro", "none"] = param("full", "how much of each page comes with a hit")
     max_texts: CountOrZero = param(10, "whole pages fetched for one search; further hits have their snippet only")
+    private: bool = param(False, "what it says is not told to public services; so it is with a login, and on hosts of one's own")
     timeout: Seconds = param(15.0, "seconds for one request")
 
     def __post_init__(self) -> None:
@@ -79,13 +81,13 @@ def from_spec(spec: Spec, kit: Kit) -> MediaWiki:
     options = fill(Options, spec.options, "source mediawiki")
     base = address(spec.argument, "mediawiki", "https://wiki.example.org")
     http = Http(f"mediawiki:{base.host}", kit, Manners(timeout=options.timeout), base.keys)
-    return MediaWiki(http, options, base.url)
+    own = bool(base.keys) or is_of_own_network(urlsplit(base.url).hostname or "")
+    return MediaWiki(http, replace(options, private=options.private or own), base.url)
 
 
 class MediaWiki(WebSource[Options]):
     """A wiki as a source; without `base` it is Wikipedia."""
 
-    public = True
     hint = (
         "An encyclopaedia searched by words, all of which must occur. Ask for one thing at a time, with the name "
         "of the person, place, work or event as an article would have it in its title, plus one or two words of "
@@ -101,6 +103,7 @@ class MediaWiki(WebSource[Options]):
 
     def __init__(self, http: Http, options: Options, base: str = "") -> None:
         super().__init__(http, options, base)
+        self.public = not options.private
         self._site: Site | None = None
 
     async def find(self, query: Query) -> Sequence[Hit]:
