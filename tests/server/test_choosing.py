@@ -93,7 +93,8 @@ def page(live: Live, params: Mapping[str, object]) -> str:
 
 async def mcp(live: Live, params: Mapping[str, object]) -> str:
     async with Client(f"{live.url}/mcp") as client:
-        return str(await client.call_tool("ask", {"question": QUESTION, "strategy": "react", "params": params, **params}))
+        more = {"params": params, **params} if params else {}
+        return str(await client.call_tool("ask", {"question": QUESTION, "strategy": "react", **more}))
 
 
 DOORS: tuple[Callable[[Live, Mapping[str, object]], Any], ...] = (attached, detached, completions, responses, page, mcp)
