@@ -150,17 +150,22 @@ class Guarded(httpx2.AsyncHTTPTransport):
         )
 
 
+def _pool(most: int | None) -> dict[str, Any]:
+    """What connections to services are kept with."""
+    return {
+        "ssl_context": _trust(),
+        "max_connections": 100,
+        "max_keepalive_connections": 20,
+        "keepalive_expiry": 5.0,
+        "network_backend": SippedNetwork(most),
+    }
+
+
 class Direct(httpx2.AsyncHTTPTransport):
     """HTTP without proxies, in small pieces. `most`: bytes of one answer, with all that comes before and after it."""
 
     def __init__(self, most: int | None = None) -> None:
-        self._pool = httpcore2.AsyncConnectionPool(
-            ssl_context=_trust(),
-            max_connections=100,
-            max_keepalive_connections=20,
-            keepalive_expiry=5.0,
-            network_backend=SippedNetwork(most),
-        )
+        self._pool = httpcore2.AsyncConnectionPool(**_pool(most))
 
 
 class Through(httpx2.AsyncHTTPTransport):
@@ -171,11 +176,7 @@ class Through(httpx2.AsyncHTTPTransport):
         self._pool = httpcore2.AsyncHTTPProxy(
             proxy_url=httpcore2.URL(scheme=way.raw_scheme, host=way.raw_host, port=way.port, target=way.raw_path),
             proxy_auth=proxy.raw_auth,
-            ssl_context=_trust(),
-            max_connections=100,
-            max_keepalive_connections=20,
-            keepalive_expiry=5.0,
-            network_backend=SippedNetwork(most),
+            **_pool(most),
         )
 
 

@@ -17,10 +17,10 @@ from wellread.reading.allowance import MAX_UNPACKED, OWN_FILE, Allowance, not_al
 from wellread.reading.charset import decode
 from wellread.reading.dom import parse
 from wellread.reading.mainpart import all_blocks
-from wellread.reading.markup import Target, feed_xml
+from wellread.reading.markup import feed_xml
 from wellread.reading.opendocument import OpenDocument, Slide
 from wellread.reading.render import blocks as blocks_of
-from wellread.reading.wordxml import Full, Notes, Paragraphs, heading_styles
+from wellread.reading.wordxml import Notes, Paragraphs, fed, heading_styles
 from wellread.text.dates import iso_date
 from wellread.types import Block, Page
 
@@ -124,9 +124,9 @@ def read_docx(body: bytes, url: str, allowance: Allowance = OWN_FILE) -> Page:
         headings = heading_styles(archive.facts("word/styles.xml").elements)
         for part in ("word/footnotes.xml", "word/endnotes.xml"):
             if told := archive.read(part):
-                _fed(told, notes, url, "the notes are broken")
+                fed(told, notes, url, "the notes are broken")
     paragraphs = Paragraphs(allowance.characters, headings, notes.texts)
-    notice = _fed(document, paragraphs, url, "the Word document is broken")
+    notice = fed(document, paragraphs, url, "the Word document is broken")
     facts = archive.facts("docProps/core.xml").texts
     return _page(url, paragraphs.blocks, facts, "docx", notice)
 
@@ -143,7 +143,7 @@ def read_opendocument(body: bytes, url: str, allowance: Allowance = OWN_FILE) ->
     if not content:
         raise ReadError(url, "not an OpenDocument file")
     document = OpenDocument(allowance.characters)
-    notice = _fed(content, document, url, "the OpenDocument file is broken")
+    notice = fed(content, document, url, "the OpenDocument file is broken")
     return _page(url, document.blocks, facts.texts, "odf", notice)
 
 
@@ -165,7 +165,7 @@ def read_pptx(body: bytes, url: str, allowance: Allowance = OWN_FILE) -> Page:
     for number, name in enumerate(names, start=1):
         slide = Slide(number)
         try:
-            _fed(archive.read(name), slide, url, "the presentation is broken")
+            fed(archive.read(name), slide, url, "the presentation is broken")
         except _TooMuch:
             raise
         except ReadError:
@@ -176,17 +176,6 @@ def read_pptx(body: bytes, url: str, allowance: Allowance = OWN_FILE) -> Page:
             blocks.extend(slide.blocks)
     notice = f"{broken:,} of its {len(names):,} slides could not be read" if broken else None
     return _page(url, blocks, archive.facts("docProps/core.xml").texts, "pptx", notice)
-
-
-def _fed(data: bytes, target: Target, url: str, broken: str) -> str | None:
-    """What a reader should know of it."""
-    try:
-        feed_xml(data, target)
-    except Full:
-        return "it is longer than a page may be: the rest was left out"
-    except ValueError as error:
-        raise ReadError(url, broken) from error
-    return None
 
 
 def read_epub(body: bytes, url: str, allowance: Allowance = OWN_FILE) -> Page:

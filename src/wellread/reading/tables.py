@@ -15,9 +15,8 @@ from xml.parsers.expat import ExpatError
 
 from wellread.errors import ReadError
 from wellread.reading.allowance import MAX_BLOCKS, OWN_FILE, Allowance, not_all
-from wellread.reading.markup import feed_xml
 from wellread.reading.sparse import MOST_COLUMNS, closed_up
-from wellread.reading.wordxml import Full
+from wellread.reading.wordxml import fed
 from wellread.reading.workbookxml import Workbook
 from wellread.types import Block, Page
 
@@ -67,13 +66,7 @@ def _archived(flat: bytes) -> bytes:
 
 def _read_xml(body: bytes, url: str, name: str, allowance: Allowance) -> Page:
     book = Workbook(allowance.characters)
-    notice = None
-    try:
-        feed_xml(body, book)
-    except Full:
-        notice = "it is longer than a page may be: the rest was left out"
-    except ValueError as error:
-        raise ReadError(url, "the spreadsheet is broken") from error
+    notice = fed(body, book, url, "the spreadsheet is broken")
     blocks: list[Block] = []
     left = allowance.characters
     for title, rows in book.sheets:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
+from wellread.errors import ReadError
 from wellread.reading.allowance import MAX_BLOCKS
+from wellread.reading.markup import Target, feed_xml
 from wellread.types import Block
 
 _SPACES = frozenset(
@@ -18,6 +20,17 @@ _HEADING = re.compile(r"(?:heading|titre|überschrift|berschrift|ttulo|título)\
 
 class Full(Exception):
     """There is more text than was asked for."""
+
+
+def fed(data: bytes, target: Target, url: str, broken: str) -> str | None:
+    """Parse XML into the target; returns what a reader should know of it."""
+    try:
+        feed_xml(data, target)
+    except Full:
+        return "it is longer than a page may be: the rest was left out"
+    except ValueError as error:
+        raise ReadError(url, broken) from error
+    return None
 
 
 class _Paragraph:
