@@ -315,6 +315,16 @@ def test_children_end_with_their_parent(tmp_path: Path) -> None:
     assert not any(alive(int(pid)) for pid in ended.stdout.split())
 
 
+def test_children_import_nothing_from_the_working_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "pypdfium2.py").write_text(f"open({str(tmp_path / 'run')!r}, 'w')")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", ["", str(tmp_path), *sys.path])
+    pool = Workers(1)
+    assert PROSE in pool.read(document(GOOD["html"])).text
+    assert not (tmp_path / "run").exists()
+    pool.close()
+
+
 def test_a_frame_is_what_it_was() -> None:
     fields = [b"", b"a", b"\0" * 1000]
     packed = frames.pack(fields)

@@ -222,7 +222,7 @@ def test_a_restart_of_the_database_is_no_end_of_the_servers(postgres: Cluster, p
 
 
 def serve(*arguments: str) -> list[str]:
-    return [sys.executable, "-c", "from wellread.cli.main import main; main()", "serve", "--model", "none", *arguments]
+    return [sys.executable, "-m", "wellread", "serve", "--model", "none", *arguments]
 
 
 def test_workers_share_one_address_and_one_that_dies_is_replaced(postgres: Cluster, tmp_path: Path) -> None:
@@ -265,11 +265,13 @@ def test_several_workers_on_a_file_are_refused(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_workers_that_cannot_start_end_it_with_the_reason() -> None:
+def test_workers_that_cannot_start_end_it_with_the_reason(tmp_path: Path) -> None:
+    (tmp_path / "multiprocessing.py").write_text("open('run', 'w')")  # a document of the working folder: it is not imported
     address = f"postgresql://wellread:{QUOTED}@127.0.0.1:{free_port()}/none"
     environment = {**os.environ, "WELLREAD_HISTORY": address}
     command = serve("--workers", "2", "--port", "0")
-    done = subprocess.run(command, capture_output=True, text=True, timeout=90, env=environment, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=90, env=environment, check=False, cwd=tmp_path)
+    assert not (tmp_path / "run").exists()
     assert done.returncode == 1
     assert "the history cannot be opened" in done.stderr
     assert "Traceback" not in done.stderr

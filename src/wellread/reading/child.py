@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 from wellread.reading.frames import BrokenFrame
+from wellread.safe_imports import safe_path
 
 _LOOK = 0.05  # seconds between two looks at a child's memory
 _CHUNK = 1024 * 1024
@@ -22,10 +23,9 @@ class Child:
 
     def __init__(self) -> None:
         self._channel, theirs = socket.socketpair()
-        path = [entry or os.getcwd() for entry in sys.path]
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-c", _START, *path],
+                [sys.executable, "-I", "-c", _START, *safe_path()],
                 stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

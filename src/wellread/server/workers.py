@@ -15,6 +15,7 @@ from multiprocessing.process import BaseProcess
 from types import FrameType
 
 from wellread.errors import UsageError, WellreadError
+from wellread.safe_imports import make_safe
 from wellread.server import logs, serving
 from wellread.server.options import ServerOptions, history_place
 from wellread.settings import Settings
@@ -41,6 +42,7 @@ def check(options: ServerOptions) -> None:
 def serve(settings: Settings, options: ServerOptions) -> None:
     """Until SIGINT or SIGTERM; a worker that dies is replaced."""
     logs.configure()
+    make_safe()
     listening = serving.listen(options)
     stopping: list[int] = []
 
