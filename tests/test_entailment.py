@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
 import pytest
 
 from wellread import entailment
+from wellread.budget import Budget, Limits
+from wellread.effort import Effort
+from wellread.models.scripted import ScriptedModel
+from wellread.parts import Kit
 from wellread.ranking import verifier
 from wellread.ranking.evaluator import Evaluator
+from wellread.run import Run
+from wellread.settings import Settings
+from wellread.strategies.proof import proofread
 from wellread.text.belief import Belief
 from wellread.text.citations import weighed
-from wellread.types import Judgement, Passage, ShortAnswer, Weighing
+from wellread.types import Capabilities, Judgement, Passage, ShortAnswer, Weighing
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -44,8 +52,8 @@ class Says:
         ("Gary Groves was born in Swindon. [1]", False, "not carried"),
         ("Gary Groves was born in Swindon. [1]", True, "carried"),
         ("Gary Groves was born in Swindon. [1]", None, "carried"),  # cannot tell: as the rules have it
-        ("Reed fought 31 times. [1]", True, "carried"),  # the rules doubt it
-        ("Reed fought 31 times. [1]", None, "not carried"),
+        ("Reed never lived in Bath. [1]", True, "carried"),  # the rules doubt it
+        ("Reed never lived in Bath. [1]", None, "not carried"),
     ],
 )
 async def test_the_reader_decides_where_the_rules_went_by_signs(text: str, says: bool | None, verdict: str) -> None:
@@ -57,7 +65,7 @@ async def test_the_reader_decides_where_the_rules_went_by_signs(text: str, says:
 
 @pytest.mark.parametrize("says", [True, False])
 async def test_a_reader_that_is_not_sure_leaves_the_other_verdict_too(says: bool) -> None:
-    (read,), _ = await entailment.reread(weighed("Reed fought 31 times. [1]", {1: BOXER}), lambda: Says(says, sure=False), 10)
+    (read,), _ = await entailment.reread(weighed("Reed never lived in Bath. [1]", {1: BOXER}), lambda: Says(says, sure=False), 10)
     assert read.otherwise is not None
     carried, doubted = (read.sentence, read.otherwise) if says else (read.otherwise, read.sentence)
     assert (carried.verdict, doubted.verdict) == ("carried", "not carried")
@@ -67,13 +75,17 @@ async def test_a_reader_that_is_not_sure_leaves_the_other_verdict_too(says: bool
 @pytest.mark.parametrize(
     ("text", "verdict"),
     [
+        ("Reed fought 31 times. [1]", "not carried"),  # a number that is not there
+        ("Olaf Reed was born in 1983. [1]", "not carried"),
+        ("Olaf Reed was born on 18 April 1982. [1]", "not carried"),
+        ("Olaf Reed was born in Swindon and lives in Leeds. [1]", "not carried"),
         ("Reed beat Tim Cooper on points. [1]", "carried"),  # the passage's own words
         ("Olaf Reed beat Tim Cooper, so he won (inference). [1]", "carried"),
         ("The material does not say how old he is. [1]", "says what is missing"),
         ("Olaf Reed was born in Swindon.", "not carried"),  # cites nothing
     ],
 )
-async def test_nobody_is_asked_where_the_form_decides(text: str, verdict: str) -> None:
+async def test_no_reader_is_asked_where_form_or_a_veto_decides(text: str, verdict: str) -> None:
     reader = Says(False)
     judged, used = await entailment.reread(weighed(text, {1: BOXER}), lambda: reader, 10)
     assert ([one.sentence.verdict for one in judged], used, reader.asked) == ([verdict], 0, [])
@@ -111,12 +123,6 @@ def test_between_two_scores_the_verdict_is_not_sure(said: float, judgement: tupl
     assert Belief({"carried": 1.0}, 0.0, (-3.0, 2.0)).judge([], 1.0, Weighing(said, 0.0)) == judgement
 
 
-def test_what_nothing_connects_is_surely_doubted() -> None:
-    belief = Belief({"carried": 1.0}, 0.0, (-3.0, 2.0))
-    assert belief.judge(["unconnected"], 1.0, Weighing(-1.0, 0.0)) == (False, True)
-    assert belief.judge(["unconnected"], 1.0, Weighing(1.0, 0.0)) == (True, False)
-
-
 needs_weights = pytest.mark.skipif(not verifier.available(), reason="the verifier's file is not here")
 
 
@@ -134,10 +140,18 @@ def test_the_shipped_file_is_the_one_of_the_model_card() -> None:
     verifier.verify()
 
 
+TITAN = "Titan is the largest moon of Saturn. It was discovered by the Dutch astronomer Christiaan Huygens on 25 March 1655."
+
+
 @needs_weights
+@pytest.mark.parametrize("effort", ["low", "normal", "high"])
 @pytest.mark.parametrize(
     ("told", "said", "carried"),
     [
+        (TITAN, "Titan was discovered by Christiaan Huygens in 1655 [1].", True),
+        (TITAN, "Titan was discovered by Christiaan Huygens in 1656 [1].", False),
+        (TITAN, "Titan was discovered by Christiaan Huygens in 1654 [1].", False),
+        (TITAN, "Titan was discovered by Giovanni Huygens in 1655 [1].", False),
         ("The new bridge in Bergen cost 45 million dollars.", "The bridge in Bergen cost 45 billion dollars [1].", False),
         ("The new bridge in Bergen cost 45 million dollars.", "The bridge in Bergen cost 45 million euros [1].", False),
         ("The new bridge in Bergen cost 45 million dollars.", "The bridge in Bergen cost $45 million [1].", True),
@@ -145,7 +159,16 @@ def test_the_shipped_file_is_the_one_of_the_model_card() -> None:
         ("The bridge was opened in 1901.", "It is false that the bridge was opened in 1901 [1].", False),
     ],
 )
-async def test_what_is_plainly_something_else_is_for_no_reader_to_decide(told: str, said: str, carried: bool) -> None:
-    reader = Evaluator()
-    (one,), _ = await entailment.reread(weighed(said, {1: Passage("p", told)}), lambda: reader, 5)
-    assert (one.sentence.supported, one.otherwise is None) == (carried, True)
+async def test_what_is_plainly_something_else_is_for_no_reader_to_decide(
+    told: str, said: str, carried: bool, effort: Effort
+) -> None:
+    """Neither the shipped verifier overrules it nor a language model, which agrees to everything."""
+    kit = Kit(Settings(model="none", effort=effort))
+    model = ScriptedModel(lambda prompt: '{"not_carried": []}', capabilities=Capabilities(32_000, schemas=True))
+    run = Run(
+        "", "guided", kit.source("library"), kit, Budget(Limits(), time.monotonic), lambda event: None, time.monotonic, "", "a"
+    )
+    run.passages = {1: Passage("p", told)}
+    answer = await proofread(run, await run.answer(said), model)
+    await kit.aclose()
+    assert [one.supported for one in answer.sentences] == [carried]

@@ -13,8 +13,6 @@ from wellread.types import Judgement, Weighing
 
 _LEAST, _MOST = -8.0, 8.0
 _SEVERAL = 2.0
-_FOR_GOOD = "unconnected"  # what no sentence connects stays doubted, whoever is asked
-_DECIDED = frozenset(("called false", "other measure"))  # nobody has to read such a sentence
 _BARE = frozenset(("bare not, closely worded", "bare not, contrasted"))
 
 
@@ -40,10 +38,7 @@ class Belief:
     unsure: tuple[float, float] = (0.0, 0.0)
 
     def judge(self, signs: Sequence[str], share: float, said: Weighing) -> Judgement:
-        if not _DECIDED.isdisjoint(signs):
-            return Judgement(carried=False, sure=True)
         found = features(signs, share, said)
         score = sum(weight * found[name] for name, weight in self.weights.items())
-        carried = score >= self.least
         low, high = self.unsure
-        return Judgement(carried, not low <= score < high or (not carried and _FOR_GOOD in signs))
+        return Judgement(score >= self.least, not low <= score < high)

@@ -19,7 +19,7 @@ from wellread.text.evidence import Asked, Evidence, Window, union
 from wellread.text.inference import is_marked, unmarked
 from wellread.text.markers import Link, Marker, addresses, links, markers, same_address, strip_markers
 from wellread.text.missing import told
-from wellread.text.objections import DOUBTED, Reading, doubt, signs
+from wellread.text.objections import DOUBTED, VETOES, Reading, doubt, signs
 from wellread.text.sentences import FENCE, paragraphs, prefix_end, sentences
 from wellread.text.words import Words, fold, read
 from wellread.types import Citation, Passage, Sentence, Verdict
@@ -177,6 +177,8 @@ def _weigh(claim: _Claim, cited: tuple[int, ...], evidence: Evidence) -> tuple[t
         return tuple(citations), False, None
     reading = Reading(evidence, claim.body, asked, windows, held)
     found = tuple(signs(reading, cited))
+    if not VETOES.isdisjoint(found):
+        return tuple(citations), False, None
     return tuple(citations), doubt(found) < DOUBTED, Signs(claim.body, found, reading.share, tuple(citations))
 
 
