@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Literal
 
+from wellread.codec import Json, decode, encode
 from wellread.encodable import Encodable
 from wellread.errors import DamagedFile
-from wellread.plain import Json, decode, encode
 from wellread.text.certainty import how_sure
 from wellread.text.places import place
 from wellread.types import Answer, Hit, Near, Passage, Sentence, by_document

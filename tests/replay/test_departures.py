@@ -19,9 +19,9 @@ from wellread.errors import DamagedFile, ReplayMismatch, SourceBusy, UsageError,
 from wellread.events import Answered, Event, Notice
 from wellread.models.scripted import ScriptedModel
 from wellread.prompts import render
-from wellread.replay import codec
 from wellread.replay.departure import first_difference
 from wellread.replay.runs import recorded, replayed
+from wellread.replay.tape import Fault
 from wellread.settings import Settings
 from wellread.types import Completion, Prompt
 
@@ -195,12 +195,12 @@ def test_errors_come_back_with_their_facts() -> None:
     class Odd(ValueError):
         pass
 
-    busy = codec.decode_error(codec.encode_error(SourceBusy("news", "later", 3.5)))
+    busy = Fault.of(SourceBusy("news", "later", 3.5)).error()
     assert isinstance(busy, SourceBusy)
     assert (str(busy), busy.retry_after, busy.source) == ("news: later", 3.5, "news")
-    odd = codec.decode_error(codec.encode_error(Odd("what")))
+    odd = Fault.of(Odd("what")).error()
     assert (type(odd).__name__, str(odd)) == ("Odd", "what")
-    assert isinstance(codec.decode_error({"type": "ImportError", "message": "no module"}), ImportError)
+    assert isinstance(Fault("ImportError", "no module").error(), ImportError)
 
 
 def test_the_first_difference_has_a_place() -> None:

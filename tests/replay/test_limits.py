@@ -51,12 +51,9 @@ async def test_a_limit_that_strikes_by_itself_strikes_again(tmp_path: Path) -> N
 
 async def test_a_limit_that_cuts_off_a_call_is_told_by_the_call(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
-    with Recorder(path, {"question": "?", "settings": {}}, Outside(), {}) as recorder:
-        from wellread.replay import codec
-
-        with pytest.raises(TimeoutError):
-            async with limiter(recorder)(0.01, "query"):
-                await recorder.call("part", "search", {}, lambda: asyncio.sleep(5), codec.SCORES)
+    with Recorder(path, {"question": "?", "settings": {}}, Outside(), {}) as recorder, pytest.raises(TimeoutError):
+        async with limiter(recorder)(0.01, "query"):
+            await recorder.call("part", "search", {}, lambda: asyncio.sleep(5), type(None))
     recording = load(path)
     assert not recording.struck
     assert [reply["left"] for reply in recording.replies] == ["timeout"]

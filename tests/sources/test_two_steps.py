@@ -13,6 +13,7 @@ import pytest
 from tests.sources.kit import TestKit
 
 from wellread.budget import Budget, Limits
+from wellread.codec import brief, decode
 from wellread.effort import ALLOWED, Plan
 from wellread.engine import Engine
 from wellread.errors import SettingsError, UsageError
@@ -22,7 +23,6 @@ from wellread.index.feed import EmbeddingFeed, streamed
 from wellread.parts import Kit
 from wellread.plugins import parse_spec
 from wellread.ranking.evaluator import Candidates, Trail
-from wellread.replay.codec import HITS
 from wellread.run import Run
 from wellread.settings import Settings, load
 from wellread.sources.files import from_spec as files
@@ -195,10 +195,10 @@ async def test_a_run_counts_the_pairs_of_its_searches() -> None:
 
 
 def test_recordings_keep_pairs_and_failures() -> None:
-    kept = HITS.decode(HITS.encode(Hits((FILM, JANE), ("far: is down",), 46)))
+    kept = decode(Hits, brief(Hits((FILM, JANE), ("far: is down",), 46)))
     assert isinstance(kept, Hits)
     assert (tuple(kept), kept.failures, kept.pairs) == ((FILM, JANE), ("far: is down",), 46)
-    assert HITS.encode([FILM]).keys() == {"hits"}
+    assert brief(Hits((FILM,))).keys() == {"hits"}
 
 
 QUESTION = "In which city was the director of the film Silver Arrow born?"

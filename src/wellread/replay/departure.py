@@ -7,8 +7,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from wellread.codec import Json
 from wellread.errors import ReplayMismatch
-from wellread.plain import Json
 
 _AROUND = 30  # characters shown on each side of the first difference
 

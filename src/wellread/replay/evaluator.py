@@ -5,21 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from wellread.codec import Json, decode
 from wellread.effort import Plan
-from wellread.plain import Json
 from wellread.ranking.evaluator import Evaluator
 from wellread.ranking.judge import Chain
 from wellread.ranking.paths import Verdict
-from wellread.replay import codec
-from wellread.replay.codec import Shape
-from wellread.replay.parts import Tape
+from wellread.replay.tape import Tape
 from wellread.types import Passage, Weighing
-
-VERDICTS: Shape[list[Verdict]] = Shape(
-    lambda verdicts: [codec.encode(verdict) for verdict in verdicts], lambda data: [codec.decode(Verdict, one) for one in data]
-)
-
-WEIGHING: Shape[Weighing] = Shape(codec.encode, lambda data: codec.decode(Weighing, data))
 
 
 class EvaluatorOnTape(Evaluator):
@@ -27,7 +19,7 @@ class EvaluatorOnTape(Evaluator):
 
     def __init__(self, tape: Tape, label: str, facts: Json, inner: Any = None) -> None:
         super().__init__()
-        self._plan: Plan = codec.decode(Plan, facts["plan"])
+        self._plan: Plan = decode(Plan, facts["plan"])
         self.languages = frozenset(facts["languages"])
         self._tape, self._label, self._inner = tape, label, inner
 
@@ -38,9 +30,9 @@ class EvaluatorOnTape(Evaluator):
     async def judge(self, question: str, chains: Sequence[Chain]) -> list[Verdict]:
         shown = [[{"id": passage.id, "title": passage.title, "text": passage.text} for passage in chain] for chain in chains]
         asked: Json = {"question": question, "chains": shown}
-        return await self._tape.call(self._label, "judge", asked, lambda: self._inner.judge(question, chains), VERDICTS)
+        return await self._tape.call(self._label, "judge", asked, lambda: self._inner.judge(question, chains), list[Verdict])
 
     async def weigh(self, claim: str, passages: Sequence[Passage]) -> Weighing:
         shown = [{"id": passage.id, "title": passage.title, "text": passage.text} for passage in passages]
         asked: Json = {"claim": claim, "passages": shown}
-        return await self._tape.call(self._label, "weigh", asked, lambda: self._inner.weigh(claim, passages), WEIGHING)
+        return await self._tape.call(self._label, "weigh", asked, lambda: self._inner.weigh(claim, passages), Weighing)

@@ -7,15 +7,14 @@ facts come from the file.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
+from wellread.codec import Json, brief, decode
 from wellread.effort import Effort
-from wellread.plain import Json
 from wellread.protocols import AnswerReader, Embedder, Grader, Kit, Model, PageReader, Reranker, Source
-from wellread.replay import codec
-from wellread.replay.codec import Shape
-from wellread.types import Capabilities, Completion, Grade, Hit, Page, Passage, Prompt, Query, ShortAnswer
+from wellread.replay.tape import Tape, Vectors
+from wellread.types import Capabilities, Completion, Grade, Hit, Hits, Page, Passage, Prompt, Query, ShortAnswer
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,24 +29,6 @@ ABILITIES = {
     "reader": ("read",),
 }
 FACTS = {"source": ("name", "hint", "examples", "public"), "model": ("name",), "embedder": ("name", "dimensions")}
-
-
-class Tape(Protocol):
-    """Where a part's calls go."""
-
-    async def call(self, part: str, method: str, request: Json, job: Callable[[], Awaitable[Any]], shape: Shape[T]) -> T: ...
-    def stream(
-        self, part: str, request: Json, job: Callable[[], AsyncIterator[str | Completion]]
-    ) -> AsyncIterator[str | Completion]: ...
-    def count(self, part: str, text: str, job: Callable[[], int]) -> int: ...
-    def price(self, part: str, tokens: tuple[int, int], job: Callable[[], float | None]) -> float | None: ...
-    def part(self, kind: str, spec: str, build: Callable[[], Any]) -> Any:
-        """The part that is asked for by this name, on the tape; None or an error like the kit's."""
-        ...
-
-    def member(self, inner: Any, place: str) -> Any:
-        """A source within a source, on the tape."""
-        ...
 
 
 class SourceOnTape:
@@ -72,18 +53,19 @@ class SourceOnTape:
             self.sources = tuple(tape.member(source, place) for source, place in zip(inside, facts["members"], strict=True))
 
     async def search(self, query: Query) -> Sequence[Hit]:
-        asked = codec.encode(query)
-        return await self._tape.call(self._label, "search", asked, lambda: self._inner.search(query), codec.HITS)
+        return await self._hits("search", brief(query), query)
 
     async def _find_title(self, title: str) -> Sequence[Hit]:
-        return await self._tape.call(
-            self._label, "find_title", {"title": title}, lambda: self._inner.find_title(title), codec.HITS
-        )
+        return await self._hits("find_title", {"title": title}, title)
 
     async def _passages(self, document: str) -> Sequence[Hit]:
-        return await self._tape.call(
-            self._label, "passages", {"document": document}, lambda: self._inner.passages(document), codec.HITS
-        )
+        return await self._hits("passages", {"document": document}, document)
+
+    async def _hits(self, method: str, request: Json, asked: object) -> Hits:
+        async def found() -> Hits:
+            return Hits.all_of(await getattr(self._inner, method)(asked))
+
+        return await self._tape.call(self._label, method, request, found, Hits)
 
     def _tuned(self, **options: int) -> SourceOnTape:
         """The same source with other options; they are part of its label, so that its calls are told apart."""
@@ -95,13 +77,13 @@ class SourceOnTape:
 class ModelOnTape:
     def __init__(self, tape: Tape, label: str, facts: Json, inner: Any = None) -> None:
         self.name: str = facts["name"]
-        self.capabilities: Capabilities = codec.CAPABILITIES.decode(facts["capabilities"])
+        self.capabilities: Capabilities = decode(Capabilities, facts["capabilities"])
         self._tape, self._label, self._inner = tape, label, inner
         if "price" in facts.get("abilities", ()):
             self.price = self._price
 
     def stream(self, prompt: Prompt) -> AsyncIterator[str | Completion]:
-        return self._tape.stream(self._label, codec.encode(prompt), lambda: self._inner.stream(prompt))
+        return self._tape.stream(self._label, brief(prompt), lambda: self._inner.stream(prompt))
 
     def count_tokens(self, text: str) -> int:
         return self._tape.count(self._label, text, lambda: self._inner.count_tokens(text))
@@ -119,7 +101,11 @@ class EmbedderOnTape:
 
     async def embed(self, texts: Sequence[str], *, kind: Literal["query", "passage"]) -> NDArray[np.float32]:
         asked: Json = {"kind": kind, "texts": list(texts)}
-        return await self._tape.call(self._label, "embed", asked, lambda: self._inner.embed(texts, kind=kind), codec.VECTORS)
+
+        async def made() -> Vectors:
+            return Vectors.of(await self._inner.embed(texts, kind=kind))
+
+        return (await self._tape.call(self._label, "embed", asked, made, Vectors)).array()
 
 
 class JudgeOnTape:
@@ -133,17 +119,17 @@ class JudgeOnTape:
             self.languages = frozenset[str](facts["languages"])
 
     async def _rerank(self, question: str, passages: Sequence[Passage]) -> Sequence[float]:
-        return await self._judged("rerank", question, passages, codec.SCORES)
+        return await self._judged("rerank", question, passages, list[float])
 
     async def _grade(self, question: str, passages: Sequence[Passage]) -> Sequence[Grade]:
-        return await self._judged("grade", question, passages, codec.GRADES)
+        return await self._judged("grade", question, passages, list[Grade])
 
     async def _read(self, question: str, passages: Sequence[Passage]) -> Sequence[ShortAnswer]:
-        return await self._judged("read", question, passages, codec.SHORT_ANSWERS)
+        return await self._judged("read", question, passages, list[ShortAnswer])
 
-    async def _judged(self, method: str, question: str, passages: Sequence[Passage], shape: Shape[T]) -> T:
+    async def _judged(self, method: str, question: str, passages: Sequence[Passage], kind: type[T]) -> T:
         asked: Json = {"question": question, "passages": [{"id": p.id, "title": p.title, "text": p.text} for p in passages]}
-        return await self._tape.call(self._label, method, asked, lambda: getattr(self._inner, method)(question, passages), shape)
+        return await self._tape.call(self._label, method, asked, lambda: getattr(self._inner, method)(question, passages), kind)
 
 
 class PagesOnTape:
@@ -151,7 +137,7 @@ class PagesOnTape:
         self._tape, self._label, self._inner = tape, label, inner
 
     async def read(self, url: str) -> Page:
-        return await self._tape.call(self._label, "read", {"url": url}, lambda: self._inner.read(url), codec.PAGE)
+        return await self._tape.call(self._label, "read", {"url": url}, lambda: self._inner.read(url), Page)
 
 
 def judge(tape: Tape, label: str, facts: Json, inner: Any = None) -> Any:
@@ -178,11 +164,11 @@ def facts_of(kind: str, part: Any) -> Json:
     """What a stand-in for this part must know."""
     facts: Json = {name: getattr(part, name) for name in FACTS.get(kind, ()) if hasattr(part, name)}
     if kind == "model":
-        facts["capabilities"] = codec.encode(part.capabilities)
+        facts["capabilities"] = brief(part.capabilities)
     if abilities := [name for name in ABILITIES.get(kind, ()) if hasattr(part, name)]:
         facts["abilities"] = abilities
     if hasattr(part, "trail"):
-        facts["plan"] = codec.encode(part.plan)
+        facts["plan"] = brief(part.plan)
     if hasattr(part, "languages"):
         facts["languages"] = sorted(part.languages)
     if kind == "source" and getattr(part, "sources", None):

@@ -9,17 +9,17 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import nullcontext
 from typing import Any, TypeVar
 
-from wellread import events
+from wellread import codec, events
+from wellread.codec import Json
 from wellread.effort import Effort
 from wellread.errors import BudgetExhausted, DamagedFile, ReplayMismatch, WellreadError
-from wellread.plain import Json
 from wellread.protocols import Source
-from wellread.replay import codec, departure
-from wellread.replay.codec import Shape
+from wellread.replay import departure
 from wellread.replay.one_at_a_time import RecordedLimit, Threads
 from wellread.replay.parts import ON_TAPE, KitOnTape
 from wellread.replay.record import fingerprint
 from wellread.replay.recording import Call, Recording
+from wellread.replay.tape import Fault
 from wellread.run import Outside
 from wellread.types import Completion
 
@@ -78,7 +78,7 @@ class Player:
 
     def event(self, event: events.Event) -> None:
         """Compare an event with the recorded one."""
-        seen: Json = json.loads(json.dumps(events.to_json(event)))
+        seen: Json = codec.loads(Json, codec.dumps(events.to_json(event)))
         recorded = self.recording.events[self._seen] if self._seen < len(self.recording.events) else None
         self._seen += 1
         if self.departed is None and seen != recorded and (recorded is not None or self.recording.complete):
@@ -91,15 +91,15 @@ class Player:
         if self.departed is not None:
             raise self.departed
 
-    async def call(self, part: str, method: str, request: Json, job: Callable[[], Awaitable[Any]], shape: Shape[T]) -> T:
+    async def call(self, part: str, method: str, request: Json, job: Callable[[], Awaitable[T]], kind: type[T]) -> T:
         call = self._match(part, method, request)
         try:
             reply = await self._take(call)
         finally:
             self._leave(call)
         if "error" in reply:
-            raise self._decoded(codec.decode_error, reply["error"])
-        return self._decoded(shape.decode, reply["value"])
+            raise self._decoded(Fault, reply["error"]).error()
+        return self._decoded(kind, reply["value"])
 
     async def stream(
         self, part: str, request: Json, job: Callable[[], AsyncIterator[str | Completion]]
@@ -111,9 +111,9 @@ class Player:
         finally:
             self._leave(call)
         if "error" in reply:
-            raise self._decoded(codec.decode_error, reply["error"])
+            raise self._decoded(Fault, reply["error"]).error()
         if "value" in reply:
-            yield self._decoded(codec.COMPLETION.decode, reply["value"])
+            yield self._decoded(Completion, reply["value"])
 
     def count(self, part: str, text: str, job: Callable[[], int]) -> int:
         """As recorded. A text that is not known there is guessed at: the prompt it goes into will show the difference."""
@@ -127,7 +127,7 @@ class Player:
         if line is None:
             raise self._depart(departure.of_call(self._asked, None, (kind, "is asked for", {"spec": spec})))
         if "error" in line:
-            raise self._decoded(codec.decode_error, line["error"])
+            raise self._decoded(Fault, line["error"]).error()
         return None if line["part"] is None else self._part(line["part"])
 
     def member(self, inner: Any, place: str) -> Any:
@@ -138,13 +138,16 @@ class Player:
             facts = self.recording.facts.get(label)
             if facts is None:
                 raise self._depart(DamagedFile(f"the recording is damaged: it says nothing about {label!r}"))
-            self._parts[label] = self._decoded(lambda known: ON_TAPE[known["kind"]](self, label, known, None), facts)
+            self._parts[label] = self._used(lambda: ON_TAPE[facts["kind"]](self, label, facts, None), facts)
         return self._parts[label]
 
-    def _decoded(self, decode: Callable[[Any], T], data: Any) -> T:
+    def _decoded(self, kind: type[T], data: Any) -> T:
+        return self._used(lambda: codec.decode(kind, data), data)
+
+    def _used(self, build: Callable[[], T], data: Any) -> T:
         """A value of the file as ours. Anyone may have written the file: whatever fails here is its damage."""
         try:
-            return decode(data)
+            return build()
         except WellreadError:
             raise
         except Exception as problem:

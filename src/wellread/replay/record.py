@@ -26,14 +26,13 @@ from types import TracebackType
 from typing import IO, Any, TypeVar, cast
 
 from wellread import events, regular
+from wellread.codec import Json, brief, decode
 from wellread.errors import UsageError, WellreadError
-from wellread.plain import Json
 from wellread.protocols import Source
-from wellread.replay import codec
-from wellread.replay.codec import Shape
 from wellread.replay.one_at_a_time import Threads, TimeLimits
 from wellread.replay.parts import ON_TAPE, KitOnTape, facts_of
 from wellread.replay.secrets import Covers
+from wellread.replay.tape import Fault
 from wellread.run import Outside
 from wellread.types import Completion
 from wellread.version import __version__
@@ -127,14 +126,14 @@ class Recorder:
         if self._problem is None:
             self._trying(self._file.flush)
 
-    async def call(self, part: str, method: str, request: Json, job: Callable[[], Awaitable[Any]], shape: Shape[T]) -> T:
+    async def call(self, part: str, method: str, request: Json, job: Callable[[], Awaitable[T]], kind: type[T]) -> T:
         number = self._asked(part, method, request)
         failure: Exception | None = None
         try:
             try:
-                reply = {"value": shape.encode(await job())}
+                reply = {"value": brief(await job())}
             except Exception as problem:
-                failure, reply = problem, {"error": codec.encode_error(problem)}
+                failure, reply = problem, {"error": brief(Fault.of(problem))}
             await self._await_turn()
         except asyncio.CancelledError:
             await self._left(number)
@@ -142,7 +141,7 @@ class Recorder:
         self._replied(number, reply)
         if failure is not None:
             raise failure
-        return shape.decode(reply["value"])  # the run sees what is in the file
+        return decode(kind, reply["value"])  # the run sees what is in the file
 
     async def stream(
         self, part: str, request: Json, job: Callable[[], AsyncIterator[str | Completion]]
@@ -172,12 +171,12 @@ class Recorder:
         try:
             item = await anext(inner, None)
         except Exception as problem:
-            return None, {"error": codec.encode_error(problem)}, problem
+            return None, {"error": brief(Fault.of(problem))}, problem
         if item is None:
             return None, {"ended": True}, None
         if isinstance(item, str):
             return item, {"piece": item}, None
-        return item, {"value": codec.encode(item)}, None
+        return item, {"value": brief(item)}, None
 
     def count(self, part: str, text: str, job: Callable[[], int]) -> int:
         key = (part, fingerprint(text))
@@ -202,7 +201,7 @@ class Recorder:
         try:
             inner = build()
         except Exception as problem:
-            self._write({"part": None, **asked, "error": codec.encode_error(problem)})
+            self._write({"part": None, **asked, "error": brief(Fault.of(problem))})
             raise
         if inner is None:
             self._write({"part": None, **asked})

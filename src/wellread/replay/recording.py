@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from wellread.codec import Json
 from wellread.errors import DamagedFile, UsageError
-from wellread.plain import Json
 from wellread.replay.record import FORMAT, lines_of
 
 

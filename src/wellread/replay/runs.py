@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from wellread import events
+from wellread.codec import brief
 from wellread.engine import Engine, clean_question
 from wellread.errors import DamagedFile, ReplayMismatch, UsageError
 from wellread.parameters import fill
 from wellread.parts import Kit
-from wellread.replay.codec import encode
 from wellread.replay.play import Player
 from wellread.replay.record import Recorder
 from wellread.replay.recording import Recording, check_header, load
@@ -43,9 +43,9 @@ async def recorded(
         "question": clean_question(question),
         "strategy": engine.strategy(strategy),
         "model": engine.kit.model_spec(),
-        "params": encode(params or {}),
+        "params": brief(params or {}),
         "history": [list(turn) for turn in history],
-        "settings": {f.name: encode(getattr(engine.settings, f.name)) for f in fields(Settings) if f.name not in _NOT_RECORDED},
+        "settings": {f.name: brief(getattr(engine.settings, f.name)) for f in fields(Settings) if f.name not in _NOT_RECORDED},
     }
     with Recorder(path, header, engine.outside, environ) as tape:
         run = engine.stream(question, strategy=strategy, params=params, history=history, outside=tape.outside())

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from wellread.codec import Json
 from wellread.errors import DamagedFile
 from wellread.events import Event, Numbered, from_json
-from wellread.plain import Json
 from wellread.server.beside import beside
 from wellread.server.history import History
 from wellread.server.record import Record

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from wellread import events
+from wellread.codec import Json
 from wellread.errors import MissingExtra
-from wellread.plain import Json
 from wellread.trace.timeline import Step, Timeline, timeline
 
 _ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from wellread import events
+from wellread.codec import Json
 from wellread.encodable import encodable
 from wellread.errors import DamagedFile, UsageError
-from wellread.plain import Json
 from wellread.replay.record import lines_of
 from wellread.text.places import name
 from wellread.types import Hit, Passage

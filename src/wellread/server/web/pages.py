@@ -12,8 +12,8 @@ from urllib.parse import quote
 from fastapi import APIRouter, Form, Header, Query, Request
 from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 
+from wellread.codec import Json
 from wellread.events import AnswerDelta
-from wellread.plain import Json
 from wellread.server import follow_up, service
 from wellread.server.api import NotFound, RunId, client
 from wellread.server.beside import beside
