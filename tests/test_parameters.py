@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import pytest
 
 from wellread.errors import UsageError
-from wellread.parameters import Count, ModelSpec, Range, Share, SourceSpec, describe, fill, named, param
+from wellread.parameters import Count, ModelSpec, Range, Share, SourceSpec, describe, fill, named, param, public
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,3 +95,21 @@ def test_parts_are_found_by_their_types() -> None:
         ("model|none", "models"),
         ("str", None),
     ]
+
+
+@pytest.mark.parametrize(
+    ("spec", "shown"),
+    [
+        ("searxng:http://ann:pass@word@h:80/x?engines=a&b=c", "searxng:http://h:80/x?engines=a&b=c"),
+        ("openai:qwen@3@http://token@h/v1", "openai:qwen@3@http://h/v1"),
+        ("urls:http://ann:pass@a,http://ann:pass@b/x", "urls:http://a,http://b/x"),
+        ("brave?base=https%3A%2F%2Fann%3Apass%40h&rate=2", "brave?base=https://h&rate=2"),
+        ("x:http://ann:pa/ss@h", "x:http://…"),
+        ("x:http://ann:pa?ss@h", "x:http://…"),
+        ("x:http://[::1]:80/@a", "x:http://[::1]:80/@a"),
+        ("index:ray://wiki@127.0.0.1:6379", "index:ray://wiki@127.0.0.1:6379"),
+        ("files:/home/a%20b/c&d", "files:/home/a%20b/c&d"),
+    ],
+)
+def test_a_spec_has_a_public_form_without_its_login(spec: str, shown: str) -> None:
+    assert public(spec) == shown

@@ -22,7 +22,7 @@ from wellread.budget import Budget, Limits
 from wellread.encodable import encodable
 from wellread.errors import UsageError, WellreadError
 from wellread.outbound import Outbound
-from wellread.parameters import fill
+from wellread.parameters import fill, public
 from wellread.parts import NO_MODEL, Kit
 from wellread.patience import Limiter
 from wellread.protocols import Model, Source
@@ -195,7 +195,7 @@ class Engine:
             marker=outside.marker(),
             fallback=self._fallback_source(outside),
             history=encodable(history),
-            model_name=model,
+            model_name=public(model) if model else None,
             timeout=reports.timeout,
             aside=outside.aside,
             outbound=Outbound(question, open=self.settings.share_private),

@@ -11,11 +11,13 @@ to a plugin. Every number has its `Range` in its type: a count that nobody needs
 from __future__ import annotations
 
 import difflib
+import re
 import types
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NewType, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from urllib.parse import unquote
 
 from wellread.errors import UsageError
 
@@ -55,6 +57,16 @@ ModelSpec = Annotated[str, Names("models")]
 EmbedderSpec = Annotated[str, Names("embedders")]
 RerankerSpec = Annotated[str, Names("rerankers")]
 GraderSpec = Annotated[str, Names("graders")]
+PublicSpec = NewType("PublicSpec", str)  # a spec as anybody may see it, made by `public` alone
+_LOGIN = re.compile(r"(?<!ray)://[^/?#\\\s]*@")  # `ray://NAME@ADDRESS` names an index
+_NO_ADDRESS = re.compile(r"(?<!ray)://[^/?#\[\s]*:(?!\d*(?:[/?#,]|$)).*")  # where a password may have broken it
+
+
+def public(spec: str) -> PublicSpec:
+    """A spec without its secrets: no login in an address, and of what is no address nothing. Only this is shown to clients."""
+    head, mark, options = spec.partition("?")
+    read = (unquote(one) if _LOGIN.search(unquote(one)) else one for one in options.split("&"))
+    return PublicSpec(_NO_ADDRESS.sub("://…", _LOGIN.sub("://", head + mark + "&".join(read))))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from urllib.parse import parse_qsl
 
 from wellread.errors import UsageError
-from wellread.parameters import Parameter, Part, describe
+from wellread.parameters import Parameter, Part, describe, public
 from wellread.private import at_home
 from wellread.types import Spec
 
@@ -38,11 +38,11 @@ def parse_spec(text: str) -> Spec:
     head, _, query = text.strip().partition("?")
     name, _, argument = head.partition(":")
     if not name or not name.replace("-", "").replace("_", "").isalnum():
-        raise UsageError(f"{text!r} is not a spec; write name, name:argument or name:argument?key=value")
+        raise UsageError(f"{public(text)!r} is not a spec; write name, name:argument or name:argument?key=value")
     try:
         pairs = parse_qsl(query, strict_parsing=True, keep_blank_values=True) if query else []
     except ValueError:
-        raise UsageError(f"{text!r}: write the part after ? as key=value&key=value") from None
+        raise UsageError(f"{public(text)!r}: write the part after ? as key=value&key=value") from None
     return Spec(name, argument, dict(pairs))
 
 
@@ -56,7 +56,7 @@ def parse_source(text: str) -> Spec:
         is_index = any((path / name).is_file() for name in ("manifest.json", "shards.json"))
         return parse_spec(f"{'index' if is_index else 'files'}:{text.strip()}")
     if path.suffix or len(path.parts) > 1:  # no name of a source has a dot or a slash
-        raise UsageError(f"there is no file or folder {head!r}; sources are: {', '.join(names('sources'))}")
+        raise UsageError(f"there is no file or folder {public(head)!r}; sources are: {', '.join(names('sources'))}")
     return parse_spec(text)
 
 

@@ -15,7 +15,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapp
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar, cast
 
 from wellread import entailment, events
 from wellread.budget import Budget
@@ -24,6 +24,7 @@ from wellread.encodable import Pieces
 from wellread.errors import BrokenStream, BudgetExhausted, ModelError, ReadError, SourceError, Unreachable, WellreadError
 from wellread.modelcall import ModelCall, all_that_shows
 from wellread.outbound import Outbound
+from wellread.parameters import PublicSpec, public
 from wellread.patience import Aside, Limiter, OneTimer, real_time
 from wellread.protocols import AnswerReader, Kit, Model, Source, trained
 from wellread.text import verdicts
@@ -97,7 +98,7 @@ class Run:
     marker: str  # random per run; fences foreign text in prompts
     fallback: Source | None = None
     history: History = ()
-    model_name: str | None = None
+    model_name: PublicSpec | None = None
     timeout: Limiter = real_time
     aside: Aside = asyncio.to_thread
     spent: BudgetExhausted | None = None  # the limit that ended the work, once one has
@@ -374,5 +375,11 @@ async def _awaited(job: Awaitable[T]) -> T:
 
 
 def as_values(params: object) -> Mapping[str, object]:
-    """A parameter set as plain values, for the `Started` event."""
-    return {name: getattr(params, name) for name in getattr(params, "__dataclass_fields__", {})}
+    """A parameter set as plain values, for the `Started` event; specs in their public form."""
+    return {name: _shown(getattr(params, name)) for name in getattr(params, "__dataclass_fields__", {})}
+
+
+def _shown(value: object) -> object:
+    if isinstance(value, tuple):
+        return tuple(map(_shown, cast("tuple[object, ...]", value)))
+    return public(value) if isinstance(value, str) else value

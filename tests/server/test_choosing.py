@@ -236,3 +236,59 @@ def test_a_collection_that_comes_or_goes_between_two_looks_is_there_or_is_not(
     for _ in range(4):
         with suppress(UsageError):
             look(menu)
+
+
+PASSWORD = "correct-horse-staple"
+LOGIN = f"http://ann:{PASSWORD}@127.0.0.1:9"  # where nothing listens
+
+
+async def test_no_client_ever_sees_a_password_in_an_address(tmp_path: Path) -> None:
+    own = {"iterative": {"rewrite_model": f"openai:third@{LOGIN}/v1"}}
+    secret = Engine(Settings(model=f"openai:first@{LOGIN}/v1", sources=("library", f"searxng:{LOGIN}"), params=own, effort="low"))
+    offered = {"sources": (f"brave?base={LOGIN}".replace("@", "%40"),), "models": (f"openai:other@{LOGIN}/v1",)}
+    seen: list[str] = []
+    with running(secret, tmp_path, **offered) as live, live.client(follow_redirects=True) as client:
+        menu = client.get("/api/menu").json()
+        names = {kind: [one["name"] for one in menu[kind]] for kind in ("sources", "models")}
+        assert "searxng:http://127.0.0.1:9" in names["sources"]
+        assert names["models"] == ["openai:first@http://127.0.0.1:9/v1", "openai:other@http://127.0.0.1:9/v1"]
+        wish = {"question": QUESTION, "strategy": "iterative", "params": {"answer_model": names["models"][1]}}
+        wishes = [wish, *({**wish, "sources": [name]} for name in names["sources"] if "127" in name), {**wish, "model": "x"}]
+        for one in [*wishes, {**wish, "model": names["models"][1]}, {**wish, "fallback": "no"}]:
+            seen.append(client.post("/api/ask", json=one).text)
+        begun = client.post("/api/runs", json=wish).json()["id"]
+        seen.append(str(finished(client, begun)))
+        chat = {"model": "wellread/iterative", "messages": [{"role": "user", "content": QUESTION}]}
+        seen += [client.post("/v1/chat/completions", json=chat).text, client.post("/v1/responses", json={"input": QUESTION}).text]
+        ways = ("", "/export.md", "/export.json")
+        places = [f"/api/runs/{begun}", f"/api/runs/{begun}/events", *(f"/r/{begun}{way}" for way in ways)]
+        for place in [
+            "/",
+            "/history",
+            "/search?q=a",
+            "/api/menu",
+            "/api/plugins",
+            "/api/export",
+            "/v1/models",
+            "/metrics",
+            *places,
+        ]:
+            seen.append(client.get(place).text)
+        async with Client(f"{live.url}/mcp") as other:
+            seen += [str(await other.list_tools()), str(await other.call_tool("ask", {"question": QUESTION}))]
+            with suppress(Exception):
+                seen.append(str(await other.call_tool("search", {"query": QUESTION, "source": "no"})))
+    assert [one for one in seen if PASSWORD in one] == []
+    assert sum("127.0.0.1:9" in one for one in seen) > 10  # it is about these
+
+
+def test_a_public_spec_leads_back_to_the_one_with_the_password() -> None:
+    specs = (f"searxng:{LOGIN}", f"searxng:{LOGIN}".replace("ann", "bob"))
+    menu = Menu(engine(), ServerOptions(sources=specs, models=(f"openai:m@{LOGIN}/v1",)))
+    first, second = (name for name in menu.sources if name.startswith("searxng"))
+    assert menu.order(ClientRequest(QUESTION, "corrective", fallback=second)).engine.settings.fallback == specs[1]
+    wish = ClientRequest(QUESTION, "react", sources=(first,), model=menu.models[1], params={"answer_model": menu.models[1]})
+    asked = menu.order(wish)
+    assert asked.sources == (first,)
+    assert asked.model == "openai:m@http://127.0.0.1:9/v1"
+    assert asked.engine.kit.model_spec() == asked.params["answer_model"] == f"openai:m@{LOGIN}/v1"

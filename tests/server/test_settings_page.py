@@ -106,6 +106,16 @@ def test_what_is_saved_holds_at_once(config: Path, tmp_path: Path) -> None:
         assert client.get("/api/menu").json()["sources"][0]["name"] == "library"
 
 
+def test_a_password_in_an_address_is_kept_and_not_shown(config: Path, client: httpx2.Client) -> None:
+    said = {"model": "openai:m@http://ann:secret-word@127.0.0.1:9/v1", "sources": ["searxng:http://ann:secret-word@127.0.0.1:9"]}
+    client.post("/settings", data={**said, "sources": said["sources"][0]})
+    shown = [client.get("/settings").text, client.post("/settings/check").text]
+    assert not any("secret-word" in page for page in shown)
+    client.post("/settings", data={"model": "openai:m@http://127.0.0.1:9/v1", "sources": "searxng:http://127.0.0.1:9"})
+    kept = tomllib.loads(config.read_text())
+    assert {name: kept[name] for name in said} == said
+
+
 def test_what_a_flag_or_a_variable_gave_goes_before_it(config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WELLREAD_EFFORT", "low")
     of = Engine(settings.load({"model": "none"}))

@@ -15,6 +15,7 @@ import typer
 from wellread.cli import completion, options
 from wellread.cli.terminal import note, say, say_json
 from wellread.errors import UsageError
+from wellread.parameters import public
 from wellread.private import cache_folder
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ async def _measure(
     for cell in _grid(strategies or [Engine(settings, kit=kit).strategy()], params):
         results.append(await run_cell(data, cell, settings, plan, _told, opinion))
         head = {"data": data.name, "strategy": cell.strategy, "params": dict(cell.params), "effort": settings.effort}
-        asked = {"model": kit.model_spec(), "judge": judge}
+        asked = {"model": public(kit.model_spec() or "") or None, "judge": public(judge or "") or None}
         tables.append({**head, **asked, **summary(results[-1])})
     await kit.aclose()
     return tables, results, data.questions

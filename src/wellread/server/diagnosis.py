@@ -14,6 +14,8 @@ from urllib.parse import urlsplit
 from wellread import keychain
 from wellread import settings as settings_module
 from wellread.errors import DamagedFile, WellreadError
+from wellread.net.address import name_and_address
+from wellread.parameters import public
 from wellread.plugins import parse_spec
 
 KEYS = {
@@ -135,6 +137,7 @@ def _model() -> Iterator[Finding]:
 
     try:
         named = settings_module.load().model or default_spec(_environ())
+        address = name_and_address(parse_spec(named).argument)[1] if named else ""
     except WellreadError:
         return
     if named is None:
@@ -142,9 +145,9 @@ def _model() -> Iterator[Finding]:
             "note", "no language model: quote answers without one", "set a provider's key, start Ollama, or use --model local"
         )
         return
-    yield Finding("ok", f"language model: {named}")
-    if "@" in named:
-        yield _server("model server", named.partition("@")[2])
+    yield Finding("ok", f"language model: {public(named)}")
+    if address:
+        yield _server("model server", address)
 
 
 def _sources() -> Iterator[Finding]:
@@ -155,7 +158,7 @@ def _sources() -> Iterator[Finding]:
     for text in (*configured.sources, *([configured.fallback] if configured.fallback else [])):
         argument = parse_spec(text).argument
         if argument.startswith(("http://", "https://")):
-            yield _server(f"source {text}", argument)
+            yield _server(f"source {public(text)}", argument)
         elif argument.startswith("ray://"):
             yield _deployed(argument.removeprefix("ray://"))
     if (configured.reranker or "").startswith("ray:"):

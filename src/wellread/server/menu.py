@@ -3,6 +3,7 @@
 Specs of sources and models come from the operator's lists, never freely from a client: a model's spec
 holds an address that the key is sent to, a source's spec may name a folder of this machine. That holds for the
 parameters of strategies too: those that name a part say so in their types, and `Menu.order` looks at all of them.
+Clients see and write the public form of a spec, in which no password stands; here alone it leads back to the spec.
 Collections, which this server has made of documents that were sent to it, are sources like the operator's.
 Every request becomes a run through it.
 """
@@ -13,18 +14,20 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 from wellread import plugins
 from wellread.effort import Effort
 from wellread.encodable import encodable
 from wellread.engine import Engine, clean_question
 from wellread.errors import UsageError
-from wellread.parameters import Part, fill, named
+from wellread.parameters import Part, PublicSpec, fill, named, public
 from wellread.parts import NO_MODEL
 from wellread.protocols import Shelf, Source
 from wellread.server.options import ServerOptions
 from wellread.settings import Settings
+
+T = TypeVar("T", bound=str)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +51,8 @@ class ReadyRun:
 
     question: str
     strategy: str
-    model: str | None
-    sources: tuple[str, ...]
+    model: PublicSpec | None
+    sources: tuple[PublicSpec, ...]
     params: Mapping[str, object]
     history: tuple[tuple[str, str], ...]
     engine: Engine
@@ -63,27 +66,27 @@ class Menu:
         """`collections` are the specs, by name, of sources that this server has made itself."""
         self.engine = engine
         self.options = options
-        default = engine.settings.sources or ("library",)
-        self.default_source = encodable(" + ".join(default))
-        # what a client can write, and the spec: the bytes of a folder's name need not be text
-        self._fixed: dict[str, tuple[str, ...]] = {self.default_source: default}
-        for spec in (*default, *options.sources, "library", "wikipedia"):
-            self._fixed.setdefault(encodable(spec), (spec,))
+        self._defaults = engine.settings.sources or ("library",)
+        sources = _named(*self._defaults, *options.sources, "library", "wikipedia")
+        self.default_sources = tuple(name for name, spec in sources.items() if spec in self._defaults)  # searched unless chosen
+        self.default_source = PublicSpec(" + ".join(self.default_sources))
+        self._fixed = {self.default_source: self._defaults, **{name: (spec,) for name, spec in sources.items()}}
         self._collections = collections
         self._seen: frozenset[str] = frozenset()  # specs of those that there were at the last look
-        self._defaults = default
-        self.default_model = engine.kit.model_spec()
-        self.models = tuple(dict.fromkeys(spec for spec in (self.default_model, *options.models) if spec))
-        self._parts: Mapping[Part, Sequence[str]] = {
-            "sources": tuple(dict.fromkeys((*default, *options.sources, "library", "wikipedia"))),
-            "models": self.models,
+        usual = engine.kit.model_spec()
+        self._parts: Mapping[Part, Mapping[PublicSpec, str]] = {
+            "sources": sources,
+            "models": _named(*([usual] if usual else ()), *options.models),
         }
+        self.models = tuple(self._parts["models"])
+        self.default_model = self.models[0] if usual else None
         self.default_strategy = engine.strategy()
 
-    def _specs(self) -> Mapping[str, tuple[str, ...]]:
+    def _specs(self) -> Mapping[PublicSpec, tuple[str, ...]]:
         """What there is at this moment, the operator's first. Collections come and go on the disk, so that a second look
         may find others: whoever needs more than one thing of it looks once."""
-        return {**self._fixed, **{name: (spec,) for name, spec in self._made_here().items() if name not in self._fixed}}
+        made = {PublicSpec(name): (spec,) for name, spec in self._made_here().items()}
+        return {**self._fixed, **{name: specs for name, specs in made.items() if name not in self._fixed}}
 
     def _made_here(self) -> Mapping[str, str]:
         """Collections by name. One that is gone, by whichever process, lets go of its files: they would stay on the disk."""
@@ -94,19 +97,14 @@ class Menu:
         return there
 
     @property
-    def sources(self) -> tuple[str, ...]:
+    def sources(self) -> tuple[PublicSpec, ...]:
         """What a client can choose: the operator's first, then collections."""
         return tuple(self._specs())
 
     @property
-    def single_sources(self) -> tuple[str, ...]:
+    def single_sources(self) -> tuple[PublicSpec, ...]:
         """Those of them that are one source each, to be ticked side by side."""
         return tuple(name for name, specs in self._specs().items() if len(specs) == 1)
-
-    @property
-    def default_sources(self) -> tuple[str, ...]:
-        """What is searched where nothing is chosen."""
-        return tuple(map(encodable, self._defaults))
 
     def strategies(self) -> list[tuple[str, str, bool]]:
         """Name, summary, and whether it can be used here."""
@@ -123,15 +121,16 @@ class Menu:
             raise UsageError(f"the question is {len(question):,} characters long; at most {self.options.max_question:,} are read")
         strategy = self._strategy(wish)
         cls: Any = plugins.load("strategies", strategy)
-        self._check(strategy, cls, wish.params)
+        params = self._checked(strategy, cls, wish.params)
         model = self._model(wish.model) if cls.needs_model else None
         settings = self._falling_back(self._limited(wish.limits), wish.fallback)
-        kit = self.engine.kit.choosing(model if model != self.default_model else None, self._effort(wish.effort))
+        other = self._parts["models"][model] if model and model != self.default_model else None
+        kit = self.engine.kit.choosing(other, self._effort(wish.effort))
         source, names = self._source(wish.sources)
         searched, known = (also, ()) if cls.needs_model else ((), also)
         engine = self.engine.changed(settings, kit=kit, source=source, also=searched, before=known)
         seconds = (settings.max_seconds or 0) + 15.0
-        return ReadyRun(question, strategy, model, names, dict(wish.params), wish.history, engine, seconds)
+        return ReadyRun(question, strategy, model, names, params, wish.history, engine, seconds)
 
     @property
     def efforts(self) -> tuple[Effort, ...]:
@@ -142,8 +141,7 @@ class Menu:
     def _effort(self, wanted: Effort | None) -> Effort:
         if wanted is None:
             return self.engine.settings.effort
-        _offered(wanted, self.efforts, "effort")
-        return wanted
+        return _offered(wanted, self.efforts, "effort")
 
     def searching(self, sources: Sequence[str]) -> Engine:
         """An engine for plain searches in these sources."""
@@ -153,7 +151,7 @@ class Menu:
     def shelves(self, name: str) -> list[Shelf]:
         """Those of the operator's sources that go by this name and hold documents."""
         found: list[Shelf] = []
-        for spec in (*self._parts["sources"], *self._made_here().values()):
+        for spec in (*self._parts["sources"].values(), *self._made_here().values()):
             with suppress(UsageError):  # one that cannot be built here (a folder that is gone, a key that is missing) has none
                 source = self.engine.kit.source(spec)
                 if isinstance(source, Shelf) and encodable(source.name) == name:
@@ -166,42 +164,42 @@ class Menu:
             return "quote" if wish.strategy in (None, "auto") else wish.strategy
         return self.engine.strategy(wish.strategy) if wish.model is None else wish.strategy or self.default_strategy
 
-    def _check(self, strategy: str, cls: Any, wanted: Mapping[str, object]) -> None:
+    def _checked(self, strategy: str, cls: Any, wanted: Mapping[str, object]) -> dict[str, object]:
         """Parameters have to fit, and may name only parts that are offered or that the operator has put in that place."""
         owner = f"strategy {strategy}"
         own = self.engine.settings.params.get(strategy, {})
         set_here = set(named(fill(cls.Params, own, owner)))
+        meant = dict(wanted)
         for choice in named(fill(cls.Params, {**own, **wanted}, owner)):
             if choice not in set_here:
-                parameter, part, spec = choice
-                _offered(spec, self._parts.get(part, ()), f"{owner}: {parameter}: {part.removesuffix('s')}")
+                parameter, part, name = choice
+                offered = self._parts.get(part, {})
+                meant[parameter] = offered[_offered(name, offered, f"{owner}: {parameter}: {part.removesuffix('s')}")]
+        return meant
 
-    def _model(self, wanted: str | None) -> str:
+    def _model(self, wanted: str | None) -> PublicSpec:
         if wanted is None:
             if self.default_model is None:
                 raise UsageError(NO_MODEL)
             return self.default_model
-        _offered(wanted, self.models, "model")
-        return wanted
+        return _offered(wanted, self.models, "model")
 
-    def _source(self, wanted: tuple[str, ...]) -> tuple[Source | None, tuple[str, ...]]:
+    def _source(self, wanted: tuple[str, ...]) -> tuple[Source | None, tuple[PublicSpec, ...]]:
         """None stands for the engine's own."""
         known = self._specs()
-        for name in wanted:
-            _offered(name, known, "source")
-        specs = tuple(dict.fromkeys(spec for name in wanted for spec in known[name]))
+        chosen = [_offered(name, known, "source") for name in wanted]
+        specs = tuple(dict.fromkeys(spec for name in chosen for spec in known[name]))
         if not specs or set(specs) == set(self._defaults):
             return None, self.default_sources
-        names = (name if len(known[name]) == 1 else spec for name in wanted for spec in known[name])
-        return self.engine.kit.several(specs), tuple(dict.fromkeys(map(encodable, names)))
+        names = (one for name in chosen for one in ((name,) if len(known[name]) == 1 else self.default_sources))
+        return self.engine.kit.several(specs), tuple(dict.fromkeys(names))
 
     def _falling_back(self, settings: Settings, wanted: str | None) -> Settings:
         """With the fallback that a client has chosen from the operator's list."""
         if wanted is None:
             return settings
         offered = {name: specs[0] for name, specs in self._specs().items() if len(specs) == 1}
-        _offered(wanted, offered, "fallback")
-        return replace(settings, fallback=offered[wanted])
+        return replace(settings, fallback=offered[_offered(wanted, offered, "fallback")])
 
     def _limited(self, wanted: Mapping[str, float | None]) -> Settings:
         settings = self.engine.settings
@@ -218,6 +216,19 @@ class Menu:
         return replace(settings, **changes)
 
 
-def _offered(name: str, choices: Collection[str], what: str) -> None:
-    if name not in choices:
-        raise UsageError(f"{what} {name!r} is not offered here; there are: {', '.join(choices) or 'none'}")
+def _named(*specs: str) -> Mapping[PublicSpec, str]:
+    """Specs by what a client can write: without passwords, and as text, which the bytes of a folder's name need not be."""
+    found: dict[PublicSpec, str] = {}
+    for spec in dict.fromkeys(specs):
+        name = shown = encodable(public(spec))
+        while name in found:  # the same with another login
+            name = f"{shown} ({len(found)})"
+        found[PublicSpec(name)] = spec
+    return found
+
+
+def _offered(name: str, choices: Collection[T], what: str) -> T:
+    for choice in choices:
+        if choice == name:
+            return choice
+    raise UsageError(f"{what} {name!r} is not offered here; there are: {', '.join(choices) or 'none'}")

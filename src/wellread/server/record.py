@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, cast, get_args
 
 from wellread.encodable import Encodable
+from wellread.parameters import PublicSpec, public
 from wellread.types import Outcome
 
 State = Literal["running", "done", "failed", "stopped", "interrupted"]
@@ -40,8 +41,8 @@ class Record(Encodable):
     parent: str | None
     question: str
     strategy: str
-    model: str | None
-    sources: tuple[str, ...]
+    model: PublicSpec | None
+    sources: tuple[PublicSpec, ...]
     state: State
     created: float
     finished: float | None = None
@@ -80,6 +81,7 @@ def from_row(row: tuple[object, ...]) -> Record:
         values[7] = "failed"
     for place in (0, 1, 2, 3, 4, 5, 10, 13):
         values[place] = values[place] if values[place] is None else str(values[place])
+    values[5] = values[5] and public(str(values[5]))  # it was kept with its password once
     return Record(*values)  # pyright: ignore[reportArgumentType]
 
 
@@ -110,8 +112,8 @@ def _is_moment(value: object) -> bool:
     return isinstance(value, int | float) and 0 <= value < _LAST_MOMENT
 
 
-def _sources(found: Any) -> tuple[str, ...]:
-    return tuple(map(str, cast("list[object]", found))) if isinstance(found, list) else ()
+def _sources(found: Any) -> tuple[PublicSpec, ...]:
+    return tuple(public(str(one)) for one in cast("list[object]", found)) if isinstance(found, list) else ()
 
 
 def _turns(found: Any) -> tuple[tuple[str, str], ...]:
@@ -138,6 +140,8 @@ def is_answer(found: Any) -> bool:
 
 def completed(answer: dict[str, Any]) -> dict[str, Any]:
     """An answer with all that its readers look for, also where it was kept before there was such a thing."""
+    if answer.get("model"):
+        answer = {**answer, "model": public(answer["model"])}
     rows = {name: [_filled(row, _WITHOUT[name]) for row in _list(answer, name)] for name in _ROWS}
     return {**answer, **rows, "answer": answer.get("answer") or "", "usage": _filled(answer.get("usage") or {}, _COUNTS)}
 

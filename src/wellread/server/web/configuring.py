@@ -16,7 +16,7 @@ from wellread import keychain, plugins
 from wellread import settings as settings_module
 from wellread.effort import Effort
 from wellread.errors import SettingsError, UsageError
-from wellread.parameters import fill
+from wellread.parameters import fill, public
 from wellread.server import diagnosis, effective, service, settings_file
 from wellread.server.diagnosis import Finding
 from wellread.server.effective import Outcome
@@ -53,9 +53,13 @@ async def save(request: Request) -> Response:
     _allowed(request)
     form = {name: str(value).strip()[:_LONGEST] for name, value in (await request.form(max_files=0, max_fields=50)).items()}
     effort = form.get("effort")
-    sources = [line.strip() for line in form.get("sources", "").splitlines() if line.strip()]
+    file = await asyncio.to_thread(_in_file)
+    shown: dict[str, str] = {public(spec): spec for spec in (*(file.get("sources") or ()), file.get("model") or "")}
+    lines = [line.strip() for line in form.get("sources", "").splitlines() if line.strip()]
+    sources = [shown.get(line, line) for line in lines]
+    model = form.get("model", "")
     plain: dict[str, object] = {
-        "model": form.get("model") or None,
+        "model": shown.get(model, model) or None,
         "sources": sources or None,
         "effort": None if effort == Settings().effort else effort or None,
     }
@@ -68,8 +72,7 @@ async def save(request: Request) -> Response:
     try:
         outcome = await asyncio.to_thread(_save, service.of(request), plain, sources, keys)
     except UsageError as problem:
-        shown = {**await asyncio.to_thread(_in_file), **plain}
-        answer = page("Settings", _form(shown, str(problem), wrong=True))
+        answer = page("Settings", _form({**file, **plain}, str(problem), wrong=True))
         answer.status_code = 400
         return answer
     told = {"saved": True, "held": outcome.held, "old_keys": outcome.old_keys, "others": outcome.others}
@@ -121,10 +124,10 @@ def _save(here: Service, plain: Mapping[str, object], sources: Sequence[str], ke
 
 def _form(said: Mapping[str, Any], note: str, found: Sequence[Finding] = (), *, wrong: bool = False) -> Safe:
     efforts = [el("option", name, value=name, selected=name == (said.get("effort") or "normal")) for name in get_args(Effort)]
-    sources = "\n".join(said.get("sources") or ())
+    sources, model = "\n".join(map(public, said.get("sources") or ())), public(said.get("model") or "")
     form = el(
         "form",
-        _field("Model", el("input", type="text", name="model", value=said.get("model") or "", placeholder="ollama:qwen3")),
+        _field("Model", el("input", type="text", name="model", value=model, placeholder="ollama:qwen3")),
         _field("Sources, one a line", el("textarea", sources, name="sources", rows=3, placeholder="library")),
         _field("How thorough", el("select", *efforts, name="effort")),
         el("h2", "Keys"),
