@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 import os
 import sys
 import threading
@@ -41,6 +42,9 @@ settings.register_profile("brief", settings.get_profile("patient"), max_examples
 settings.load_profile("patient")
 
 
+HOMES = itertools.count()
+
+
 class _Patient:
     """`sys` for `threading`: Python 3.11 refuses a thread its trace function, which measuring coverage needs, while another
     thread installs its own, and the thread is lost with all that waits for it."""
@@ -68,7 +72,8 @@ def anyio_backend() -> str:
 @pytest.fixture(autouse=True)
 def alone(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Each test has an empty home and no settings."""
-    home = tmp_path_factory.mktemp("home", numbered=True)
+    home = tmp_path_factory.getbasetemp() / f"home{next(HOMES)}"  # `mktemp` would look at all homes there are
+    home.mkdir()
     for name in list(os.environ):
         if name.startswith("WELLREAD_") and name != "WELLREAD_REQUIRE_SERVICES":
             monkeypatch.delenv(name)

@@ -15,7 +15,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
-SECONDS = float(os.environ.get("WELLREAD_FUZZ_SECONDS", "4"))
+SECONDS = float(os.environ.get("WELLREAD_FUZZ_SECONDS", "2"))
 SEED = int(os.environ.get("WELLREAD_FUZZ_SEED", "0"))
 TIMEOUT = int(SECONDS) * 3 + 300
 

@@ -21,7 +21,7 @@ from tests.server.stage import Live, ask, quoting
 from wellread.server.app import create_app
 from wellread.server.options import ServerOptions
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(TIMEOUT)]
+pytestmark = [pytest.mark.slow, pytest.mark.no_cover, pytest.mark.timeout(TIMEOUT)]
 NAMES = [
     *("question", "strategy", "source", "model", "effort", "parent", "again", "token", "next", "name", "document", "files"),
     *("q", "limit", "before", "offset", "page", "words", "start", "end", "passage", "search", "forget", "stream", "saved"),

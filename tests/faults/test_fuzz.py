@@ -31,7 +31,7 @@ from wellread.text import citations
 from wellread.text.inert import inert
 from wellread.types import Passage
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(TIMEOUT)]
+pytestmark = [pytest.mark.slow, pytest.mark.no_cover, pytest.mark.timeout(TIMEOUT)]
 PIECES = [
     *("<search>", "</search>", "<search", "< /search >", "<think>", "</think>", "<information>", "<", ">", "</", "&lt;"),
     *(

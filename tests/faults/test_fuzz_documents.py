@@ -20,7 +20,7 @@ from wellread.reading.allowance import Allowance
 from wellread.reading.documents import Document
 from wellread.reading.workers import shared
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(TIMEOUT)]
+pytestmark = [pytest.mark.slow, pytest.mark.no_cover, pytest.mark.timeout(TIMEOUT)]
 SAMPLES: dict[str, list[str | bytes]] = {
     **{name: [make(said) for said in list(hostile.SAYINGS.values())[:12]] for name, _, make in hostile.KINDS},
     **{f"a.{kind}": [test_formats.SMALL[f"a.{kind}"][0]] for kind in ("mbox", "odt", "fodt", "odp", "pptx", "xls", "xlsx")},

@@ -336,6 +336,7 @@ LONG = {
 
 
 @pytest.mark.slow
+@pytest.mark.no_cover
 @pytest.mark.parametrize("kind", LONG)
 def test_a_long_answer_takes_time_in_proportion(kind: str) -> None:
     def seconds(count: int) -> float:
