@@ -17,6 +17,7 @@ from tests.wire.server import Response, WireServer
 from wellread.budget import Limits
 from wellread.errors import BrokenStream, BudgetExhausted, ModelBusy, ModelError, WrongKey
 from wellread.events import ModelCalled
+from wellread.modelcall import LEAST_REPLY
 from wellread.models.tokens import estimate
 from wellread.protocols import Model
 from wellread.run import Run
@@ -104,8 +105,8 @@ async def test_calls_cancelled_by_a_sibling_that_fails_are_counted() -> None:
     assert 0.05 <= by_words[0].seconds < 5
 
 
-async def test_calls_cancelled_because_the_tokens_are_spent_are_counted_and_stay_spent() -> None:
-    model = Priced({"a": ["words", FOREVER], "b": [FOREVER], "c": [Completion("never")]})
+async def test_a_call_that_is_not_let_in_leaves_the_others_to_their_end() -> None:
+    model = Priced({"a": ["words ", 0.01, "and more"], "b": [0.02, "words"], "c": [Completion("never")]})
     limit = 20 + tokens("a") + 20 + tokens("b")
     bench = Bench(limits=Limits(tokens=limit))
     run = bench.run("?")
@@ -252,7 +253,7 @@ async def test_the_cost_limit_holds_after_a_call_of_unknown_price() -> None:
 
 async def test_what_calls_that_were_cut_off_cost_counts_against_the_limit() -> None:
     model = Priced({"cut": ["words", BrokenStream("told", "gone")], "more": [Completion("never")]})
-    bench = Bench(limits=Limits(cost=0.001))
+    bench = Bench(limits=Limits(cost=(tokens("cut") + 5 * LEAST_REPLY) / 1000))
     run = bench.run("?")
     with pytest.raises(BrokenStream):
         await run.complete(asking("cut"), role="test", model=model)

@@ -1,9 +1,8 @@
 """Hard limits: searches, tokens, seconds, dollars.
 
-A search is counted before it starts. A model call reserves what it may use before it starts and is
-settled with what it used, or with an estimate when it was cut off, so that parallel calls together
-overspend by at most the one that was admitted last. Reaching a limit raises `BudgetExhausted`; the
-strategy then answers from what it has.
+A search is counted before it starts. A model call is allowed what is left beside its prompt, holds that back while it
+runs and is settled with what it used, or with an estimate when it was cut off: no limit is passed but by what a
+provider counts otherwise. Reaching a limit raises `BudgetExhausted`; the answer is then made from what was found.
 """
 
 from __future__ import annotations
@@ -78,6 +77,10 @@ class Budget:
             return None
         return max(0, self.limits.tokens - self._tokens_in - self._tokens_out - sum(r.tokens for r in self._reserved))
 
+    def cost_left(self) -> float | None:
+        """US dollars neither spent, as far as prices are known, nor reserved; None without a limit."""
+        return None if self.limits.cost is None else self.limits.cost - self.known_cost - sum(r.cost for r in self._reserved)
+
     @property
     def known_cost(self) -> float:
         """US dollars spent, as far as prices are known; the limit goes by it, whether or not `usage.cost` is known."""
@@ -88,7 +91,7 @@ class Budget:
         self._check_time()
         if self.tokens_left() == 0:
             raise BudgetExhausted("tokens")
-        if self.limits.cost is not None and self.known_cost + sum(r.cost for r in self._reserved) >= self.limits.cost:
+        if (cost := self.cost_left()) is not None and cost <= 0:
             raise BudgetExhausted("cost")
 
     def search(self) -> None:

@@ -238,13 +238,10 @@ class _Reports:
 
 async def _work(strategy: Strategy, run: Run) -> None:
     """Run the strategy to its end; whatever happens, the last event is `Answered`."""
-    from wellread.strategies.compose import cut_short
+    from wellread.strategies.ending import concluded
 
-    answer: Answer | None = None
     try:
-        with run.until_spent():
-            answer = await strategy.answer(run)
-        answer = answer or await cut_short(run)
+        answer = await concluded(strategy, run)
     except WellreadError as problem:
         answer = await run.answer("", outcome="failed", reason=str(problem))
     except Exception as problem:

@@ -107,6 +107,7 @@ class Run:
     understood: str | None = None  # its question, where that is a follow-up that was made to stand alone
     failures: list[str] = field(default_factory=list[str])  # of sources; part of the reason when nothing is found
     withdrawn: dict[str, str] = field(default_factory=dict[str, str])  # sources that cannot be reached, and why
+    found: dict[str, Hit] = field(default_factory=dict[str, Hit])  # whatever any search has brought, to quote where a limit ends
     unsure: dict[int, Sentence] = field(default_factory=dict[int, Sentence])  # of the last answer, by place: the other verdict
     outbound: Outbound = field(default_factory=lambda: Outbound("", open=True))
     _lent: int = 0  # pairs that searches under way may read
@@ -151,6 +152,7 @@ class Run:
         finally:
             self._lent -= lent
         self.outbound.heard(where, found.hits)
+        self.found.update((hit.id, hit) for hit in found.hits if hit.words.strip())
         self.budget.pairs(found.pairs)
         self.failures.extend(found.failures)
         number, of = among.one_more() if among else (0, 0)
@@ -172,7 +174,7 @@ class Run:
 
     async def generate(self, prompt: Prompt, *, role: str, model: Model | None = None) -> AsyncGenerator[str | Completion]:
         """Stream one model call; the last item is the completion."""
-        call = ModelCall(role, model or self.kit.model(), self._within_tokens(prompt), self.clock())
+        call = ModelCall(role, model or self.kit.model(), prompt, self.clock())
         self.outbound.instructed(prompt)
         pieces = Pieces()
         async with self._slots:
@@ -181,6 +183,9 @@ class Run:
                 try:
                     while isinstance(item := await self.timed(anext(stream, None)), str):
                         if piece := pieces.feed(item):
+                            if call.exceeds(piece):
+                                item = None
+                                break
                             call.arrived.append(piece)
                             yield piece
                 except BaseException as problem:
@@ -190,6 +195,9 @@ class Run:
                     completion = self._ended(call, item)
                 finally:
                     await _close(stream)
+        if call.narrowed and completion.finish == "length":
+            with self.until_spent():
+                raise BudgetExhausted(call.narrowed)
         if rest := pieces.rest():
             yield rest
         yield completion
@@ -203,18 +211,21 @@ class Run:
         return last
 
     async def gather(self, jobs: Sequence[Awaitable[T]]) -> list[T]:
-        """Run jobs together; the first error cancels the others."""
+        """Run jobs together; the first error cancels the others, but a limit leaves those that it has let in to their end."""
         self._together += 1
         try:
             async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(_awaited(job)) for job in jobs]
+                tasks = [group.create_task(_unless_spent(job)) for job in jobs]
         except BaseExceptionGroup as several:  # callers handle single errors: a budget, a model
             raise several.exceptions[0] from None
         finally:
             self._together -= 1
             if self._cut_off and not self._together:
                 self._report_cut_off()
-        return [task.result() for task in tasks]
+        done = [task.result() for task in tasks]
+        if problem := next((one for one in done if isinstance(one, BudgetExhausted)), None):
+            raise problem
+        return cast("list[T]", done)
 
     async def timed(self, job: Awaitable[T]) -> T:
         """Wait for a job no longer than the run may still take."""
@@ -274,10 +285,13 @@ class Run:
         sentences = [one.sentence for one in read]
         self.unsure = {place: one.otherwise for place, one in enumerate(read) if one.otherwise}
         missing = verdicts.missing(sentences, said)
+        outcome = verdicts.outcome(sentences, missing) if outcome == "answered" else outcome
+        if self.spent and outcome in ("answered", "partial"):
+            outcome, reason = "exhausted", str(self.spent)
         return Answer(
             question=self.question,
             text=text,
-            outcome=verdicts.outcome(sentences, missing) if outcome == "answered" else outcome,
+            outcome=outcome,
             strategy=self.strategy,
             reason=reason,
             model=self.model_name,
@@ -319,7 +333,7 @@ class Run:
     def _ended(self, call: ModelCall, completion: Completion | None) -> Completion:
         """Account for a call that came to its end; without a completion it counts as cut off."""
         if completion is None:
-            return self._count_cut_off(call)
+            return replace(self._count_cut_off(call), finish="length" if call.most else "end")
         self.budget.spend(completion)
         self.emit(call.event(completion, self.clock(), cut_off=False))
         return completion
@@ -347,17 +361,10 @@ class Run:
         for call, used in sorted(calls, key=all_that_shows):
             self.emit(call.event(used, self.clock(), cut_off=True))
 
-    def _within_tokens(self, prompt: Prompt) -> Prompt:
-        """Never ask for more tokens than the budget has left."""
-        left = self.budget.tokens_left()
-        if left is None or left == 0:
-            return prompt
-        asked = left if prompt.max_tokens is None else min(left, prompt.max_tokens)
-        return replace(prompt, max_tokens=asked)
-
     def _reserved(self, call: ModelCall) -> AbstractContextManager[None, None]:
         """What the call may use is held back while it runs, of the limits that there are."""
         limits = self.budget.limits
+        call.afford(self.budget)
         if limits.tokens is None and limits.cost is None:
             return self.budget.call(0)
         tokens_in, tokens_out = call.prompt_tokens(), call.prompt.max_tokens or 0
@@ -370,8 +377,11 @@ async def _close(stream: object) -> None:
         await close()
 
 
-async def _awaited(job: Awaitable[T]) -> T:
-    return await job
+async def _unless_spent(job: Awaitable[T]) -> T | BudgetExhausted:
+    try:
+        return await job
+    except BudgetExhausted as problem:
+        return problem
 
 
 def as_values(params: object) -> Mapping[str, object]:

@@ -16,6 +16,7 @@ from wellread.errors import ReadError, SourceError, UsageError
 from wellread.models.scripted import Script, ScriptedModel
 from wellread.parameters import fill
 from wellread.run import Run
+from wellread.strategies.ending import concluded
 from wellread.strategies.relevance import content
 from wellread.text.languages import foreign_language
 from wellread.types import Answer, Hit, Page, Passage, Query
@@ -157,7 +158,7 @@ class Bench:
     async def ask(self, strategy: Any, question: str, **params: object) -> Answer:
         """Run a strategy to its end; the deltas it reports add up to its answer."""
         run = self.run(question, strategy.name)
-        answer = await strategy(fill(strategy.Params, params, strategy.name)).answer(run)
+        answer = await concluded(strategy(fill(strategy.Params, params, strategy.name)), run)
         assert "".join(event.text for event in self.of(events.AnswerDelta)) == answer.text
         return answer
 

@@ -89,27 +89,50 @@ async def test_a_run_from_question_to_checked_answer(recipe: Any) -> None:
     ("limits", "limit"),
     [
         (Limits(searches=0), "searches"),
+        (Limits(searches=1), "searches"),
         (Limits(tokens=0), "tokens"),
         (Limits(tokens=60), "tokens"),
         (Limits(tokens=900), "tokens"),
+        (Limits(tokens=1500), "tokens"),
         (Limits(cost=0.0), "cost"),
         (Limits(cost=0.015), "cost"),
         (Limits(seconds=0.0), "seconds"),
     ],
 )
-async def test_every_budget_ends_in_an_answer(recipe: Any, limits: Limits, limit: str) -> None:
+async def test_every_budget_ends_in_a_cited_answer_within_it(recipe: Any, limits: Limits, limit: str) -> None:
     bench = world(recipe=recipe, limits=limits, model_options={"cost": 0.01})
     answer = await ask(bench, recipe)
+    used = answer.usage
+    assert used.searches <= (9 if limits.searches is None else limits.searches)
+    assert used.input_tokens + used.output_tokens <= (9_999 if limits.tokens is None else limits.tokens)
+    assert (used.cost or 0) <= (9 if limits.cost is None else limits.cost)
     assert answer.outcome in ("exhausted", "answered")
-    if answer.outcome == "answered":
-        assert limit == "tokens" or recipe in (React, Guided, Auto, Digest), "enough for all its calls"
-        return
-    assert bench.of(events.Exhausted) == [events.Exhausted(limit)]
-    assert answer.reason is not None
-    assert f"the limit on {limit} is reached" in answer.reason
-    if answer.passages:
-        assert answer.text
+    if answer.outcome == "exhausted":
+        assert bench.of(events.Exhausted) == [events.Exhausted(limit)]
+        assert f"the limit on {limit} is reached" in (answer.reason or "")
+    if limits not in (Limits(searches=0), Limits(seconds=0.0)):
+        assert answer.citations
         assert any(supported(answer))
+
+
+async def test_a_second_step_that_is_not_allowed_leaves_the_first() -> None:
+    """With the evaluator, from the library: one search is enough to quote, to write and to digest from."""
+    settings = Settings(max_searches=1, params={"auto": {"sure": 1}})
+    async with Engine(settings, model=ScriptedModel(lambda _: "It was Christiaan Huygens. [1]")) as engine:
+        for strategy in ("quote", "auto", "corrective", "digest"):
+            answer = await engine.ask("Who discovered Titan?", strategy=strategy)
+            assert (answer.outcome, answer.usage.searches) == ("exhausted", 1), strategy
+            assert "Huygens" in answer.text, strategy
+            assert answer.citations, strategy
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+async def test_a_model_that_does_not_keep_to_its_tokens_is_cut_off(recipe: Any) -> None:
+    bench = world(recipe=recipe, limits=Limits(tokens=1500))
+    bench.scripted.script = lambda _: f"Answer: {FACT} [1] " + "and so on " * 2_000
+    answer = await ask(bench, recipe)
+    assert answer.usage.input_tokens + answer.usage.output_tokens <= 1500
+    assert answer.citations or recipe is React, "which was told an answer before anything was looked up"
 
 
 @pytest.mark.parametrize("recipe", RECIPES)

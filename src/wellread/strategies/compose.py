@@ -15,6 +15,7 @@ from typing import Literal
 
 from wellread.errors import BudgetExhausted, ContextTooLong
 from wellread.events import AnswerDelta, Cut, Event
+from wellread.modelcall import LEAST_REPLY
 from wellread.prompts.render import render
 from wellread.protocols import Model
 from wellread.run import Run
@@ -24,6 +25,7 @@ from wellread.strategies.extract import extractive
 from wellread.strategies.proof import proofread
 from wellread.text.citations import strip_markers
 from wellread.text.inert import Inert, leads_to
+from wellread.text.quoting import one_after_another, quoted
 from wellread.types import Answer, Completion, Message, Prompt
 
 Detail = Literal["brief", "full"]
@@ -35,7 +37,6 @@ _LABEL_REACH = 100  # characters at the end of what was written, in which such a
 _SAYS_NOTHING = re.compile(r"(?:\W|_|\bmissing\b)*+", re.IGNORECASE)  # numbers alone, or a small model's label without a row
 _STEP = 500  # characters that are looked at before others have their turn
 _DECIDED_AT = 16  # characters after which it is clear whether a reply opens with NO ANSWER
-LEAST_REPLY = 48  # tokens; with fewer left a model cannot say anything useful
 _TRIES = 3
 
 
@@ -178,17 +179,24 @@ def _reason(why: str, tried: Sequence[str]) -> str:
 
 async def cut_short(run: Run, draft: Draft | None = None) -> Answer:
     """What there is when a budget ends: the words that came, and quotations when those carry nothing."""
-    draft, problem = draft or Draft(run), run.spent
-    assert problem is not None
+    draft = draft or Draft(run)
     await draft.close()
     if draft.text and draft.text[-1] not in ".!?…]。！？":
         draft.add(" …")
-    answer = await run.answer(draft.text, outcome="exhausted", reason=str(problem))
+    answer = await run.answer(draft.text)
     if not any(sentence.supported for sentence in answer.sentences):
-        quoted = await run.aside(extractive, run)
-        draft.add(f"\n\n{quoted}" if draft.text and quoted else quoted)
-    reason = str(problem) if draft.text else f"{problem} before anything was found"
-    return await run.answer(draft.text, outcome="exhausted", reason=reason, missing=draft.missing)
+        quotes = await _quotes(run)
+        draft.add(f"\n\n{quotes}" if draft.text and quotes else quotes)
+    if draft.text:
+        return await run.answer(draft.text, missing=draft.missing)
+    return await run.answer("", outcome="exhausted", reason=f"{run.spent} before anything was found")
+
+
+async def _quotes(run: Run) -> str:
+    """Sentences of the numbered passages, else of whatever was found, with their numbers."""
+    passages = list(run.passages.values()) or [hit.passage() for hit in run.found.values()]
+    chosen = await run.aside(extractive, run.understood or run.question, passages)
+    return one_after_another([quoted(sentence, f"[{run.number(passage)}]") for passage, sentence in chosen])
 
 
 async def _write(run: Run, brief: Brief, draft: Draft) -> Completion:

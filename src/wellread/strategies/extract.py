@@ -1,23 +1,23 @@
-"""An answer without a model: the sentences of the numbered passages that are closest to the question."""
+"""An answer without a model: the sentences of passages that are closest to the question."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import sqrt
 
-from wellread.run import Run
 from wellread.strategies.relevance import content
 from wellread.text.citations import sentences
-from wellread.text.quoting import one_after_another, quoted
+from wellread.types import Passage
 
 _MOST = 3  # sentences in the answer
 _READ = 1500  # sentences looked at: this runs when time is already up
 
 
-def extractive(run: Run) -> str:
-    """Verbatim sentences with their numbers, or "" when nothing was found."""
-    wanted = content(run.question)
+def extractive(question: str, passages: Sequence[Passage]) -> list[tuple[Passage, str]]:
+    """Verbatim sentences with the passages they stand in, in the order of these."""
+    wanted = content(question)
     found: list[tuple[float, int, int, str]] = []
-    for number, passage in run.passages.items():
+    for number, passage in enumerate(passages):
         about = content(passage.title) & wanted
         for start, end in sentences(passage.text):
             words = content(sentence := passage.text[start:end])
@@ -32,4 +32,4 @@ def extractive(run: Run) -> str:
         firsts = {item[1]: item for item in reversed(found)}
         best = [firsts[number] for number in sorted(firsts)][:2]
     ordered = sorted(best, key=lambda item: (item[1], item[2]))
-    return one_after_another([quoted(sentence, f"[{number}]") for _, number, _, sentence in ordered])
+    return [(passages[number], sentence) for _, number, _, sentence in ordered]

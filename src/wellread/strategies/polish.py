@@ -10,7 +10,6 @@ from wellread.prompts.render import render
 from wellread.run import Run
 from wellread.strategies import calls, context
 from wellread.strategies.attribution import attributed
-from wellread.strategies.compose import LEAST_REPLY
 from wellread.strategies.roles import Roles
 from wellread.text.words import read
 from wellread.types import Answer
@@ -42,9 +41,6 @@ async def _written(run: Run, question: str, quoted: Answer, roles: Roles) -> str
     quotes = {(one.number, one.start): one for sentence in quoted.sentences for one in sentence.citations}
     blocks = [context.numbered(run, one.number, one.passage, one.quote) for one in quotes.values()]
     prompt = render("polish", foreign=context.foreign(run), quotes="\n\n".join(blocks), question=question)
-    left = run.budget.tokens_left()
-    if left is not None and left < model.count_tokens(prompt) + LEAST_REPLY:
-        raise BudgetExhausted("tokens")
     return await calls.words(run, prompt, role="polish", model=model, temperature=roles.temperature, max_tokens=_REPLY)
 
 

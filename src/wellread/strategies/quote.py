@@ -45,7 +45,7 @@ from wellread.text.lists import with_what_follows
 from wellread.text.neighbours import places
 from wellread.text.quoting import one_after_another, quoted
 from wellread.text.titles import bare_title
-from wellread.types import Answer, Passage
+from wellread.types import Answer, Hit, Passage
 
 if TYPE_CHECKING:
     from wellread.ranking.evaluator import Tracker
@@ -175,7 +175,7 @@ class Quote(Recipe[QuoteParams]):
         if not reached:
             return await unsure(run, _nothing(run))
         near = nearest(reached[-1].asked, [passage for passage, _ in reached[-1].trail.passages])
-        if sure < self.params.min_confidence or not reading.whole:
+        if sure < self.params.min_confidence or not (reading.whole or run.spent):
             why = f"nothing found answers the question (best match: {reached[-1].nearest}, {sure:.0%} sure)"
             return await unsure(run, why, sure, near)
         sentences = [one for part in (*reached, *reading.led) for one in part.sentences[: self.params.max_sentences]]
@@ -210,7 +210,9 @@ class Quote(Recipe[QuoteParams]):
         return await run.answer(text, confidence=best.confidence, nearest=others(run, near) if best.confidence < SURE else ())
 
     async def _search(self, run: Run, text: str, limit: int = 0) -> list[Passage]:
-        hits = await run.search(text, limit=max(limit, self.params.results), read=not limit)  # it follows by itself
+        hits: Sequence[Hit] = ()
+        with run.until_spent():  # what was found so far stays
+            hits = await run.search(text, limit=max(limit, self.params.results), read=not limit)  # it follows by itself
         return [hit.passage() for hit in hits if hit.words.strip()]
 
     async def _follow(

@@ -248,7 +248,9 @@ async def follow(
     async def after(chain: Chain) -> list[list[Passage]]:
         last = chain[-1]
         references = await likely_sentences.linked(source or run.source, last)
-        hits = await run.search(second_query(question, last), limit=AFTER, source=source, read=False)
+        hits: Sequence[Hit] = ()
+        with run.until_spent():  # what was found so far stays
+            hits = await run.search(second_query(question, last), limit=AFTER, source=source, read=False)
         return [mentioned(references, last), [hit.passage() for hit in hits if hit.words.strip()]]
 
     async def candidates(chains: Sequence[Chain]) -> list[list[list[Passage]]]:
