@@ -125,6 +125,12 @@ def test_a_file_that_the_repository_does_not_have(load: Callable[[str], OnnxEmbe
         load("onnx:someone/e5-small?file=onnx/model_int4.onnx").load()
 
 
+@pytest.mark.parametrize("file", ["../../elsewhere.onnx", "/elsewhere.onnx"])
+def test_a_file_outside_of_the_repository(load: Callable[[str], OnnxEmbedder], file: str) -> None:
+    with pytest.raises(EmbedderError, match="no file of that model"):
+        load(f"onnx:someone/e5-small?file={file}").load()
+
+
 def test_a_repository_that_is_not_there(load: Callable[[str], OnnxEmbedder]) -> None:
     with pytest.raises(EmbedderError, match="nobody/nothing is not in the local cache and could not be downloaded: ") as caught:
         load("onnx:nobody/nothing").load()

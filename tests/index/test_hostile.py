@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
 import shutil
@@ -14,8 +15,11 @@ import pytest
 from tests.index.embedders import WordEmbedder
 from tests.index.test_search import make
 from tests.sources.kit import TestKit
+from typer.testing import CliRunner
 
-from wellread.errors import DamagedFile, IndexFault, WellreadError
+from wellread.cli.main import app
+from wellread.embedding import onnx
+from wellread.errors import DamagedFile, IndexFault
 from wellread.index import ledger, manifest, originals, texts
 from wellread.index.following import RECORD, recalled
 from wellread.index.inputs import InputOptions
@@ -111,21 +115,27 @@ def test_every_flipped_bit_is_noticed(folder: Path) -> None:
     LocalIndex.open(folder)
 
 
-@pytest.mark.parametrize("name", ["onnx:someone/model", "onnx:../model", "onnx:/nowhere/model", "onnx:someone/model?file=x.onnx"])
-async def test_a_manifest_starts_no_download(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wellread.embedding.hub.fetch", lambda *_: pytest.fail("something was downloaded"))
-    rewrite(folder, lambda data: data.update(embedder=name))
+@pytest.mark.parametrize(
+    "name", ["onnx:someone/model", "onnx:../model", "onnx:/nowhere/model", "onnx:model", "onnx:beside/model", "onnx:{}/model"]
+)
+async def test_a_manifest_downloads_and_loads_no_model(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(onnx, "fetch", lambda *_: pytest.fail("something was downloaded"))
+    monkeypatch.setattr(onnx.OnnxEmbedder, "load", lambda *_: pytest.fail("something was loaded"))
+    for place in (folder, folder.parent, folder.parent / "beside"):
+        (place / "model").mkdir(parents=True)
+    monkeypatch.chdir(folder.parent)
+    rewrite(folder, lambda data: data.update(embedder=name.format(folder)))
     source = from_spec(parse_spec(f"index:{folder}"), TestKit())
-    with pytest.raises(WellreadError, match="not on this machine"):
+    with pytest.raises(IndexFault, match="may not load by itself"):
         await source.search(Query("planets", 3))
+    added = await asyncio.to_thread(CliRunner().invoke, app, ["index", "add", str(folder), __file__])
+    assert isinstance(added.exception, IndexFault)
 
 
-async def test_a_model_in_the_index_is_not_loaded(folder: Path) -> None:
-    (folder / "model").mkdir()
-    rewrite(folder, lambda data: data.update(embedder=f"onnx:{folder}/model"))
-    source = from_spec(parse_spec(f"index:{folder}"), TestKit())
-    with pytest.raises((IndexFault, WellreadError), match="not on this machine"):
-        await source.search(Query("planets", 3))
+def test_the_embedder_of_the_package_is_no_folder_of_that_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / onnx.DEFAULT).mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert onnx.from_spec(parse_spec(f"onnx:{onnx.DEFAULT}?pooling=cls"), TestKit()).dimensions == 384
 
 
 ODD_ROWS: dict[str, object] = {

@@ -127,11 +127,10 @@ async def test_words_or_meaning_alone_and_rank_fusion(tmp_path: Path) -> None:
     assert ranks[0].score == pytest.approx(1.0)
 
 
-async def test_a_local_embedder_is_remembered_and_another_refused(tmp_path: Path) -> None:
+async def test_the_embedder_of_the_package_is_remembered_and_another_refused(tmp_path: Path) -> None:
     from wellread.index.build import build
 
-    (tmp_path / "model").mkdir()
-    named = f"onnx:{tmp_path}/model"
+    named = "onnx:all-minilm-l6-v2?pooling=cls"
     await build(tmp_path / "local", feed(PASSAGES, WordEmbedder(name=named)))
     kit = Kit()
     await from_spec(Spec("index", str(tmp_path / "local")), kit).search(Query("moon"))  # type: ignore[arg-type]

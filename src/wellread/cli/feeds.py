@@ -72,17 +72,6 @@ def apart(inputs: list[str], output: Path) -> None:
             raise UsageError(f"{output} is in {text} and would be read as a document: choose a folder outside")
 
 
-def embedder_spec(known: str, given: str | None) -> str | None:
-    """The embedder that goes on with an index. Only a local one is taken from its manifest: see `sources.index`."""
-    return given or (known if known.startswith("onnx:") else None)
-
-
-def embedder_of(known: str, given: str | None, kit: Kit) -> Embedder:
-    """The same, made; the usual one where it is the one the index was built with."""
-    usual = kit.embedder(given)
-    return usual if given or usual.name == known else kit.embedder(embedder_spec(known, given))
-
-
 def embedder_anywhere(spec: str | None) -> Embedder:
     """The embedder by the settings of whichever machine this runs on."""
     from wellread import parts

@@ -19,12 +19,13 @@ async def follow(folder: Path, embedder: str | None, *, words_only: bool, watch:
     from wellread.index.change import update
     from wellread.index.following import recalled
     from wellread.index.inputs import InputOptions
+    from wellread.sources.index import embedder_for
 
     content = manifest.load(folder)
     names = recalled(content.origin, InputOptions()).names
     note(f"{folder} is made of {', '.join(names)}")  # who has it from others sees what of theirs it would read
     async with feeds.kit_of_settings() as kit:
-        maker = None if words_only else feeds.embedder_of(content.embedder, embedder, kit)
+        maker = None if words_only else embedder_for(content.embedder, embedder, kit)
 
         async def once() -> None:
             unreadable: list[str] = []

@@ -125,13 +125,14 @@ def add(
     from wellread.index import manifest
     from wellread.index.build import BuildOptions
     from wellread.index.change import add as append
+    from wellread.sources.index import embedder_spec
 
     async def work() -> Manifest:
         unreadable: list[str] = []
         known = manifest.load(folder).embedder
         with ticking(as_json, unreadable, go_on=f"{folder} is as it was before", verbose=verbose, report=report) as ticker:
             async with feeds.kit_of_settings() as kit:
-                chosen = feeds.embedder_spec(known, embedder)
+                chosen = embedder_spec(known, embedder, kit)
                 source = feeds.feed(
                     inputs,
                     kit,
@@ -157,12 +158,13 @@ def embed(folder: Folder, embedder: feeds.EmbedderSpec = None, as_json: options.
     from wellread.index import manifest
     from wellread.index.folder import disk_errors, writing
     from wellread.index.vectors import embed as make
+    from wellread.sources.index import embedder_for
 
     async def work() -> Manifest:
         known = manifest.load(folder).embedder
         with ticking(as_json, go_on=_go_on(folder)) as ticker, disk_errors(folder), writing(folder):
             async with feeds.kit_of_settings() as kit:
-                return await make(folder, folder, feeds.embedder_of(known, embedder, kit), progress=ticker)
+                return await make(folder, folder, embedder_for(known, embedder, kit), progress=ticker)
 
     _done(asyncio.run(work()), folder, as_json)
 

@@ -20,6 +20,8 @@ def fetch(repo: str, file: str | None, environ: Mapping[str, str]) -> Path:
         from huggingface_hub import HfApi
     except ImportError:
         raise MissingExtra(f"onnx:{repo}", "hub") from None
+    if file and (file.startswith("/") or ".." in file.split("/")):
+        raise EmbedderError(f"onnx:{repo}: {file} is no file of that model")
     cache, wanted = _cache(environ), (file,) if file else ONNX_FILES
     if (cached := _cached(repo, wanted, cache)) is not None:
         return cached
@@ -39,13 +41,15 @@ def fetch(repo: str, file: str | None, environ: Mapping[str, str]) -> Path:
         raise EmbedderError(f"{repo} is not in the local cache and could not be downloaded: {reason}") from problem
 
 
-def at_hand(argument: str, foreign: Path | None, environ: Mapping[str, str]) -> bool:
-    """Whether an embedder that a file names is here already: nothing is downloaded, or loaded from the `foreign` folder,
-    because a file says so."""
-    path = at_home(argument)
-    if path.exists():
-        return foreign is None or not path.resolve().is_relative_to(foreign.resolve())
-    if argument.count("/") != 1 or argument.startswith(("/", ".", "~")):
+def is_id(argument: str) -> bool:
+    """Whether it is called as models of the hub are: owner/name."""
+    return argument.count("/") == 1 and not argument.startswith(("/", ".", "~"))
+
+
+def at_hand(argument: str, environ: Mapping[str, str]) -> bool:
+    """Whether a model that a stranger's file names is one of the hub that was downloaded here before: nothing is downloaded
+    because a file says so, and no file or folder is loaded that lies where it says."""
+    if not is_id(argument) or at_home(argument).exists():
         return False
     try:
         return _cached(argument, ONNX_FILES, _cache(environ)) is not None

@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 from wellread.embedding.arithmetic import Arithmetic, Choice, can_run, settled
 from wellread.embedding.batches import by_length
+from wellread.embedding.hub import fetch, is_id
 from wellread.embedding.known import Kind, Pooling
 from wellread.embedding.layout import Layout, read_json, read_layout
 from wellread.errors import DamagedFile, EmbedderError, UsageError
@@ -64,22 +65,17 @@ def from_spec(spec: Spec, kit: Kit) -> OnnxEmbedder:
     """Embedding models as ONNX files: the one in the package, a folder, or a Hugging Face id."""
     options = fill(Options, spec.options, "embedder onnx")
     argument = spec.argument or DEFAULT
-    if argument == DEFAULT and not Path(argument).exists():
+    if argument == DEFAULT:  # whatever else is called so where we were started
         return OnnxEmbedder(options=options)
     path = at_home(argument)
     if path.is_dir():
         return OnnxEmbedder(path, name=argument, options=options)
     if path.is_file():
         return OnnxEmbedder(path.parent, name=argument, options=replace(options, file=path.name))
-    if argument.count("/") != 1 or argument.startswith(("/", ".", "~")):
+    if not is_id(argument):
         raise UsageError(f"embedder onnx: {argument} is neither a folder, nor a file, nor a Hugging Face id (owner/name)")
 
-    def download() -> Path:
-        from wellread.embedding.hub import fetch
-
-        return fetch(argument, options.file, kit.environ)
-
-    return OnnxEmbedder(download, name=argument, options=options)
+    return OnnxEmbedder(lambda: fetch(argument, options.file, kit.environ), name=argument, options=options)
 
 
 def verify(folder: Path = SHIPPED) -> None:

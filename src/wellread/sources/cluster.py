@@ -33,7 +33,7 @@ class ClusterSource:
 
     async def search(self, query: Query) -> Sequence[Hit]:
         index = await self._opened()
-        embedder = embedder_for(index.embedder, None, self._options, self._kit) if self._options.meaning else None
+        embedder = embedder_for(index.embedder, self._options.embedder, self._kit) if self._options.meaning else None
         outcome = await index.search(query.text, embedder, query.limit, self._options.searching())
         failures = ()
         if outcome.gone:

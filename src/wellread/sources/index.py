@@ -55,19 +55,28 @@ class Options:
         return SearchOptions(**{one.name: getattr(self, one.name) for one in fields(SearchOptions)})
 
 
-def embedder_for(wanted: str, folder: Path | None, options: Options, kit: Kit) -> Embedder:
-    """The usual embedder when the index was built with it, else the one that the index remembers.
+def embedder_spec(wanted: str, given: str | None, kit: Kit) -> str | None:
+    """The embedder of an index that was built with `wanted`: the one that was given; else the usual one; else the one it was
+    built with, where that is in the package or was downloaded before.
 
-    Only a local one is taken from there: a manifest must not decide which server hears the questions.
+    A manifest may be a stranger's: it decides neither which server hears the questions nor which file is loaded.
     """
-    usual = kit.embedder(options.embedder)
-    if usual.name == wanted or options.embedder or not wanted.startswith("onnx:"):
-        return usual
+    if given or not wanted.startswith("onnx:") or kit.embedder(None).name == wanted:
+        return given
     from wellread.embedding.hub import at_hand
+    from wellread.embedding.onnx import DEFAULT
 
-    if not at_hand(wanted.partition(":")[2].partition("?")[0], folder, kit.environ):
-        raise IndexFault(f"{folder or 'the index'} needs {wanted}, not on this machine: allow it with ?embedder={wanted}")
-    return kit.embedder(wanted)
+    model = wanted.removeprefix("onnx:").partition("?")[0]
+    if model != DEFAULT and not at_hand(model, kit.environ):
+        raise IndexFault(
+            f"the index needs {wanted}, which it may not load by itself: allow it with ?embedder={wanted} (--embedder)"
+        )
+    return wanted
+
+
+def embedder_for(wanted: str, given: str | None, kit: Kit) -> Embedder:
+    """The same, made."""
+    return kit.embedder(embedder_spec(wanted, given, kit))
 
 
 class IndexSource:
@@ -138,7 +147,7 @@ class IndexSource:
 
     async def _search(self, index: LocalIndex, query: Query) -> list[Hit]:
         wanted = index.manifest.embedder
-        embedder = embedder_for(wanted, index.folder, self._options, self._kit) if self._options.meaning else None
+        embedder = embedder_for(wanted, self._options.embedder, self._kit) if self._options.meaning else None
         found = await index.find(query.text, embedder, query.limit, self._options.searching())
         return await asyncio.to_thread(lambda: [index.hit(item.row, item.score) for item in found])
 
