@@ -1,4 +1,8 @@
-"""Files that came from others: opened only where they are files. A pipe would make us wait for ever, a device never ends."""
+"""Files that came from others: opened only where they are files, and inside of a folder only without links.
+
+A pipe would make us wait for ever, a device never ends, and what was a folder when it was looked at may be a link when it is
+opened: so every folder below the one that is trusted is opened relative to the descriptor of the one above it.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +12,12 @@ import stat
 from pathlib import Path
 from typing import BinaryIO
 
+_OUT = "leads out of its folder"
 
-def opened(path: Path) -> BinaryIO:
-    """To read; `OSError` for what is no file, also where a link leads to that."""
-    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+
+def opened(path: Path, inside: Path | None = None) -> BinaryIO:
+    """To read; `OSError` for what is no file. No link is followed on the way from a folder that it must lie `inside`."""
+    handle = _handle(path, os.O_RDONLY | os.O_NONBLOCK, inside)
     mode = os.fstat(handle).st_mode
     if stat.S_ISREG(mode):
         return open(handle, "rb")
@@ -21,9 +27,7 @@ def opened(path: Path) -> BinaryIO:
 
 def content(path: Path, most: int, inside: Path | None = None) -> bytes:
     """All of a file; `OSError` where it is larger than such a file may be, or not `inside` a folder."""
-    with opened(path) as file:
-        if inside is not None and not _lies(file, path, inside):
-            raise OSError(errno.EPERM, "leads out of its folder", str(path))
+    with opened(path, inside) as file:
         size = os.fstat(file.fileno()).st_size
         data = file.read(most + 1) if size <= most else b""
     if max(size, len(data)) > most:
@@ -31,7 +35,35 @@ def content(path: Path, most: int, inside: Path | None = None) -> bytes:
     return data
 
 
-def _lies(file: BinaryIO, path: Path, folder: Path) -> bool:
-    """Whether an open file is the one of this name in a folder. What was looked at before may be a link by now."""
-    real, top = os.path.realpath(path), os.path.realpath(folder)
-    return real.startswith(top.rstrip(os.sep) + os.sep) and os.path.samestat(os.lstat(real), os.fstat(file.fileno()))
+def listed(folder: Path, inside: Path | None = None) -> tuple[list[str], list[str]]:
+    """The files and the folders in a folder, by name, in order; links, pipes and devices are neither."""
+    handle = _handle(folder, os.O_RDONLY | os.O_DIRECTORY, inside)
+    try:
+        with os.scandir(handle) as entries:
+            found = sorted(
+                (entry.name, entry.is_file(follow_symlinks=False), entry.is_dir(follow_symlinks=False)) for entry in entries
+            )
+    finally:
+        os.close(handle)
+    return [name for name, file, _ in found if file], [name for name, _, folder in found if folder]
+
+
+def _handle(path: Path, flags: int, inside: Path | None) -> int:
+    if inside is None:
+        return os.open(path, flags | os.O_CLOEXEC)
+    steps = path.relative_to(inside).parts if path.is_relative_to(inside) else ("..",)
+    if ".." in steps:
+        raise OSError(errno.EPERM, _OUT, str(path))
+    handle = os.open(inside, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    for at, step in enumerate(steps, start=1):
+        how = flags if at == len(steps) else os.O_RDONLY | os.O_DIRECTORY
+        try:
+            below = os.open(step, how | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=handle)
+        except OSError as problem:
+            if problem.errno in (errno.ELOOP, errno.ENOTDIR):
+                raise OSError(errno.EPERM, _OUT, str(path)) from None
+            raise
+        finally:
+            os.close(handle)
+        handle = below
+    return handle

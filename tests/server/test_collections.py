@@ -654,6 +654,15 @@ def test_a_folder_is_read_where_the_operator_allows_it(tmp_path: Path) -> None:
         (papers / "inside" / "light.md").write_text(LIGHT)
         client.post(f"{path}/refresh")
         assert "2 documents" in settled(client, path)
+        (papers / "inside").rename(papers / "kept")
+        (papers / "inside").symlink_to(secret)  # by somebody who may write there
+        client.post(f"{path}/refresh")
+        assert "0 documents" in (page := settled(client, path))
+        assert "vault" not in page
+        (papers / "inside").unlink()
+        (papers / "kept").rename(papers / "inside")
+        client.post(f"{path}/refresh")
+        assert "2 documents" in settled(client, path)
         assert client.post(f"{path}/documents", files=sent(more__txt=FERRY)).status_code == 400
         assert client.post(f"{path}/remove", data={"document": "light.md"}).status_code == 404
         assert client.post(f"{path}/remove").status_code == 303

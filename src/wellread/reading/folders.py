@@ -3,49 +3,37 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from wellread import regular
 
-def files_inside(folder: Path, follow_links: bool = False) -> Iterator[Path]:
-    """Folder by folder, each in the order of its names; hidden ones, pipes, devices and links that lead out are left out.
+_DEEPEST = 100  # folders in each other
 
-    With `follow_links` files and folders that links lead to are taken from anywhere, each folder once.
+
+def files_inside(folder: Path, follow_links: bool = False, inside: Path | None = None) -> Iterator[Path]:
+    """Folder by folder, each in the order of its names; hidden ones, pipes, devices and links are left out.
+
+    No link leads to the folder either where it must lie `inside` another one. With `follow_links` files and folders that
+    links lead to are taken from anywhere, each folder once.
     """
-    root = os.path.realpath(folder)
-    waiting, seen = [str(folder)], {root}
+    waiting, seen = [(folder, 0)], set[str]()
     while waiting:
-        here = waiting.pop()
+        here, depth = waiting.pop()
         try:
-            with os.scandir(here) as listed:
-                entries = sorted((entry for entry in listed if not entry.name.startswith(".")), key=lambda entry: entry.name)
+            files, folders = _followed(here, seen) if follow_links else regular.listed(here, inside or folder)
         except OSError:
             continue  # not ours to look into, or gone
-        yield from (Path(entry.path) for entry in entries if _is_inside(entry, "/" if follow_links else root))
-        waiting.extend(entry.path for entry in reversed(entries) if _is_new(entry, follow_links, seen))
+        yield from (here / name for name in files if not name.startswith("."))
+        if depth < _DEEPEST:
+            waiting.extend((here / name, depth + 1) for name in reversed(folders) if not name.startswith("."))
 
 
-def _is_new(entry: os.DirEntry[str], follow_links: bool, seen: set[str]) -> bool:
-    """Whether it is a folder to go into; by way of links it may have been seen already, or hold itself."""
-    try:
-        if not entry.is_dir(follow_symlinks=follow_links):
-            return False
-    except OSError:
-        return False
-    if follow_links:
-        target = os.path.realpath(entry.path)
-        if target in seen:
-            return False
-        seen.add(target)
-    return True
-
-
-def _is_inside(entry: os.DirEntry[str], root: str) -> bool:
-    try:
-        if not entry.is_symlink():
-            return entry.is_file(follow_symlinks=False)
-        target = os.path.realpath(entry.path, strict=True)
-        return target.startswith(root.rstrip(os.sep) + os.sep) and stat.S_ISREG(os.stat(target).st_mode)
-    except OSError:
-        return False
+def _followed(folder: Path, seen: set[str]) -> tuple[list[str], list[str]]:
+    """As `listed`, with what links lead to; nothing of a folder that was seen, by way of a link or because it holds itself."""
+    real = os.path.realpath(folder)
+    if real in seen:
+        return [], []
+    seen.add(real)
+    names = sorted(os.listdir(folder))
+    return [name for name in names if (folder / name).is_file()], [name for name in names if (folder / name).is_dir()]

@@ -149,13 +149,17 @@ class Collections:
 
     def _allowed(self, folder: str) -> str:
         """A folder that the operator lets the page read from, wherever links lead."""
-        roots = [os.path.realpath(os.path.expanduser(root)) for root in self.options.readable_folders]
-        path = os.path.realpath(os.path.expanduser(folder.strip().replace("\0", "")))
-        if not any(os.path.commonpath([root, path]) == root for root in roots):
+        path = Path(os.path.realpath(os.path.expanduser(folder.strip().replace("\0", ""))))
+        if self._named_above(path) is None:
             raise UsageError("this folder may not be read here; the operator says which ones may ([server] folders)")
-        if not os.path.isdir(path):
+        if not path.is_dir():
             raise UsageError("there is no such folder")
-        return path
+        return str(path)
+
+    def _named_above(self, path: Path) -> Path | None:
+        """The folder that the operator has named and that this one lies in, if any."""
+        roots = (Path(os.path.realpath(os.path.expanduser(root))) for root in self.options.readable_folders)
+        return next((root for root in roots if path.is_relative_to(root)), None)
 
     def remove(self, one: Collection) -> None:
         """It is gone from the lists at once; its files go after that."""
@@ -179,11 +183,12 @@ class Collections:
                     shutil.rmtree(place, ignore_errors=True)
 
     def documents(self, one: Collection) -> list[Item]:
-        """What there is to read."""
+        """What there is to read. A folder of this machine was allowed once; others may have put a link in its place since."""
         found: list[Item] = []
-        for path in files_inside(one.root):
+        inside = one.root if one.folder is None else self._named_above(one.root)
+        for path in files_inside(one.root, inside=inside) if inside is not None else ():
             if is_readable(path.name) and 0 < _size(path) <= self.options.max_document:
-                found.append(Item(os.path.relpath(path, one.root), "document", path, one.root))
+                found.append(Item(os.path.relpath(path, one.root), "document", path, inside))
             if len(found) >= self.options.max_documents:
                 break
         return found
