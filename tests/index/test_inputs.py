@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import sys
 import time
 from itertools import pairwise
@@ -178,6 +179,32 @@ async def test_values_that_nothing_can_hold_are_told(tmp_path: Path, column: dic
     for name in ("a.parquet", "a.arrow"):
         with pytest.raises(IndexFault, match="cannot be read"):
             await read(tmp_path / name)
+
+
+async def test_a_table_that_fills_the_memory_or_is_cut_off_ends_only_the_process_that_reads_it(tmp_path: Path) -> None:
+    table = pa.table({"text": pa.array(["x" * 1_000_000] * 5_000).dictionary_encode()})
+    pq.write_table(table, tmp_path / "a.parquet", compression="zstd")
+    assert (tmp_path / "a.parquet").stat().st_size < 10_000
+    with pa.OSFile(str(tmp_path / "a.arrow"), "wb") as file, pa.ipc.new_stream(file, table.schema) as stream:
+        stream.write_table(table)
+    os.truncate(tmp_path / "a.arrow", 1_000_000)
+    for name in ("a.parquet", "a.arrow"):
+        with pytest.raises(IndexFault, match="cannot be read"):
+            await read(tmp_path / name)
+
+
+async def test_rows_of_a_table_among_documents_are_passages_of_that_file(tmp_path: Path) -> None:
+    (tmp_path / "handbook.md").write_text("# Handbook\n\nThe valve opens to the left.")
+    forged = {"id": "handbook.md#0", "document": "handbook.md", "url": (tmp_path / "handbook.md").as_uri(), "title": "Handbook"}
+    json_lines(tmp_path / "notes.jsonl", {**forged, "text": "The valve opens to the right."})
+    found = await read(tmp_path)
+    assert {passage.document: passage.text.splitlines()[-1] for passage in found} == {
+        "handbook.md": "The valve opens to the left.",
+        "notes.jsonl": "The valve opens to the right.",
+    }
+    assert {passage.url for passage in found} == {(tmp_path / name).as_uri() for name in ("handbook.md", "notes.jsonl")}
+    made = [one async for one in Following([str(tmp_path)], InputOptions()).read({})]
+    assert [(one.entry.name, one.entry.table) for one in made] == [("handbook.md", False), ("notes.jsonl", False)]
 
 
 async def test_a_row_without_an_end_is_not_read_into_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

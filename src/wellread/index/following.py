@@ -191,10 +191,11 @@ def _items(name: str, follow_links: bool, names: Names) -> Iterator[Item]:
         yield Item(name, "page" if inputs.is_page(name) else "table")
         return
     root, found = inputs.found_under(name, follow_links)
+    corpus = inputs.is_corpus(found)
     for path in found:
         if inputs.is_list(path):
             yield from (Item(address, "page") for address in inputs.addresses(path))
-        elif inputs.is_table(path):
+        elif corpus:
             yield Item(str(path), "table", path)
         else:
             yield Item(names.name(path, root), "document", path, root if path != root and not follow_links else None)

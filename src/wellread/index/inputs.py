@@ -14,7 +14,6 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import groupby
 from pathlib import Path
 from typing import Any, cast
 
@@ -23,7 +22,7 @@ from wellread.encodable import encodable
 from wellread.errors import IndexFault, MissingExtra, ReadError, UsageError
 from wellread.private import at_home
 from wellread.protocols import PageReader
-from wellread.reading import workers
+from wellread.reading import arrow_process, workers
 from wellread.reading.documents import Document, opened
 from wellread.reading.folders import files_inside
 from wellread.text.split import Splitting, part_id, split
@@ -34,7 +33,7 @@ _SKIPPED_FOLDERS = (".git", "node_modules", "__pycache__")
 _LIST = ".urls"
 _TABLES = (".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz", ".parquet", ".arrow", _LIST, ".zim")
 _ID_NAMES = ("_id", "id")
-_LONGEST_LINE = 100_000_000  # characters of a row as JSON
+_LONGEST_LINE = 20_000_000  # characters of a row as JSON
 _LONGEST_LIST = 100 * 1024**2  # bytes of a list of addresses
 
 
@@ -108,6 +107,7 @@ class Part:
     files: tuple[str, ...]
     names: tuple[str, ...]
     folder: str | None = None  # that they must lie in when they are read; None: anywhere
+    corpus: bool = False  # tables, whose rows are documents
 
 
 def parts(inputs: Sequence[str], how: InputOptions, documents: int = 64, most: int = 8_192) -> list[Part]:
@@ -120,20 +120,20 @@ def parts(inputs: Sequence[str], how: InputOptions, documents: int = 64, most: i
             raise UsageError(f"{text} cannot be read in parts: make a data set of it first (wellread dataset create)")
         path, files = found_under(text, how.follow_links)
         folder = _bounds(path, how)
-        size_of_all = max(documents, -(-len(files) // most))
-        for table, group in groupby(files, key=is_table):
-            size = 1 if table else size_of_all
-            named = names.new(group, path)
-            for at in range(0, len(named), size):
-                some = named[at : at + size]
-                found.append(Part(tuple(str(file) for _, file in some), tuple(name for name, _ in some), folder and str(folder)))
+        corpus = is_corpus(files)
+        size = 1 if corpus else max(documents, -(-len(files) // most))
+        named = names.new(files, path)
+        for at in range(0, len(named), size):
+            some = named[at : at + size]
+            paths, called = tuple(str(file) for _, file in some), tuple(name for name, _ in some)
+            found.append(Part(paths, called, folder and str(folder), corpus))
     return found
 
 
 async def passages_of(part: Part, how: InputOptions) -> AsyncIterator[Passage]:
     """The passages of one part."""
     files, folder = [Path(name) for name in part.files], Path(part.folder) if part.folder else None
-    some = _tables(files, how) if is_table(files[0]) else _documents(zip(part.names, files, strict=True), how, folder)
+    some = _tables(files, how) if part.corpus else _documents(zip(part.names, files, strict=True), how, folder)
     async for passage in some:
         yield passage
 
@@ -159,11 +159,16 @@ def _bounds(path: Path, how: InputOptions) -> Path | None:
 
 async def _path(text: str, how: InputOptions, names: Names) -> AsyncIterator[Passage]:
     path, found = found_under(text, how.follow_links)
-    for table, group in groupby(found, key=is_table):
-        named = names.new(group, path)
-        parts = _tables((file for _, file in named), how) if table else _documents(named, how, _bounds(path, how))
-        async for passage in parts:
-            yield passage
+    named = names.new(found, path)
+    parts = _tables((file for _, file in named), how) if is_corpus(found) else _documents(named, how, _bounds(path, how))
+    async for passage in parts:
+        yield passage
+
+
+def is_corpus(files: Sequence[Path]) -> bool:
+    """Whether an input is a table, or a folder of nothing else: then its rows are documents by names of their own. Among
+    documents a table is one like them, or its rows could pass for those of the others."""
+    return all(map(is_table, files))
 
 
 def is_table(file: Path) -> bool:
@@ -178,8 +183,8 @@ async def _tables(files: Iterable[Path], how: InputOptions) -> AsyncIterator[Pas
         elif name.endswith(".zim"):
             parts = _zim(file, how)
         else:
-            rows = {".parquet": _parquet_rows, ".arrow": _arrow_rows}.get(file.suffix.lower(), _json_rows)(file)
-            parts = _each(_tabled(rows, how, str(file)))
+            lines = arrow_process.lines(file, _LONGEST_LINE) if name.endswith((".parquet", ".arrow")) else _lines(file)
+            parts = _each(_tabled(_objects(lines, file), how, str(file)))
         async for passage in parts:
             yield passage
 
@@ -294,17 +299,21 @@ def _optional(row: Mapping[str, object], name: str) -> str | None:
     return str(value) if value not in (None, "") else None
 
 
-def _json_rows(path: Path) -> Iterator[dict[str, object]]:
+def _lines(path: Path) -> Iterator[str]:
     opener = gzip.open if path.name.endswith(".gz") else open
     try:
         with opener(path, "rt", encoding="utf-8") as lines:
-            for number, line in enumerate(iter(lambda: lines.readline(_LONGEST_LINE), ""), start=1):
-                if len(line) == _LONGEST_LINE:
-                    raise IndexFault(f"{path}: line {number} is longer than {_LONGEST_LINE:,} characters")
-                if line.strip():
-                    yield _object(line, path, number)
+            yield from iter(lambda: lines.readline(_LONGEST_LINE), "")
     except (OSError, EOFError, UnicodeDecodeError, zlib.error) as problem:
         raise IndexFault(f"{path} cannot be read: {problem}") from problem
+
+
+def _objects(lines: Iterator[str], path: Path) -> Iterator[dict[str, object]]:
+    for number, line in enumerate(lines, start=1):
+        if len(line) == _LONGEST_LINE:
+            raise IndexFault(f"{path}: line {number} is longer than {_LONGEST_LINE:,} characters")
+        if line.strip():
+            yield _object(line, path, number)
 
 
 def _object(line: str, path: Path, number: int) -> dict[str, object]:
@@ -315,32 +324,6 @@ def _object(line: str, path: Path, number: int) -> dict[str, object]:
     if not isinstance(row, dict):
         raise IndexFault(f"{path}: line {number} is not a JSON object")
     return cast("dict[str, object]", row)
-
-
-def _parquet_rows(path: Path) -> Iterator[dict[str, object]]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        file = cast("Any", pq.ParquetFile(path.absolute()))
-        wanted = [name for name in file.schema_arrow.names if not name.startswith("emb")]
-        for batch in file.iter_batches(1000, columns=wanted):
-            yield from batch.to_pylist()
-    except (cast("type[Exception]", pa.ArrowException), OSError, ValueError, OverflowError) as problem:
-        raise IndexFault(f"{path} cannot be read: {problem}") from problem
-
-
-def _arrow_rows(path: Path) -> Iterator[dict[str, object]]:
-    """A table as the hub's data sets are saved to a disk."""
-    import pyarrow as pa
-
-    arrow = cast("Any", pa)
-    try:
-        with arrow.memory_map(str(path)) as file, arrow.ipc.open_stream(file) as reader:
-            for batch in reader:
-                yield from batch.select([name for name in batch.schema.names if not name.startswith("emb")]).to_pylist()
-    except (cast("type[Exception]", pa.ArrowException), OSError, ValueError, OverflowError) as problem:
-        raise IndexFault(f"{path} cannot be read: {problem}") from problem
 
 
 def hub_rows(name: str, config: str | None) -> Iterator[dict[str, object]]:

@@ -15,7 +15,7 @@ from wellread.safe_imports import safe_path
 _LOOK = 0.05  # seconds between two looks at a child's memory
 _CHUNK = 1024 * 1024
 _START = "import sys; sys.path[:] = sys.argv[1:]; from wellread.reading.worker import main; main()"
-_KEPT_ENVIRONMENT = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "LANG", "LC_ALL")  # no keys, no settings
+KEPT_ENVIRONMENT = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "LANG", "LC_ALL")  # no keys, no settings
 
 
 class Child:
@@ -29,7 +29,7 @@ class Child:
                 stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                env={name: os.environ[name] for name in _KEPT_ENVIRONMENT if name in os.environ},
+                env={name: os.environ[name] for name in KEPT_ENVIRONMENT if name in os.environ},
                 process_group=0,  # Ctrl-C is for the parent
             )
         self.pid = self._process.pid

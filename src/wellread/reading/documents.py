@@ -129,6 +129,7 @@ def _read_text(kind: Kind, text: str, url: str, name: str) -> Page:
         "man": man.read_man,
         "csv": tables.read_csv,
         "tsv": lambda text, url, name: tables.read_csv(text, url, name, delimiter="\t"),
+        "jsonl": tables.read_jsonl,
         "notebook": notebook.read_notebook,
         "info": info.read_info,
         "pod": pod.read_pod,

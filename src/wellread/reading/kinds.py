@@ -14,7 +14,7 @@ from wellread.reading.charset import utf16_without_mark
 
 Kind = Literal[
     "html", "pdf", "text", "info", "pod", "docbook", "org", "tex",
-    "markdown", "rst", "asciidoc", "man", "csv", "tsv", "notebook", "eml", "mbox", "rtf",
+    "markdown", "rst", "asciidoc", "man", "csv", "tsv", "jsonl", "notebook", "eml", "mbox", "rtf",
     "docx", "opendocument", "pptx", "sheet", "epub",
 ]  # fmt: skip
 
@@ -48,6 +48,7 @@ _SUFFIXES: dict[Kind, str] = {
     "man": "man 1 2 3 4 5 6 7 8 9",
     "csv": "csv",
     "tsv": "tsv tab",
+    "jsonl": "jsonl ndjson",
     "notebook": "ipynb",
     "eml": "eml mht mhtml",
     "mbox": "mbox mbx",

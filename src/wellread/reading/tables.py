@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 import time
 import zipfile
@@ -32,6 +33,30 @@ def read_csv(text: str, url: str, name: str, *, delimiter: str | None = None) ->
     found = delimiter or _delimiter(text[:_SAMPLE])
     rows = csv.reader(text.splitlines(keepends=True), delimiter=found)
     return Page(url, name, (), kind="csv", blocks=tuple(_enough(_rows(_bounded(rows)), OWN_FILE.characters)))
+
+
+def read_jsonl(text: str, url: str, name: str) -> Page:
+    """JSON lines: of each row its text under its title, else all that it says."""
+    rows = (_said(line) for line in text.splitlines()[:MAX_BLOCKS] if line.strip())
+    return Page(url, name, (), kind="jsonl", blocks=tuple(block for row in rows for block in _row(row)))
+
+
+def _said(line: str) -> dict[str, object]:
+    try:
+        row: object = json.loads(line)
+    except (ValueError, RecursionError):
+        row = line
+    return cast("dict[str, object]", row) if isinstance(row, dict) else {"text": str(row)}
+
+
+def _row(row: dict[str, object]) -> Iterator[Block]:
+    text = row.get("text")
+    if not isinstance(text, str):
+        yield Block("row", _sentence([str(value) for value in row.values()], list(row)))
+        return
+    if row.get("title"):
+        yield Block("heading", str(row["title"]), 1)
+    yield from (Block("paragraph", part.strip()) for part in text.split("\n\n") if part.strip())
 
 
 def read_sheets(body: bytes, url: str, name: str, allowance: Allowance) -> Page:

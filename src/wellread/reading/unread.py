@@ -37,6 +37,7 @@ _LOCKED = "EncryptedPackage".encode("utf-16-le")  # how Office names what it has
 _PATTERNS = tuple((re.compile(sign, re.DOTALL), words) for sign, words in _SIGNS.items())
 _FIRST = 512
 _NAMES = (
+    ((".parquet", ".arrow", ".zim"), "this is a whole collection: give it by its own name, not in a folder of documents"),
     ((".css", ".css.map", ".scss"), _NO_TEXT.format("a style sheet")),
     ((".min.js", ".js.map", "searchindex.js", "language_data.js"), _NO_TEXT.format("a script of a page")),
     ((".xpm", ".xbm", ".svg", ".fig", ".pgm", ".ppm", ".eps"), _NO_TEXT.format("a picture")),
