@@ -70,7 +70,7 @@ def main(suffix: str) -> None:
                 signal.setitimer(signal.ITIMER_PROF, _SECONDS)
     except BrokenPipeError:
         os._exit(0)  # nobody wants more
-    except (pa.ArrowException, OSError, ValueError, OverflowError, MemoryError) as problem:
+    except (cast("type[Exception]", pa.ArrowException), OSError, ValueError, OverflowError, MemoryError) as problem:
         sys.exit(str(problem) or "it takes more memory than a table may")
 
 
