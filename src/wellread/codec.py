@@ -40,6 +40,16 @@ def loads(kind: type[T], text: str | bytes) -> T:
         raise ValueError("it is nested too deeply") from problem
 
 
+def pack(value: object) -> bytes:
+    """A value as bytes (MessagePack): what is bytes in it stays as it is."""
+    return msgspec.msgpack.encode(value)
+
+
+def unpack(kind: type[T], data: bytes | bytearray) -> T:
+    """The value that was packed; nothing but the types that it names can come of it."""
+    return msgspec.msgpack.decode(data, type=kind)
+
+
 def brief(value: object) -> Any:
     """A value as JSON types without the fields that have their default, for a person to read."""
     if is_dataclass(value) and not isinstance(value, type):

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -17,6 +18,7 @@ import pytest
 from tests.reading import bombs
 from tests.reading.test_documents import PROSE, docx, epub, pdf, word
 
+from wellread import codec
 from wellread.errors import ReadError, TooCostly
 from wellread.reading import child, frames, worker, workers
 from wellread.reading.allowance import OWN_FILE, Allowance
@@ -108,7 +110,7 @@ def test_a_child_stops_by_itself_when_nobody_stops_it() -> None:
     """Its own limits hold where the parent is gone: an endless loop ends by the processor time it used."""
     code = (
         "import sys, resource\nfrom wellread.reading import worker\n"
-        "worker._limit(worker.frames.unpack(memoryview(worker.request(worker.Document(b'', ''), worker.Allowance(-1)))[4:]), 0)\n"
+        "worker._limit(worker.Request(worker.Document(b'', ''), worker.Allowance(-1)), 0)\n"
         "resource.setrlimit(resource.RLIMIT_DATA, (-1, -1))\nwhile True: pass"
     )
     ended = subprocess.run([sys.executable, "-c", code], timeout=60, check=False)
@@ -277,7 +279,7 @@ def _with_child(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "said", [r"b'\xff' * 8", "frames.pack([b'page'])", r"frames.pack([b'\xff'] * 9)", "b'\\0\\0\\0\\4\\0\\0\\0\\5' + b'\\0' * 4"]
+    "said", [r"b'\xff' * 8", "frames.pack([b'page'])", "frames.pack({'page': 5})", "b'\\0\\0\\0\\4\\0\\0\\0\\5' + b'\\0' * 4"]
 )
 def test_a_child_that_says_what_no_child_says(monkeypatch: pytest.MonkeyPatch, said: str) -> None:
     _with_child(monkeypatch, f"socket.socket(fileno=0).sendall({said}); time.sleep(60)")
@@ -325,23 +327,17 @@ def test_children_import_nothing_from_the_working_folder(monkeypatch: pytest.Mon
     pool.close()
 
 
-def test_a_frame_is_what_it_was() -> None:
-    fields = [b"", b"a", b"\0" * 1000]
-    packed = frames.pack(fields)
-    assert frames.size_of(packed[:4]) == len(packed) - 4
-    assert frames.unpack(memoryview(packed)[4:]) == fields
-
-
-@pytest.mark.parametrize("frame", [b"", b"\0\0\0", b"\xff" * 4, b"\0\0\0\1\0\0\0\5abcd", b"\0\0\0\1\0\0\0\5abcdef"])
-def test_what_is_no_frame(frame: bytes) -> None:
+@pytest.mark.parametrize("frame", [b"", b"\0\0\0", b"\xff" * 4, codec.pack(["page"]), codec.pack({"page": {"title": 5}})])
+def test_what_is_no_reply(frame: bytes) -> None:
     with pytest.raises(frames.BrokenFrame):
-        frames.unpack(memoryview(frame))
+        worker.replied(frame, "http://a.example/")
 
 
 def test_a_reply_keeps_a_page_and_our_address() -> None:
     page = read_bytes(GOOD["markdown"], "http://a.example/", name="a.md")
-    packed = worker.reply(worker.Reply(page))
-    assert worker.replied(frames.unpack(memoryview(packed)[4:]), "http://a.example/") == worker.Reply(page)
+    packed = frames.pack(worker.Reply(replace(page, url="http://b.example/", passages=())))
+    assert frames.size_of(packed[:4]) == len(packed) - 4
+    assert worker.replied(packed[4:], "http://a.example/") == worker.Reply(page)
 
 
 def test_a_file_larger_than_a_file_may_be(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from wellread.errors import IndexFault, WellreadError
 from wellread.index.dataset import About, take_parts
 from wellread.index.folder import BUILDING
 from wellread.index.inputs import InputOptions, Part, origin, parts
+from wellread.index.manifest import sealed
 from wellread.index.progress import Progress, silent
 
 _PLAN = "plan.json"
@@ -70,7 +71,7 @@ def build(where: str | Path, order: Order, progress: Progress = silent, told: To
             origin={"inputs": order.origin},
             language=embedded.language,
         )
-        place.put(sharded.NAME, sharded.encoded(made))
+        place.put(sharded.NAME, sealed(made))
         storage.tidy(place, made)
         place.remove(BUILDING)
     return made

@@ -11,16 +11,14 @@ move to the new one and nowhere else.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
 
 from wellread import regular
 from wellread.errors import DamagedFile, IndexFault
 from wellread.index import checks, manifest
-from wellread.index.manifest import FileSum, replace_file
+from wellread.index.manifest import FileSum, replace_file, sealed, unsealed
 from wellread.text.languages import ENGLISH
 
 FORMAT = 3  # 2: words may be stemmed in another language than English; 3: what shards tell each other of their words
@@ -85,28 +83,17 @@ def load(folder: Path) -> Sharded:
 
 def decoded(raw: bytes, named: str) -> Sharded:
     """The manifest in these bytes, which are called so in errors."""
-    try:
-        data = cast("dict[str, Any]", json.loads(raw))
-        known, found = str(data.pop("sha256")), int(data["format"])
-        if found != FORMAT:
-            remedy = "upgrade wellread" if found > FORMAT else "make the shards again"
-            raise IndexFault(f"{named} names shards of format {found}, this wellread reads {FORMAT}: {remedy}")
-        if known != _own_sum(data):
-            raise DamagedFile(f"{named} is damaged: its checksum differs")
-        return _parsed(data)
-    except checks.Wrong as problem:
-        raise DamagedFile(f"{named} is damaged: {problem}") from None
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError):
-        raise DamagedFile(f"{named} is damaged: an entry is missing or wrong") from None
+    return unsealed(raw, named, Sharded, lambda found: _check_format(named, found), _check)
 
 
-def encoded(content: Sharded) -> bytes:
-    data = asdict(content)
-    return json.dumps({"sha256": _own_sum(data), **data}, indent=1, ensure_ascii=False).encode() + b"\n"
+def _check_format(named: str, found: int) -> None:
+    if found != FORMAT:
+        remedy = "upgrade wellread" if found > FORMAT else "make the shards again"
+        raise IndexFault(f"{named} names shards of format {found}, this wellread reads {FORMAT}: {remedy}")
 
 
 def save(folder: Path, content: Sharded) -> None:
-    replace_file(folder / NAME, encoded(content))
+    replace_file(folder / NAME, sealed(content))
 
 
 def next_generation(raw: bytes | None) -> int:
@@ -144,39 +131,14 @@ def check_shard(folder: Path, entry: ShardEntry) -> Path:
     return home
 
 
-def _own_sum(data: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
-
-
-def _parsed(data: dict[str, Any]) -> Sharded:
-    shards = tuple(map(entry_from, data["shards"]))
-    checks.count("the number of shards", len(shards), MOST, 1)
-    checks.count("the number of dimensions", int(data["dimensions"]), 1 << 16)
-    for number, shard in enumerate(shards):
+def _check(content: Sharded) -> None:
+    checks.count("the number of shards", len(content.shards), MOST, 1)
+    checks.count("the number of dimensions", content.dimensions, 1 << 16)
+    for number, shard in enumerate(content.shards):
         if shard.name != shard_name(number):
             raise checks.Wrong(f"shard {number} is called {shard.name[:80]!r}")
         checks.count("a shard's number of passages", shard.passages)
         checks.sums([shard.manifest, *shard.beside.values()])
         for name in shard.beside:
             checks.inner_name(name)
-    origin = {str(k): str(v) for k, v in data["origin"].items()}
-    language = str(data.get("language", ENGLISH))
-    checks.stemmed(language)
-    return Sharded(
-        embedder=str(data["embedder"]),
-        dimensions=int(data["dimensions"]),
-        words=bool(data["words"]),
-        shards=shards,
-        generation=int(data["generation"]),
-        origin=origin,
-        language=language,
-    )
-
-
-def entry_from(data: dict[str, Any]) -> ShardEntry:
-    beside = {str(name): _sum(file) for name, file in data["beside"].items()}
-    return ShardEntry(str(data["name"]), int(data["passages"]), _sum(data["manifest"]), beside)
-
-
-def _sum(data: dict[str, Any]) -> FileSum:
-    return FileSum(int(data["bytes"]), str(data["sha256"]))
+    checks.stemmed(content.language)

@@ -12,19 +12,18 @@ the first 4,096 vectors decide the scale, so that the rows are the ones that one
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, cast
 
 import numpy as np
 
+from wellread import codec
 from wellread.cluster import shard
 from wellread.cluster.embedded import Piece, PiecesFeed, file_of, packed
 from wellread.cluster.places import Place
-from wellread.cluster.sharded import BESIDE, SHARDS, ShardEntry, entry_from, entry_of, shard_name, shard_of
+from wellread.cluster.sharded import BESIDE, SHARDS, ShardEntry, entry_of, shard_name, shard_of
 from wellread.index import texts
 from wellread.index.build import BuildOptions, build
 from wellread.index.dataset import About
@@ -77,8 +76,7 @@ def read(work: Place, number: int, part: Part, how: InputOptions) -> PartRead:
     """Read and cut the documents of a part."""
     done = f"read/{number:06d}.json"
     if (raw := work.content(done)) is not None:
-        known = cast("dict[str, Any]", json.loads(raw))
-        return PartRead(int(known["passages"]), int(known["documents"]), tuple(known["unreadable"]))
+        return codec.loads(PartRead, raw)
     unreadable: list[str] = []
     names: set[str] = set()
     own = InputOptions(how.splitting, how.columns, None, how.config, unreadable, how.follow_links, names)
@@ -89,7 +87,7 @@ def read(work: Place, number: int, part: Part, how: InputOptions) -> PartRead:
     found = asyncio.run(lines())
     outcome = PartRead(len(found), len(names), tuple(unreadable))
     work.put(_lines_of(number), b"".join(found))
-    work.put(done, json.dumps(asdict(outcome)).encode())
+    work.put(done, codec.dumps(outcome).encode())
     return outcome
 
 
@@ -110,15 +108,14 @@ def embed(work: Place, block: Block, shards: int, about: About, make: tuple[str,
     """Embed a block and put its passages apart by shard."""
     done = f"embedded/{block.number:06d}.json"
     if (raw := work.content(done)) is not None:
-        known = cast("dict[str, Any]", json.loads(raw))
-        return Embedded(tuple(known["scale"]), tuple(Piece(**piece) for piece in known["pieces"]))
+        return codec.loads(Embedded, raw)
     passages = list(_passages(work, block))
     scale, rows, codes = asyncio.run(_vectors(passages, _embedder(*make), about))
     homes = np.array([shard_of(passage.document or passage.id, shards) for passage in passages])
     content, pieces = packed(Batch(passages, rows, codes), homes, block.place, about, scale)
     work.put(file_of(block.number), content)
     outcome = Embedded(tuple(float(x) for x in scale), pieces)
-    work.put(done, json.dumps(asdict(outcome)).encode())
+    work.put(done, codec.dumps(outcome).encode())
     return outcome
 
 
@@ -126,7 +123,7 @@ def assemble(work: Place, place: Place, number: int, pieces: Mapping[int, Piece]
     """Make a shard of what was embedded for it. What it tells the others of its words is laid aside for `share_words`."""
     name, done = shard_name(number), f"assembled/{number:06d}.json"
     if (raw := work.content(done)) is not None:
-        return entry_from(json.loads(raw))
+        return codec.loads(ShardEntry, raw)
     feed = PiecesFeed(work, number, pieces)
     with place.made(f"{SHARDS}/{name}") as home:
         options = BuildOptions(words=words, language=language, resume=True)
@@ -135,7 +132,7 @@ def assemble(work: Place, place: Place, number: int, pieces: Mapping[int, Piece]
         with work.made(f"{_COUNTED}/{name}") as aside:
             shard.copy_words(home, aside)
         entry = entry_of(home, name)
-    work.put(done, json.dumps(asdict(entry)).encode())
+    work.put(done, codec.dumps(entry).encode())
     return entry
 
 

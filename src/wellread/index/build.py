@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import shutil
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, cast
 
 import numpy as np
 
+from wellread import codec
 from wellread.errors import DamagedFile, IndexFault
 from wellread.index import manifest
 from wellread.index.feed import Batch, EmbeddingFeed, Feed
@@ -160,20 +159,13 @@ def _begin(work: Path, plan: _Plan, resume: bool) -> _Plan:
         _write_plan(start_over(work) / _PLAN, plan)
         return plan
     try:
-        found = cast("dict[str, Any]", json.loads(path.read_bytes()))
+        found = codec.loads(_Plan, path.read_bytes())
     except ValueError:
         raise DamagedFile(f"{path} is damaged: build again without --resume") from None
-    wanted: Mapping[str, object] = {
-        "embedder": plan.embedder,
-        "dimensions": plan.dimensions,
-        "origin": plan.origin,
-        "words": plan.words,
-    }
-    for key, value in wanted.items():
-        if found.get(key) != value:
-            raise IndexFault(f"the unfinished build in {work} has another {key} ({found.get(key)!r}): build without --resume")
-    scale = found.get("scale")
-    return _Plan(plan.embedder, plan.dimensions, plan.origin, plan.words, tuple(scale) if scale else None)
+    for name in ("embedder", "dimensions", "origin", "words"):
+        if (had := getattr(found, name)) != getattr(plan, name):
+            raise IndexFault(f"the unfinished build in {work} has another {name} ({had!r}): build without --resume")
+    return found
 
 
 def _begin_texts(folder: Path, feed: EmbeddingFeed, options: BuildOptions) -> tuple[Path, Manifest]:
@@ -214,11 +206,8 @@ def _is_whole(folder: Path, content: Manifest) -> bool:
 
 
 def _settle(path: Path, scale: Floats) -> None:
-    found = cast("dict[str, Any]", json.loads(path.read_bytes()))
-    found["scale"] = [float(x) for x in scale]
-    replace_file(path, json.dumps(found).encode())
+    _write_plan(path, replace(codec.loads(_Plan, path.read_bytes()), scale=tuple(float(x) for x in scale)))
 
 
 def _write_plan(path: Path, plan: _Plan) -> None:
-    fields = {"embedder": plan.embedder, "dimensions": plan.dimensions, "origin": plan.origin, "words": plan.words}
-    replace_file(path, json.dumps(fields).encode())
+    replace_file(path, codec.dumps(plan).encode())

@@ -7,10 +7,9 @@ an unfinished one is never seen. What was embedded with what, and the int8 scale
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from wellread import codec
 from wellread.errors import DamagedFile, IndexFault
 from wellread.index.feed import Batch, Feed
 from wellread.index.folder import disk_errors, writing
@@ -342,19 +342,16 @@ def _schema_about(content: Path | BytesIO) -> About | None:
 
 
 def _encoded(about: About) -> bytes:
-    fields = {"embedder": about.embedder, "dimensions": about.dimensions, "origin": about.origin, "scale": about.scale}
-    return json.dumps(fields).encode()
+    return codec.dumps(about).encode()
 
 
 def _decoded(raw: bytes, path: Path) -> About:
     try:
-        data = cast("dict[str, Any]", json.loads(raw))
-        scale = tuple(float(x) for x in data["scale"]) if data.get("scale") else None
-        dimensions = int(data["dimensions"])
-        if not 0 < dimensions <= _MOST_DIMENSIONS:
-            raise ValueError(dimensions)
-        if scale is not None and (len(scale) != dimensions or not all(0 <= step < _LARGEST_STEP for step in scale)):
-            raise ValueError(scale)
-        return About(str(data["embedder"]), dimensions, str(data["origin"]), scale)
+        about = codec.loads(About, raw)
+        if not 0 < about.dimensions <= _MOST_DIMENSIONS:
+            raise ValueError(about.dimensions)
+        if about.scale and (len(about.scale) != about.dimensions or not all(0 <= step < _LARGEST_STEP for step in about.scale)):
+            raise ValueError(about.scale)
+        return replace(about, scale=about.scale or None)
     except _DAMAGE:
         raise DamagedFile(f"{path} is damaged: it does not say how the data set was made") from None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -88,9 +88,9 @@ class Stream:
         if entry.whole:
             return
         async for passages in _grouped(self._passages(), entry.passages):
-            entry = replace(entry, passages=entry.passages + len(passages))
+            entry = entry._replace(passages=entry.passages + len(passages))
             yield Read(entry, passages)
-        yield Read(replace(entry, whole=True))
+        yield Read(entry._replace(whole=True))
 
 
 class EmbeddingFeed:

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
+from wellread import codec
 from wellread.errors import DamagedFile, ReadError
 from wellread.index import inputs
 from wellread.index.inputs import Columns, InputOptions, Names
@@ -32,6 +32,17 @@ from wellread.types import Passage
 
 RECORD = "reading"  # under which a manifest remembers what was read, and how
 _PART = 256  # rows of a table taken in at once
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """The inputs of an index as its manifest remembers them, and how they were read."""
+
+    inputs: tuple[str, ...]
+    splitting: Splitting = field(default_factory=Splitting)
+    columns: Columns = field(default_factory=Columns)
+    config: str | None = None
+    follow_links: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +70,7 @@ class Following:
     @property
     def recorded(self) -> Mapping[str, str]:
         how = self._how
-        said = {"inputs": self.names, "splitting": asdict(how.splitting), "columns": asdict(how.columns), "config": how.config}
-        return {RECORD: json.dumps({**said, "follow_links": how.follow_links})}
+        return {RECORD: codec.dumps(Recorded(self.names, how.splitting, how.columns, how.config, how.follow_links))}
 
     async def read(self, known: Mapping[str, Entry], progress: Progress = silent) -> AsyncIterator[Read]:
         """What is not known or has changed, in the order of the inputs."""
@@ -136,8 +146,8 @@ class Following:
                 count += len(part)
                 if self.rows is not None:
                     self.rows.update(hashed(passage.id) for passage in part)
-                yield Read(replace(fresh, passages=count), part, compare=again)
-            yield Read(replace(fresh, passages=count, whole=True))
+                yield Read(fresh._replace(passages=count), part, compare=again)
+            yield Read(fresh._replace(passages=count, whole=True))
 
 
 async def documents(listing: Sequence[tuple[Item, Entry | None]], how: InputOptions) -> AsyncGenerator[Read]:
@@ -147,7 +157,7 @@ async def documents(listing: Sequence[tuple[Item, Entry | None]], how: InputOpti
     for (item, entry), fresh in zip(listing, stamped, strict=True):
         path = cast("Path", item.path)
         if entry is not None and entry.size == fresh.size and await asyncio.to_thread(_sum, path) == entry.sha256:
-            yield Read(replace(entry, changed=fresh.changed))
+            yield Read(entry._replace(changed=fresh.changed))
         else:
             wanted.append(((fresh, entry, path), partial(opened, path, item.folder)))
     async with aclosing(workers.shared().in_order(wanted)) as pages:
@@ -157,28 +167,27 @@ async def documents(listing: Sequence[tuple[Item, Entry | None]], how: InputOpti
             digest = await asyncio.to_thread(_sum, path)
             if _stamped(fresh, path) != fresh:
                 digest = ""  # it has changed while it was read: next time it is read again
-            read = replace(fresh, sha256=digest, passages=len(found), notice=notice)
+            read = fresh._replace(sha256=digest, passages=len(found), notice=notice)
             yield Read(read, found, (fresh.name,) if entry is not None else ())
 
 
 def recalled(origin: Mapping[str, str], how: InputOptions) -> Following:
     """The inputs that a manifest remembers."""
     try:
-        said = cast("dict[str, Any]", json.loads(origin[RECORD]))
-        read = replace(how, splitting=Splitting(**said["splitting"]), columns=Columns(**said["columns"]), config=said["config"])
-        return Following(said["inputs"], replace(read, follow_links=said.get("follow_links", False)), again=True)
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
+        said = codec.loads(Recorded, origin[RECORD])
+    except (KeyError, ValueError):
         raise DamagedFile("the index does not say what it was read from: build it again") from None
+    read = replace(how, splitting=said.splitting, columns=said.columns, config=said.config, follow_links=said.follow_links)
+    return Following(said.inputs, read, again=True)
 
 
 def joined(origin: Mapping[str, str], added: Mapping[str, str]) -> Mapping[str, str]:
     """What an index remembers of its inputs, with those that are added."""
     if RECORD not in origin or RECORD not in added:
         return origin
-    old, new = json.loads(origin[RECORD]), json.loads(added[RECORD])
-    names = list(dict.fromkeys([*old["inputs"], *new["inputs"]]))
-    follows = old.get("follow_links", False) or new.get("follow_links", False)
-    return {**origin, RECORD: json.dumps({**old, "inputs": names, "follow_links": follows})}
+    old, new = (codec.loads(Recorded, said[RECORD]) for said in (origin, added))
+    names = tuple(dict.fromkeys([*old.inputs, *new.inputs]))
+    return {**origin, RECORD: codec.dumps(replace(old, inputs=names, follow_links=old.follow_links or new.follow_links))}
 
 
 def _lasting(name: str) -> str:
@@ -206,7 +215,7 @@ def _stamped(entry: Entry, path: Path | None) -> Entry:
         about = path.stat() if path is not None else None
     except OSError:
         about = None  # reading says what is wrong
-    return replace(entry, size=about.st_size, changed=about.st_mtime_ns) if about else entry
+    return entry._replace(size=about.st_size, changed=about.st_mtime_ns) if about else entry
 
 
 def _sum(path: Path) -> str:

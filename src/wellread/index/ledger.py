@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
+from wellread import codec
 from wellread.errors import DamagedFile
 from wellread.index import manifest
 from wellread.index.manifest import Listed
 from wellread.types import Passage
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One input as it was when it was read."""
+class Entry(NamedTuple):
+    """One input as it was when it was read; a row of the file."""
 
     name: str  # of a file: the document's name; of a table: its path; of a page: its address
     size: int = 0
@@ -29,7 +28,6 @@ class Entry:
 
 
 _LONGEST = 100_000  # characters of a line: all threads wait while one is parsed
-_KINDS = (str, int, int, str, int, bool, bool, str)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +49,10 @@ def load(folder: Path, listed: Listed | None) -> dict[str, Entry]:
         if manifest.checksum(path, listed.sum.bytes + 1) != listed.sum:
             raise DamagedFile(f"{path} is damaged: its content has changed")
         with path.open(encoding="utf-8") as lines:
-            rows = map(json.loads, iter(lambda: lines.readline(_LONGEST), ""))  # more than that of a line is no JSON
-            return {row[0]: _entry(row) for row in rows}
-    except (OSError, ValueError, TypeError, LookupError, RecursionError) as problem:
+            rows = iter(lambda: lines.readline(_LONGEST), "")  # more than that of a line is no JSON
+            return {entry.name: entry for entry in (codec.loads(Entry, row) for row in rows)}
+    except (OSError, ValueError) as problem:
         raise DamagedFile(f"{path} is damaged: {problem}") from problem
-
-
-def _entry(row: list[Any]) -> Entry:
-    if not all(isinstance(value, kind) for value, kind in zip(row, _KINDS, strict=False)):
-        raise TypeError("a value of another type")
-    return Entry(*row)
 
 
 def save(folder: Path, entries: Mapping[str, Entry], generation: int) -> Listed:
@@ -68,5 +60,5 @@ def save(folder: Path, entries: Mapping[str, Entry], generation: int) -> Listed:
     path = folder / f"inputs-{generation:06d}.jsonl"
     with path.open("w", encoding="utf-8") as out:
         for e in entries.values():
-            out.write(json.dumps([e.name, e.size, e.changed, e.sha256, e.passages, e.whole, e.table, e.notice]) + "\n")
+            out.write(codec.dumps(e) + "\n")
     return Listed(path.name, len(entries), manifest.checksum(path))

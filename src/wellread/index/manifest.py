@@ -15,12 +15,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar
 
-from wellread import regular
+from wellread import codec, regular
+from wellread.codec import Json
 from wellread.errors import DamagedFile, IndexFault
 from wellread.index import checks
 from wellread.index.texts import OFFSETS
@@ -31,7 +32,9 @@ _SKETCHES = 2  # the format from which large segments have sketches; small ones 
 NAME = "manifest.json"
 SUMS = "sums/"  # under which a large segment keeps the sums of its blocks: see `seal`
 LARGEST = 1 << 28  # bytes of a manifest
+_ALL = -1 << 62  # as many vectors as rows: before format 3 nobody had to say so
 _BLOCK = 1 << 20
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +53,12 @@ class Segment:
     rows: int
     lists: int  # 0: too small for lists and sketches
     files: Mapping[str, FileSum]
-    vectors: int  # so many of its first passages have one
+    vectors: int = _ALL  # so many of its first passages have one
     language: str = ENGLISH  # in which its words are stemmed
+
+    def __post_init__(self) -> None:
+        if self.vectors == _ALL:
+            object.__setattr__(self, "vectors", self.rows)
 
     @property
     def growing(self) -> bool:
@@ -121,31 +128,42 @@ def load(folder: Path) -> Manifest:
         raise IndexFault(f"{folder} is not an index (no {NAME}){hint}") from None
     except OSError as problem:
         raise IndexFault(f"{path} cannot be read: {problem.strerror}") from problem
-    try:
-        data = cast("dict[str, Any]", json.loads(raw))
-        found = int(data["format"])
-    except (ValueError, KeyError, TypeError, RecursionError):
-        raise DamagedFile(f"{path} is damaged: it is not the manifest of an index") from None
+    content = unsealed(raw, str(path), Manifest, lambda found: _check_format(folder, found), _check)
+    if content.format < _SKETCHES and any(segment.lists for segment in content.segments):
+        raise IndexFault(f"{folder} was built by an older wellread (index format {content.format}): build it again")
+    return content
+
+
+def _check_format(folder: Path, found: int) -> None:
     if found > FORMAT:
         raise IndexFault(f"{folder} has index format {found}, this wellread reads up to {FORMAT}: upgrade wellread")
-    if data.pop("sha256", None) != _own_sum(data):
-        raise DamagedFile(f"{path} is damaged: its checksum differs")
-    try:
-        content = _parse(data)
-        _check(content)
-    except checks.Wrong as problem:
-        raise DamagedFile(f"{path} is damaged: {problem}") from None
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
-        raise DamagedFile(f"{path} is damaged: an entry is missing or wrong") from None
-    if found < _SKETCHES and any(segment.lists for segment in content.segments):
-        raise IndexFault(f"{folder} was built by an older wellread (index format {found}): build it again")
-    return content
 
 
 def save(folder: Path, manifest: Manifest) -> None:
     """Replace the manifest, durably: this is the moment at which a change happens."""
-    data = asdict(replace(manifest, format=FORMAT))
-    replace_file(folder / NAME, json.dumps({"sha256": _own_sum(data), **data}, indent=1, ensure_ascii=False).encode() + b"\n")
+    replace_file(folder / NAME, sealed(replace(manifest, format=FORMAT)))
+
+
+def sealed(content: object) -> bytes:
+    """A manifest as JSON with a checksum of its own."""
+    data = codec.encode(content)
+    return json.dumps({"sha256": _own_sum(data), **data}, indent=1, ensure_ascii=False).encode() + b"\n"
+
+
+def unsealed(raw: bytes, named: str, kind: type[T], check_format: Callable[[int], None], check: Callable[[T], None]) -> T:
+    """The manifest in these bytes, which are called so in errors: one that can be read, is whole, and makes sense."""
+    try:
+        data = codec.loads(Json, raw)
+        check_format(int(data["format"]))
+        if data.pop("sha256", None) != _own_sum(data):
+            raise DamagedFile(f"{named} is damaged: its checksum differs")
+        content = codec.decode(kind, data)
+        check(content)
+    except checks.Wrong as problem:
+        raise DamagedFile(f"{named} is damaged: {problem}") from None
+    except (KeyError, TypeError, ValueError, OverflowError) as problem:
+        raise DamagedFile(f"{named} is damaged: an entry is missing or wrong ({problem})") from None
+    return content
 
 
 def replace_file(path: Path, data: bytes) -> None:
@@ -229,38 +247,3 @@ def _check(content: Manifest) -> None:
 
 def _own_sum(data: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
-
-
-def _parse(data: dict[str, Any]) -> Manifest:
-    return Manifest(
-        embedder=str(data["embedder"]),
-        dimensions=int(data["dimensions"]),
-        scale=tuple(float(x) for x in data["scale"]),
-        codes=str(data["codes"]),
-        segments=tuple(
-            Segment(
-                str(s["name"]),
-                int(s["rows"]),
-                int(s["lists"]),
-                {str(n): _sum(f) for n, f in s["files"].items()},
-                int(s.get("vectors", s["rows"])),
-                str(s.get("language", ENGLISH)),
-            )
-            for s in data["segments"]
-        ),
-        words=bool(data["words"]),
-        removed=_listed(data.get("removed")),
-        read=_listed(data.get("read")),
-        complete=bool(data.get("complete", True)),
-        generation=int(data["generation"]),
-        format=int(data["format"]),
-        origin={str(k): str(v) for k, v in data.get("origin", {}).items()},
-    )
-
-
-def _listed(data: dict[str, Any] | None) -> Listed | None:
-    return Listed(str(data["name"]), int(data["count"]), _sum(data["sum"])) if data else None
-
-
-def _sum(data: dict[str, Any]) -> FileSum:
-    return FileSum(int(data["bytes"]), str(data["sha256"]))

@@ -7,16 +7,16 @@ bytes are those that the index has the checksum of: whoever made the index knew 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import stat
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from wellread import codec
 from wellread.encodable import encodable
 from wellread.errors import ReadError
 from wellread.index import inputs, ledger
-from wellread.index.following import RECORD
+from wellread.index.following import RECORD, Recorded
 from wellread.index.ledger import Entry
 from wellread.index.manifest import Manifest
 from wellread.reading.documents import MAX_FILE, Document, opened
@@ -38,9 +38,8 @@ def find(folder: Path, content: Manifest, document: str, roots: Sequence[Path] |
 def recorded(origin: Mapping[str, str]) -> list[Path]:
     """The files and folders that an index says it was made from."""
     try:
-        names: list[object] = json.loads(origin[RECORD])["inputs"]
-        return [Path(name) for name in names if isinstance(name, str) and name.startswith("/")]
-    except (KeyError, TypeError, ValueError, RecursionError):
+        return [Path(name) for name in codec.loads(Recorded, origin[RECORD]).inputs if name.startswith("/")]
+    except (KeyError, ValueError):
         return []
 
 

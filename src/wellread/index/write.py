@@ -12,17 +12,17 @@ named in the manifest.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Literal, TypeAlias, cast
+from typing import IO, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wellread import codec
 from wellread.errors import IndexFault
 from wellread.index import keys, lexical, lists, texts
 from wellread.index.coarse import CODES
@@ -97,7 +97,7 @@ class SegmentWriter:
         for file in self._files:
             file.flush()
             os.fsync(file.fileno())
-        replace_file(self.folder / _STATE, json.dumps({"rows": self.rows, "texts": self._text_bytes}).encode())
+        replace_file(self.folder / _STATE, codec.dumps({"rows": self.rows, "texts": self._text_bytes}).encode())
 
     def close(self) -> None:
         """Leave the files; what came after the last checkpoint is cut off at the next start."""
@@ -218,7 +218,7 @@ def _arrivals(passages: Sequence[Passage]) -> NDArray[np.void]:
 
 def _state(folder: Path) -> tuple[int, int]:
     try:
-        state = cast("dict[str, int]", json.loads((folder / _STATE).read_bytes()))
+        state = codec.loads(dict[str, int], (folder / _STATE).read_bytes())
     except FileNotFoundError:
         return 0, 0
     return state["rows"], state["texts"]

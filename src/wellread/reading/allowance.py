@@ -13,7 +13,7 @@ MAX_UNPACKED = 100 * 1024 * 1024  # bytes of everything that is read from one ar
 _FACT = 1_000  # characters of a title, an author, a date
 _ANCHOR = 100  # characters of an id
 _BLOCK = 100_000  # characters of a block: who looks at a longer one as a whole keeps all other threads waiting
-BLOCK_BYTES = 4 * _ANCHOR + 40  # that a block takes on its way beside its text
+BLOCK_BYTES = 4 * _ANCHOR + 80  # that a block takes on its way beside its text
 
 
 @dataclass(frozen=True, slots=True)

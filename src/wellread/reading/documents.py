@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from wellread import regular
+from wellread.encodable import Encodable
 from wellread.errors import ReadError
 from wellread.reading import unmarked, unread
 from wellread.reading.allowance import OWN_FILE, Allowance, fitted
@@ -26,7 +27,7 @@ MAX_FILE = 200 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class Document(Encodable):
     """Bytes, and what is said about them."""
 
     body: bytes

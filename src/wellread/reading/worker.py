@@ -14,20 +14,19 @@ import pkgutil
 import resource
 import signal
 import socket
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import cast, get_args
 
+from wellread import codec
 from wellread.errors import ReadError
 from wellread.reading import frames
 from wellread.reading.allowance import Allowance
 from wellread.reading.compressed import unpacked
 from wellread.reading.documents import Document, read_bytes
-from wellread.reading.pdfpicture import Box, Drawing, Picture, draw
+from wellread.reading.pdfpicture import Drawing, Picture, draw
 from wellread.text.blocks import passages
-from wellread.types import Block, BlockKind, Page
+from wellread.types import Page
 
 IDLE = 60.0  # seconds without work, then it ends
 _DOCUMENTS = 1_000  # then a fresh process is cheaper than what libraries leak
@@ -63,6 +62,15 @@ _LOADED = (
 
 
 @dataclass(frozen=True, slots=True)
+class Request:
+    """A document to read, or a page of it to draw."""
+
+    document: Document
+    allowance: Allowance
+    wanted: Drawing | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
     """A page or a picture, or why there is none. `last`: the process ends after it."""
 
@@ -73,72 +81,19 @@ class Reply:
     last: bool = False
 
 
-def request(document: Document, allowance: Allowance, wanted: Drawing | None = None) -> bytes:
-    numbers = f"{allowance.seconds} {allowance.memory} {allowance.characters}"
-    texts = (numbers, document.url, document.content_type, document.charset or "", document.name)
-    drawing = (f"{wanted.page} {int(wanted.painted)}", wanted.words, wanted.before) if wanted else ("", "", "")
-    return frames.pack([*(text.encode("utf-8", "replace") for text in (*texts, *drawing)), document.body])
-
-
-def _requested(fields: Sequence[bytes]) -> tuple[Document, Allowance, Drawing | None]:
-    numbers, url, content_type, charset, name, drawing, words, before = (field.decode() for field in fields[:8])
-    seconds, memory, characters = numbers.split()
-    allowance = Allowance(float(seconds), int(memory), int(characters))
-    page, _, painted = drawing.partition(" ")
-    wanted = Drawing(int(page), words, before, painted == "1") if drawing else None
-    return Document(fields[8], url, content_type, charset or None, name), allowance, wanted
-
-
-def reply(made: Reply) -> bytes:
-    if made.picture is not None:
-        picture = made.picture
-        numbers = (picture.width, picture.height, picture.pages, *(number for box in picture.boxes for number in box))
-        flags = f"picture {'last' if made.last else ''}"
-        return frames.pack([flags.encode(), " ".join(map(str, numbers)).encode(), picture.png])
-    page = made.page or Page("", "", ())
-    flags = f"{'page' if made.page else 'costly' if made.costly else 'failed'} {'last' if made.last else ''}"
-    facts = (flags, made.reason, page.title, page.published, page.author, page.language, page.kind, page.notice)
-    kinds = "\n".join(f"{b.kind}\t{b.level}\t{b.page or ''}\t{' '.join(b.anchor.split())}" for b in page.blocks)
-    texts = (*facts, kinds, *(block.text for block in page.blocks))
-    return frames.pack([(text or "").encode("utf-8", "replace") for text in texts])
-
-
-def replied(fields: Sequence[bytes], url: str) -> Reply:
+def replied(frame: bytes | bytearray, url: str) -> Reply:
     """What a child said. It may lie in its words, not in their kind; the address is ours."""
-    if fields and fields[0].startswith(b"picture "):
-        return Reply(picture=_picture(fields), last=fields[0].endswith(b"last"))
     try:
-        flags, reason, title, published, author, language, kind, notice, kinds, *texts = (f.decode("utf-8") for f in fields)
-        described = kinds.split("\n") if texts else []
-        blocks = tuple(_block(text, about) for text, about in zip(texts, described, strict=True))
+        made = codec.unpack(Reply, frame)
     except ValueError as error:
         raise frames.BrokenFrame("not the fields of a reply") from error
-    outcome, _, last = flags.partition(" ")
-    facts = (published or None, author or None, language or None, kind, notice or None)
-    page = Page(url, title, passages(blocks), *facts, blocks) if outcome == "page" else None
-    return Reply(page, None, reason, outcome == "costly", bool(last))
+    page = made.page and replace(made.page, url=url, passages=passages(made.page.blocks))
+    return replace(made, page=page)
 
 
-def _picture(fields: Sequence[bytes]) -> Picture:
-    try:
-        _, numbers, png = fields
-        width, height, pages, *corners = map(int, numbers.split())
-        boxes = tuple(cast("Box", tuple(corners[at : at + 4])) for at in range(0, len(corners) - 3, 4))
-    except ValueError as error:
-        raise frames.BrokenFrame("not the fields of a picture") from error
-    return Picture(width, height, pages, boxes, png)
-
-
-def _block(text: str, about: str) -> Block:
-    kind, level, page, anchor = about.split("\t")
-    if kind not in get_args(BlockKind):
-        raise ValueError(f"no kind of block: {kind!r}")
-    return Block(cast("BlockKind", kind), text, int(level), anchor, int(page) if page else None)
-
-
-def answer(fields: Sequence[bytes]) -> Reply:
+def answer(asked: Request) -> Reply:
     """One document, read; whatever goes wrong is that document's."""
-    document, allowance, wanted = _requested(fields)
+    document, allowance, wanted = asked.document, asked.allowance, asked.wanted
     try:
         if wanted is not None:
             body, _ = unpacked(document.body, document.name, document.url)
@@ -168,29 +123,31 @@ def serve(channel: socket.socket, memory: int | None) -> None:
     for number in range(_DOCUMENTS):
         channel.settimeout(IDLE)
         try:
-            fields = frames.receive(channel)
+            frame = frames.receive(channel)
         except TimeoutError:
             return
-        if fields is None:
+        if frame is None:
             return
-        _limit(fields, baseline)
-        made = answer(fields)
+        asked = codec.unpack(Request, frame)
+        del frame
+        _limit(asked, baseline)
+        made = answer(asked)
         _unlimit()
         grown = _data_bytes(memory) > baseline + _KEPT
         made = replace(made, last=made.last or grown or number == _DOCUMENTS - 1)
         channel.settimeout(None)
-        channel.sendall(reply(made))
+        page = made.page and replace(made.page, passages=())  # which are made of its blocks
+        channel.sendall(frames.pack(replace(made, page=page)))
         if made.last:
             return
 
 
-def _limit(fields: Sequence[bytes], baseline: int) -> None:
+def _limit(asked: Request, baseline: int) -> None:
     """The parent's clock is the one that counts; these hold where the parent is gone, too."""
-    document, allowance, _ = _requested(fields)
     used = resource.getrusage(resource.RUSAGE_SELF)
-    _soften(resource.RLIMIT_DATA, baseline + allowance.memory + _COPIES * len(document.body))
-    _soften(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime + allowance.seconds) + 2)
-    signal.setitimer(signal.ITIMER_REAL, allowance.seconds + 5)
+    _soften(resource.RLIMIT_DATA, baseline + asked.allowance.memory + _COPIES * len(asked.document.body))
+    _soften(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime + asked.allowance.seconds) + 2)
+    signal.setitimer(signal.ITIMER_REAL, asked.allowance.seconds + 5)
 
 
 def _unlimit() -> None:

@@ -239,7 +239,7 @@ def _page_of(made: worker.Reply) -> Page:
 def _exchange(child: Child, turn: _Turn, place: _Place) -> worker.Reply:
     allowance = turn.allowance
     begun = time.monotonic()
-    child.send(worker.request(turn.document, allowance, turn.wanted), begun + allowance.seconds)
+    child.send(frames.pack(worker.Request(turn.document, allowance, turn.wanted)), begun + allowance.seconds)
     try:
         head = child.receive(4, min(begun + _QUICK, begun + allowance.seconds))
     except TimeoutError:
@@ -249,7 +249,7 @@ def _exchange(child: Child, turn: _Turn, place: _Place) -> worker.Reply:
     if size > 4 * allowance.characters + BLOCK_BYTES * MAX_BLOCKS + _BEYOND:
         raise frames.BrokenFrame("a reply that is larger than a page may be")
     frame = child.receive(size, begun + allowance.seconds + _QUICK)
-    return worker.replied(frames.unpack(memoryview(frame)), turn.document.url)
+    return worker.replied(frame, turn.document.url)
 
 
 def _processors() -> int:
