@@ -21,10 +21,11 @@ from wellread import settings as settings_module
 from wellread.budget import Budget, Limits
 from wellread.encodable import encodable
 from wellread.errors import UsageError, WellreadError
-from wellread.outbound import Outbound
 from wellread.parameters import fill, public
 from wellread.parts import NO_MODEL, Kit
 from wellread.patience import Limiter
+from wellread.privacy import Privacy, in_force
+from wellread.privacy import search as ask_source
 from wellread.protocols import Model, Source
 from wellread.run import History, Outside, Run, Strategy, as_values
 from wellread.settings import Settings
@@ -166,7 +167,8 @@ class Engine:
 
         question, source = clean_question(query), self._main_source()
         asked = Query(question, limit, language=foreign_language(question))
-        return Hits.all_of(await source.search(Outbound(question, open=self.settings.share_private).query(source, asked)))
+        with in_force(self._privacy(question, self.outside)):
+            return Hits.all_of(await ask_source(source, asked))
 
     def strategy(self, wanted: str | None = None) -> str:
         """The one that answers: named here or in the settings, else `auto`; that is `quote` without a model."""
@@ -198,16 +200,19 @@ class Engine:
             model_name=public(model) if model else None,
             timeout=reports.timeout,
             aside=outside.aside,
-            outbound=Outbound(question, open=self.settings.share_private),
+            privacy=self._privacy(question, outside),
             language=foreign_language(question),
         )
-        run.outbound.continued(source, run.history, self._before)
+        run.privacy.begin((source, *self._before), run.history)
         return chosen, run
 
     def _strategy(self, name: str, params: Mapping[str, object]) -> Strategy:
         kind = plugins.load("strategies", name)
         values = encodable({**self.settings.params.get(name, {}), **params})
         return kind(fill(kind.Params, values, f"strategy {name}"))  # pyright: ignore[reportFunctionMemberAccess]
+
+    def _privacy(self, question: str, outside: Outside) -> Privacy:
+        return Privacy(question, self.settings.share_private, outside.consent, self.settings.allow_hosts)
 
     def _main_source(self) -> Source:
         return self._source or self.kit.several(self.settings.sources or ("library",))

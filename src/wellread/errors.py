@@ -8,7 +8,8 @@
     ├── BudgetExhausted       a limit was reached; strategies answer from what they have
     ├── SourceError           a search service failed, with its own words
     │   ├── SourceBusy        … and asks to come back later (rate limit, overload)
-    │   └── Unreachable       … because nobody answers there; a run does not ask again
+    │   ├── Unreachable       … because nobody answers there; a run does not ask again
+    │   └── Withheld          … because its query holds what only private sources said, and was not sent
     ├── ReadError             a page or file could not be read
     │   ├── Blocked           … because the guard or robots.txt forbids it
     │   └── TooCostly         … in the time and memory that a document may take
@@ -86,6 +87,10 @@ class SourceBusy(SourceError):
 
 class Unreachable(SourceError):
     """Nobody answers where a search service should be."""
+
+
+class Withheld(SourceError):
+    """A query was not sent, because a service of others would have learned from it what private sources said."""
 
 
 class ReadError(WellreadError):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from wellread import plugins
+from wellread import plugins, privacy
 from wellread.effort import ALLOWED, Effort
 from wellread.errors import UsageError
+from wellread.parameters import fill
 from wellread.protocols import AnswerReader, Closing, Embedder, Grader, Model, PageReader, Reranker, Source
 from wellread.settings import Settings, with_keys
 
@@ -18,6 +19,13 @@ NO_MODEL = (
     "this needs a language model: set ANTHROPIC_API_KEY or OPENAI_API_KEY, start Ollama, or name one with --model; "
     "--strategy quote works without"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class _Marked:
+    """What can be said of any source."""
+
+    private: bool = True
 
 
 class Kit:
@@ -134,8 +142,14 @@ class Kit:
 
     def _plugin(self, kind: plugins.Kind, text: str) -> Any:
         def build() -> Any:
-            spec = plugins.parse_source(text) if kind == "sources" else plugins.parse_spec(text)
-            return plugins.load(kind, spec.name)(spec, self)
+            if kind != "sources":
+                return plugins.load(kind, (spec := plugins.parse_spec(text)).name)(spec, self)
+            spec = plugins.parse_source(text)
+            rest = {name: value for name, value in spec.options.items() if name != "private"}
+            source = plugins.load(kind, spec.name)(replace(spec, options=rest), self)
+            if said := spec.options.get("private"):
+                privacy.mark(source, fill(_Marked, {"private": said}, f"source {spec.name}").private)
+            return source
 
         closely = f" at {self.effort}" if kind in ("rerankers", "graders") else ""  # they are made for an effort
         return self._kept(kind, text + closely, build)

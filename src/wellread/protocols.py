@@ -109,14 +109,6 @@ class Archive(Shelf, Protocol):
 
 
 @runtime_checkable
-class Public(Protocol):
-    """A service that anyone uses: what it is asked leaves the operator's hands, what it says everyone may know."""
-
-    @property
-    def public(self) -> bool: ...
-
-
-@runtime_checkable
 class Group(Protocol):
     """Several sources as one."""
 
@@ -124,22 +116,9 @@ class Group(Protocol):
     def sources(self) -> Sequence[Source]: ...
 
 
-@runtime_checkable
-class Remembering(Protocol):
-    """A source of what earlier answers of a conversation were built on."""
-
-    def remembered(self) -> Sequence[Hit]: ...
-
-
 def members(source: Source) -> Sequence[Source]:
     """The sources of a group; any other is its own and only one. Asking for the protocol by name takes as long as a search."""
     return getattr(source, "sources", None) or (source,)
-
-
-def is_public(source: Source) -> bool:
-    """Whether what it is asked leaves the operator's hands; of a group: whether what any of them is asked does."""
-    inside = members(source)
-    return any(map(is_public, inside)) if inside != (source,) else getattr(source, "public", False)
 
 
 @runtime_checkable

@@ -23,9 +23,10 @@ from wellread.effort import ALLOWED
 from wellread.encodable import Pieces
 from wellread.errors import BrokenStream, BudgetExhausted, ModelError, ReadError, SourceError, Unreachable, WellreadError
 from wellread.modelcall import ModelCall, all_that_shows
-from wellread.outbound import Outbound
 from wellread.parameters import PublicSpec, public
 from wellread.patience import Aside, Limiter, OneTimer, real_time
+from wellread.privacy import Consent, Privacy, in_force
+from wellread.privacy import search as ask
 from wellread.protocols import AnswerReader, Kit, Model, Source, trained
 from wellread.text import verdicts
 from wellread.text.citations import Weighed
@@ -54,6 +55,7 @@ class Outside:
     patience: Callable[[], AbstractContextManager[Limiter]] = OneTimer  # of one run
     stamp: Callable[[], float] | None = None  # instead of the clock, when an event is reported
     aside: Aside = asyncio.to_thread
+    consent: Consent | None = None  # asks a person whether a query with private words may leave
     kit: Callable[[Kit], Kit] = _kit_as_it_is
     source: Callable[[str, Source], Source] = _source_as_it_is  # the role is "main" or "fallback"
 
@@ -106,10 +108,11 @@ class Run:
     language: str | None = None  # of the question, where that is another than English
     understood: str | None = None  # its question, where that is a follow-up that was made to stand alone
     failures: list[str] = field(default_factory=list[str])  # of sources; part of the reason when nothing is found
+    complaints: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])  # the same, by the query
     withdrawn: dict[str, str] = field(default_factory=dict[str, str])  # sources that cannot be reached, and why
     found: dict[str, Hit] = field(default_factory=dict[str, Hit])  # whatever any search has brought, to quote where a limit ends
     unsure: dict[int, Sentence] = field(default_factory=dict[int, Sentence])  # of the last answer, by place: the other verdict
-    outbound: Outbound = field(default_factory=lambda: Outbound("", open=True))
+    privacy: Privacy = field(default_factory=lambda: Privacy("", "always"))
     _lent: int = 0  # pairs that searches under way may read
     _together: int = 0  # `gather`s under way
     _cut_off: list[tuple[ModelCall, Completion]] = field(default_factory=list[tuple[ModelCall, Completion]])  # not yet reported
@@ -142,7 +145,8 @@ class Run:
         self._lent += lent  # searches at once must not spend the same pairs
         try:
             asked = Query(text, limit, since, until, self.language, pairs=lent, without=tuple(self.withdrawn), follow=read)
-            found = Hits.all_of(await self.timed(self._slotted(where.search(self.outbound.query(where, asked)))))
+            with in_force(self.privacy):
+                found = Hits.all_of(await self.timed(self._slotted(ask(where, asked))))
             self._withdraw(found.unreachable)
         except Unreachable as problem:
             self._withdraw({where.name: problem.message})
@@ -151,10 +155,10 @@ class Run:
             found = Hits(failures=(str(problem),))
         finally:
             self._lent -= lent
-        self.outbound.heard(where, found.hits)
         self.found.update((hit.id, hit) for hit in found.hits if hit.words.strip())
         self.budget.pairs(found.pairs)
         self.failures.extend(found.failures)
+        self.complaints[text] = found.failures
         number, of = among.one_more() if among else (0, 0)
         self.emit(events.Searched(text, found.hits, self.clock() - begun, found.failures, number, of))
         return found.hits
@@ -169,13 +173,14 @@ class Run:
         except ReadError as problem:
             self.emit(events.PageFailed(url, problem.reason))
             return None
+        self.privacy.read(page)
         self.emit(events.PageRead(url, page.title, len(page.passages), self.clock() - begun))
         return page
 
     async def generate(self, prompt: Prompt, *, role: str, model: Model | None = None) -> AsyncGenerator[str | Completion]:
         """Stream one model call; the last item is the completion."""
         call = ModelCall(role, model or self.kit.model(), prompt, self.clock())
-        self.outbound.instructed(prompt)
+        self.privacy.instructed(prompt)
         pieces = Pieces()
         async with self._slots:
             with self._reserved(call):

@@ -32,6 +32,7 @@ from wellread.budget import Limits
 from wellread.effort import ALLOWED, Effort
 from wellread.errors import SettingsError, UsageError
 from wellread.parameters import EmbedderSpec, GraderSpec, Hops, ModelSpec, Range, RerankerSpec, SourceSpec, fill, param
+from wellread.privacy import Sharing
 from wellread.private import OTHERS, may_others
 
 
@@ -58,7 +59,11 @@ class Settings:
     max_seconds: Annotated[float, Range(0, 1_000_000)] | None = param(300.0, "outer limit on time")
     max_cost: Annotated[float, Range(0, 1_000_000)] | None = param(None, "outer limit on dollars")
     allow_hosts: tuple[str, ...] = param((), "hosts of your own that pages may be read from although they are not public")
-    share_private: bool = param(False, "let queries to public services hold words that only private sources said")
+    share_private: Sharing = param(
+        "ask",
+        "queries to public services that hold what only private sources said: ask a person at the terminal, or send none; "
+        "always: send them; never: once private passages were read, send nothing but the question",
+    )
     ignore_robots: bool = param(False, "read pages that robots.txt asks not to read (your own site)")
     params: Mapping[str, Mapping[str, object]] = field(default_factory=dict[str, Mapping[str, object]])
     server: Mapping[str, object] = field(default_factory=dict[str, object])

@@ -37,7 +37,6 @@ class Query(Encodable):
     until: str | None = None
     language: str | None = None
     pairs: int | None = None  # that the evaluator may read for it; None: as many as the effort allows
-    outside: str | None = None  # what public sources of a group are asked instead of the text
     without: tuple[str, ...] = ()  # sources of a group that could not be reached before
     follow: bool = True  # False: whoever asks follows what is found by itself
 

@@ -145,7 +145,7 @@ def nothing_left(reader: Watched, web: Outside, prompts: list[Prompt]) -> None:
     assert set(reader.asked) <= {WEB}  # a result; whatever else was asked for was not read
     instructions = {m.text for prompt in prompts for m in prompt.messages if m.role == "system"}
     for query in web.asked:
-        heard = query.outside or query.text
+        heard = query.text
         assert SECRET not in heard
         assert "tangerine" not in heard
         assert KEY not in heard

@@ -19,7 +19,6 @@ from wellread.types import Answer
 
 if TYPE_CHECKING:
     from wellread.parts import Kit
-    from wellread.protocols import Source
     from wellread.strategies.earlier import Earlier
 
 _MOST = 64 * 1024 * 1024  # bytes of a conversation
@@ -62,8 +61,12 @@ class Conversation:
         """Answer a question in the light of the earlier ones."""
         from wellread import events
         from wellread.engine import Engine
+        from wellread.run import Outside
 
-        engine = Engine(self.settings, kit=self.kit, source=self._source())
+        outside = Outside(consent=show.consent(display))
+        engine = Engine(self.settings, kit=self.kit, outside=outside)
+        if self.earlier.passages:
+            engine = engine.changed(self.settings, also=[self.earlier])
         with display:
             async with aclosing(engine.stream(question, params=self.params, history=self.turns)) as stream:
                 async for event in stream:
@@ -79,13 +82,6 @@ class Conversation:
         self.last = None
         if self.file is not None:
             self.file.unlink(missing_ok=True)
-
-    def _source(self) -> Source:
-        from wellread.sources.several import Several
-
-        base = self.kit.several(self.settings.sources or ("library",))
-        members = base.sources if isinstance(base, Several) else (base,)
-        return Several([*members, self.earlier]) if self.earlier.passages else base
 
     def _keep(self, answer: Answer) -> None:
         self.last = answer

@@ -5,6 +5,7 @@ Answers go to stdout, progress to stderr. Colour, Markdown and a moving line onl
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import textwrap
 from collections.abc import Sequence
@@ -20,6 +21,8 @@ from wellread.types import Answer, Citation, Hit
 if TYPE_CHECKING:
     from rich.status import Status
 
+    from wellread.privacy import Consent
+
 UNSUPPORTED = " ⚠"
 _DELIBERATE = ("react", "corrective")  # a person wants to follow how these come to their answer
 _STEPS = (events.Thought, events.Decided, events.Graded, events.Rewritten, events.Searched, events.Ranked)
@@ -32,6 +35,26 @@ class Display(Protocol):
     def __enter__(self) -> Display: ...
     def __exit__(self, *_: object) -> None: ...
     def event(self, event: events.Event) -> None: ...
+
+
+def consent(display: Display) -> Consent | None:
+    """Asks the person at the terminal whether a query with private words may leave; None where there is nobody to ask."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return None
+
+    async def ask(source: str, query: str, why: str) -> bool:
+        import typer
+
+        display.__exit__()
+        try:
+            note(f"{source} is to be asked: {query}\nIt was not sent yet: {why}.")
+            return await asyncio.to_thread(typer.confirm, "Send it as it is?", err=True)
+        except typer.Abort:
+            return False
+        finally:
+            display.__enter__()
+
+    return ask
 
 
 def display(*, as_json: bool = False, as_events: bool = False, steps: bool | None = None) -> Display:

@@ -11,6 +11,7 @@ import os
 import stat
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from wellread import codec
 from wellread.encodable import encodable
@@ -19,6 +20,7 @@ from wellread.index import inputs, ledger
 from wellread.index.following import RECORD, Recorded
 from wellread.index.ledger import Entry
 from wellread.index.manifest import Manifest
+from wellread.net.address import is_of_own_network
 from wellread.reading.documents import MAX_FILE, Document, opened
 from wellread.types import Original, OriginalState
 
@@ -41,6 +43,21 @@ def recorded(origin: Mapping[str, str]) -> list[Path]:
         return [Path(name) for name in codec.loads(Recorded, origin[RECORD]).inputs if name.startswith("/")]
     except (KeyError, ValueError):
         return []
+
+
+def are_public(origin: Mapping[str, str]) -> bool:
+    """Whether everybody may know what an index says it was made from: web pages, data sets of the hub, ZIM files."""
+    try:
+        names = codec.loads(Recorded, origin[RECORD]).inputs
+    except (KeyError, ValueError):
+        return "hf:" in origin.get("inputs", "")
+    return bool(names) and all(map(_is_public, names))
+
+
+def _is_public(name: str) -> bool:
+    if inputs.is_page(name):
+        return not is_of_own_network(urlsplit(name).hostname or "")
+    return name.startswith("hf:") or name.endswith((".zim", ".urls"))
 
 
 def content(original: Original) -> Document:

@@ -49,6 +49,11 @@ class Address:
     host: str
     keys: Mapping[str, str]
 
+    @property
+    def own(self) -> bool:
+        """Whether it is the operator's: behind a login, or on a host that no stranger knows."""
+        return bool(self.keys) or is_of_own_network(urlsplit(self.url).hostname or "")
+
 
 def address(argument: str, source: str, example: str) -> Address:
     """A configured address, checked for its form. It may be local: the operator chose it."""

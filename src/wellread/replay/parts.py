@@ -8,10 +8,12 @@ facts come from the file.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from wellread.codec import Json, brief, decode
 from wellread.effort import Effort
+from wellread.privacy import search as ask
 from wellread.protocols import AnswerReader, Embedder, Grader, Kit, Model, PageReader, Reranker, Source
 from wellread.replay.tape import Tape, Vectors
 from wellread.types import Capabilities, Completion, Grade, Hit, Hits, Page, Passage, Prompt, Query, ShortAnswer
@@ -28,7 +30,7 @@ ABILITIES = {
     "grader": ("grade",),
     "reader": ("read",),
 }
-FACTS = {"source": ("name", "hint", "examples", "public"), "model": ("name",), "embedder": ("name", "dimensions")}
+FACTS = {"source": ("name", "hint", "examples"), "model": ("name",), "embedder": ("name", "dimensions")}
 
 
 class SourceOnTape:
@@ -38,7 +40,7 @@ class SourceOnTape:
         self.name: str = facts["name"]
         self.hint: str = facts["hint"]
         self._tape, self._label, self._facts, self._inner = tape, label, facts, inner
-        self.public: bool = facts.get("public", False)
+        self.parts = () if inner is None else (inner,)
         if "examples" in facts:
             self.examples: str = facts["examples"]
         abilities = facts.get("abilities", ())
@@ -61,9 +63,10 @@ class SourceOnTape:
     async def _passages(self, document: str) -> Sequence[Hit]:
         return await self._hits("passages", {"document": document}, document)
 
-    async def _hits(self, method: str, request: Json, asked: object) -> Hits:
+    async def _hits(self, method: str, request: Json, asked: Any) -> Hits:
         async def found() -> Hits:
-            return Hits.all_of(await getattr(self._inner, method)(asked))
+            look = partial(ask, self._inner) if method == "search" else getattr(self._inner, method)
+            return Hits.all_of(await look(asked))
 
         return await self._tape.call(self._label, method, request, found, Hits)
 

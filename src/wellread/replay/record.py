@@ -115,6 +115,7 @@ class Recorder:
             patience=lambda: nullcontext(self._limits.new),
             stamp=self._tick,
             aside=self._threads.aside,
+            consent=self._base.consent,
             kit=lambda kit: KitOnTape(self, kit, kit.effort, kit.cache),
             source=lambda role, source: self._played(role, source),
         )

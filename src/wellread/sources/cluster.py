@@ -22,6 +22,8 @@ RAY = "ray://"
 class ClusterSource:
     """Searches all shards. Those that cannot be reached are named in the result."""
 
+    private = True
+
     def __init__(self, name: str, argument: str, options: Options, kit: Kit, hint: str = HINT) -> None:
         self.name = name
         self.hint = hint
@@ -44,7 +46,7 @@ class ClusterSource:
     def tuned(self, **options: int) -> ClusterSource:
         """The same index, searched with other options."""
         other = ClusterSource(self.name, self._argument, replace(self._options, **options), self._kit, self.hint)
-        other._index = self._index
+        other._index, other.private = self._index, self.private
         return other
 
     async def passages(self, document: str) -> Sequence[Hit]:

@@ -56,7 +56,7 @@ def from_spec(spec: Spec, kit: Kit) -> Datasette:
     options = fill(Options, spec.options, "source datasette")
     base = address(spec.argument, "datasette", "https://datasette.example.org/database/table")
     http = Http(f"datasette:{base.host}", kit, Manners(timeout=options.timeout), base.keys)
-    return Datasette(http, options, base.url)
+    return Datasette(http, options, base.url, public=not base.own)
 
 
 class Datasette(WebSource[Options]):
@@ -67,8 +67,9 @@ class Datasette(WebSource[Options]):
         "entries that have all of them come before those that have only some."
     )
 
-    def __init__(self, http: Http, options: Options, base: str) -> None:
+    def __init__(self, http: Http, options: Options, base: str, *, public: bool = False) -> None:
         super().__init__(http, options, base)
+        self.public = public
         self._roles = Roles(options.title, options.text, options.url, options.date)
         self._found: tuple[str, tuple[Table, ...]] | None = None
 

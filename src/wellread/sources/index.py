@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
-from wellread.errors import DamagedFile, IndexFault, SourceError, UsageError
+from wellread.errors import DamagedFile, IndexFault, SourceError, UsageError, WellreadError
 from wellread.parameters import Count, EmbedderSpec, Hops, Range, fill, param
 from wellread.private import at_home
 from wellread.protocols import Embedder, Kit, Source
@@ -82,7 +83,7 @@ def embedder_for(wanted: str, given: str | None, kit: Kit) -> Embedder:
 class IndexSource:
     """Searches one index. The index is opened and the embedder asked for at the first search."""
 
-    def __init__(self, name: str, path: Path, options: Options, kit: Kit, hint: str = "") -> None:
+    def __init__(self, name: str, path: Path, options: Options, kit: Kit, hint: str = "", private: bool | None = None) -> None:
         self.name = name
         self._path = path
         self._options = options
@@ -91,6 +92,7 @@ class IndexSource:
         self._index: LocalIndex | None = None
         self._opened: tuple[int, int] | None = None
         self._opening = threading.Lock()
+        self._private = private
 
     @property
     def index(self) -> LocalIndex:
@@ -103,13 +105,28 @@ class IndexSource:
                 self._index, self._opened = LocalIndex.open(self._path), version
             return self._index
 
+    @property
+    def private(self) -> bool:
+        """What the operator says; else an index of public pages, data sets of the hub and ZIM files is not."""
+        from wellread.index import manifest, originals
+
+        if self._private is None:
+            with suppress(WellreadError, OSError):
+                known = self._index.manifest if self._index else manifest.load(self._path)
+                self._private = not originals.are_public(known.origin)
+        return self._private is not False
+
+    @private.setter
+    def private(self, private: bool) -> None:
+        self._private = private
+
     async def search(self, query: Query) -> Sequence[Hit]:
         """Passages with their text, best first."""
         return self._named(await self._looked(lambda index: self._search(index, query)))
 
     def tuned(self, **options: int) -> IndexSource:
         """The same open index, searched with other options; closing it stays with this one."""
-        other = IndexSource(self.name, self._path, replace(self._options, **options), self._kit, self.hint)
+        other = IndexSource(self.name, self._path, replace(self._options, **options), self._kit, self.hint, self._private)
         other._index, other._opened = self.index, self._opened
         return other
 
@@ -177,7 +194,7 @@ def from_spec(spec: Spec, kit: Kit) -> Source:
 def library(spec: Spec, kit: Kit) -> Source:
     """The small encyclopaedia that comes with wellread; works offline."""
     options = fill(Options, spec.options, "library")
-    return followed(IndexSource("library", library_path(), options, kit, LIBRARY_HINT), options.hops, kit)
+    return followed(IndexSource("library", library_path(), options, kit, LIBRARY_HINT, private=False), options.hops, kit)
 
 
 def _version(path: Path) -> tuple[int, int] | None:

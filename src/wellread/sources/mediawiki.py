@@ -13,10 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal
-from urllib.parse import urlsplit
 
 from wellread.errors import SourceError, UsageError
-from wellread.net.address import address, is_of_own_network
+from wellread.net.address import address
 from wellread.net.pace import retry_after
 from wellread.net.payload import Payload
 from wellread.net.service import Http, Manners
@@ -58,7 +57,6 @@ class Options:
     language: str | None = param(None, "edition of Wikipedia: en, de, fr, …; the query's language, else en")
     text: Literal["full", "intro", "none"] = param("full", "how much of each page comes with a hit")
     max_texts: CountOrZero = param(10, "whole pages fetched for one search; further hits have their snippet only")
-    private: bool = param(False, "what it says is not told to public services; so it is with a login, and on hosts of one's own")
     timeout: Seconds = param(15.0, "seconds for one request")
 
     def __post_init__(self) -> None:
@@ -81,8 +79,7 @@ def from_spec(spec: Spec, kit: Kit) -> MediaWiki:
     options = fill(Options, spec.options, "source mediawiki")
     base = address(spec.argument, "mediawiki", "https://wiki.example.org")
     http = Http(f"mediawiki:{base.host}", kit, Manners(timeout=options.timeout), base.keys)
-    own = bool(base.keys) or is_of_own_network(urlsplit(base.url).hostname or "")
-    return MediaWiki(http, replace(options, private=options.private or own), base.url)
+    return MediaWiki(http, options, base.url, public=not base.own)
 
 
 class MediaWiki(WebSource[Options]):
@@ -101,9 +98,9 @@ class MediaWiki(WebSource[Options]):
         "Queries, one after the other: Alien 1979 film; then, with the name found there: Ridley Scott"
     )
 
-    def __init__(self, http: Http, options: Options, base: str = "") -> None:
+    def __init__(self, http: Http, options: Options, base: str = "", *, public: bool = True) -> None:
         super().__init__(http, options, base)
-        self.public = not options.private
+        self.public = public
         self._site: Site | None = None
 
     async def find(self, query: Query) -> Sequence[Hit]:

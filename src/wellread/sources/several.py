@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from wellread.errors import SourceError, Unreachable, WellreadError
 from wellread.net.address import canonical
-from wellread.protocols import Exemplary, Source, is_public
+from wellread.privacy import search as ask
+from wellread.protocols import Exemplary, Source
 from wellread.ranking.fusion import reciprocal_ranks
 from wellread.types import Hit, Hits, Query
 
@@ -17,7 +18,7 @@ class Several:
     """Sources as one. The order they are named in decides between equals."""
 
     def __init__(self, sources: Sequence[Source]) -> None:
-        self.sources = tuple(sources)
+        self.sources = self.parts = tuple(sources)
 
     @property
     def name(self) -> str:
@@ -49,7 +50,7 @@ class Several:
 async def _attempt(source: Source, query: Query) -> tuple[bool, Hits]:
     """Whether a source answers, with its hits and complaints; a plugin's unexpected error must not take the others down."""
     try:
-        return True, Hits.all_of(await source.search(_for(source, query)))
+        return True, Hits.all_of(await ask(source, query))
     except WellreadError as problem:
         message = str(problem)
         unreachable = {source.name: problem.message} if isinstance(problem, Unreachable) else {}
@@ -57,13 +58,6 @@ async def _attempt(source: Source, query: Query) -> tuple[bool, Hits]:
         return False, Hits(failures=(said,), unreachable=unreachable)
     except Exception as problem:
         return False, Hits(failures=(f"{source.name}: unexpected {type(problem).__name__}",))
-
-
-def _for(source: Source, query: Query) -> Query:
-    """What a member may hear: a public one not more than the run lets out."""
-    if query.outside is None or not (is_public(source)):
-        return query
-    return replace(query, text=query.outside, outside=None)
 
 
 def _fused(rankings: Sequence[Sequence[Hit]]) -> list[Hit]:

@@ -14,6 +14,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from wellread.privacy import search as ask
 from wellread.protocols import Kit, Linked, Source, Tunable, trained
 from wellread.text.titles import bare_title
 from wellread.types import Hit, Hits, Passage, Query
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from wellread.ranking.evaluator import Tracker
     from wellread.ranking.judge import Chain
 
-_ABILITIES = ("find_title", "passages", "sources", "examples", "public", "aclose")  # of the protocols
+_ABILITIES = ("find_title", "passages", "sources", "examples", "aclose")  # of the protocols
 AFTER = 12  # passages looked at after each chain
 _LEAD = 300  # characters of a passage that join the question when what follows it is looked for
 _FOLLOWED = 3  # passages that are followed without the evaluator
@@ -44,6 +45,7 @@ class TwoSteps:
 
     def __init__(self, inner: Source, kit: Kit, *, by_effort: bool = False) -> None:
         self._inner = inner
+        self.parts = (inner,)
         self._kit = kit
         self._by_effort = by_effort  # nobody asked for it: not at low effort, and no plain search waits for the evaluator
         # On the object itself: from Python 3.12 on, protocols do not see what `__getattr__` gives. Not bound to it, though: a
@@ -76,7 +78,7 @@ class TwoSteps:
         from wellread.ranking.evaluator import Tracker
 
         if not query.follow or (self._by_effort and self._kit.effort == "low"):
-            return await self._inner.search(query)
+            return await ask(self._inner, query)
         tracker = trained(self._kit.answer_reader(), query.language)
         search = _Search(self._inner, query)
         most = 0 if query.pairs is None and self._by_effort else query.pairs
@@ -150,7 +152,7 @@ class _Search:
         return [one for title in passage.links for one in self._remember(await self._source.find_title(title))]
 
     async def _ask(self, text: str, limit: int) -> Hits:
-        found = Hits.all_of(await self._source.search(replace(self._query, text=text, limit=limit)))
+        found = Hits.all_of(await ask(self._source, replace(self._query, text=text, limit=limit)))
         self._failures |= dict.fromkeys(found.failures)
         self._pairs += found.pairs
         self._unreachable |= found.unreachable

@@ -7,8 +7,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
+from urllib.parse import urlsplit
 
 from wellread.errors import ReadError, SourceError, UsageError
+from wellread.net.address import is_of_own_network
 from wellread.parameters import Range, fill, param
 from wellread.private import at_home
 from wellread.protocols import Kit
@@ -38,6 +40,7 @@ class Urls:
 
     def __init__(self, addresses: Sequence[str], options: Options, kit: Kit) -> None:
         self._addresses, self._options, self._kit = addresses, options, kit
+        self.private = any(is_of_own_network(urlsplit(url).hostname or "") for url in addresses)
         self._memory: Memory | None = None
         self._failures: tuple[str, ...] = ()
         self._reading = asyncio.Lock()

@@ -80,12 +80,11 @@ class Actions:
 
     async def search(self, source: Source, term: str, *, snippets: bool) -> Observation:
         """The best hits that were not shown before: their snippets, or of their texts what is nearest. Neighbours are one."""
-        failed = len(self.run.failures)
         limit = self.limits.hits + lookup.beyond_shown(self.run)
         hits = lookup.unique(await self.run.search(term, limit=limit, source=source))
         found = [passage for hit in hits if (passage := self._excerpt(hit, snippets)).text]
         if not found:
-            return self._nothing(source, self.run.failures[failed:])
+            return self._nothing(source, self.run.complaints.get(term, ()))
         numbers = {passage.id: self.shown.get(passage.id) or lookup.shown_as(self.run, passage) for passage in found}
         new = [passage for passage in found if numbers[passage.id] is None][: self.limits.hits]
         if not new:

@@ -83,7 +83,7 @@ class Research:
             if not query:
                 shown.append(_NO_QUERY)
             elif loaded:
-                shown.append(self._shown(run, model, loaded.pop(0), space and space // len(allowed)))
+                shown.append(self._shown(run, model, query, loaded.pop(0), space and space // len(allowed)))
             else:
                 shown.append(self.reminder(run))
         return shown
@@ -107,10 +107,10 @@ class Research:
         self.hits.extend(new[: self.results])
         return by_place(await lookup.passages(run, new, self.results)) or [hit.passage() for hit in found[: self.results]]
 
-    def _shown(self, run: Run, model: Model, loaded: list[Passage] | None, space: int | None) -> str:
+    def _shown(self, run: Run, model: Model, query: str, loaded: list[Passage] | None, space: int | None) -> str:
         """Numbered items with title and content, each page cut to what it may take."""
         if not loaded:
-            return _AGAIN if loaded is None else self._nothing(run)
+            return _AGAIN if loaded is None else self._nothing(run, query)
         share = None if space is None else max(0, space // len(loaded) - _AROUND)
         tokens = min((limit for limit in (self.page_tokens, share) if limit is not None), default=None)
         items: list[str] = []
@@ -125,12 +125,12 @@ class Research:
         above = "".join(f"[{number}]" for number in dict.fromkeys(before.values()))
         if not items and above:
             items.append(f"Nothing new was found: {above} are shown above. Use other words.")
-        return self._results("\n".join(items)) if items else self._nothing(run)
+        return self._results("\n".join([*items, *_complaints(run, query)])) if items else self._nothing(run, query)
 
-    def _nothing(self, run: Run) -> str:
+    def _nothing(self, run: Run, query: str) -> str:
         if (why := run.withdrawn.get(run.source.name)) is not None:
             return f"<search_results>\nThe source cannot be reached.\n{context.fence(run, why)}\n</search_results>"
-        return self._results("Nothing was found. Try other or fewer words.")
+        return self._results("\n".join(["Nothing was found. Try other or fewer words.", *_complaints(run, query)]))
 
     def _results(self, shown: str) -> str:
         """Results with what may still be searched; a model that cannot count its searches plans badly."""
@@ -156,6 +156,12 @@ async def _reread(run: Run, query: str, found: Sequence[Hit]) -> list[Hit]:
     scores = tuple(round(ranking.scores[place], 4) for place in places)
     run.emit(Ranked(ranking.by, tuple(found[place].id for place in places), scores, 0, ranking.pairs))
     return [found[place] for place in places]
+
+
+def _complaints(run: Run, query: str) -> list[str]:
+    """Which sources could not be asked, and why: words from outside like any others."""
+    failed = run.complaints.get(query, ())
+    return [f"Not everything was searched:\n{context.fence(run, '; '.join(failed))}"] if failed else []
 
 
 async def _nothing_new() -> None:
