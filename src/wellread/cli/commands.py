@@ -9,6 +9,22 @@ import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup
 
 
+class _Coercion:
+    """What was typed as what the command takes; Typer's own way, which loads pydantic, only where text is not enough."""
+
+    def __init__(self, typers: Callable[[], Any]) -> None:
+        self._typers = typers
+
+    def __call__(self) -> _Coercion:
+        return self
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        if value is None or param.type_descriptor.annotation in (str, list[str]):
+            many = param.multiple or param.nargs == -1
+            return list(value or ()) if many else value
+        return self._typers().coerce(value, param=param, ctx=ctx)
+
+
 def _no_type(ctx: object) -> None:
     """In place of `<str>` beside the name of an argument."""
 
@@ -27,8 +43,10 @@ class _Group(TyperGroup):
 
 
 def _shown(parameters: list[Any]) -> list[Any]:
-    """Arguments by their name alone, `--help` as the plain flag that it is."""
+    """Arguments by their name alone, `--help` as the plain flag that it is, values read without pydantic where that can be."""
     for parameter in parameters:
+        if not isinstance(typers := getattr(parameter, "get_runtime_param", None), _Coercion | None):
+            parameter.get_runtime_param = _Coercion(typers)
         if isinstance(parameter, TyperArgument):
             parameter.display_type_rich = _no_type  # pyright: ignore[reportAttributeAccessIssue]
         elif "--help" in parameter.opts:

@@ -6,7 +6,6 @@ help on each line out. Names come from the registered entry points; only for `--
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_args
 
@@ -71,14 +70,6 @@ def completion(
     if script is None:
         raise UsageError(f"there is no completion for {shell!r}; there is one for: {', '.join(_SCRIPTS)}")
     say(script)
-
-
-def be_ready() -> None:
-    """Teach typer the shells, where one of them is asking; without its own two flags it knows none."""
-    if "_WELLREAD_COMPLETE" in os.environ:
-        from typer.completion import completion_init  # pyright: ignore[reportPrivateImportUsage]
-
-        completion_init()
 
 
 def strategies(incomplete: str) -> list[str]:

@@ -8,61 +8,65 @@ from __future__ import annotations
 import io
 import os
 import sys
+from collections.abc import Iterable
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
-from wellread.cli import (
-    ask,
-    cache,
-    chat,
-    cluster,
-    compare,
-    completion,
-    dataset,
-    doctor,
-    eval,
-    index,
-    init,
-    mcp,
-    opening,
-    plugins,
-    read,
-    replay,
-    search,
-    serve,
-    trace,
-)
 from wellread.cli.commands import Commands
 from wellread.cli.terminal import note, say
 from wellread.errors import UsageError, WellreadError
 from wellread.version import __version__
 
-app = Commands(
-    "An answer engine you run yourself: it searches, reads, judges and answers with checked citations.",
-    name="wellread",
-    epilog="Start with: wellread ask Who invented the telescope",
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-app.command("ask")(ask.ask)
-app.command("compare")(compare.compare)
-app.command("chat")(chat.chat)
-app.command("search")(search.search)
-app.command("open")(opening.open_place)
-app.command("read")(read.read)
-app.command("serve")(serve.serve)
-app.command("mcp")(mcp.mcp)
-app.command("eval")(eval.evaluate)
-app.command("replay")(replay.replay)
-app.command("trace")(trace.trace)
-app.command("plugins")(plugins.plugins)
-app.command("doctor")(doctor.doctor)
-app.command("init")(init.init)
-app.command("completion")(completion.completion)
-app.add_typer(dataset.app, name="dataset")
-app.add_typer(index.app, name="index")
-app.add_typer(cache.app, name="cache")
-app.add_typer(cluster.app, name="cluster")
+# The commands in the order of the help, each with its file and what is in it; only the one that is called is loaded.
+_COMMANDS = {
+    "ask": "ask.ask",
+    "compare": "compare.compare",
+    "chat": "chat.chat",
+    "search": "search.search",
+    "open": "opening.open_place",
+    "read": "read.read",
+    "serve": "serve.serve",
+    "mcp": "mcp.mcp",
+    "eval": "eval.evaluate",
+    "replay": "replay.replay",
+    "trace": "trace.trace",
+    "plugins": "plugins.plugins",
+    "doctor": "doctor.doctor",
+    "init": "init.init",
+    "completion": "completion.completion",
+    "dataset": "dataset.app",
+    "index": "index.app",
+    "cache": "cache.app",
+    "cluster": "cluster.app",
+}
+
+
+def commands(names: Iterable[str] = _COMMANDS) -> Commands:
+    """The command line with these commands."""
+    made = Commands(
+        "An answer engine you run yourself: it searches, reads, judges and answers with checked citations.",
+        name="wellread",
+        epilog="Start with: wellread ask Who invented the telescope",
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    made.callback()(top)
+    for name in names:
+        file, _, called = _COMMANDS[name].partition(".")
+        found = getattr(import_module(f"wellread.cli.{file}"), called)
+        if isinstance(found, Commands):
+            made.add_typer(found, name=name)
+        else:
+            made.command(name)(found)
+    return made
+
+
+def __getattr__(name: str) -> Commands:
+    """`app`: the command line with all of its commands."""
+    if name != "app":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return commands()
 
 
 def _version(wanted: bool) -> None:
@@ -71,7 +75,6 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def top(
     version: Annotated[
         bool, typer.Option("--version", metavar="", callback=_version, is_eager=True, help="Print the version.")
@@ -83,7 +86,10 @@ def top(
 def main() -> None:
     """Run the command line; what goes wrong is one line on stderr, never a traceback."""
     _mend_streams()
-    completion.be_ready()
+    if "_WELLREAD_COMPLETE" in os.environ:
+        from typer.completion import completion_init  # pyright: ignore[reportPrivateImportUsage]
+
+        completion_init()  # teaches typer the shells: without its own two flags it knows none
     sys.exit(_written(_status()))
 
 
@@ -99,7 +105,8 @@ def _mend_streams() -> None:
 
 def _status() -> int | str | None:
     try:
-        app(with_values(sys.argv[1:]))
+        words = with_values(sys.argv[1:])
+        commands(words[:1] if words and words[0] in _COMMANDS else _COMMANDS)(words)
     except SystemExit as end:
         return _told("stopped", 130) if end.code == 130 else end.code
     except KeyboardInterrupt:
