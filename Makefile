@@ -110,7 +110,7 @@ pictures: setup-dev
 	@$(BIN)/python scripts/pictures.py
 
 pins:
-	cd requirements && for name in build core dev docs; do \
+	cd requirements && for name in build core all dev docs; do \
 	  uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 $$name.in -o $$name.txt; done
 
 clean:

@@ -25,10 +25,11 @@ def _read(*files: str) -> list[Requirement]:
     [
         (["build.in"], ["build.txt"]),
         (["core.in"], ["core.txt"]),
-        (["core.in", "dev.in"], ["dev.txt"]),
+        (["core.in", "all.in"], ["all.txt"]),
+        (["core.in", "all.in", "dev.in"], ["dev.txt"]),
         (["docs.in"], ["docs.txt", "dev.txt"]),
     ],
-    ids=["build", "core", "dev", "docs"],
+    ids=["build", "core", "all", "dev", "docs"],
 )
 def test_all_that_is_needed_is_pinned(wished: list[str], pinned: list[str]) -> None:
     pins = {canonicalize_name(one.name): one for one in _read(*pinned)}

@@ -30,6 +30,9 @@ Errors carry facts; they never log and never format for a terminal.
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
+
 from wellread.encodable import encodable
 
 
@@ -54,6 +57,15 @@ class MissingExtra(WellreadError):
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f'{what} needs an optional part: pip install "wellread[{extra}]"')
         self.extra = extra
+
+
+@contextmanager
+def optional(what: str, extra: str) -> Generator[None]:
+    """Around imports of an optional dependency: where it is not installed, the error names the line that installs it."""
+    try:
+        yield
+    except ImportError:
+        raise MissingExtra(what, extra) from None
 
 
 class DamagedFile(WellreadError):

@@ -21,7 +21,7 @@ from wellread.cluster.replicas import ReplicaLost
 from wellread.cluster.shard import Shard
 from wellread.cluster.wire import Door, Entrance, Wire
 from wellread.effort import Effort
-from wellread.errors import IndexFault, MissingExtra, WellreadError
+from wellread.errors import IndexFault, WellreadError, optional
 from wellread.ranking.evaluator import Evaluator
 
 NAMESPACE = "wellread"
@@ -39,10 +39,8 @@ def ray() -> Any:
     logging.getLogger("ray._private.worker").addFilter(lambda record: "SIGTERM handler" not in str(record.msg))
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    try:
+    with optional("a cluster", "ray"):
         import ray as module
-    except ImportError:
-        raise MissingExtra("a cluster", "ray") from None
     return cast("Any", module)
 
 

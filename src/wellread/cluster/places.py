@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 import stamina
 
 from wellread.cluster.sharded import NAME
-from wellread.errors import DamagedFile, IndexFault, UsageError
+from wellread.errors import DamagedFile, IndexFault, UsageError, optional
 from wellread.index.folder import disk_errors, writing
 from wellread.index.manifest import replace_file
 
@@ -246,7 +246,8 @@ class Far:
 
     def _files(self, under: str) -> list[str]:
         """All files under a name, relative to it."""
-        from pyarrow import fs
+        with optional("a place in the cloud", "scale"):
+            from pyarrow import fs
 
         root = self._inner(under)
         chosen = cast("Any", fs).FileSelector(root, recursive=True, allow_not_found=True)
@@ -262,7 +263,8 @@ class Far:
 
     @cached_property
     def _opened(self) -> tuple[Any, str]:
-        from pyarrow import fs
+        with optional("a place in the cloud", "scale"):
+            from pyarrow import fs
 
         fast = "allow_delayed_open=true" if self._address.startswith("s3:") else ""  # a small file is one request, not three
         options = "&".join(filter(None, (self._options, fast)))

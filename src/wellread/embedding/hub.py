@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from wellread.embedding.layout import ONNX_FILES
-from wellread.errors import EmbedderError, MissingExtra
+from wellread.errors import EmbedderError, optional
 from wellread.private import at_home
 
 _SMALL_FILES = ("*.json", "*/config.json")
@@ -16,10 +16,8 @@ _SECONDS = 20.0  # to say what a repository contains
 
 def fetch(repo: str, file: str | None, environ: Mapping[str, str]) -> Path:
     """The folder with `repo`'s ONNX file (`file`, or one with a usual name), tokenizer and settings."""
-    try:
+    with optional(f"onnx:{repo}", "hub"):
         from huggingface_hub import HfApi
-    except ImportError:
-        raise MissingExtra(f"onnx:{repo}", "hub") from None
     if file and (file.startswith("/") or ".." in file.split("/")):
         raise EmbedderError(f"onnx:{repo}: {file} is no file of that model")
     cache, wanted = _cache(environ), (file,) if file else ONNX_FILES

@@ -6,7 +6,7 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from wellread.errors import MissingExtra
+from wellread.errors import optional
 from wellread.evals.results import Result
 
 INK, QUIET, GRID = "#1f2430", "#667085", "#e4e7ec"
@@ -14,10 +14,8 @@ COLOURS = ("#2457a6", "#d9772b", "#3f8f5b", "#8a4fa3", "#b23a48", "#5b6b7d")
 
 
 def _figure(width: float, height: float) -> tuple[Any, Any]:
-    try:
+    with optional("a report", "report"):
         import matplotlib as mpl
-    except ImportError:
-        raise MissingExtra("a report", "report") from None
     mpl.use("svg")
     mpl.rcParams.update(
         {

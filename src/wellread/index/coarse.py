@@ -101,7 +101,11 @@ class Coarse:
 
     def _nearest(self, code: Codes, count: int, pool: ThreadPoolExecutor) -> Numbers:
         """Places with the smallest Hamming distances, best first: good for few of many."""
-        import faiss
+        try:
+            import faiss
+        except ImportError:
+            found = np.sort(self._near(code, count, pool))
+            return found[np.argsort(hamming(code, self.codes[found])[0], kind="stable")]
 
         def part(borders: tuple[int, int]) -> tuple[Numbers, Numbers]:
             start, end = borders

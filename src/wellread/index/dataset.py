@@ -18,7 +18,7 @@ from typing import Any, cast
 import numpy as np
 
 from wellread import codec
-from wellread.errors import DamagedFile, IndexFault
+from wellread.errors import DamagedFile, IndexFault, optional
 from wellread.index.feed import Batch, Feed
 from wellread.index.folder import disk_errors, writing
 from wellread.index.inputs import hub_rows
@@ -109,7 +109,8 @@ def is_dataset(path: Path) -> bool:
     first = next(iter(sorted(path.glob("*.parquet"))), None) if path.is_dir() else None
     if first is None:
         return False
-    import pyarrow.parquet as pq
+    with optional("parquet", "scale"):
+        import pyarrow.parquet as pq
 
     with _told(first):
         return {"emb_int8", "emb_ubinary"} <= set(cast("Any", pq.read_schema(_local(first))).names)
@@ -222,8 +223,9 @@ def part_of(batches: Sequence[Batch], about: About, scale: Floats) -> bytes:
 
 
 def _write(where: Path | BytesIO, batches: Sequence[Batch], about: About, scale: Floats) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    with optional("parquet", "scale"):
+        import pyarrow as pa
+        import pyarrow.parquet as pq
 
     arrow = cast("Any", pa)
     passages = [passage for batch in batches for passage in batch.passages]
@@ -261,7 +263,8 @@ def _lists(arrow: Any, values: Bytes | Codes, kind: Any) -> Any:
 
 def read_part(content: Path | BytesIO, dimensions: int, skip: int, named: str) -> Iterator[Batch]:
     """The rows of a part from one on; errors call it so."""
-    import pyarrow.parquet as pq
+    with optional("parquet", "scale"):
+        import pyarrow.parquet as pq
 
     with _told(named):
         file = cast("Any", pq.ParquetFile(_local(content)))
@@ -311,14 +314,16 @@ def _words(row: dict[str, Any], name: str) -> str:
 
 
 def _rows(path: Path) -> int:
-    import pyarrow.parquet as pq
+    with optional("parquet", "scale"):
+        import pyarrow.parquet as pq
 
     with _told(path):
         return int(cast("Any", pq.read_metadata(_local(path))).num_rows)
 
 
 def _width(path: Path) -> int:
-    import pyarrow.parquet as pq
+    with optional("parquet", "scale"):
+        import pyarrow.parquet as pq
 
     with _told(path):
         first = next(cast("Any", pq.ParquetFile(_local(path))).iter_batches(1, columns=["emb_int8"]), None)
@@ -333,7 +338,8 @@ def made_of(content: Path | BytesIO) -> About:
 
 
 def _schema_about(content: Path | BytesIO) -> About | None:
-    import pyarrow.parquet as pq
+    with optional("parquet", "scale"):
+        import pyarrow.parquet as pq
 
     named = content if isinstance(content, Path) else Path("a part of a data set")
     with _told(named):

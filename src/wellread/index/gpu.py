@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from wellread.errors import MissingExtra
+from wellread.errors import MissingExtra, optional
 from wellread.index.lists import Labels, Lists, chief
 from wellread.index.quantize import Bytes, Codes, Floats
 
@@ -17,10 +17,8 @@ DEVICE = "cuda"
 
 def torch() -> Any:
     """torch with a device, or an error that says what is missing."""
-    try:
+    with optional("building on a GPU", "cuda"):
         module = cast("Any", import_module("torch"))
-    except ImportError:
-        raise MissingExtra("building on a GPU", "cuda") from None
     if not module.cuda.is_available():
         raise MissingExtra("building on a GPU (torch sees no CUDA device)", "cuda")
     return module

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Any, cast
 
-from wellread.errors import IndexFault, MissingExtra
+from wellread.errors import IndexFault, optional
 from wellread.index.published import CODES, MAPPINGS, ROWS, texts_in
 
 _PARTS = "usearch-int8-index"  # a folder of NNNN.part, where one file would be too large for the hub
@@ -15,10 +15,8 @@ _TEXTS = ("*text*/*.parquet", "*text*/*.arrow", "*text*.parquet", "*text*.jsonl.
 
 def pull(repository: str, folder: Path) -> Path | None:
     """The files of the published layout and the texts, where they are. A download that broke off goes on; parts are joined."""
-    try:
+    with optional("downloading from the hub", "hub"):
         import huggingface_hub
-    except ImportError:
-        raise MissingExtra("downloading from the hub", "hub") from None
     fetch = cast("Any", huggingface_hub).snapshot_download
     wanted = [*(f"*{name}" for name in (CODES, MAPPINGS)), *_TEXTS]
     wanted += [] if (folder / ROWS).exists() else [f"*{ROWS}", f"*{_PARTS}/*.part"]

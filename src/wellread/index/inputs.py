@@ -19,7 +19,7 @@ from typing import Any, cast
 
 from wellread import regular
 from wellread.encodable import encodable
-from wellread.errors import IndexFault, MissingExtra, ReadError, UsageError
+from wellread.errors import IndexFault, ReadError, UsageError, optional
 from wellread.private import at_home
 from wellread.protocols import PageReader
 from wellread.reading import arrow_process, workers
@@ -327,10 +327,8 @@ def _object(line: str, path: Path, number: int) -> dict[str, object]:
 
 
 def hub_rows(name: str, config: str | None) -> Iterator[dict[str, object]]:
-    try:
+    with optional("reading a Hugging Face data set", "hub"):
         import datasets  # pyright: ignore[reportMissingImports]
-    except ImportError:
-        raise MissingExtra("reading a Hugging Face data set", "hub") from None
     yield from cast("Any", datasets).load_dataset(name, config, split="train", streaming=True)
 
 
@@ -344,10 +342,8 @@ async def _zim(path: Path, how: InputOptions) -> AsyncIterator[Passage]:
 
 
 def _entries(path: Path) -> Iterator[tuple[tuple[str, str], Document]]:
-    try:
+    with optional("reading a ZIM file", "zim"):
         from libzim.reader import Archive  # pyright: ignore[reportMissingImports]
-    except ImportError:
-        raise MissingExtra("reading a ZIM file", "zim") from None
     try:
         archive = cast("Any", Archive(path))
     except RuntimeError as problem:

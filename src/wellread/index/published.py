@@ -19,7 +19,7 @@ from typing import Any, NoReturn, cast
 
 import numpy as np
 
-from wellread.errors import DamagedFile, IndexFault, MissingExtra
+from wellread.errors import DamagedFile, IndexFault, optional
 from wellread.index.feed import Batch
 from wellread.index.inputs import InputOptions, is_table, passages
 from wellread.index.quantize import Bytes, Codes, Floats, pad_codes
@@ -136,7 +136,8 @@ def plain_numbers(data: bytes, path: Path) -> list[int]:
 
 
 def _codes(path: Path) -> object:
-    import faiss
+    with optional("importing the published layout", "published"):
+        import faiss
 
     if not path.exists():
         raise IndexFault(f"{path} does not exist")
@@ -147,7 +148,8 @@ def _codes(path: Path) -> object:
 
 
 def _slice(index: object, start: int, count: int) -> Codes | None:
-    import faiss
+    with optional("importing the published layout", "published"):
+        import faiss
 
     any_index = cast("Any", faiss).downcast_IndexBinary(index)
     if start + count > any_index.ntotal:
@@ -158,10 +160,8 @@ def _slice(index: object, start: int, count: int) -> Codes | None:
 
 
 def _int8(path: Path, dimensions: int) -> Any:
-    try:
+    with optional("importing the published layout", "published"):
         from usearch.index import Index
-    except ImportError:
-        raise MissingExtra("importing the published layout", "published") from None
     if not path.exists():
         raise IndexFault(f"{path} does not exist")
     try:

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wellread.embedding.processors import available_processors
-from wellread.errors import DamagedFile
+from wellread.errors import DamagedFile, optional
 from wellread.index.blocks import Blocks, Seals, unsealed
 from wellread.index.lists import LISTS, ORDER, SKETCH
 from wellread.index.quantize import Codes, Floats
@@ -132,7 +132,8 @@ class Sketches:
 
         Addresses instead of arrays, and few steps in the loop: between two scans no other thread can run Python.
         """
-        import faiss
+        with optional("searching so large an index", "scale"):
+            import faiss
 
         names = cast("Any", faiss)  # faiss makes its names at run time
         match = cast("Callable[..., int]", names.match_hamming_thres)
@@ -193,12 +194,18 @@ def cut(weights: Floats) -> tuple[Codes, Floats]:
 
 
 def hamming(queries: Codes, codes: Codes) -> NDArray[np.int32]:
-    """Distances of each query to each code, by faiss, in this thread."""
-    import faiss
-
-    any_faiss = cast("Any", faiss)
+    """Distances of each query to each code, in this thread: by faiss where it is installed."""
     queries, codes = np.ascontiguousarray(queries), np.ascontiguousarray(codes)
-    out = np.empty((len(queries), len(codes)), np.int32)
+    out = np.zeros((len(queries), len(codes)), np.int32)
+    try:
+        import faiss
+    except ImportError:
+        whole = np.uint64 if codes.shape[1] % 8 == 0 else np.uint8
+        for row, query in zip(out, queries.view(whole), strict=True):
+            for column, bits in enumerate(query):  # a sum along so short an axis takes five times as long
+                row += np.bitwise_count(codes.view(whole)[:, column] ^ bits)
+        return out
+    any_faiss = cast("Any", faiss)
     pointer = any_faiss.swig_ptr
     any_faiss.hammings(pointer(queries), pointer(codes), len(queries), len(codes), codes.shape[1], pointer(out))
     return out

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wellread.errors import UsageError, WrongKey
+from wellread.errors import UsageError, WrongKey, optional
 from wellread.models.openai import Thinking, is_local
 from wellread.net import address as addresses
 from wellread.parameters import Length, fill, param
@@ -32,9 +32,10 @@ class Options:
 
 def from_spec(spec: Spec, kit: Kit) -> Model:
     """Anthropic's models, with the key in ANTHROPIC_API_KEY."""
-    from wellread.models.chat import ChatModel, Traits
-    from wellread.models.failures import Where
-    from wellread.models.prices import Tariff
+    with optional(f"anthropic:{spec.argument}", "anthropic"):
+        from wellread.models.chat import ChatModel, Traits
+        from wellread.models.failures import Where
+        from wellread.models.prices import Tariff
 
     options = fill(Options, spec.options, "anthropic")
     name = spec.argument
@@ -68,9 +69,10 @@ def _has_schemas(name: str) -> bool:
 
 
 def _connection(name: str, address: str, key: str) -> Connection:
-    from anthropic import AsyncAnthropic
-    from pydantic_ai.models.anthropic import AnthropicModel
-    from pydantic_ai.providers.anthropic import AnthropicProvider
+    with optional("this model", "anthropic"):
+        from anthropic import AsyncAnthropic
+        from pydantic_ai.models.anthropic import AnthropicModel
+        from pydantic_ai.providers.anthropic import AnthropicProvider
 
     from wellread.models.chat import Connection
     from wellread.models.client import Client

@@ -20,7 +20,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
-from wellread.errors import MissingExtra, ModelError, UsageError
+from wellread.errors import MissingExtra, ModelError, UsageError, optional
 from wellread.models import markers
 from wellread.models.gguf import context_length, control_tokens
 from wellread.models.tokens import estimate
@@ -49,9 +49,10 @@ def from_spec(spec: Spec, kit: Kit) -> Model:
     """A GGUF file run by llama.cpp on this machine; without a path the small SmolLM2."""
     if find_spec("xllamacpp") is None:
         raise MissingExtra("a local model", "local")
-    from wellread.models.chat import ChatModel, Traits
-    from wellread.models.failures import Where
-    from wellread.models.prices import FREE
+    with optional("a local model", "local"):
+        from wellread.models.chat import ChatModel, Traits
+        from wellread.models.failures import Where
+        from wellread.models.prices import FREE
 
     options = fill(Options, spec.options, "local")
     path = at_home(spec.argument) if spec.argument else default_file()

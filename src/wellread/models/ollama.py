@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wellread.errors import UsageError
+from wellread.errors import UsageError, optional
 from wellread.models.default import ollama_address
 from wellread.models.openai import is_local, public
 from wellread.parameters import Length, fill, param
@@ -31,9 +31,10 @@ class Options:
 
 def from_spec(spec: Spec, kit: Kit) -> Model:
     """Models of an Ollama server: ollama:NAME, the server from OLLAMA_HOST."""
-    from wellread.models.chat import ChatModel, Traits
-    from wellread.models.failures import Where
-    from wellread.models.prices import FREE, Tariff
+    with optional(f"ollama:{spec.argument}", "openai"):
+        from wellread.models.chat import ChatModel, Traits
+        from wellread.models.failures import Where
+        from wellread.models.prices import FREE, Tariff
 
     options = fill(Options, spec.options, "ollama")
     name = spec.argument

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-from wellread.errors import UsageError, WrongKey
+from wellread.errors import UsageError, WrongKey, optional
 from wellread.net import address as addresses
 from wellread.net.address import is_loopback, name_and_address
 from wellread.parameters import Length, Range, fill, param
@@ -59,9 +59,10 @@ def from_spec(spec: Spec, kit: Kit) -> Model:
 
 
 def _model(name: str, address: str, options: Options, key: str | None, *, official: bool) -> Model:
-    from wellread.models.chat import ChatModel, Traits
-    from wellread.models.failures import Where
-    from wellread.models.prices import Tariff
+    with optional(f"openai:{name}", "openai"):
+        from wellread.models.chat import ChatModel, Traits
+        from wellread.models.failures import Where
+        from wellread.models.prices import Tariff
 
     shown, secrets = public(address)
     sold_by, at = ("openai", None) if official else (None, address)
@@ -91,10 +92,11 @@ def _model(name: str, address: str, options: Options, key: str | None, *, offici
 
 def connection(name: str, address: str, key: str | None, *, official: bool = False) -> Connection:
     """A client of its own for this event loop; a proxy from the environment is never used for this machine."""
-    from pydantic_ai.models.openai import OpenAIChatModel
-    from pydantic_ai.profiles.openai import OpenAIModelProfile
-    from pydantic_ai.providers.openai import OpenAIProvider
-    from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
+    with optional("this model", "openai"):
+        from pydantic_ai.models.openai import OpenAIChatModel
+        from pydantic_ai.profiles.openai import OpenAIModelProfile
+        from pydantic_ai.providers.openai import OpenAIProvider
+        from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 
     from wellread.models.chat import Connection
     from wellread.models.client import Client

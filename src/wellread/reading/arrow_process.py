@@ -32,7 +32,7 @@ _VECTORS = "emb"  # how columns begin that nobody reads here
 def lines(path: Path, longest: int) -> Iterator[str]:
     """Each row as a JSON object, a long one in pieces; raises `IndexFault` for what is no such table, or takes too much."""
     if find_spec("pyarrow") is None:
-        raise MissingExtra(f"reading {path.name}", "tables")
+        raise MissingExtra(f"reading {path.name}", "scale")
     try:
         table = regular.opened(path)
     except OSError as problem:

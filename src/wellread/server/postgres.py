@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from wellread.encodable import encodable
-from wellread.errors import DamagedFile, MissingExtra, UsageError
+from wellread.errors import DamagedFile, UsageError, optional
 from wellread.server.database import ENDED, Job, Row, Unreachable, Values
 from wellread.server.postgres_tables import SCHEMA, migrate
 
@@ -103,10 +103,8 @@ class Address:
     """Where the database is. As a text it has no password."""
 
     def __init__(self, address: str) -> None:
-        try:
+        with optional("a history in PostgreSQL", "postgres"):
             import psycopg.conninfo as conninfo
-        except ImportError:
-            raise MissingExtra("a history in PostgreSQL", "postgres") from None
         try:
             given = {name: str(value) for name, value in conninfo.conninfo_to_dict(address).items() if value is not None}
         except _errors().Error:  # its text may quote the password

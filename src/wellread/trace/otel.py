@@ -13,7 +13,7 @@ from typing import Any
 
 from wellread import events
 from wellread.codec import Json
-from wellread.errors import MissingExtra
+from wellread.errors import optional
 from wellread.trace.timeline import Step, Timeline, timeline
 
 _ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
@@ -27,13 +27,11 @@ def wanted(environ: Mapping[str, str] = os.environ) -> bool:
 
 def export(seen: Sequence[events.Event], ended: float | None = None) -> None:
     """Send one finished run. Blocks until it is sent; a collector that is down costs no answer."""
-    try:
+    with optional("exporting traces", "otel"):
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
         from opentelemetry.sdk.resources import SERVICE_NAME, Resource
         from opentelemetry.sdk.trace import TracerProvider
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
-    except ImportError:
-        raise MissingExtra("exporting traces", "otel") from None
     provider = TracerProvider(
         resource=Resource.create({SERVICE_NAME: os.environ.get("OTEL_SERVICE_NAME", "wellread")}), shutdown_on_exit=False
     )
