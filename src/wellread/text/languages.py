@@ -79,7 +79,7 @@ def _likeliest(text: str) -> tuple[str, float]:
     rows = features(text)
     if not rows:
         return ENGLISH, 0.0
-    sums = (_table()[rows].sum(axis=0, dtype="int32") * STEP).tolist()
+    sums: list[float] = (_table()[rows].sum(axis=0, dtype="int32") * STEP).tolist()
     best = max(sums)
     return CODES[sums.index(best)], 1 / math.fsum(math.exp(one - best) for one in sums)
 
