@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 import logging
+import os
+import resource
 import socket
 import sqlite3
+import subprocess
+import sys
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -19,6 +23,20 @@ from wellread.server import access, connections, logs
 pytestmark = pytest.mark.slow
 
 TOKEN = "a token that is long enough"
+FLOOD = """
+import socket, sys, time
+held, end = [], time.monotonic() + 3
+while time.monotonic() < end:
+    one = socket.socket()
+    one.setblocking(False)
+    one.bind(("127.0.0.3", 0))
+    one.connect_ex(("127.0.0.1", int(sys.argv[1])))
+    held.append(one)
+    if len(held) == 800:
+        print("full", flush=True)
+        [one.close() for one in held]
+        held.clear()
+"""
 
 
 def opened(url: str, of: tuple[str, int] | None = None) -> socket.socket:
@@ -96,15 +114,44 @@ def test_a_long_head_is_refused(tmp_path: Path) -> None:
         assert client.get("/healthz").status_code == 200
 
 
-def test_wrong_tokens_lock_out_those_who_gave_them() -> None:
-    door = access.Access(TOKEN)
-    for _ in range(20):
-        door.wrong("192.0.2.1")
-    assert door.locked("192.0.2.1")
-    assert not door.locked("192.0.2.2")
-    for number in range(3_000):
-        door.wrong(f"198.51.100.{number}")
-    assert len(door._wrong) <= 1_001
+def test_wrong_tokens_lock_nobody_out(tmp_path: Path) -> None:
+    with running(quoting(), tmp_path, token=TOKEN) as live, live.client() as client:
+        for number in range(12):
+            assert client.get("/api/menu", headers={"Authorization": f"Bearer wrong {number}"}).status_code == 401
+            assert client.post("/login", data={"token": f"wrong {number}"}).status_code == 401
+        assert client.post("/login", data={"token": TOKEN}).status_code == 303
+
+
+def test_a_flood_of_connections_takes_no_descriptor_of_others(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "descriptors", lambda: 300, raising=False)
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    allowed = len(os.listdir("/proc/self/fd")) + 300
+    with (
+        running(quoting(), tmp_path, token=TOKEN) as live,
+        subprocess.Popen([sys.executable, "-c", FLOOD, live.url.rpartition(":")[2]], stdout=subprocess.PIPE) as flood,
+        live.client() as client,
+    ):
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, before[1]))
+            assert flood.stdout is not None
+            assert flood.stdout.readline()
+            assert [client.get("/healthz").status_code for _ in range(5)] == [200] * 5
+            flood.wait(60)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    assert not [one for one in caplog.records if one.name == "asyncio"]
+
+
+def test_what_strangers_cause_is_logged_once_a_second() -> None:
+    told = logs.Seldom()
+    lines = [
+        logging.makeLogRecord({"name": "wellread.server", "seldom": "refused", "created": at}) for at in (1.0, 1.2, 1.9, 2.5)
+    ]
+    lines.append(logging.makeLogRecord({"name": "wellread.server", "seldom": None, "created": 2.6}))
+    assert [told.filter(line) for line in lines] == [True, False, False, True, True]
+    assert lines[3].facts == {"more": 2}  # type: ignore[attr-defined]
 
 
 def test_lines_of_the_log_are_ascii() -> None:

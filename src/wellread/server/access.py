@@ -5,22 +5,21 @@ from __future__ import annotations
 import hashlib
 import hmac
 import time
-from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 COOKIE = "wellread_session"
 _DAYS = 30
-_TRIES = 10  # wrong tokens a minute from one address; a token is long, this only keeps logs and CPU quiet
-_ADDRESSES = 1000  # that are remembered; the oldest is forgotten
 _LONGEST_COOKIES = 8_192  # characters
 
 
 @dataclass(slots=True)
 class Access:
-    """Checks credentials in constant time. Without a token everybody on this machine may come in."""
+    """Checks credentials in constant time. Without a token everybody on this machine may come in.
+
+    Nobody is locked out for wrong tokens, their own or those of others at the same address: a token is too long to be guessed.
+    """
 
     token: str | None
-    _wrong: dict[str, deque[float]] = field(default_factory=dict[str, deque[float]])
 
     def allowed(self, authorization: str, cookies: str) -> bool:
         if self.token is None:
@@ -35,18 +34,6 @@ class Access:
         if self.token is None:
             return True
         return hmac.compare_digest(_digest(given), _digest(self.token))
-
-    def wrong(self, client: str) -> None:
-        times = self._wrong.pop(client, None) or deque[float](maxlen=_TRIES)
-        times.append(time.monotonic())
-        self._wrong[client] = times
-        if len(self._wrong) > _ADDRESSES:
-            del self._wrong[next(iter(self._wrong))]
-
-    def locked(self, client: str) -> bool:
-        """Whether too many wrong tokens came from there within the last minute. Others are not kept out by it."""
-        times = self._wrong.get(client, ())
-        return len(times) == _TRIES and time.monotonic() - times[0] < 60
 
     def cookie(self, *, secure: bool) -> str:
         """A `Set-Cookie` value: an expiry and its signature, not the token."""

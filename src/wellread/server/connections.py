@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import asyncio
 import resource
+from collections import Counter
+from typing import ClassVar
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -12,20 +14,37 @@ from wellread.server import origins
 
 MAX_HEAD = 16 * 1024  # bytes of a request's first line and headers
 _MOST = 4096
-_SPARE = 128  # descriptors for files, sockets to services and the history
+_WANTED = 4 * _MOST  # descriptors
 _HEAD_SECONDS = 20.0  # from the first moment, or the first byte of a next request, to the end of its headers
 _READ_SECONDS = 60.0  # in which a client has to read the 48 kB that make room for more
 
 
+def descriptors() -> int:
+    """How many descriptors this process may have, after asking for as many as are wanted: shells give 1,024."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    limits = [limit for limit in (soft, hard, _WANTED) if limit != resource.RLIM_INFINITY]
+    if soft != resource.RLIM_INFINITY and (wanted := min(limits[1:])) > soft:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        return wanted
+    return min(limits)
+
+
 def most() -> int:
-    """How many connections there may be: fewer than this process may have descriptors."""
-    allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return _MOST if allowed == resource.RLIM_INFINITY else max(16, min(_MOST, allowed - _SPARE))
+    """How many connections there may be. Half of the descriptors: files, services and connections on their way out need some."""
+    return max(16, min(_MOST, descriptors() // 2))
+
+
+def at_once() -> int:
+    """How many are accepted in one turn of the event loop. Those too many are closed some turns later: with asyncio's 2,048 a
+    flood takes the last descriptor, and then nobody is let in for a second."""
+    return max(8, descriptors() // 32)
 
 
 class Connection(H11Protocol):
-    """uvicorn's, which would wait for ever for the first request and takes as many as there come."""
+    """uvicorn's, which would wait for ever for the first request and takes as many as there come. A class for each server."""
 
+    bound: ClassVar[int]
+    clients: ClassVar[Counter[str]]  # how many connections each has
     head_seconds = _HEAD_SECONDS
     read_seconds = _READ_SECONDS
     whose: str = ""
@@ -35,7 +54,10 @@ class Connection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # pyright: ignore
         super().connection_made(transport)
         self.whose = origins.client(self.client[0]) if self.client else ""
-        if len(self.connections) > most() or self._is_one_of_too_many():
+        self.clients[self.whose] += 1
+        # nobody keeps others out: one client has at most half of them; a proxy speaks for many
+        too_many = not self.config.proxy_headers and self.clients[self.whose] > self.bound // 2
+        if too_many or len(self.connections) > self.bound:
             transport.abort()
         else:
             self._wait_for_head()
@@ -59,13 +81,9 @@ class Connection(H11Protocol):
         self._stop_waiting()
         self._was_read()
         super().connection_lost(exc)
-
-    def _is_one_of_too_many(self) -> bool:
-        """Nobody keeps others out: one client has at most half of the connections that there may be. A proxy speaks for many."""
-        half = most() // 2
-        if self.config.proxy_headers or len(self.connections) <= half:
-            return False
-        return sum(isinstance(one, Connection) and one.whose == self.whose for one in self.connections) > half
+        self.clients.subtract([self.whose])
+        if not self.clients[self.whose]:
+            del self.clients[self.whose]
 
     def _was_read(self) -> None:
         if self._unread is not None:
@@ -82,3 +100,8 @@ class Connection(H11Protocol):
         if self._waiting is not None:
             self._waiting.cancel()
             self._waiting = None
+
+
+def counted() -> type[Connection]:
+    """The connections of one server."""
+    return type("Connection", (Connection,), {"bound": most(), "clients": Counter[str]()})

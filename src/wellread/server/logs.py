@@ -7,6 +7,7 @@ import logging
 import sys
 import time
 import traceback
+from collections import Counter
 from contextvars import ContextVar
 from typing import cast
 
@@ -32,6 +33,27 @@ class Lines(logging.Formatter):
         return json.dumps(line, default=str)  # in ASCII: lines hold what clients sent, and terminals obey it
 
 
+class Seldom(logging.Filter):
+    """Rate limit: one line a second of what strangers can cause at will; the next one says how many `more` there were."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._last: dict[str, float] = {}
+        self._more: Counter[str] = Counter()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        kind = record.name if record.name != _logger.name else getattr(record, "seldom", None)
+        if kind is None:
+            return True
+        if record.created - self._last.get(kind, -1.0) < 1:
+            self._more[kind] += 1
+            return False
+        self._last[kind] = record.created
+        if more := self._more.pop(kind, 0):
+            record.facts = {**getattr(record, "facts", {}), "more": more}
+        return True
+
+
 def _untraced(message: str) -> str:
     """Some libraries write tracebacks as messages; the type of the error is enough."""
     if "Traceback (most recent call last)" not in message:
@@ -43,14 +65,16 @@ def configure(level: str = "INFO") -> None:
     """Send our lines, and the warnings of the libraries below, to stderr."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(Lines())
+    handler.addFilter(Seldom())
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     for name in _LOUD:
         logging.getLogger(name).setLevel(level)
 
 
-def info(message: str, **facts: object) -> None:
+def info(message: str, *, seldom: str | None = None, **facts: object) -> None:
+    """A line; at most one a second of those that are `seldom` by the same name."""
     if _logger.isEnabledFor(logging.INFO):
-        _logger.info(message, extra={"facts": facts})
+        _logger.info(message, extra={"facts": facts, "seldom": seldom})
 
 
 def fault(message: str, problem: BaseException, **facts: object) -> None:

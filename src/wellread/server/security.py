@@ -36,7 +36,7 @@ _HEADERS: Mapping[str, str] = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
-_OPEN = ("/healthz", "/login", "/static/", "/favicon.ico")
+_OPEN = ("/healthz", "/login", "/favicon.ico")
 _BODY_SECONDS = 30.0
 _DOCUMENTS = re.compile(rf"(?:/api)?{COLLECTIONS}(?:/[^/]+/documents)?")
 
@@ -61,7 +61,7 @@ class Wall:
 
     async def _request(self, scope: Scope, receive: Receive, send: Send) -> None:
         begun = time.monotonic()
-        status = 0
+        status, seldom = 0, "stranger" if _is_open(scope["path"]) else None
 
         async def sending(message: Message) -> None:
             nonlocal status
@@ -75,6 +75,7 @@ class Wall:
         try:
             refused = self._refusal(scope)
             if refused is not None:
+                seldom = "refused"
                 await refused(scope, receive, sending)
                 return
             if _is_multipart(scope):
@@ -95,7 +96,7 @@ class Wall:
                 answer = _error(scope["path"], 500, f"something went wrong here (fault {fault})")
                 await answer(scope, receive, sending)
         finally:
-            self._log(scope, status, time.monotonic() - begun)
+            self._log(scope, status, time.monotonic() - begun, seldom)
 
     def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
@@ -107,12 +108,10 @@ class Wall:
             return _error(path, 421, "this server does not answer under that name")
         if not origins.origin_allowed(method, host, headers):
             return _error(path, 403, "requests from other sites are not allowed")
-        if path in _OPEN or path.startswith("/static/"):
+        if _is_open(path):
             return None
         if self.access.allowed(headers.get("authorization", ""), headers.get("cookie", "")):
             return None
-        if headers.get("authorization"):
-            self.access.wrong(address(scope))
         if "text/html" in headers.get("accept", "") and method == "GET":
             return RedirectResponse(f"/login?next={quote(path, safe='/')}", 303)
         refusal = _error(path, 401, "a token is needed: Authorization: Bearer …")
@@ -143,10 +142,10 @@ class Wall:
         except TimeoutError:
             return _error(scope["path"], 408, "the request came too slowly")
 
-    def _log(self, scope: Scope, status: int, seconds: float) -> None:
+    def _log(self, scope: Scope, status: int, seconds: float, seldom: str | None) -> None:
         self.metrics.responses[scope["method"] if scope["method"] in _METHODS else "other", status] += 1
         facts = {"method": scope["method"], "path": scope["path"], "status": status, "seconds": round(seconds, 4)}
-        logs.info("request", **facts)
+        logs.info("request", seldom=seldom, **facts)
 
 
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
@@ -155,6 +154,11 @@ _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 def address(scope: Scope) -> str:
     """Whom limits count."""
     return origins.client(str((scope.get("client") or ("?",))[0]))
+
+
+def _is_open(path: str) -> bool:
+    """Whether strangers may see it."""
+    return path in _OPEN or path.startswith("/static/")
 
 
 def _error(path: str, status: int, message: str) -> Response:

@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from wellread.errors import UsageError, WellreadError
 from wellread.server import logs
 from wellread.server.app import create_app
-from wellread.server.connections import MAX_HEAD, Connection
+from wellread.server.connections import MAX_HEAD, at_once, counted
 from wellread.server.garbage import ShortLooks
 from wellread.server.options import ServerOptions
 from wellread.settings import Settings
@@ -77,7 +77,8 @@ def server(app: FastAPI, options: ServerOptions, *, told: bool = True) -> Server
         date_header=True,
         proxy_headers=options.proxy,
         ws="none",
-        http=Connection,
+        http=counted(),
+        backlog=at_once(),
         h11_max_incomplete_event_size=MAX_HEAD,
         lifespan="on",
         timeout_keep_alive=30,

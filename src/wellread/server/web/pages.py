@@ -19,7 +19,6 @@ from wellread.server.api import NotFound, RunId, client
 from wellread.server.beside import beside
 from wellread.server.menu import ClientRequest
 from wellread.server.record import Record
-from wellread.server.security import address
 from wellread.server.service import Service
 from wellread.server.shapes import RUN_ID
 from wellread.server.sse import EventStream
@@ -148,8 +147,10 @@ async def delete(request: Request, run: RunId) -> Response:
 
 @router.get("/history")
 async def history(request: Request, q: Annotated[str, Query(max_length=200)] = "") -> Response:
-    kept = service.of(request).history
-    return page("History", listing(await kept.threads(search=q), await kept.names(), q))
+    here = service.of(request)
+    async with here.looking_up.turn(client(request)):
+        threads, names = await here.history.threads(search=q), await here.history.names()
+    return page("History", listing(threads, names, q))
 
 
 @router.get("/docs")
@@ -168,11 +169,7 @@ async def login(
     request: Request, token: Annotated[str, Form(max_length=1000)], next: Annotated[str, Form(max_length=200)] = "/"
 ) -> Response:
     access = request.app.state.access
-    here = address(request.scope)
-    if access.locked(here):
-        return _login(next, "Too many wrong tokens; wait a minute.", 429)
     if not access.is_token(token):
-        access.wrong(here)
         return _login(next, "That is not the token of this server.", 401)
     answer = RedirectResponse(_local(next), 303)
     answer.headers["Set-Cookie"] = access.cookie(secure=request.url.scheme == "https")
