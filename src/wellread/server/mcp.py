@@ -6,15 +6,18 @@ Cancelling a call cancels the handler, which closes the run's stream: the work s
 from __future__ import annotations
 
 import secrets
+from collections import Counter
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 from pydantic import Field
+from starlette.datastructures import Headers
 from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from wellread import events
 from wellread.engine import Engine
@@ -24,10 +27,10 @@ from wellread.server.addresses import linked, linked_row
 from wellread.server.beside import beside
 from wellread.server.conversations import Conversation, Conversations
 from wellread.server.limits import Busy
-from wellread.server.mcp_sessions import MOST, Sessions
 from wellread.server.menu import ClientRequest, Menu, ReadyRun
 from wellread.server.options import ServerOptions
 from wellread.server.rendering import markdown
+from wellread.server.security import address
 from wellread.server.service import Service
 from wellread.server.viewer import Place
 from wellread.text.inert import inert
@@ -46,6 +49,9 @@ _SourceOf = Annotated[str | None, Field(description="A citation's or hit's sourc
 _DocumentOf = Annotated[str | None, Field(description="Its document, with source.", max_length=4_000)]
 _LONGEST = 100_000  # characters of a page that are returned
 _LINE = 200  # characters of a line of progress
+_SESSION = "mcp-session-id"
+_MOST = 10_000
+_SESSIONS = 100  # of one client; most never say that they leave, and the SDK waits half an hour for them
 
 
 class Backend(Protocol):
@@ -107,10 +113,15 @@ class InServer:
 
 
 class McpEndpoint:
-    """`/mcp`: exists from the start, works while the application runs."""
+    """`/mcp`: exists from the start, works while the application runs.
+
+    A client that opens ever more sessions loses its own that was silent longest, so that it takes no room of others'.
+    """
 
     def __init__(self) -> None:
         self._app: ASGIApp | None = None
+        self._sessions: dict[str, str] = {}  # whose they are, the one that was silent longest first
+        self._answering: Counter[str] = Counter()  # requests, by session
 
     def route(self) -> Route:
         return Route("/mcp", endpoint=self, include_in_schema=False)
@@ -126,17 +137,51 @@ class McpEndpoint:
             stateless_http=service.history.database.server is not None,  # the next request may come to another server
             max_request_body_size=service.options.max_body,
             transport_security=unchecked,
-            max_sessions=MOST,
+            max_sessions=_MOST,
         )
-        self._app = Sessions(server.session_manager.asgi_app, MOST)
+        self._app = server.session_manager.asgi_app
         async with server.session_manager.run():
             yield
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         assert self._app is not None
-        # nothing is kept to be said again: whoever comes back begins anew, where the SDK would not answer at all
-        headers = [(name, value) for name, value in scope["headers"] if name != b"last-event-id"]
-        await self._app({**scope, "headers": headers}, receive, send)
+        if scope["method"] == "GET":  # a stream for what is said unasked, of which there is nothing
+            await Response(status_code=405, headers={"Allow": "POST, DELETE"})(scope, receive, send)
+            return
+        client, session = address(scope), Headers(scope=scope).get(_SESSION, "")
+
+        async def noting(message: Message) -> None:
+            if message["type"] == "http.response.start" and (given := Headers(raw=message["headers"]).get(_SESSION)):
+                self._sessions[given] = client
+            await send(message)
+
+        self._answering[session] += 1
+        try:
+            await self._app(scope, receive, noting)
+        finally:
+            self._answering -= Counter([session])
+            if self._sessions.pop(session, None) and scope["method"] != "DELETE":
+                self._sessions[session] = client
+        own = [name for name, whose in self._sessions.items() if whose == client] if not session else []
+        for name in [name for name in own if not self._answering[name]][: max(0, len(own) - _SESSIONS)]:
+            await self._end(name)
+        while len(self._sessions) >= _MOST:  # nearly all of them are of clients that are gone
+            await self._end(next(iter(self._sessions)))
+
+    async def _end(self, session: str) -> None:
+        """In the words of the protocol."""
+        assert self._app is not None
+        del self._sessions[session]
+        headers = [(_SESSION.encode(), session.encode("latin-1"))]
+        scope: Scope = {"type": "http", "method": "DELETE", "path": "/mcp", "query_string": b"", "headers": headers}
+
+        async def empty() -> Message:
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        async def unheard(message: Message) -> None:
+            pass
+
+        await self._app(scope, empty, unheard)
 
 
 async def serve_stdio(engine: Engine) -> None:
