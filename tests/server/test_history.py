@@ -18,6 +18,7 @@ import pytest
 
 from wellread.errors import DamagedFile, UsageError
 from wellread.server import follow_up, service
+from wellread.server.database import TooSlow
 from wellread.server.history import History
 from wellread.server.history_tables import MIGRATIONS
 from wellread.server.record import Record
@@ -268,4 +269,15 @@ async def check_nothing_is_lost(where: Path | str, lines: list[list[str]]) -> No
         assert len(await history.events(name)) == 5
     left = {"done", "interrupted"} if isinstance(where, Path) else {"done", "running"}  # others wait for a server a little
     assert {one.state for name, one in kept.items() if name not in finished} <= left
+    await history.aclose()
+
+
+async def test_a_statement_that_takes_too_long_is_given_up(where: Path | str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for engine in ("sqlite", "postgres"):
+        monkeypatch.setattr(f"wellread.server.{engine}.LONGEST", 0.1)
+    history = await History.open(where)
+    endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 1000000000) SELECT COUNT(*) FROM n"
+    with pytest.raises(TooSlow):
+        await history.rows(endless)
+    assert await history.rows("SELECT 1") == [(1,)]
     await history.aclose()

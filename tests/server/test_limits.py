@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
+import httpx2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -132,3 +136,21 @@ async def test_one_that_waits_can_be_stopped(folder: Path) -> None:
         waiting = ask(client)
         assert client.delete(f"/api/runs/{waiting}").json()["state"] == "stopped"
         assert not live.service.gate.queue
+
+
+def test_who_searches_the_history_much_waits_for_himself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with running(engine(), tmp_path) as live, ThreadPoolExecutor(20) as others:
+        read = live.service.history.database.read
+        slowly: Any = lambda sql, values: (time.sleep(0.2 * ("LIKE" in sql)), read(sql, values))[1]  # noqa: E731
+        monkeypatch.setattr(live.service.history.database, "read", slowly)
+
+        def search(place: str) -> float:
+            begun = time.monotonic()
+            with live.client(transport=httpx2.HTTPTransport(local_address=place)) as client:
+                assert client.get("/api/runs?search=x").status_code == 200
+            return time.monotonic() - begun
+
+        many = [others.submit(search, "127.0.0.1") for _ in range(19)]
+        time.sleep(0.3)
+        assert search("127.0.0.2") < 2.5
+        assert max(one.result() for one in many) > 3

@@ -87,7 +87,9 @@ async def runs(
     before: Annotated[float | None, Query(description="only runs begun before this time", allow_inf_nan=False)] = None,
 ) -> shapes.RunList:
     """The history, latest first."""
-    found = await service.of(request).history.list(search=search, limit=limit, before=before)
+    here = service.of(request)
+    async with here.looking_up.turn(client(request)):
+        found = await here.history.list(search=search, limit=limit, before=before)
     return shapes.RunList(runs=[shapes.summary(record) for record in found])
 
 

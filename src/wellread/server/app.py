@@ -16,6 +16,7 @@ from wellread.errors import DamagedFile, ReadError, SourceError, UsageError, Wel
 from wellread.server import api, collections_api, mcp, openai_api, openai_format, origins, responses_api, viewer
 from wellread.server import options as options_module
 from wellread.server.access import Access
+from wellread.server.database import TooSlow
 from wellread.server.limits import Busy, Stopping
 from wellread.server.metrics import Metrics
 from wellread.server.options import ServerOptions
@@ -110,7 +111,7 @@ async def _refused(request: Request, problem: Exception) -> Response:
 
 
 async def _ours(request: Request, problem: Exception) -> Response:
-    statuses = ((UsageError, 400), (SourceError, 502), (ReadError, 502), (DamagedFile, 503))
+    statuses = ((UsageError, 400), (SourceError, 502), (ReadError, 502), (DamagedFile, 503), (TooSlow, 503))
     status = next((status for kind, status in statuses if isinstance(problem, kind)), 500)
     return _error(request, status, str(problem))
 

@@ -8,11 +8,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from wellread.errors import WellreadError
+
 Values = Sequence[object]
 Job = tuple[str, Values]
 Row = tuple[object, ...]
 # the last event of a run whose server is gone
 ENDED = '{"event": "ended", "state": "interrupted", "reason": "the server stopped"}'
+
+
+LONGEST = 5.0  # seconds that one statement reads: others wait for it
+
+
+class TooSlow(WellreadError):
+    """Reading took too long, and was given up."""
+
+    def __init__(self) -> None:
+        super().__init__("the history is too large to be searched for this in time: search for other words")
 
 
 class Unreachable(Exception):

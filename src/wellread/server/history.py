@@ -128,13 +128,15 @@ class History:
     async def list(self, *, search: str = "", limit: int = 50, before: float | None = None) -> list[Record]:
         """The latest runs first; `search` words must all be in question or answer."""
         where, terms = _matching(search)
-        sql = f"SELECT {COLUMNS} FROM runs WHERE created < ? AND {where} ORDER BY created DESC LIMIT ?"
+        found = f"SELECT id FROM runs WHERE created < ? AND {where} ORDER BY created DESC LIMIT ?"  # read from the index alone
+        sql = f"SELECT {COLUMNS} FROM runs WHERE id IN ({found}) ORDER BY created DESC"
         return await self._records(sql, (before if before is not None else float("inf"), *terms, limit))
 
     async def threads(self, *, search: str = "", limit: int = 100) -> list[list[Record]]:
         """Conversations in which a question or answer has these words, the latest first, each from its beginning on."""
         where, terms = _matching(search)
-        latest = f"SELECT thread FROM runs WHERE {where} GROUP BY thread ORDER BY MAX(created) DESC LIMIT ?"
+        by_words = "GROUP BY thread || ''"  # which keeps SQLite from another index than that of the words
+        latest = f"SELECT MIN(thread) FROM runs WHERE {where} {by_words} ORDER BY MAX(created) DESC LIMIT ?"
         sql = f"SELECT {COLUMNS} FROM runs WHERE thread IN ({latest}) ORDER BY created"
         found: dict[str, list[Record]] = {}
         for record in await self._records(sql, (*terms, limit)):

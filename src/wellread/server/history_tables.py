@@ -28,6 +28,8 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             BEGIN DELETE FROM names WHERE thread = OLD.thread; END""",
     ),
     ("ALTER TABLE runs ADD COLUMN server TEXT",),  # empty here: there is one
+    # what is searched, without the answers that stand before it in every row
+    ("DROP INDEX runs_created", "CREATE INDEX runs_words ON runs (created, thread, words)"),
 )
 
 

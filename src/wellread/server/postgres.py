@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from wellread.encodable import encodable
 from wellread.errors import DamagedFile, UsageError, optional
-from wellread.server.database import ENDED, Job, Row, Unreachable, Values
+from wellread.server.database import ENDED, LONGEST, Job, Row, TooSlow, Unreachable, Values
 from wellread.server.postgres_tables import SCHEMA, migrate
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Postgres:
         self.server: str | None = secrets.token_urlsafe(6)
         self._address = Address(address)
         self._writer = _Line(self._address, patience)
-        self._reader = _Line(self._address, patience)
+        self._reader = _Line(self._address, patience, LONGEST)
 
     def open(self) -> None:
         try:
@@ -77,6 +77,8 @@ class Postgres:
     def read(self, sql: str, values: Values) -> list[Row]:
         try:
             return self._reader.use(lambda connection: connection.execute(_own(sql), _sent(values)).fetchall())
+        except _errors().errors.QueryCanceled:
+            raise TooSlow from None
         except (_errors().Error, Unreachable) as problem:
             raise DamagedFile(f"the history cannot be read: {self._address.discreet(problem)}") from None
 
@@ -127,8 +129,8 @@ class Address:
 class _Line:
     """One connection. When it breaks, what is under way is done again on a new one, for as long as patience lasts."""
 
-    def __init__(self, address: Address, patience: float) -> None:
-        self._address = address
+    def __init__(self, address: Address, patience: float, longest: float = 0) -> None:
+        self._address, self._longest = address, longest
         self._patience = patience
         self._connection: psycopg.Connection[Row] | None = None
         self._down = False  # those who come later in an outage do not wait it out again, one after the other
@@ -139,6 +141,7 @@ class _Line:
         if self._connection is None or self._connection.closed:
             self._connection = psycopg.connect(autocommit=True, **self._address.parts)  # pyright: ignore[reportArgumentType]
             self._connection.execute(f"SET search_path TO {SCHEMA}".encode())
+            self._connection.execute(f"SET statement_timeout TO {int(1000 * self._longest)}".encode())
         return self._connection
 
     def use(self, action: Callable[[psycopg.Connection[Row]], T]) -> T:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from wellread.errors import DamagedFile, UsageError
 from wellread.private import private_file
-from wellread.server.database import ENDED, Job, Row, Unreachable, Values
+from wellread.server.database import ENDED, LONGEST, Job, Row, TooSlow, Unreachable, Values
 from wellread.server.history_tables import migrate
 
 
@@ -60,7 +60,14 @@ class Sqlite:
 
     def read(self, sql: str, values: Values) -> list[Row]:
         assert self.reader is not None
-        return self.reader.execute(sql, values).fetchall()  # pyright: ignore[reportArgumentType]
+        until = time.monotonic() + LONGEST
+        self.reader.set_progress_handler(lambda: time.monotonic() > until, 100_000)
+        try:
+            return self.reader.execute(sql, values).fetchall()  # pyright: ignore[reportArgumentType]
+        except sqlite3.OperationalError as problem:
+            if time.monotonic() > until:
+                raise TooSlow from None
+            raise DamagedFile(f"the history cannot be read: {problem}") from None
 
     def close(self) -> None:
         for connection in (self.writer, self.reader):
