@@ -172,7 +172,7 @@ def _convert(hint: Any, value: object, where: str) -> object:
     if origin is Annotated:
         base, mark = get_args(hint)
         converted = _convert(base, value, where)
-        return _within(mark, converted, where) if isinstance(mark, Range) else converted
+        return _within(mark, converted, where) if isinstance(mark, Range) else _one_line(str(converted), where)
     if origin in (Union, types.UnionType):
         return _convert_union(hint, value, where)
     if origin is Literal:
@@ -197,6 +197,13 @@ def _convert_union(hint: Any, value: object, where: str) -> object:
         return None
     rest = [part for part in parts if part is not type(None)]
     return _convert(rest[0], value, where)
+
+
+def _one_line(spec: str, where: str) -> str:
+    """A spec stands on a line of a file, of a form and of a list: what some reader takes for the end of one breaks these."""
+    if spec.splitlines() not in ([], [spec]) or any(sign < " " for sign in spec):
+        raise UsageError(f"{where} must be one line without control signs")
+    return spec
 
 
 def _within(bounds: Range, value: Any, where: str) -> object:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -52,7 +53,7 @@ def parse_source(text: str) -> Spec:
     if not head or head.partition(":")[0] in _registered("sources"):
         return parse_spec(text)
     path = at_home(head)
-    if path.exists():
+    if os.path.exists(path):  # of a name that is too long for any file, too
         is_index = any((path / name).is_file() for name in ("manifest.json", "shards.json"))
         return parse_spec(f"{'index' if is_index else 'files'}:{text.strip()}")
     if path.suffix or len(path.parts) > 1:  # no name of a source has a dot or a slash

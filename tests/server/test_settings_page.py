@@ -116,6 +116,15 @@ def test_a_password_in_an_address_is_kept_and_not_shown(config: Path, client: ht
     assert {name: kept[name] for name in said} == said
 
 
+@pytest.mark.parametrize("form", [{"sources": "a" * 300}, {"model": "ollama:a\u2028b"}, {"sources": "lib\x01rary"}])
+def test_what_is_no_spec_is_refused_and_the_page_goes_on(config: Path, client: httpx2.Client, form: dict[str, str]) -> None:
+    config.write_text(f"# one\u2028line\n{FILE}", encoding="utf-8")
+    assert client.post("/settings", data=form).status_code == 400
+    assert client.post("/settings", data={"model": "ollama:fine"}).status_code == 303
+    assert client.get("/settings").status_code == 200
+    assert config.read_text(encoding="utf-8").startswith("# one\u2028line\n")
+
+
 def test_what_a_flag_or_a_variable_gave_goes_before_it(config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WELLREAD_EFFORT", "low")
     of = Engine(settings.load({"model": "none"}))

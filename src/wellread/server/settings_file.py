@@ -36,7 +36,7 @@ def change(path: Path, plain: Changes, keys: Mapping[str, str | None]) -> None:
 
 def changed(text: str, plain: Changes, keys: Mapping[str, str | None]) -> str:
     """The text of the file with other values."""
-    lines = text.splitlines()
+    lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n") if text else []  # TOML's lines alone
     end = next((number for number, line in enumerate(lines) if _HEADER.match(line)), len(lines))
     head, rest = lines[:end], lines[end:]
     for name, value in plain.items():
