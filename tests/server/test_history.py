@@ -91,36 +91,6 @@ async def test_a_long_conversation_is_followed_up_from_its_end(where: Path | str
     await history.aclose()
 
 
-@pytest.mark.parametrize("number", ["'x'", "x'00ff'", "1e300", "1000.5", "9223372036854775807"])
-async def test_a_damaged_number_does_not_make_a_log_endless(tmp_path: Path, number: str) -> None:
-    history = await History.open(tmp_path / "history.sqlite")
-    await history.add(record())
-    for place in range(3):
-        history.append("AAAAAAAAAAAA", place, '{"event": "e"}')
-    await history.commit([(f"UPDATE events SET number = {number} WHERE number = 2", ())])
-    await history.aclose()
-    again = await History.open(tmp_path / "history.sqlite")  # which ends the run
-    offset, rounds = 0, 0
-    while batch := await again.events("AAAAAAAAAAAA", offset):
-        offset, rounds = batch[-1][0] + 1, rounds + 1
-        assert rounds < 3
-    await again.aclose()
-
-
-async def test_letters_that_are_none_are_shown_as_such(tmp_path: Path) -> None:
-    history = await History.open(tmp_path / "history.sqlite")
-    await history.add(record())
-    await history.add(record("BBBBBBBBBBBB", question="Which is whole?"))
-    await history.commit([("UPDATE runs SET question = CAST(x'57ff3f' AS TEXT) WHERE id = 'AAAAAAAAAAAA'", ())])
-    assert {one.question for one in await history.list()} == {"W\ufffd?", "Which is whole?"}
-    await history.commit(
-        [("UPDATE runs SET id = CAST(x'ff' AS TEXT), created = ? WHERE id = 'BBBBBBBBBBBB'", (time.time() + 9,))]
-    )
-    await history.commit([("UPDATE runs SET created = -5 WHERE id = 'AAAAAAAAAAAA'", ())])  # by a clock that is wrong
-    assert [one.id async for one in history.export()] == ["AAAAAAAAAAAA", "\ufffd"]
-    await history.aclose()
-
-
 async def test_folders_above_the_file_are_made(tmp_path: Path) -> None:
     await (await History.open(tmp_path / "very" / "deep" / "history.sqlite")).aclose()
     assert (tmp_path / "very" / "deep" / "history.sqlite").exists()

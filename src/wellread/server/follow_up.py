@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
-from wellread.codec import Json
+from wellread.codec import Json, loads
 from wellread.errors import DamagedFile
 from wellread.events import Event, Numbered, from_json
 from wellread.server.beside import beside
@@ -37,8 +36,11 @@ async def numbered(history: History, run: str) -> dict[int, Passage]:
 
 
 def decoded(log: Sequence[str]) -> list[Event]:
-    """The events of a run as they are kept, without those of its end and those that are damaged."""
-    return [event for body in log if (event := event_of(json.loads(body))) is not None]
+    """The events of a run as they are kept, without those of its end."""
+    try:
+        return [event for body in log if (event := event_of(loads(Json, body))) is not None]
+    except ValueError as problem:
+        raise DamagedFile(f"the history is damaged: restore it from a copy ({problem})") from None
 
 
 def event_of(body: Json) -> Event | None:

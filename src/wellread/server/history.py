@@ -21,7 +21,6 @@ from wellread.server.record import COLUMNS, Record, State, event_row, from_row
 from wellread.server.sqlite import Sqlite
 
 T = TypeVar("T")
-_LAST_EVENT = 2**31 - 1  # a number that a run never comes to
 
 
 @dataclass(eq=False, slots=True)
@@ -121,9 +120,9 @@ class History:
         return from_row(rows[0]) if rows else None
 
     async def events(self, run: str, offset: int = 0, limit: int = 500) -> list[tuple[int, str]]:
-        """Events from a number on, with their numbers; SQLite takes words and whatever else is damaged for larger than these."""
-        sql = "SELECT number, body FROM events WHERE run = ? AND number >= ? AND number <= ? ORDER BY number LIMIT ?"
-        return await self._read(event_row, sql, (run, offset, _LAST_EVENT, limit))
+        """Events from a number on, with their numbers."""
+        sql = "SELECT number, body FROM events WHERE run = ? AND number >= ? ORDER BY number LIMIT ?"
+        return await self._read(event_row, sql, (run, offset, limit))
 
     async def list(self, *, search: str = "", limit: int = 50, before: float | None = None) -> list[Record]:
         """The latest runs first; `search` words must all be in question or answer."""
@@ -164,13 +163,10 @@ class History:
     async def _oldest_first(self, within: str, *values: str) -> AsyncGenerator[Record]:
         after: tuple[float, str] = (float("-inf"), "")
         sql = f"SELECT {COLUMNS} FROM runs WHERE {within} (created, id) > (?, ?) ORDER BY created, id LIMIT 100"
-        while rows := await self._read(lambda row: (row, from_row(row)), sql, (*values, *after)):
-            last = (cast("float", rows[-1][0][8]), cast("str", rows[-1][0][0]))
-            if last == after:  # its name cannot be read as it is written
-                return
-            for _, record in rows:
+        while records := await self._records(sql, (*values, *after)):
+            for record in records:
                 yield record
-            after = last
+            after = (records[-1].created, records[-1].id)
 
     async def commit(self, jobs: Sequence[Job], run: str | None = None, *, alone: bool = False) -> int:
         """Write these together; how many rows they changed."""

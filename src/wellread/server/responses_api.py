@@ -27,7 +27,7 @@ from wellread.server.follow_up import TURNS
 from wellread.server.limits import Ticket
 from wellread.server.menu import ClientRequest, ReadyRun
 from wellread.server.openai_format import PREFIX, AnswerJson, Refused
-from wellread.server.record import Record, completed, is_answer
+from wellread.server.record import Record, completed
 from wellread.server.response_shapes import Ending, Envelope, ResponseRequest, Script, whole
 from wellread.server.runs import Runs
 from wellread.server.service import Service
@@ -136,7 +136,7 @@ class Kept:
                 for event in (json.loads(body) for _, body in batch):
                     if words := _words(event):
                         yield words
-                    elif event["event"] == "answered" and is_answer(event.get("answer")):
+                    elif event["event"] == "answered":
                         answer = linked(completed(event["answer"]), self.base)
                     elif event["event"] == "ended":
                         yield _ended(event, answer)

@@ -97,13 +97,7 @@ def _alone(path: Path) -> int:
 def connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=10, isolation_level=None, check_same_thread=False)
     connection.execute("PRAGMA foreign_keys = ON")
-    connection.text_factory = _text
     return connection
-
-
-def _text(stored: bytes) -> str:
-    """As far as it can be read: one damaged letter broke every list that its run is in."""
-    return stored.decode("utf-8", "replace")
 
 
 def _interrupt(connection: sqlite3.Connection) -> None:

@@ -69,7 +69,7 @@ def _running(seen: Sequence[Event], *, waiting: bool) -> Safe:
 
 
 def _finished(record: Record, passages: Mapping[int, Passage], base: str) -> Safe:
-    answer = cast("Body | None", record.answer)
+    answer = record.answer
     notes = _notes(record, answer)
     if answer is None:
         return join(notes, _actions(record, ""))
