@@ -24,7 +24,7 @@ from wellread.index import ledger, manifest, originals, texts
 from wellread.index.following import RECORD, recalled
 from wellread.index.inputs import InputOptions
 from wellread.index.manifest import Listed
-from wellread.index.search import LocalIndex
+from wellread.index.search import LocalIndex, SearchOptions
 from wellread.plugins import parse_spec
 from wellread.sources.index import from_spec
 from wellread.types import Passage, Query
@@ -87,6 +87,23 @@ def test_a_manifest_is_not_believed(change: str, folder: Path) -> None:
     rewrite(folder, CHANGES[change])
     with pytest.raises(DamagedFile):
         LocalIndex.open(folder)
+
+
+@pytest.mark.parametrize("name", ["documents.tab", "titles.tab", "rows.i8", "codes.bin", "offsets.u64", "texts.jsonl"])
+async def test_a_file_of_another_size_with_its_checksum_is_damage(folder: Path, name: str) -> None:
+    segment = json.loads((folder / manifest.NAME).read_text())["segments"][0]
+    path = folder / "segments" / segment["name"] / name
+    path.write_bytes(path.read_bytes()[:-3])
+    made = manifest.checksum(path)
+    rewrite(folder, lambda data: data["segments"][0]["files"].update({name: {"bytes": made.bytes, "sha256": made.sha256}}))
+    with pytest.raises(DamagedFile):  # noqa: PT012
+        index = LocalIndex.open(folder)
+        index.find_title("Titan")
+        index.passages("titan")
+        embedder = WordEmbedder(name=index.manifest.embedder, dimensions=384)
+        await index.find("moon", embedder, 400, SearchOptions(mode="exact"))
+        for row in range(index.manifest.rows):
+            index.hit(row, 1.0)
 
 
 def test_saving_does_not_follow_a_link(folder: Path, tmp_path: Path) -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
+from typing import TypeVar
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -18,7 +22,18 @@ from wellread.index.rows import FLOATS, ROWS, Numbers, Rows, best
 from wellread.index.seal import VECTORS
 from wellread.index.texts import TextStore
 
+T = TypeVar("T")
 SMALL = 16 << 20  # bytes of int8 rows below which all of them are scored: no candidates, no faiss
+
+
+def _part(opened: Callable[[SegmentReader], T]) -> cached_property[T]:
+    """A part that is opened on first use. Anyone may have made it, and its checksums: what it cannot be is damage."""
+
+    def read(segment: SegmentReader) -> T:
+        with segment.damage():
+            return opened(segment)
+
+    return cached_property(read)
 
 
 class SegmentReader:
@@ -40,18 +55,26 @@ class SegmentReader:
             if whole and manifest.checksum(self.folder / name, known.bytes if growing else None) != known:
                 raise DamagedFile(f"{self.folder} is damaged: the content of {name} has changed (run: wellread index verify)")
 
-    @cached_property
+    @_part
     def texts(self) -> TextStore:
         return TextStore(self.folder, self.entry.rows, self._seals)
 
-    @cached_property
+    @_part
     def rows(self) -> Rows:
         name = FLOATS if FLOATS in self.entry.files else ROWS
         return Rows(self.folder / name, self.entry.vectors, self._dimensions, self._seals)
 
-    @cached_property
+    @_part
     def words(self) -> Words:
         return Words(self.folder / lexical.FOLDER, self.entry.language)
+
+    @contextmanager
+    def damage(self) -> Generator[None]:
+        """What numpy and zipfile say of bytes that do not fit, as what it means here."""
+        try:
+            yield
+        except (ValueError, LookupError, TypeError, ArithmeticError, BadZipFile, EOFError) as problem:
+            raise DamagedFile(f"{self.folder} is damaged: {problem} (run: wellread index verify)") from problem
 
     @cached_property
     def _watch(self) -> seal.Watch:
@@ -69,19 +92,19 @@ class SegmentReader:
     def _seals(self, name: str) -> Path | None:
         return seal.sums(self.folder, self.entry.files, name)
 
-    @cached_property
+    @_part
     def coarse(self) -> Coarse:
         return Coarse(self.folder, self.entry.vectors, self.entry.lists, self._dimensions, self._seals)
 
-    @cached_property
+    @_part
     def ids(self) -> Table:
         return Table(self.folder / keys.IDS, self._seals)
 
-    @cached_property
+    @_part
     def documents(self) -> Table:
         return Table(self.folder / keys.DOCUMENTS, self._seals)
 
-    @cached_property
+    @_part
     def titles(self) -> Table:
         return Table(self.folder / keys.TITLES, self._seals)
 
@@ -96,8 +119,9 @@ class SegmentReader:
             scores = self.rows.all_scores(scaled)
             chosen = best(scores, limit)
             return chosen, scores[chosen]
-        found = self.coarse.candidates(query, min(candidates, count), mode, readers)
-        scores = self.rows.scores(scaled, found, readers)
+        with self.damage():
+            found = self.coarse.candidates(query, min(candidates, count), mode, readers)
+            scores = self.rows.scores(scaled, found, readers)
         order = np.lexsort((found, -scores))[:limit]
         return found[order], scores[order]
 
