@@ -179,7 +179,7 @@ PARSERS: dict[str, Parser] = {
     "JSON-LD": lambda text: extract.extract(f'<script type="application/ld+json">{text}</script><p>a'),
     "plain text": lambda text: unmarked.read_text(text, "a"),
     "GNU Info": lambda text: info.read_info(f"\x1f\nFile: a,  Node: Top\n\n{text}", "a"),
-    "DocBook": lambda text: docbook.read_docbook(_bytes(f"<book><chapter><title>a</title><para>{text}"), "a", "a"),
+    "DocBook": lambda text: docbook.read_docbook(f"<book><chapter><title>a</title><para>{text}", "a", "a"),
     "Org": lambda text: org.read_org(text, "a"),
     "POD": lambda text: pod.read_pod(f"=head1 a\n\n{text}", "a"),
     "LaTeX": lambda text: tex.read_tex(f"\\begin{{document}}{text}", "a"),

@@ -6,7 +6,6 @@ import gzip
 import re
 import zipfile
 from io import BytesIO
-from typing import get_args
 
 import pytest
 from hypothesis import strategies as st
@@ -15,7 +14,7 @@ from tests.faults.fuzzing import EDITS, TIMEOUT, Edits, edited, fuzz, repacked
 from tests.reading import test_documents, test_formats, test_markups, test_mdoc, test_sparse
 
 from wellread.errors import ReadError
-from wellread.reading import kinds
+from wellread.reading import kinds, registry
 from wellread.reading.allowance import Allowance
 from wellread.reading.documents import Document
 from wellread.reading.workers import shared
@@ -32,6 +31,7 @@ SAMPLES: dict[str, list[str | bytes]] = {
     "a.epub": [test_documents.epub({"1.xhtml": "<html><body><h1>One</h1></body></html>", "2.xhtml": "<p>Two.</p>"})],
     "a.ods": [test_sparse.ods(test_sparse.LAMPS, test_sparse.NORTH)],
     "a.info": [test_markups.INFO],
+    "a.jsonl": ['{"title": "Lamps", "text": "Oil burns."}\n{"n": 1}\n[]'],
     "a.pod": [test_markups.POD],
     "a.docbook": [test_markups.DOCBOOK],
     "a.org": [test_markups.ORG],
@@ -44,7 +44,7 @@ OURS = re.compile(r"\((?!RecursionError)\w+\)$|crashed|took longer")
 
 def test_all_that_we_read_is_tried() -> None:
     tried = {kinds.kind_of(_bytes(body), "", name) for name, bodies in SAMPLES.items() for body in bodies}
-    assert tried - {None} == set(get_args(kinds.Kind))
+    assert tried - {None} == set(registry.readers())
 
 
 @pytest.mark.parametrize("name", SAMPLES)

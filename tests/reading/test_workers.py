@@ -20,7 +20,7 @@ from tests.reading.test_documents import PROSE, docx, epub, pdf, word
 
 from wellread import codec
 from wellread.errors import ReadError, TooCostly
-from wellread.reading import child, frames, worker, workers
+from wellread.reading import child, frames, kinds, registry, worker, workers
 from wellread.reading.allowance import OWN_FILE, Allowance
 from wellread.reading.documents import Document, opened, read_bytes
 from wellread.reading.workers import Workers
@@ -325,6 +325,29 @@ def test_children_import_nothing_from_the_working_folder(monkeypatch: pytest.Mon
     assert PROSE in pool.read(document(GOOD["html"])).text
     assert not (tmp_path / "run").exists()
     pool.close()
+
+
+def test_a_format_of_another_package_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "lamps.py").write_text(
+        "from wellread.reading.registry import Reader\nfrom wellread.types import Block, Page\n"
+        "READER = Reader('lamps', 'lamp', 'lamps:read', sniff=rb'^%LAMP')\n"
+        "def read(text, url, name):\n    return Page(url, name, (), kind='lamps', blocks=(Block('paragraph', text[5:]),))\n"
+    )
+    (tmp_path / "lamps-1.dist-info").mkdir()
+    (tmp_path / "lamps-1.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: lamps\nVersion: 1\n")
+    (tmp_path / "lamps-1.dist-info" / "entry_points.txt").write_text("[wellread.readers]\nlamps = lamps:READER\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    for known in (registry.readers, registry.by_suffix, registry._patterns):
+        known.cache_clear()
+    assert kinds.is_readable("a.lamp")
+    pool = Workers(1)
+    page = pool.read(Document(b"%LAMP Oil burns.", "file:///a.lamp", name="a.lamp"))
+    assert (page.kind, page.text) == ("lamps", " Oil burns.")
+    assert pool.read(Document(b"%LAMP Oil burns.", "http://a.example/")).kind == "lamps"
+    pool.close()
+    monkeypatch.undo()
+    for known in (registry.readers, registry.by_suffix, registry._patterns):
+        known.cache_clear()
 
 
 @pytest.mark.parametrize("frame", [b"", b"\0\0\0", b"\xff" * 4, codec.pack(["page"]), codec.pack({"page": {"title": 5}})])

@@ -83,7 +83,7 @@ def _with_quote(chosen: Shown) -> str:
 
 def _command(chosen: Shown, where: Path) -> list[str] | None:
     """What opens it; None for what is no file and has no address."""
-    from wellread.reading.kinds import READ
+    from wellread.reading.registry import by_suffix
 
     url = chosen.url or ""
     if url.startswith(("http://", "https://")):
@@ -93,7 +93,7 @@ def _command(chosen: Shown, where: Path) -> list[str] | None:
     original = _original(chosen, where)
     if original.state == "gone":
         raise ReadError(chosen.document, "the file is no longer where it was when it was read")
-    if original.path is None or Path(original.path).suffix.lower() not in READ:
+    if original.path is None or Path(original.path).suffix.lower() not in by_suffix():
         return None  # a desktop would rather run some files than show them
     if original.state == "changed":
         note(f"wellread: {chosen.document} has changed since it was read")

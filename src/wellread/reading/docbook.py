@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping
 from html import escape
 
-from wellread.reading.charset import decode
 from wellread.reading.dom import parse
 from wellread.reading.hints import words
 from wellread.reading.mainpart import all_blocks
@@ -40,8 +39,7 @@ _CHAINS = frozenset({"guiseq", "menuchoice", "keyseq", "keycombo"})
 _MOST = 40_000_000  # characters of HTML that are written at most
 
 
-def read_docbook(body: bytes, url: str, name: str, charset: str | None = None) -> Page:
-    text = decode(body, charset)
+def read_docbook(text: str, url: str, name: str) -> Page:
     written = _AsHtml()
     try:
         feed_xml(re.sub(r"^\s*<\?xml[^>]*\?>", "", text).strip().encode(), written)

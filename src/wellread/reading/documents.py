@@ -3,38 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from wellread import regular
-from wellread.encodable import Encodable
 from wellread.errors import ReadError
-from wellread.reading import unmarked, unread
+from wellread.reading import unread
 from wellread.reading.allowance import OWN_FILE, Allowance, fitted
-from wellread.reading.asciidoc import read_asciidoc
-from wellread.reading.charset import decode, plain_markup
+from wellread.reading.charset import plain_markup
 from wellread.reading.compressed import unpacked
-from wellread.reading.kinds import Kind, is_binary, kind_of, packed_kind
-from wellread.reading.rst import read_rst
+from wellread.reading.kinds import is_binary, kind_of, packed_kind
+from wellread.reading.registry import Document, readers
 from wellread.text.blocks import passages
 from wellread.types import Block, Page
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-_MARKUP = 80_000_000  # bytes of HTML beyond which nothing is parsed
-_PACKED = {"docx": "read_docx", "epub": "read_epub", "opendocument": "read_opendocument", "pptx": "read_pptx"}
 MAX_FILE = 200 * 1024 * 1024
-
-
-@dataclass(frozen=True, slots=True)
-class Document(Encodable):
-    """Bytes, and what is said about them."""
-
-    body: bytes
-    url: str
-    content_type: str = ""
-    charset: str | None = None
-    name: str = ""
 
 
 def read_bytes(
@@ -57,7 +41,7 @@ def read_bytes(
         raise ReadError(url, unread.reason(body, said, inner, packed_kind(inner)))
     try:
         document = Document(body, url, content_type, charset, inner if name else "")
-        page = _printable(fitted(_read(kind, document, allowance), allowance))
+        page = _printable(fitted(readers()[kind].page(document, allowance), allowance))
     except (ReadError, MemoryError):
         raise
     except Exception as error:  # parsers have failures that nobody has listed; each is its document's
@@ -81,63 +65,6 @@ def _printable(page: Page) -> Page:
 
 def _cleaned(block: Block) -> Block:
     return replace(block, text=_CONTROLS.sub("", block.text), anchor=_CONTROLS.sub("", block.anchor))
-
-
-def _read(kind: Kind, document: Document, allowance: Allowance) -> Page:
-    body, url, charset = document.body, document.url, document.charset
-    if kind == "html":
-        from wellread.reading.extract import extract
-
-        return extract(decode(body[:_MARKUP], charset), url)
-    if kind == "pdf":
-        from wellread.reading.pdf import read_pdf
-
-        return read_pdf(body, url, allowance)
-    if kind in _PACKED:
-        from wellread.reading import packed
-
-        return getattr(packed, _PACKED[kind])(body, url, allowance)
-    name = Path(document.name).stem
-    if kind == "docbook":
-        from wellread.reading.docbook import read_docbook
-
-        return read_docbook(body[:_MARKUP], url, name, charset)
-    if kind == "sheet":
-        from wellread.reading.tables import read_sheets
-
-        return read_sheets(body, url, name, allowance)
-    if kind in {"eml", "mbox", "rtf"}:
-        return _read_bytes(kind, body, url, name, allowance)
-    return _read_text(kind, unmarked.cleaned(decode(body[: 4 * allowance.characters + 4], charset, markup=False)), url, name)
-
-
-def _read_bytes(kind: Kind, body: bytes, url: str, name: str, allowance: Allowance) -> Page:
-    """What says its own charset."""
-    from wellread.reading import letters, rtf
-
-    if kind == "rtf":
-        return rtf.read_rtf(body, url, name)
-    return letters.read_eml(body, url, name) if kind == "eml" else letters.read_mbox(body, url, name, allowance)
-
-
-def _read_text(kind: Kind, text: str, url: str, name: str) -> Page:
-    from wellread.reading import info, man, markdown, notebook, org, pod, tables, tex
-
-    readers: dict[str, Callable[[str, str, str], Page]] = {
-        "markdown": markdown.read_markdown,
-        "rst": read_rst,
-        "asciidoc": read_asciidoc,
-        "man": man.read_man,
-        "csv": tables.read_csv,
-        "tsv": lambda text, url, name: tables.read_csv(text, url, name, delimiter="\t"),
-        "jsonl": tables.read_jsonl,
-        "notebook": notebook.read_notebook,
-        "info": info.read_info,
-        "pod": pod.read_pod,
-        "org": org.read_org,
-        "tex": tex.read_tex,
-    }
-    return readers.get(kind, unmarked.read_text)(text, url, name)
 
 
 def opened(path: str | Path, inside: Path | None = None) -> Document:

@@ -7,61 +7,10 @@ import zipfile
 import zlib
 from io import BytesIO
 from pathlib import PurePosixPath
-from typing import Literal
 
-from wellread.reading import compressed, unread
+from wellread.reading import compressed, registry, unread
 from wellread.reading.charset import utf16_without_mark
 
-Kind = Literal[
-    "html", "pdf", "text", "info", "pod", "docbook", "org", "tex",
-    "markdown", "rst", "asciidoc", "man", "csv", "tsv", "jsonl", "notebook", "eml", "mbox", "rtf",
-    "docx", "opendocument", "pptx", "sheet", "epub",
-]  # fmt: skip
-
-_BY_TYPE: dict[str, Kind] = {
-    "text/html": "html",
-    "application/xhtml+xml": "html",
-    "application/xml": "html",
-    "text/xml": "html",
-    "text/plain": "text",
-    "text/markdown": "markdown",
-    "text/x-markdown": "markdown",
-    "text/x-rst": "rst",
-    "text/csv": "csv",
-    "text/tab-separated-values": "tsv",
-    "application/json": "text",
-    "application/x-ipynb+json": "notebook",
-    "message/rfc822": "eml",
-    "application/mbox": "mbox",
-}
-_SUFFIXES: dict[Kind, str] = {
-    "html": "html htm xhtml",
-    "markdown": "md markdown mkd",
-    "text": "txt text json log",
-    "info": "info",
-    "pod": "pod",
-    "docbook": "docbook dbk page",
-    "org": "org",
-    "tex": "tex ltx",
-    "rst": "rst rest",
-    "asciidoc": "adoc asciidoc asc",
-    "man": "man 1 2 3 4 5 6 7 8 9",
-    "csv": "csv",
-    "tsv": "tsv tab",
-    "jsonl": "jsonl ndjson",
-    "notebook": "ipynb",
-    "eml": "eml mht mhtml",
-    "mbox": "mbox mbx",
-    "rtf": "rtf",
-    "pdf": "pdf",
-    "docx": "docx docm dotx",
-    "opendocument": "odt ott odp otp fodt fodp",
-    "pptx": "pptx pptm",
-    "sheet": "xlsx xlsm xls ods fods",
-    "epub": "epub",
-}
-_BY_SUFFIX: dict[str, Kind] = {f".{suffix}": kind for kind, names in _SUFFIXES.items() for suffix in names.split()}
-READ = frozenset(_BY_SUFFIX)  # suffixes of files that we can read
 _SECTION = re.compile(r"\.[1-9][a-z]{1,9}|\.n")  # of a manual: 3tcl, 3pm, 1posix
 _NO_SECTIONS = frozenset({".7z", ".3gp", ".3g2", ".3ds", ".3mf", ".3dm"})
 _ARCHIVES = frozenset({".zip", ".tar", ".7z", ".rar", ".deb", ".rpm", ".jar", ".chm"})
@@ -70,27 +19,11 @@ _UNSUFFIXED = re.compile(
     r"|release[-_ ]?notes|bugs|about|contributing|upgrading|tutorial|guide)(?:[-_][\w-]*)?(?-i:\.[A-Z][\w-]*)?",
     re.IGNORECASE,
 )
-_SURE = frozenset({"pdf", "docx", "epub", "opendocument", "pptx", "sheet", "rtf"})  # their first bytes do not lie, servers do
 _SAYS_NOTHING = frozenset(
     {"", "application/octet-stream", "binary/octet-stream", "application/zip", "application/download", *compressed.TYPES}
 )
-_INFO = re.compile(rb"(?:^|\n)\x1f\n?File: [^\n]{1,200}Node: |^This is \S{1,100}, produced by makeinfo")
-_FLAT = re.compile(rb"<office:document\s[^>]*opendocument")
 _FLAT_SHEET = re.compile(rb"office:mimetype\s*=\s*[\"'][^\"']{0,60}spreadsheet")
-_WORKBOOK = re.compile(rb"<(?:\w+:)?Workbook\s[^>]*office:spreadsheet")
-_DOCBOOK = re.compile(
-    rb"<!DOCTYPE\s+[\w:]+\s+PUBLIC\s+[\"'][^\"']{0,40}DocBook|docbook\.org/ns/docbook|projectmallard\.org/1|"
-    rb"^(?:<\?xml[^>]*>\s*)?<(?:book|refentry|chapter|sect1|appendix|preface|bookinfo)[\s>]",
-    re.IGNORECASE,
-)
-_WEB_ARCHIVE = re.compile(rb"^(?:[\w-]{2,40}:[^\n]*\n(?:[ \t][^\n]*\n)*)*?Content-Type:\s*multipart/related", re.IGNORECASE)
 _TAG = re.compile(rb"<[a-zA-Z!]")
-_SIGNS: tuple[tuple[re.Pattern[bytes], Kind], ...] = (
-    (_INFO, "info"),
-    (_WORKBOOK, "sheet"),
-    (_DOCBOOK, "docbook"),
-    (_WEB_ARCHIVE, "eml"),
-)
 _RST = re.compile(rb"^\.\. (?:[a-z][\w-]{0,30}::(?:[ \t]|$)|_[\w -]{1,60}:(?:[ \t]|$))", re.MULTILINE)  # a directive or a target
 _SAMPLE = 4096
 _HEAD = 16_384
@@ -99,13 +32,13 @@ _CONTROLS = bytes(set(range(32)) - {8, 9, 10, 12, 13, 27, 31})
 ACCEPTED = "text/html, application/xhtml+xml, application/pdf;q=0.9, text/markdown;q=0.9, text/plain;q=0.8, */*;q=0.1"
 
 
-def kind_of(body: bytes, content_type: str = "", name: str = "") -> Kind | None:
+def kind_of(body: bytes, content_type: str = "", name: str = "") -> str | None:
     """None where we cannot read such a thing."""
     said = content_type.partition(";")[0].strip().lower()
     sniffed = _sniff(body)
-    if sniffed in _SURE:
+    if _is_sure(sniffed):
         return sniffed
-    kind = _BY_TYPE.get(said)
+    kind = registry.by_type().get(said)
     suffix = _by_suffix(name)
     if said in _SAYS_NOTHING or (said == "text/plain" and suffix not in {None, "html"}):
         kind = suffix or sniffed
@@ -117,14 +50,18 @@ def kind_of(body: bytes, content_type: str = "", name: str = "") -> Kind | None:
         kind = "text"  # a name may end in a number
     if kind == "text" and _RST.search(body[:_HEAD]):
         kind = "rst"  # many are called README or .txt
-    if kind in _SURE:
+    if kind is not None and _is_sure(kind):
         kind = _instead(kind, sniffed, body)
     if unread.known(body) or (is_binary(body) and "utf-16" not in content_type.lower()):
         return None
     return kind
 
 
-def _instead(named: Kind, sniffed: Kind | None, body: bytes) -> Kind | None:
+def _is_sure(kind: str | None) -> bool:
+    return kind is not None and registry.readers()[kind].sure
+
+
+def _instead(named: str, sniffed: str | None, body: bytes) -> str | None:
     """What a file is whose first bytes are not those of its name: programs export pages (or parts) and plain tables as `.xls`."""
     if sniffed == "text" and _TAG.match(body):
         return "html"
@@ -158,9 +95,9 @@ def ending(name: str) -> str:
     return (PurePosixPath(inner).suffix if _by_suffix(inner) else "") + name[len(inner) :]
 
 
-def _by_suffix(name: str) -> Kind | None:
+def _by_suffix(name: str) -> str | None:
     suffix = PurePosixPath(name).suffix.lower()
-    return _BY_SUFFIX.get(suffix) or ("man" if _SECTION.fullmatch(suffix) and suffix not in _NO_SECTIONS else None)
+    return registry.by_suffix().get(suffix) or ("man" if _SECTION.fullmatch(suffix) and suffix not in _NO_SECTIONS else None)
 
 
 def is_binary(body: bytes) -> bool:
@@ -171,35 +108,23 @@ def is_binary(body: bytes) -> bool:
     return len(sample) - len(sample.translate(None, _CONTROLS)) > len(sample) * 0.02
 
 
-def _sniff(body: bytes) -> Kind | None:
-    start = body[:1024].lstrip()
-    if start.startswith(b"%PDF-"):
-        return "pdf"
+def _sniff(body: bytes) -> str | None:
     if body.startswith(b"PK\x03\x04"):
         return _packed(body)
-    if start.startswith(b"{\\rtf"):
-        return "rtf"
     if body.startswith(b"\xd0\xcf\x11\xe0") and b"W\0o\0r\0k\0b\0o\0o\0k" in body:
         return "sheet"
-    if _FLAT.search(start):
-        return "sheet" if _FLAT_SHEET.search(body[:_HEAD]) else "opendocument"
-    signed: Kind | None = next((kind for sign, kind in _SIGNS if sign.search(start)), None)
-    if signed is not None:
-        return signed
-    lower = start[:512].lower()
-    if lower.startswith((b"<!doctype html", b"<html", b"<head", b"<body", b"<?xml")) or b"<html" in lower:
-        return "html"
-    return "text"
+    kind = registry.sniffed(body[:1024].lstrip()) or "text"
+    return "sheet" if kind == "opendocument" and _FLAT_SHEET.search(body[:_HEAD]) else kind
 
 
-def _packed(body: bytes) -> Kind | None:
+def _packed(body: bytes) -> str | None:
     """By the type that an archive says in its first member, else by names: they stand in it as they are."""
     said = _first_member(body)
     if said.startswith(b"application/vnd.oasis.opendocument"):
         return "sheet" if b"spreadsheet" in said else "opendocument"
     if said.startswith(b"application/epub") or b"META-INF/container.xml" in body:
         return "epub"
-    inside: dict[bytes, Kind] = {b"word/document": "docx", b"ppt/": "pptx", b"xl/": "sheet", b"word/": "docx", b".opf": "epub"}
+    inside: dict[bytes, str] = {b"word/document": "docx", b"ppt/": "pptx", b"xl/": "sheet", b"word/": "docx", b".opf": "epub"}
     return next((kind for name, kind in inside.items() if name in body), None)
 
 

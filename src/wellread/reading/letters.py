@@ -59,7 +59,7 @@ class _Plain(Compat32):
         return value
 
 
-def read_eml(body: bytes, url: str, name: str) -> Page:
+def read_eml(body: bytes, url: str, name: str, allowance: Allowance = OWN_FILE) -> Page:
     message = _parsed(body)
     blocks = tuple(_message(message, level=0))
     date = _header(message, "Date")

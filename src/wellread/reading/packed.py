@@ -112,7 +112,7 @@ def _facts(data: bytes) -> _Fields:
     return fields
 
 
-def read_docx(body: bytes, url: str, allowance: Allowance = OWN_FILE) -> Page:
+def read_docx(body: bytes, url: str, name: str = "", allowance: Allowance = OWN_FILE) -> Page:
     """A Word document: headings, lists and tables kept."""
     archive = _Archive(body, url)
     document = archive.read("word/document.xml")
@@ -131,7 +131,7 @@ def read_docx(body: bytes, url: str, allowance: Allowance = OWN_FILE) -> Page:
     return _page(url, paragraphs.blocks, facts, "docx", notice)
 
 
-def read_opendocument(body: bytes, url: str, allowance: Allowance = OWN_FILE) -> Page:
+def read_opendocument(body: bytes, url: str, name: str = "", allowance: Allowance = OWN_FILE) -> Page:
     """Text (ODT) and presentations (ODP); also flat, which is one XML file with all of it."""
     if body.startswith(b"PK"):
         archive = _Archive(body, url)
@@ -154,7 +154,7 @@ def _head(flat: bytes) -> bytes:
     return before + end + b"</office:document>" if found else b""
 
 
-def read_pptx(body: bytes, url: str, allowance: Allowance = OWN_FILE) -> Page:
+def read_pptx(body: bytes, url: str, name: str = "", allowance: Allowance = OWN_FILE) -> Page:
     """Slides in the order of their numbers; each is a page. One that is broken does not keep the others from being read."""
     archive = _Archive(body, url)
     names = sorted((name for name in archive.names() if _SLIDE.fullmatch(name)), key=lambda name: int(_SLIDE.sub(r"\1", name)))
@@ -178,7 +178,7 @@ def read_pptx(body: bytes, url: str, allowance: Allowance = OWN_FILE) -> Page:
     return _page(url, blocks, archive.facts("docProps/core.xml").texts, "pptx", notice)
 
 
-def read_epub(body: bytes, url: str, allowance: Allowance = OWN_FILE) -> Page:
+def read_epub(body: bytes, url: str, name: str = "", allowance: Allowance = OWN_FILE) -> Page:
     """An e-book: the chapters in reading order, and where it does not say that, in the order of their names."""
     archive = _Archive(body, url)
     container = archive.facts("META-INF/container.xml")

@@ -36,7 +36,7 @@ _NO_TITLE = re.compile(r"untitled.*|microsoft word - .*|.*\.(?:docx?|tex|dvi|ps|
 _LONGEST_TITLE = 150
 
 
-def read_pdf(body: bytes, url: str, allowance: Allowance = OWN_FILE) -> Page:
+def read_pdf(body: bytes, url: str, name: str = "", allowance: Allowance = OWN_FILE) -> Page:
     """Blocking; raises `ReadError` for what is locked, broken, or only pictures."""
     with alone(body, url) as document:
         begun = time.monotonic()

@@ -7,13 +7,14 @@ from importlib import import_module
 from typing import Any
 
 from wellread.errors import ReadError
+from wellread.reading.allowance import OWN_FILE, Allowance
 from wellread.reading.unmarked import cleaned
 from wellread.types import Block, Page
 
 _NO_SIGN = re.compile(r"\\u-?[0-9]{6,}")  # the number of a sign has sixteen bits
 
 
-def read_rtf(body: bytes, url: str, name: str) -> Page:
+def read_rtf(body: bytes, url: str, name: str, allowance: Allowance = OWN_FILE) -> Page:
     striprtf: Any = import_module("striprtf.striprtf")  # it has no types
     try:
         known = _NO_SIGN.sub(r"\\u65533", body.decode("latin-1"))

@@ -28,6 +28,10 @@ _READING = 0.7  # of the time; then what was read is what there is
 _LONGEST_NAME = 80  # characters; a longer first row is no row of names
 
 
+def read_tsv(text: str, url: str, name: str) -> Page:
+    return read_csv(text, url, name, delimiter="\t")
+
+
 def read_csv(text: str, url: str, name: str, *, delimiter: str | None = None) -> Page:
     csv.field_size_limit(10_000_000)
     found = delimiter or _delimiter(text[:_SAMPLE])

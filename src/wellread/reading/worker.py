@@ -23,8 +23,9 @@ from wellread.errors import ReadError
 from wellread.reading import frames
 from wellread.reading.allowance import Allowance
 from wellread.reading.compressed import unpacked
-from wellread.reading.documents import Document, read_bytes
+from wellread.reading.documents import read_bytes
 from wellread.reading.pdfpicture import Drawing, Picture, draw
+from wellread.reading.registry import Document, readers
 from wellread.text.blocks import passages
 from wellread.types import Page
 
@@ -33,32 +34,7 @@ _DOCUMENTS = 1_000  # then a fresh process is cheaper than what libraries leak
 _COPIES = 4  # of the document that a parser may make, beside its allowance
 _KEPT = 128 * 1024 * 1024  # bytes that may stay behind after a document
 _BEHIND = 5  # steps of priority: reading waits for whoever answers
-_LOADED = (
-    "wellread.reading.extract",
-    "wellread.reading.docbook",
-    "wellread.reading.asciidoc",
-    "wellread.reading.info",
-    "wellread.reading.letters",
-    "wellread.reading.man",
-    "wellread.reading.markdown",
-    "wellread.reading.notebook",
-    "wellread.reading.org",
-    "wellread.reading.pod",
-    "wellread.reading.rst",
-    "wellread.reading.rtf",
-    "wellread.reading.tables",
-    "wellread.reading.tex",
-    "wellread.reading.packed",
-    "wellread.reading.pdf",
-    "wellread.reading.unmarked",
-    "charset_normalizer",
-    "markdown_it",
-    "python_calamine",
-    "striprtf.striprtf",
-    "pypdfium2",
-    "_strptime",
-    "heapq",
-)
+_LOADED = ("charset_normalizer", "markdown_it", "python_calamine", "striprtf.striprtf", "pypdfium2", "_strptime", "heapq")
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,9 +152,11 @@ def _data_bytes(memory: int | None) -> int:
 
 
 def _load() -> None:
-    """Everything a reader loads on first use, for no file can be opened later. A new reader adds its modules."""
+    """All readers and what they load on first use, for no file can be opened later."""
     for name in _LOADED:
         import_module(name)
+    for reader in readers().values():
+        reader.load()
     for module in pkgutil.iter_modules(encodings.__path__):
         with suppress(ImportError, LookupError):  # some are of other systems
             codecs.lookup(module.name)

@@ -10,7 +10,7 @@ from wellread.encodable import encodable
 from wellread.index.following import Item
 from wellread.index.ledger import Entry
 from wellread.reading.compressed import SUFFIXES
-from wellread.reading.kinds import READ
+from wellread.reading.registry import by_suffix
 from wellread.server import addresses, filing
 from wellread.server.addresses import COLLECTIONS
 from wellread.server.collections import Collection
@@ -179,7 +179,9 @@ def _more(one: Collection, options: ServerOptions) -> Safe:
 
 def _sending(action: str, options: ServerOptions, first: Safe | None, button: str) -> Safe:
     """A plain form; with JavaScript documents can be dropped on it and one sees how much has been sent."""
-    chosen = el("input", type="file", name="documents", multiple=True, required=True, accept=",".join(sorted(READ | SUFFIXES)))
+    chosen = el(
+        "input", type="file", name="documents", multiple=True, required=True, accept=",".join(sorted({*by_suffix(), *SUFFIXES}))
+    )
     limits = f"PDF, Word, HTML, Markdown, text, tables …; up to {filing.amount(options.max_document)} each"
     drop = el(
         "label",
