@@ -20,7 +20,7 @@ from wellread import events, plugins
 from wellread import settings as settings_module
 from wellread.budget import Budget, Limits
 from wellread.encodable import encodable
-from wellread.errors import UsageError, WellreadError
+from wellread.errors import MissingExtra, ModelError, UnknownModel, UsageError, WellreadError, WrongKey
 from wellread.parameters import fill, public
 from wellread.parts import NO_MODEL, Kit
 from wellread.patience import Limiter
@@ -88,8 +88,9 @@ class Engine:
         with outside.patience() as timeout:
             reports = _Reports(outside, timeout, self.settings.limits)
             chosen, run = self._prepare(clean_question(question), strategy, params or {}, tuple(history), reports)
+            broken = await self._broken(run) if chosen.needs_model else None
             run.emit(events.Started(run.question, run.strategy, run.model_name, (run.source.name,), as_values(chosen.params)))
-            worker = asyncio.create_task(_work(chosen, run))
+            worker = asyncio.create_task(_work(chosen, run, broken))
             worker.add_done_callback(lambda _: reports.more.set())  # a worker that dies must not leave us waiting
             try:
                 while reports.waiting or not worker.done():
@@ -206,6 +207,21 @@ class Engine:
         run.privacy.begin((source, *self._before), run.history)
         return chosen, run
 
+    async def _broken(self, run: Run) -> ModelError | None:
+        """Why the model cannot be asked, found out before anything is done; a wrong name or key is wrong usage. In a run that
+        is recorded or replayed its first call tells."""
+        if run.kit is not self.kit:
+            return None
+        try:
+            await self.kit.ready()
+        except (UnknownModel, WrongKey) as problem:
+            raise UsageError(str(problem)) from problem
+        except ModelError as problem:
+            return problem
+        except MissingExtra:  # the run says what to install
+            return None
+        return None
+
     def _strategy(self, name: str, params: Mapping[str, object]) -> Strategy:
         kind = plugins.load("strategies", name)
         values = encodable({**self.settings.params.get(name, {}), **params})
@@ -241,12 +257,12 @@ class _Reports:
         self.more.set()
 
 
-async def _work(strategy: Strategy, run: Run) -> None:
+async def _work(strategy: Strategy, run: Run, broken: ModelError | None) -> None:
     """Run the strategy to its end; whatever happens, the last event is `Answered`."""
     from wellread.strategies.ending import concluded
 
     try:
-        answer = await concluded(strategy, run)
+        answer = await concluded(strategy, run, broken)
     except WellreadError as problem:
         answer = await run.answer("", outcome="failed", reason=str(problem))
     except Exception as problem:

@@ -11,7 +11,7 @@ from wellread import plugins, privacy
 from wellread.effort import ALLOWED, Effort
 from wellread.errors import UsageError
 from wellread.parameters import fill
-from wellread.protocols import AnswerReader, Closing, Embedder, Grader, Model, PageReader, Reranker, Source
+from wellread.protocols import AnswerReader, Checked, Closing, Embedder, Grader, Model, PageReader, Reranker, Source
 from wellread.settings import Settings, with_keys
 
 T = TypeVar("T")
@@ -98,6 +98,11 @@ class Kit:
             raise UsageError(NO_MODEL)
         return self._plugin("models", named)
 
+    async def ready(self) -> None:
+        """Raise where the model that a run will use cannot be asked: a wrong name or key, or nobody there."""
+        if isinstance(model := self.model(), Checked):
+            await model.check()
+
     def model_spec(self) -> str | None:
         """The model that a run will use, without building it."""
         if self._given is not None:
@@ -143,7 +148,8 @@ class Kit:
     def _plugin(self, kind: plugins.Kind, text: str) -> Any:
         def build() -> Any:
             if kind != "sources":
-                return plugins.load(kind, (spec := plugins.parse_spec(text)).name)(spec, self)
+                spec = (plugins.parse_model if kind == "models" else plugins.parse_spec)(text)
+                return plugins.load(kind, spec.name)(spec, self)
             spec = plugins.parse_source(text)
             rest = {name: value for name, value in spec.options.items() if name != "private"}
             source = plugins.load(kind, spec.name)(replace(spec, options=rest), self)

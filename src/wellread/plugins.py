@@ -61,6 +61,24 @@ def parse_source(text: str) -> Spec:
     return parse_spec(text)
 
 
+def parse_model(text: str) -> Spec:
+    """The spec of a model; the name of one alone is answered with the spec that it lacks."""
+    head = text.strip().partition("?")[0]
+    if not head or (provider := head.partition(":")[0]) in _registered("models"):
+        return parse_spec(text)
+    close = difflib.get_close_matches(provider, names("models"), n=1)
+    meant = f"{close[0]}:{head.partition(':')[2]}" if close else f"{_seller(head)}:{head}"
+    there = ", ".join(f"{name}:NAME" for name in names("models"))
+    raise UsageError(f"unknown model {public(head)!r} (did you mean {public(meant)}?); there are: {there}")
+
+
+def _seller(model: str) -> str:
+    """The provider that has a model of that name by the tables of prices; else it is one to be run by oneself."""
+    from wellread.models.prices import Tariff
+
+    return next((name for name in ("openai", "anthropic") if Tariff(model, name).window()), "ollama")
+
+
 @cache
 def _registered(kind: Kind) -> dict[str, EntryPoint]:
     return {entry.name: entry for entry in entry_points(group=f"wellread.{kind}")}

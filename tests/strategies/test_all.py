@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 from tests.strategies.bench import Bench, Pages, Shelf, entry, supported
+from tests.wire.server import as_json, serving
 
 import wellread
 from wellread import events, plugins
 from wellread.budget import Limits
 from wellread.engine import Engine
-from wellread.errors import WrongKey
+from wellread.errors import BrokenStream, UsageError, WrongKey
 from wellread.models.scripted import ScriptedModel
 from wellread.parameters import describe, fill
 from wellread.settings import Settings
@@ -164,12 +165,59 @@ async def test_leaving_a_run_leaves_nothing_running(recipe: Any, after: int) -> 
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
-async def test_a_wrong_key_is_a_failure_with_its_reason(recipe: Any) -> None:
+async def test_a_model_that_fails_leaves_what_can_be_quoted(recipe: Any) -> None:
     model = ScriptedModel(lambda prompt: WrongKey("scripted", "the key is refused"))
-    async with Engine(Settings(), model=model, source=Shelf(HITS)) as engine:
-        answer = await engine.ask(QUESTION, strategy=recipe.name, params=PARAMS.get(recipe.name, {}))
-    assert (answer.outcome, answer.text) == ("failed", "")
-    assert answer.reason == "scripted: the key is refused"
+    params = PARAMS.get(recipe.name, {})
+    async with Engine(Settings(effort="low"), model=model, source=Shelf(HITS)) as engine:
+        answer = await engine.ask(QUESTION, strategy=recipe.name, params=params)
+        nothing = await engine.ask("What is a quasar?", strategy=recipe.name, params=params)
+    assert answer.outcome == "answered"
+    assert answer.text.startswith(FACT)
+    assert answer.citations
+    assert answer.notes == ("the model failed, so this is quoted: scripted: the key is refused",)
+    assert (nothing.outcome in ("failed", "unsure"), nothing.text) == (True, ""), "some have nothing to ask the model about"
+    assert "the key is refused" in (nothing.reason or "") or nothing.outcome == "unsure"
+
+
+async def test_a_model_that_breaks_off_keeps_its_words_and_quotes_go_with_them() -> None:
+    class Breaking(ScriptedModel):
+        async def stream(self, prompt: Prompt) -> Any:
+            yield "It came out in a year that everybody "
+            raise BrokenStream("scripted", "gone")
+
+    async with Engine(Settings(effort="low"), model=Breaking(()), source=Shelf(HITS)) as engine:
+        seen = [event async for event in engine.stream(QUESTION, strategy="guided")]
+    answer = seen[-1].answer  # type: ignore[attr-defined]
+    assert answer.text.startswith(f"It came out in a year that everybody …\n\n{FACT} [1]")
+    assert "".join(event.text for event in seen if isinstance(event, events.AnswerDelta)) == answer.text
+    assert "gone" in answer.notes[0]
+
+
+async def test_a_model_that_is_not_there_is_found_out_before_anything_is_searched() -> None:
+    for spec, hint in (
+        ("gpt-4o", "openai:gpt-4o"),
+        ("claude-3-haiku", "anthropic:claude-3-haiku"),
+        ("qwen3:4b", "ollama:qwen3:4b"),
+    ):
+        async with Engine(Settings(model=spec), source=Shelf(HITS)) as engine:
+            with pytest.raises(UsageError, match=f"did you mean {hint}"):
+                await engine.ask(QUESTION, strategy="iterative")
+    async with Engine(Settings(model="openai:gpt-4o"), source=Shelf(HITS)) as engine:
+        with pytest.raises(UsageError, match="set OPENAI_API_KEY"):
+            await engine.ask(QUESTION, strategy="iterative")
+    async with Engine(Settings(model="ollama:qwen3", effort="low"), source=Shelf(HITS)) as engine:  # nobody listens there
+        answer = await engine.ask(QUESTION, strategy="iterative")
+    assert answer.text.startswith(f"{FACT} [1]")
+    assert (answer.usage.searches, answer.usage.model_calls) == (1, 0)
+    assert "is the server running?" in answer.notes[0]
+
+
+async def test_a_model_that_ollama_has_not_is_wrong_usage(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(lambda _: as_json({"models": [{"model": "qwen3:4b"}]})) as server:
+        monkeypatch.setenv("OLLAMA_HOST", server.url)
+        async with Engine(Settings(model="ollama:qwen3"), source=Shelf(HITS)) as engine:
+            with pytest.raises(UsageError, match="not among the models"):
+                await engine.ask(QUESTION, strategy="iterative")
 
 
 @pytest.mark.parametrize("recipe", RECIPES)

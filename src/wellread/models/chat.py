@@ -25,9 +25,10 @@ from pydantic_ai.messages import (
 from pydantic_ai.models import Model as ProviderModel
 from pydantic_ai.models import StreamedResponse
 
-from wellread.errors import BrokenStream, WellreadError
+from wellread.errors import BrokenStream, UnknownModel, WellreadError
 from wellread.models.failures import Failure, Refused, Where, translate
 from wellread.models.outcome import completion, estimated, with_lost
+from wellread.models.presence import reachable
 from wellread.models.prices import Tariff
 from wellread.models.reply import Reply
 from wellread.models.request import Manner, build
@@ -57,6 +58,7 @@ class Traits:
     thinks: bool = False  # its replies begin inside the thinking, see `Thinking`
     thinking: str | None = None
     count: Callable[[str], int] = estimate
+    names: Callable[[], Sequence[str]] | None = None  # the models that the server has, where it tells; none: it does not
     attempts: int = 4
     first_wait: float = 0.5
 
@@ -110,6 +112,15 @@ class ChatModel:
 
     def price(self, input_tokens: int, output_tokens: int) -> float | None:
         return self.traits.tariff.cost(input_tokens, output_tokens)
+
+    async def check(self) -> None:
+        """Raise where nobody listens at the model's address, or has other models alone."""
+        where, names = self.traits.where, self.traits.names
+        await reachable(where)
+        there = await asyncio.to_thread(names) if names else ()
+        name = where.model.partition(":")[2]
+        if there and not {name, f"{name}:latest"} & set(there):
+            raise UnknownModel(where.model, f"is not among the models at {where.address}: {', '.join(there)}")
 
     async def stream(self, prompt: Prompt) -> AsyncIterator[str | Completion]:
         """Words as they come, then the completion. Failures before the first word are tried again."""

@@ -52,7 +52,7 @@ def _first_ollama_model(address: str) -> str | None:
         socket.create_connection(where, timeout=_SECONDS).close()
     except OSError:
         return None
-    return _first_chat_model(_tags(address))
+    return next(iter(ollama_models(address, chat=True)), None)
 
 
 def _tags(address: str) -> object:
@@ -70,9 +70,11 @@ def _tags(address: str) -> object:
         connection.close()
 
 
-def _first_chat_model(tags: object) -> str | None:
-    """The most recently changed model that is not an embedder."""
+def ollama_models(address: str, *, chat: bool = False) -> list[str]:
+    """The names of a server's models, the one that changed last first; `chat`: no embedders."""
+    tags = _tags(address)
     models = cast("dict[str, Any]", tags).get("models") if isinstance(tags, dict) else None
+    found: list[str] = []
     for model in cast("list[Any]", models) if isinstance(models, list) else []:
         if not isinstance(model, dict):
             continue
@@ -80,6 +82,6 @@ def _first_chat_model(tags: object) -> str | None:
         details = entry.get("details")
         family = str(cast("dict[str, Any]", details).get("family", "")) if isinstance(details, dict) else ""
         name = entry.get("model") or entry.get("name")
-        if isinstance(name, str) and name and "embed" not in name and "bert" not in family:
-            return name
-    return None
+        if isinstance(name, str) and name and not (chat and ("embed" in name or "bert" in family)):
+            found.append(name)
+    return found

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wellread.errors import UsageError, optional
-from wellread.models.default import ollama_address
+from wellread.models.default import ollama_address, ollama_models
 from wellread.models.openai import is_local, public
 from wellread.parameters import Length, fill, param
 from wellread.protocols import Kit, Model
@@ -51,7 +51,7 @@ def from_spec(spec: Spec, kit: Kit) -> Model:
     )
     where = Where(f"ollama:{name}", shown, is_local(address), secrets)
     # One's own machine costs nothing by the token; what somebody else's server costs is not known.
-    traits = Traits(where, able, FREE if own else Tariff(name), compatible=True)
+    traits = Traits(where, able, FREE if own else Tariff(name), compatible=True, names=lambda: ollama_models(address))
 
     async def connect() -> Connection:
         from wellread.models.openai import connection

@@ -11,15 +11,19 @@ from wellread.strategies.compose import Draft, cut_short
 from wellread.types import Answer
 
 
-async def concluded(strategy: Strategy, run: Run) -> Answer:
-    """The strategy's answer. One that a limit or its model left without words is quoted from what was found, and says so."""
-    told, broken, answer = _Told(run), None, None
+async def concluded(strategy: Strategy, run: Run, broken: ModelError | None = None) -> Answer:
+    """The strategy's answer. One that a limit or its model left without words is quoted from what was found, and says so.
+
+    A model that is known to be `broken` is not asked.
+    """
+    told, answer = _Told(run), None
     try:
         with run.until_spent():
-            answer = await strategy.answer(run)
+            answer = await strategy.answer(run) if broken is None else None
     except ModelError as problem:
         broken = problem
-        run.emit(Notice(f"the model failed, so the answer is quoted: {problem}"))
+    if broken:
+        run.emit(Notice(f"the model failed, so the answer is quoted: {broken}"))
     if answer and (answer.text or not run.spent):
         return answer
     if not told.text and (broken or not run.found):
