@@ -168,7 +168,7 @@ async def test_leaving_a_run_leaves_nothing_running(recipe: Any, after: int) -> 
 async def test_a_model_that_fails_leaves_what_can_be_quoted(recipe: Any) -> None:
     model = ScriptedModel(lambda prompt: WrongKey("scripted", "the key is refused"))
     params = PARAMS.get(recipe.name, {})
-    async with Engine(Settings(effort="low"), model=model, source=Shelf(HITS)) as engine:
+    async with Engine(Settings(effort="low"), model=model, source=Shelf(HITS), fallback=Shelf()) as engine:
         answer = await engine.ask(QUESTION, strategy=recipe.name, params=params)
         nothing = await engine.ask("What is a quasar?", strategy=recipe.name, params=params)
     assert answer.outcome == "answered"
