@@ -42,8 +42,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from tests.cluster.ray_cluster import kill, processor_seconds, running
 
 from wellread.cluster import on_ray
-from wellread.cluster.apart import shard_index
 from wellread.cluster.merged import MergedIndex
+from wellread.cluster.reshard import shard_index
 from wellread.index.build import build
 from wellread.index.feed import EmbeddingFeed, streamed
 from wellread.index.search import LocalIndex

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pickle
 from dataclasses import fields, replace
 
 import numpy as np
 import pytest
 
+from wellread import codec
 from wellread.cluster.asked import Candidates, Wanted
 from wellread.cluster.fused import fused_of
 from wellread.index.search import SearchOptions, by_scores
@@ -16,7 +16,7 @@ DEPTH = 20
 
 
 def wanted(options: SearchOptions | None = None) -> Wanted:
-    return Wanted(("salt", "größe"), np.arange(4, dtype=np.float32), DEPTH, options or SearchOptions(), 2, 5)
+    return Wanted(("salt", "größe"), np.arange(4, dtype=np.float32).tobytes(), DEPTH, options or SearchOptions(), 2, 5)
 
 
 def found(chance: np.random.Generator, places: np.ndarray, words: float, vectors: float) -> Candidates:
@@ -27,7 +27,7 @@ def found(chance: np.random.Generator, places: np.ndarray, words: float, vectors
     cosines = (chance.integers(-3, 9, count) / 9).astype(np.float32)
     cosines[chance.random(count) >= vectors] = np.nan
     near = ~np.isnan(cosines) & ((chance.random(count) < 0.5) | np.isnan(by_words))
-    return Candidates(np.arange(count), places, by_words, cosines, near, (b"one", b""))
+    return Candidates.of(np.arange(count), places, by_words, cosines, near, (b"one", b"")[:count])
 
 
 def slowly(parts: list[Candidates]) -> list[tuple[int, float]]:
@@ -61,16 +61,19 @@ def test_what_is_asked_and_answered_arrives_as_it_was_sent() -> None:
     options = SearchOptions("thorough", 7, 3, True, False, "ranks")
     assert all(getattr(options, field.name) != field.default or field.name == "words" for field in fields(options))
     asked = wanted(options)
-    came = pickle.loads(pickle.dumps(asked))
+    came = codec.unpack(Wanted, codec.pack(asked))
+    assert came == asked
+    assert came.vector is not None
     assert came.vector.tolist() == [0, 1, 2, 3]
-    assert replace(came, vector=None) == replace(asked, vector=None)
-    assert pickle.loads(pickle.dumps(replace(asked, vector=None))).vector is None
+    assert codec.unpack(Wanted, codec.pack(replace(asked, meaning=None))).vector is None
     answer = found(np.random.default_rng(4), np.arange(30), 0.5, 0.5)
-    got = pickle.loads(pickle.dumps(answer))
-    for column in fields(answer):
-        told, sent = getattr(got, column.name), getattr(answer, column.name)
-        if column.name == "lines":
-            assert told == sent
-        else:
-            assert told.dtype == sent.dtype
-            assert np.array_equal(told, sent, equal_nan=told.dtype.kind == "f")
+    assert codec.unpack(Candidates, codec.pack(answer)) == answer
+    assert [column.dtype.kind for column in (answer.rows, answer.words, answer.near)] == ["i", "f", "b"]
+
+
+@pytest.mark.parametrize("change", [{"columns": b"x" * 30}, {"lines": [b"{}"] * 99}, {"count": -1}, {"lines": "x"}, {"rows": 1}])
+def test_columns_that_do_not_fit_are_no_answer(change: dict[str, object]) -> None:
+    """They gave passages the scores of others, or ended in an error of Python's."""
+    answer = codec.encode(found(np.random.default_rng(4), np.arange(30), 0.5, 0.5)) if change != {"rows": 1} else {}
+    with pytest.raises(ValueError):
+        codec.unpack(Candidates, codec.pack({**answer, **change}))

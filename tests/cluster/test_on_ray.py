@@ -13,7 +13,7 @@ from tests.index.embedders import WordEmbedder
 from tests.index.test_change import feed
 from tests.sources.kit import TestKit
 
-from wellread.cluster.apart import shard_index
+from wellread.cluster.reshard import shard_index
 from wellread.errors import IndexFault, UsageError
 from wellread.index.build import build
 from wellread.index.search import LocalIndex

@@ -15,10 +15,10 @@ from tests.index.test_change import feed
 from tests.services import swift
 
 from wellread.cluster import storage
-from wellread.cluster.apart import shard_index
 from wellread.cluster.building import build as build_by_many
 from wellread.cluster.merged import LocalPeer, Member, MergedIndex
-from wellread.cluster.places import Far
+from wellread.cluster.places import Place
+from wellread.cluster.reshard import shard_index
 from wellread.cluster.shard import Shard
 from wellread.errors import IndexFault, UsageError
 from wellread.index.build import build
@@ -112,7 +112,7 @@ def test_a_build_goes_straight_there_and_on_after_an_interruption(
 
     with pytest.raises(Stopped):
         build_by_many(place, order(source, 2), stop_at_the_shards)
-    far = Far(place)
+    far = Place(place)
     assert far.content("shards.json") is None  # what is unfinished has no manifest
     (embedded,) = (one for one in far.names("building/embedded") if one.endswith(".json"))  # and one file, not one a shard
     assert len(far.names("building/embedded")) == 2

@@ -14,7 +14,7 @@ from dataclasses import replace
 import pytest
 
 from wellread.cluster import wire as wire_module
-from wellread.cluster.wire import Door, Wire
+from wellread.cluster.wire import Door, Signed, Wire
 
 pytestmark = pytest.mark.anyio
 
@@ -126,8 +126,42 @@ async def test_the_key_never_travels_and_a_proof_holds_once(door: Door, slow: Sl
     assert slow.asked == []
 
 
+@pytest.mark.parametrize("way", ["changed", "said again", "answered otherwise"])
+async def test_whoever_stands_between_can_say_nothing(door: Door, slow: Slow, way: str) -> None:
+    """A proof holds for two ends, not for the way between them: every frame is signed."""
+
+    def between() -> None:
+        caller, _ = listening.accept()
+        with caller, socket.create_connection(("127.0.0.1", door.entrance.port), 10) as onward, suppress(OSError):
+            caller.sendall(onward.recv(32, socket.MSG_WAITALL))
+            onward.sendall(caller.recv(64, socket.MSG_WAITALL))
+            caller.sendall(onward.recv(32, socket.MSG_WAITALL))
+            asked = caller.recv(40 + 5, socket.MSG_WAITALL)
+            if way == "changed":
+                onward.sendall(asked[:-1] + b"!")
+            elif way == "said again":
+                onward.sendall(asked)
+                onward.recv(40 + 15, socket.MSG_WAITALL)
+                onward.sendall(asked)
+            else:
+                onward.sendall(asked)
+                answer = onward.recv(40 + 15, socket.MSG_WAITALL)
+                caller.sendall(answer[:-1] + b"!")
+            onward.recv(1)
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listener = threading.Thread(target=between)
+        listener.start()
+        wire = await Wire.to(replace(door.entrance, port=listening.getsockname()[1]))
+        with pytest.raises((OSError, EOFError)):
+            await wire.ask(b"hello")
+        wire.close()
+        await asyncio.to_thread(listener.join, 10)
+    assert slow.asked == ([] if way == "changed" else [b"hello"])
+
+
 async def test_who_took_a_dead_replicas_port_is_told_nothing(door: Door) -> None:
-    """What is answered is unpickled: an end that cannot prove the key must not get that far, nor what is asked."""
+    """What is answered is believed: an end that cannot prove the key must not get that far, nor what is asked."""
     heard = bytearray()
 
     def pretend() -> None:
@@ -191,15 +225,15 @@ async def test_who_says_a_byte_now_and_then_is_not_waited_for(monkeypatch: pytes
 async def test_a_length_that_nobody_can_mean_is_a_broken_connection(door: Door) -> None:
     ours, theirs = socket.socketpair()
     ours.setblocking(False)
-    wire = Wire(ours)
-    theirs.sendall((2**62).to_bytes(8, "big"))
+    wire = Wire(ours, Signed(bytes(32), b"caller", b"door"))
+    theirs.sendall((2**62).to_bytes(8, "big") + bytes(32))
     with pytest.raises(OSError, match="announced"):
         await wire.ask(b"hello")
     wire.close()
     theirs.close()
     friend = await Wire.to(door.entrance)
     friend._connection.setblocking(True)  # pyright: ignore[reportPrivateUsage]
-    friend._connection.sendall((2**62).to_bytes(8, "big"))  # pyright: ignore[reportPrivateUsage]
+    friend._connection.sendall((2**62).to_bytes(8, "big") + bytes(32))  # pyright: ignore[reportPrivateUsage]
     with suppress(ConnectionResetError):
         assert friend._connection.recv(1) == b""  # pyright: ignore[reportPrivateUsage]
     friend.close()
@@ -226,7 +260,7 @@ async def test_what_nobody_waits_for_is_not_worked_on(door: Door, slow: Slow) ->
 async def test_an_end_that_is_gone_is_noticed(door: Door) -> None:
     ours, theirs = socket.socketpair()
     ours.setblocking(False)
-    wire = Wire(ours)
+    wire = Wire(ours, Signed(bytes(32), b"caller", b"door"))
     assert wire.is_open()
     theirs.close()
     assert not wire.is_open()

@@ -9,8 +9,8 @@ from tests.index.embedders import WordEmbedder
 from tests.index.test_change import feed
 
 from wellread.cluster import sharded
-from wellread.cluster.apart import shard_index
 from wellread.cluster.merged import open_folder
+from wellread.cluster.reshard import shard_index
 from wellread.errors import DamagedFile
 from wellread.index import manifest
 from wellread.index.build import build

@@ -14,6 +14,7 @@ from tests.replay.test_all_strategies import as_json
 from tests.strategies.bench import Shelf
 from tests.strategies.test_all import HITS, PARAMS, QUESTION, say
 
+from wellread.codec import Fault
 from wellread.engine import Engine
 from wellread.errors import DamagedFile, ReplayMismatch, SourceBusy, UsageError, WrongKey
 from wellread.events import Answered, Event, Notice
@@ -21,7 +22,6 @@ from wellread.models.scripted import ScriptedModel
 from wellread.prompts import render
 from wellread.replay.departure import first_difference
 from wellread.replay.runs import recorded, replayed
-from wellread.replay.tape import Fault
 from wellread.settings import Settings
 from wellread.types import Completion, Prompt
 

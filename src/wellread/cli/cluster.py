@@ -36,7 +36,7 @@ def split(
 
     wellread cluster split my-index --output my-shards --shards 4
     """
-    from wellread.cluster.apart import shard_index
+    from wellread.cluster.reshard import shard_index
 
     with ticking(as_json) as ticker:
         made = asyncio.run(shard_index(index, output, shards, ticker))
@@ -59,7 +59,7 @@ def reshard(
 
     wellread cluster reshard my-shards --output my-shards-5 --shards 5
     """
-    from wellread.cluster.apart import reshard as put_apart
+    from wellread.cluster.reshard import reshard as put_apart
 
     with ticking(as_json, go_on=f"{output} is unfinished; the same command goes on with it") as ticker:
         made, moved = asyncio.run(put_apart(folder, output, shards, ticker))

@@ -9,20 +9,26 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import pickle
 import time
 import traceback
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
+from wellread import codec
 from wellread.cluster import storage
+from wellread.cluster.asked import Candidates, Wanted
 from wellread.cluster.replicas import ReplicaLost
 from wellread.cluster.shard import Shard
 from wellread.cluster.wire import Door, Entrance, Wire
+from wellread.codec import Fault, Raw
 from wellread.effort import Effort
 from wellread.errors import IndexFault, WellreadError, optional
 from wellread.ranking.evaluator import Evaluator
+from wellread.ranking.judge import Chain
+from wellread.ranking.paths import Verdict
 
 NAMESPACE = "wellread"
 THREADS = 2  # requests that one replica works on at once
@@ -49,6 +55,43 @@ def find(name: str) -> Any:
     return ray().get_actor(name, namespace=NAMESPACE)
 
 
+class Method(NamedTuple):
+    """What a method of an actor takes and gives: nothing else is made of what comes over the network."""
+
+    takes: Any
+    gives: Any
+
+
+_Placed = tuple[tuple[int, bytes], ...]
+METHODS: Mapping[str, Method] = {
+    "candidates": Method(tuple[Wanted], Candidates),
+    "lines": Method(tuple[tuple[int, ...]], tuple[bytes, ...]),
+    "document": Method(tuple[str], _Placed),
+    "titled": Method(tuple[str], _Placed),
+    "judge": Method(tuple[str, tuple[Chain, ...]], list[Verdict]),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    method: str
+    arguments: Raw
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    value: object = None
+    fault: Fault | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """An answer whose value is still packed."""
+
+    value: Raw
+    fault: Fault | None = None
+
+
 class _Actor(ABC):
     """Answers requests, which are methods with their arguments, in bytes: those go through Ray as they are."""
 
@@ -58,7 +101,7 @@ class _Actor(ABC):
             self._door = Door(ray().util.get_node_ip_address(), self.call, at_once)
 
     def call(self, request: bytes | bytearray) -> bytes:
-        return packed(self._answer(*pickle.loads(request)))
+        return codec.pack(self._answer(codec.unpack(Request, request)))
 
     def entrance(self) -> Entrance | None:
         return self._door.entrance if self._door else None
@@ -66,14 +109,14 @@ class _Actor(ABC):
     def node(self) -> str:
         return ray().get_runtime_context().get_node_id()
 
-    def _answer(self, method: str, arguments: tuple[object, ...]) -> object:
+    def _answer(self, asked: Request) -> Answer:
         """What goes wrong comes back as it is: Ray would wrap it."""
         try:
-            return self._done(method, arguments)
+            return Answer(self._done(asked.method, codec.unpack(METHODS[asked.method].takes, asked.arguments)))
         except WellreadError as problem:
-            return problem
+            return Answer(fault=Fault.of(problem))
         except Exception as problem:  # a mistake of ours
-            return RuntimeError(f"{type(problem).__name__} on a node: {traceback.format_exc()}")
+            return Answer(fault=Fault("RuntimeError", f"{type(problem).__name__} on a node: {traceback.format_exc()}"))
 
     @abstractmethod
     def _done(self, method: str, arguments: tuple[object, ...]) -> object: ...
@@ -117,14 +160,14 @@ class RayReplica:
 
     async def call(self, method: str, *arguments: object) -> Any:
         async with self._free:
-            said = await self._sent(packed((method, arguments)))
+            said = await self._sent(codec.pack(Request(method, Raw(codec.pack(arguments)))))
         try:
-            answer = pickle.loads(said)
-        except Exception as problem:  # whatever a class of another version makes of it
+            answer = codec.unpack(Received, said)
+            if answer.fault is None:
+                return codec.unpack(METHODS[method].gives, answer.value)
+        except ValueError as problem:
             raise IndexFault(f"{self._name} cannot be understood: do all nodes have the same wellread?") from problem
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
+        raise answer.fault.error()
 
     def close(self) -> None:
         while self._idle:
@@ -173,7 +216,3 @@ class RayReplica:
         except (errors.RayActorError, errors.ObjectLostError, errors.WorkerCrashedError, ValueError) as problem:
             self._handle = None  # nobody has this name any more, or somebody else will have it
             raise ReplicaLost(f"{self._name}: {problem}") from None
-
-
-def packed(value: object) -> bytes:
-    return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)

@@ -1,13 +1,9 @@
-"""What a shard is asked and what it answers, and both as they travel: pickled as they are they would cost three times as much,
-for each shard of each query."""
+"""What a shard is asked and what it answers; columns of numbers travel as the bytes that they are."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from operator import attrgetter
-from typing import Any, cast
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +11,8 @@ from numpy.typing import NDArray
 from wellread.index.quantize import Floats
 from wellread.index.search import SearchOptions
 
-_options = attrgetter(*(field.name for field in fields(SearchOptions)))
 _SPARE = 20  # passages for the case that a shard has more than its share of the best
+_ROW = 25  # bytes of the columns for each row
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,20 +20,20 @@ class Wanted:
     """What every shard is asked."""
 
     words: tuple[str, ...]  # none: not by words
-    vector: Floats | None  # none: not by meaning
+    meaning: bytes | None  # the vector, in float32; none: not by meaning
     depth: int
     options: SearchOptions
     shards: int
     limit: int
 
+    @property
+    def vector(self) -> Floats | None:
+        return None if self.meaning is None else np.frombuffer(self.meaning, np.float32)
+
     def share(self, count: int) -> int:
         """How many of the best in the whole one shard has: rarely more."""
         expected = count / self.shards
         return math.ceil(expected + min(_SPARE, 4 * math.sqrt(expected)))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        vector = None if self.vector is None else self.vector.astype(np.float32).tobytes()
-        return _wanted, (self.words, vector, self.depth, _options(self.options), self.shards, self.limit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,46 +41,43 @@ class Candidates:
     """What a shard has found, the most promising first: rows there and places in the whole, with scores; NaN where there is
     none. The first rows come with their passages, as they are stored."""
 
-    rows: NDArray[np.int64]
-    ordinals: NDArray[np.int64]
-    words: NDArray[np.float32]
-    meaning: NDArray[np.float32]
-    near: NDArray[np.bool_]  # found by meaning, not only given its cosine
+    count: int
+    columns: bytes
     lines: tuple[bytes, ...] = ()
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        columns = (self.rows, self.ordinals, self.words, self.meaning, self.near)
-        return _candidates, (len(self.rows), b"".join([column.tobytes() for column in columns]), self.lines)
+    def __post_init__(self) -> None:
+        if self.count < 0 or len(self.columns) != _ROW * self.count or len(self.lines) > self.count:
+            raise ValueError("columns of unequal length would give passages the scores of others")
 
+    @classmethod
+    def of(
+        cls,
+        rows: NDArray[np.int64],
+        ordinals: NDArray[np.int64],
+        words: NDArray[np.float32],
+        meaning: NDArray[np.float32],
+        near: NDArray[np.bool_],
+        lines: tuple[bytes, ...] = (),
+    ) -> Candidates:
+        return cls(len(rows), b"".join([column.tobytes() for column in (rows, ordinals, words, meaning, near)]), lines)
 
-def are_candidates(said: object) -> bool:
-    """Whether an answer is one: columns of unequal length would give passages the scores of others."""
-    if not isinstance(said, Candidates):
-        return False
-    columns = (said.rows, said.ordinals, said.words, said.meaning, said.near)
-    return len({len(column) for column in columns}) == 1 and len(said.lines) <= len(said.rows) and are_lines(said.lines)
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        return np.frombuffer(self.columns, np.int64, self.count)
 
+    @property
+    def ordinals(self) -> NDArray[np.int64]:
+        return np.frombuffer(self.columns, np.int64, self.count, 8 * self.count)
 
-def are_lines(said: object) -> bool:
-    return isinstance(said, Sequence) and all(isinstance(line, bytes) for line in cast("Sequence[object]", said))
+    @property
+    def words(self) -> NDArray[np.float32]:
+        return np.frombuffer(self.columns, np.float32, self.count, 16 * self.count)
 
+    @property
+    def meaning(self) -> NDArray[np.float32]:
+        return np.frombuffer(self.columns, np.float32, self.count, 20 * self.count)
 
-def are_placed(said: object) -> bool:
-    """Passages with their places in the whole."""
-    if not isinstance(said, Sequence):
-        return False
-    pairs = cast("Sequence[Any]", said)
-    return all(isinstance(one, tuple) and list(map(type, cast("tuple[Any, ...]", one))) == [int, bytes] for one in pairs)
-
-
-def _wanted(
-    words: tuple[str, ...], vector: bytes | None, depth: int, options: tuple[Any, ...], shards: int, limit: int
-) -> Wanted:
-    floats = None if vector is None else np.frombuffer(vector, np.float32)
-    return Wanted(words, floats, depth, SearchOptions(*options), shards, limit)
-
-
-def _candidates(count: int, columns: bytes, lines: tuple[bytes, ...]) -> Candidates:
-    rows, ordinals = np.frombuffer(columns, np.int64, 2 * count).reshape(2, count)
-    words, meaning = np.frombuffer(columns, np.float32, 2 * count, 16 * count).reshape(2, count)
-    return Candidates(rows, ordinals, words, meaning, np.frombuffer(columns, np.bool_, count, 24 * count), lines)
+    @property
+    def near(self) -> NDArray[np.bool_]:
+        """Found by meaning, not only given its cosine."""
+        return np.frombuffer(self.columns, np.bool_, self.count, 24 * self.count)

@@ -10,12 +10,12 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol, TypeVar, cast
+from typing import Protocol, TypeVar
 
 import numpy as np
 
 from wellread.cluster import sharded
-from wellread.cluster.asked import Candidates, Wanted, are_candidates, are_lines, are_placed
+from wellread.cluster.asked import Candidates, Wanted
 from wellread.cluster.fused import fused_of
 from wellread.cluster.shard import Shard
 from wellread.encodable import encodable
@@ -102,7 +102,7 @@ class MergedIndex:
         words = tuple(lexical.query_terms(text, self._analyser)) if options.words else ()
         vector = await self._vector(text, embedder, options)
         wanted = Wanted(words, vector, depth, options, len(self.members), limit)
-        found, missing = await self._everywhere(lambda peer: _sound(peer.candidates(wanted), are_candidates))
+        found, missing = await self._everywhere(lambda peer: peer.candidates(wanted))
         return await self._ranked(text, found, wanted, missing)
 
     def close(self) -> None:
@@ -112,10 +112,10 @@ class MergedIndex:
 
     async def document(self, name: str) -> list[Hit]:
         """All passages of a document, in order."""
-        return await self._all(lambda peer: _sound(peer.document(name), are_placed))
+        return await self._all(lambda peer: peer.document(name))
 
     async def titled(self, title: str) -> list[Hit]:
-        return await self._all(lambda peer: _sound(peer.titled(title), are_placed))
+        return await self._all(lambda peer: peer.titled(title))
 
     @cached_property
     def _analyser(self) -> lexical.tantivy.TextAnalyzer:
@@ -128,12 +128,12 @@ class MergedIndex:
         in_order = sorted((item for some in found.values() for item in some), key=lambda item: item[0])
         return await asyncio.to_thread(lambda: [as_hit(_passage(line), 0.0) for _, line in in_order])  # of a book: thousands
 
-    async def _vector(self, text: str, embedder: Embedder | None, options: SearchOptions) -> np.ndarray | None:
+    async def _vector(self, text: str, embedder: Embedder | None, options: SearchOptions) -> bytes | None:
         if embedder is None or not options.meaning or not text.strip():
             return None
         if embedder.name != self.embedder or embedder.dimensions != self.dimensions:
             raise IndexFault(f"the index was built with the embedder {self.embedder} and cannot be searched with {embedder.name}")
-        return check(await embedder.embed([text], kind="query"), self.dimensions)[0]
+        return check(await embedder.embed([text], kind="query"), self.dimensions)[0].tobytes()
 
     async def _ranked(
         self, text: str, found: Mapping[int, Candidates], wanted: Wanted, missing: Mapping[int, ShardGone]
@@ -162,7 +162,7 @@ class MergedIndex:
         held = {number: np.isin(part.ordinals, absent) for number, part in found.items()}
         asked = {number: found[number].rows[mine].tolist() for number, mine in held.items() if mine.any()}
         sent, lost = await self._some(
-            {number: _sound(self.members[number].peer.lines(rows), are_lines, len(rows)) for number, rows in asked.items()}
+            {number: _as_many(self.members[number].peer.lines(rows), len(rows)) for number, rows in asked.items()}
         )
         for number, some in sent.items():
             known.update(zip(found[number].ordinals[held[number]].tolist(), some, strict=True))
@@ -193,10 +193,9 @@ class MergedIndex:
         return found, missing
 
 
-async def _sound(answer: Awaitable[T], is_sound: Callable[[object], bool], count: int | None = None) -> T:
-    """What a shard says, where it is what it was asked for."""
+async def _as_many(answer: Awaitable[Sequence[bytes]], count: int) -> Sequence[bytes]:
     said = await answer
-    if not is_sound(said) or (count is not None and len(cast("Sequence[object]", said)) != count):
+    if len(said) != count:
         raise IndexFault("a shard answers with something else than it was asked for: do all nodes have the same wellread?")
     return said
 

@@ -11,11 +11,11 @@ import tempfile
 import uuid
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from functools import cached_property
 from io import BufferedReader, BytesIO
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol, TypeVar, cast
+from typing import Any, BinaryIO, TypeVar, cast
 from urllib.parse import urlsplit
 
 import stamina
@@ -32,106 +32,11 @@ _WITHOUT_FOLDERS = ("s3", "gcs")  # as pyarrow calls them: making a folder would
 _PASSING = (".lock", ".tmp", ".new")  # endings of files that mean nothing elsewhere
 
 
-class Place(Protocol):
-    """A tree of files. Names are relative, with slashes."""
+class Place:
+    """A tree of files at an address that pyarrow reads and writes; it may end with options: `s3://bucket/path?region=…`.
 
-    def inside(self, name: str) -> Place: ...
-    def content(self, name: str) -> bytes | None:
-        """What is in a file; None where there is none."""
-        ...
-
-    def lines(self, name: str) -> Iterator[bytes]:
-        """A file line by line; `FileNotFoundError` where there is none."""
-        ...
-
-    def part(self, name: str, start: int, size: int) -> bytes:
-        """Bytes of a file that is there, from one on."""
-        ...
-
-    def put(self, name: str, data: bytes) -> None: ...
-    def fetched(self, name: str) -> AbstractContextManager[Path]:
-        """A folder to read, on this machine."""
-        ...
-
-    def made(self, name: str) -> AbstractContextManager[Path]:
-        """A folder to write to; what is in it at the end comes to what was there."""
-        ...
-
-    def names(self, under: str) -> set[str]:
-        """What is directly in a folder."""
-        ...
-
-    def remove(self, name: str) -> None:
-        """Everything under a name."""
-        ...
-
-    def writing(self) -> AbstractContextManager[None]:
-        """While an index is made here."""
-        ...
-
-
-def place_at(where: str | Path) -> Place:
-    return Far(str(where)) if is_address(where) else Near(Path(where))
-
-
-def is_address(where: str | Path) -> bool:
-    return "://" in str(where)
-
-
-class Near:
-    """A folder that all nodes see."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    def inside(self, name: str) -> Near:
-        return Near(self.folder / name)
-
-    def content(self, name: str) -> bytes | None:
-        try:
-            return (self.folder / name).read_bytes()
-        except FileNotFoundError:
-            return None
-
-    def lines(self, name: str) -> Iterator[bytes]:
-        with (self.folder / name).open("rb") as file:
-            yield from file
-
-    def part(self, name: str, start: int, size: int) -> bytes:
-        with (self.folder / name).open("rb") as file:
-            file.seek(start)
-            return _whole(file.read(size), size, str(self.folder / name))
-
-    def put(self, name: str, data: bytes) -> None:
-        path = self.folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(path, data)
-
-    @contextmanager
-    def fetched(self, name: str) -> Generator[Path]:
-        yield self.folder / name
-
-    @contextmanager
-    def made(self, name: str) -> Generator[Path]:
-        folder = self.folder / name
-        folder.mkdir(parents=True, exist_ok=True)
-        yield folder
-
-    def names(self, under: str) -> set[str]:
-        folder = self.folder / under
-        return {path.name for path in folder.iterdir()} if folder.is_dir() else set()
-
-    def remove(self, name: str) -> None:
-        shutil.rmtree(self.folder / name, ignore_errors=True)
-
-    @contextmanager
-    def writing(self) -> Generator[None]:
-        with disk_errors(self.folder), writing(self.folder):
-            yield
-
-
-class Far:
-    """An address that pyarrow reads and writes; it may end with options: `s3://bucket/path?region=…`."""
+    Names are relative, with slashes.
+    """
 
     def __init__(self, address: str) -> None:
         if urlsplit(address).password:  # an address is shown: by `cluster status`, and in errors
@@ -139,16 +44,18 @@ class Far:
         bare, _, self._options = address.partition("?")
         self._address = bare.rstrip("/")
 
-    def __reduce__(self) -> tuple[type[Far], tuple[str]]:
-        return Far, (self._full(),)  # each node opens it with its own keys
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Place, (self._full(),)  # each node opens it with its own keys
 
     def named(self, name: str) -> str:
         return f"{self._address}/{name}"
 
-    def inside(self, name: str) -> Far:
-        return Far(f"{self.named(name)}?{self._options}")
+    def inside(self, name: str) -> Place:
+        return Place(f"{self.named(name)}?{self._options}")
 
     def content(self, name: str) -> bytes | None:
+        """What is in a file; None where there is none."""
+
         def read() -> bytes:
             with self._filesystem.open_input_stream(self._inner(name)) as source:
                 return cast("bytes", source.read())
@@ -161,10 +68,13 @@ class Far:
             raise IndexFault(f"{self.named(name)} cannot be read: {problem}") from problem
 
     def lines(self, name: str) -> Iterator[bytes]:
+        """A file line by line; `FileNotFoundError` where there is none."""
         with BufferedReader(self._filesystem.open_input_stream(self._inner(name)), 1 << 20) as source:
             yield from source
 
     def part(self, name: str, start: int, size: int) -> bytes:
+        """Bytes of a file that is there, from one on."""
+
         def read() -> bytes:
             with self._filesystem.open_input_file(self._inner(name)) as source:
                 return cast("bytes", source.read_at(size, start))
@@ -179,6 +89,7 @@ class Far:
 
     @contextmanager
     def fetched(self, name: str) -> Generator[Path]:
+        """A folder to read, on this machine."""
         with tempfile.TemporaryDirectory(prefix="wellread-fetched-") as scratch:
             inner = self._files(name)
             with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -187,6 +98,7 @@ class Far:
 
     @contextmanager
     def made(self, name: str) -> Generator[Path]:
+        """A folder to write to; what is in it at the end comes to what was there."""
         with tempfile.TemporaryDirectory(prefix="wellread-made-") as scratch:
             yield Path(scratch)
             self.put_folder(Path(scratch), name)
@@ -217,15 +129,17 @@ class Far:
         unfinished.replace(target)
 
     def names(self, under: str) -> set[str]:
+        """What is directly in a folder."""
         return {name.partition("/")[0] for name in self._files(under)}
 
     def remove(self, name: str) -> None:
+        """Everything under a name."""
         with ThreadPoolExecutor(AT_ONCE) as pool:
             list(pool.map(self._filesystem.delete_file, [self._inner(f"{name}/{inner}") for inner in self._files(name)]))
 
     @contextmanager
     def writing(self) -> Generator[None]:
-        """There is no lock. What was built here may be in use by nodes that fetch it file by file: it is never replaced."""
+        """While an index is made here, without a lock: what nodes may be fetching file by file is never replaced."""
         if self.content(NAME) is not None:
             raise UsageError(f"{self._address} holds a sharded index already: choose another address")
         yield
@@ -275,6 +189,57 @@ class Far:
 
     def _full(self) -> str:
         return f"{self._address}?{self._options}" if self._options else self._address
+
+
+class Near(Place):
+    """A folder that all nodes see: what is made there is made in its place."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(str(folder))
+        self.folder = folder
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Near, (self.folder,)
+
+    def inside(self, name: str) -> Near:
+        return Near(self.folder / name)
+
+    def put(self, name: str, data: bytes) -> None:
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(path, data)
+
+    @contextmanager
+    def fetched(self, name: str) -> Generator[Path]:
+        yield self.folder / name
+
+    @contextmanager
+    def made(self, name: str) -> Generator[Path]:
+        folder = self.folder / name
+        folder.mkdir(parents=True, exist_ok=True)
+        yield folder
+
+    def remove(self, name: str) -> None:
+        shutil.rmtree(self.folder / name, ignore_errors=True)
+
+    @contextmanager
+    def writing(self) -> Generator[None]:
+        with disk_errors(self.folder), writing(self.folder):
+            yield
+
+    @cached_property
+    def _opened(self) -> tuple[Any, str]:
+        from pyarrow import fs
+
+        return cast("Any", fs).LocalFileSystem(), str(self.folder)
+
+
+def place_at(where: str | Path) -> Place:
+    return Place(str(where)) if is_address(where) else Near(Path(where))
+
+
+def is_address(where: str | Path) -> bool:
+    return "://" in str(where)
 
 
 def _whole(content: bytes, size: int, named: str) -> bytes:

@@ -52,12 +52,12 @@ class Shard:
         rows = np.union1d(by_words[0], by_meaning[0])
         words, meaning = _aligned(rows, *by_words), _aligned(rows, *by_meaning)
         near = ~np.isnan(meaning)
-        if wanted.vector is not None and wanted.options.fusion == "scores":
-            meaning[~near] = self.index.likeness(wanted.vector, rows[~near])
+        if (vector := wanted.vector) is not None and wanted.options.fusion == "scores":
+            meaning[~near] = self.index.likeness(vector, rows[~near])
         order = _most_promising(words, meaning, near, wanted)
         rows = rows[order]
         lines = self._first_lines(rows[: wanted.share(max(LOOKED_AT, wanted.limit))].tolist())
-        return Candidates(rows, self.ordinals[rows], words[order], meaning[order], near[order], lines)
+        return Candidates.of(rows, self.ordinals[rows], words[order], meaning[order], near[order], lines)
 
     def lines(self, rows: Sequence[int]) -> list[bytes]:
         """Passages as they are stored."""
@@ -102,7 +102,8 @@ class Shard:
         return rows[order], scores[order]
 
     def _by_meaning(self, wanted: Wanted) -> _Scored:
-        return _NOTHING if wanted.vector is None else self.index.nearest(wanted.vector, wanted.depth, wanted.options)
+        vector = wanted.vector
+        return _NOTHING if vector is None else self.index.nearest(vector, wanted.depth, wanted.options)
 
 
 def _aligned(rows: NDArray[np.int64], known: NDArray[np.int64], scores: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wellread.cluster import sharded
-from wellread.cluster.places import AT_ONCE, Far, Place, is_address
+from wellread.cluster.places import AT_ONCE, Place, is_address
 from wellread.cluster.sharded import NAME, SHARDS, Sharded
 from wellread.errors import DamagedFile, IndexFault, UsageError
 from wellread.index import manifest
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 def load(place: str) -> Sharded:
     """The manifest of a sharded index in a folder or at an address (`s3://bucket/path`)."""
-    return _loaded(Far(place)) if is_address(place) else sharded.load(Path(place))
+    return _loaded(Place(place)) if is_address(place) else sharded.load(Path(place))
 
 
 def shard_at_hand(place: str, number: int) -> Path:
     """The folder of a shard on this machine; from afar it is fetched once, and only what has changed."""
     if not is_address(place):
         return sharded.check_shard(Path(place), load(place).shards[number])
-    far = Far(place)
+    far = Place(place)
     entry = _loaded(far).shards[number]
     home = _cache() / hashlib.sha256(place.encode()).hexdigest()[:16] / SHARDS / entry.name
     _fetch(far, home, entry)
@@ -39,7 +39,7 @@ def shard_at_hand(place: str, number: int) -> Path:
 
 def publish(folder: Path, address: str) -> None:
     """Copy a sharded index to an address; the manifest goes last. Nodes may be fetching what is there: it is not replaced."""
-    far, content = Far(address), sharded.load(folder)
+    far, content = Place(address), sharded.load(folder)
     if far.content(NAME) not in (None, (folder / NAME).read_bytes()):
         raise UsageError(f"{address} holds another sharded index: choose another address")
     homes = [sharded.check_shard(folder, entry) for entry in content.shards]
@@ -54,13 +54,13 @@ def tidy(place: Place, content: Sharded) -> None:
         place.remove(f"{SHARDS}/{name}")
 
 
-def _loaded(far: Far) -> Sharded:
+def _loaded(far: Place) -> Sharded:
     if (raw := far.content(NAME)) is None:
         raise IndexFault(f"{far.named(NAME)} cannot be read: there is no sharded index")
     return sharded.decoded(raw, far.named(NAME))
 
 
-def _fetch(far: Far, home: Path, entry: ShardEntry) -> None:
+def _fetch(far: Place, home: Path, entry: ShardEntry) -> None:
     """What is not there yet or differs; checked by its checksum."""
     inside = f"{SHARDS}/{entry.name}"
     with tempfile.TemporaryDirectory(prefix="wellread-shard-") as scratch:
@@ -78,7 +78,7 @@ def _fetch(far: Far, home: Path, entry: ShardEntry) -> None:
         _fetch_file(far, inside, home, manifest.NAME, entry.manifest)
 
 
-def _fetch_file(far: Far, inside: str, home: Path, name: str, known: FileSum) -> None:
+def _fetch_file(far: Place, inside: str, home: Path, name: str, known: FileSum) -> None:
     target = home / name
     if target.is_file() and manifest.checksum(target) == known:
         return

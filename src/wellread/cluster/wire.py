@@ -2,8 +2,9 @@
 
 A call through Ray costs 1.8 ms of processor time, as much as a third of a search of a small shard; one through here a tenth of
 that. Ray says where the door is and what opens it: who could not call the actor cannot come in here either. What is said is
-believed without looking, so both ends prove that they know the key before anything is said, and the key itself never travels:
-a port whose replica has died may be anybody's by now.
+believed, so both ends prove that they know the key before anything is said, and sign every frame with it; the key itself never
+travels: a port whose replica has died may be anybody's by now. (`multiprocessing.connection` has keys and frames too, but its
+ends block, its frames are not signed, and its proof says not whose it is.)
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
-_CALLER, _DOOR = b"caller", b"door"  # whose proof it is: neither can be sent back as the other's
+_CALLER, _DOOR, _FRAMES = b"caller", b"door", b"frames"  # whose proof it is: neither can be sent back as the other's
 _KEY = 32  # bytes; of what is made up for a greeting and of its proof, too
 _SIZE = 8  # bytes that say how many follow
+_HEAD = _SIZE + _KEY  # those, and the signature
 _LARGEST = 1 << 30  # bytes of a request or an answer: more is a mistake
 _AT_ONCE = 1 << 16  # bytes that are received in one go: most requests and answers
 _PATIENCE = 10.0  # seconds until whoever has come must have proved the key, and after which a silent network is a broken one
@@ -79,23 +81,23 @@ class Door:
         with visitor, suppress(OSError, EOFError):
             try:
                 _keep_alive(visitor)
-                welcome = self._greeted(visitor)
+                signed = self._greeted(visitor)
             finally:
                 self._known(visitor)
-            if not welcome:
+            if signed is None:
                 return
             visitor.settimeout(None)
             buffer = bytearray(_AT_ONCE)
             while True:
-                request = _next(visitor, buffer)
+                request = _next(visitor, buffer, signed)
                 with self._gate:
                     if not _is_there(visitor):  # it got its answer elsewhere, or gave up
                         return
                     answer = self._answer(request)
-                visitor.sendall(_framed(answer))
+                visitor.sendall(signed.frame(answer))
 
-    def _greeted(self, visitor: socket.socket) -> bool:
-        """Whether it knows the key; then it is shown that this end does, too."""
+    def _greeted(self, visitor: socket.socket) -> Signed | None:
+        """None where it does not know the key; else it is shown that this end does, too."""
         until, key, ours = time.monotonic() + _PATIENCE, self.entrance.key, secrets.token_bytes(_KEY)
         visitor.settimeout(_PATIENCE)
         visitor.sendall(ours)
@@ -103,20 +105,41 @@ class Door:
         _received(visitor, memoryview(said), len(said), until)
         theirs, proof = bytes(said[:_KEY]), said[_KEY:]
         if not hmac.compare_digest(proof, _proof(key, _CALLER, ours, theirs)):
-            return False
+            return None
         visitor.sendall(_proof(key, _DOOR, ours, theirs))
-        return True
+        return Signed(_proof(key, _FRAMES, ours, theirs), _DOOR, _CALLER)
 
     def _known(self, visitor: socket.socket) -> None:
         with self._lock, suppress(ValueError):  # it had to give way
             self._strangers.remove(visitor)
 
 
+class Signed:
+    """What is said on one connection, signed: by whom, as which frame. Nothing can be put in, left out or said again."""
+
+    def __init__(self, key: bytes, mine: bytes, theirs: bytes) -> None:
+        self._key, self._mine, self._theirs = key, mine, theirs
+        self._said = self._heard = 0
+
+    def frame(self, content: bytes) -> bytes:
+        self._said += 1
+        return len(content).to_bytes(_SIZE, "big") + self._signature(self._mine, self._said, content) + content
+
+    def check(self, signature: bytes, content: bytearray) -> bytearray:
+        self._heard += 1
+        if not hmac.compare_digest(signature, self._signature(self._theirs, self._heard, content)):
+            raise OSError("a frame came that the key did not sign")
+        return content
+
+    def _signature(self, who: bytes, number: int, content: bytes | bytearray) -> bytes:
+        return hmac.digest(self._key, who + number.to_bytes(_SIZE, "big") + content, "sha256")
+
+
 class Wire:
     """A caller's end."""
 
-    def __init__(self, connection: socket.socket) -> None:
-        self._connection = connection
+    def __init__(self, connection: socket.socket, signed: Signed) -> None:
+        self._connection, self._signed = connection, signed
         self._buffer = bytearray(_AT_ONCE)
 
     @classmethod
@@ -128,47 +151,18 @@ class Wire:
             _keep_alive(connection)
             loop = asyncio.get_running_loop()
             await loop.sock_connect(connection, (entrance.host, entrance.port))
-            wire = cls(connection)
-            await wire._greet(entrance.key)
+            return cls(connection, await _greet(connection, entrance.key))
         except BaseException:
             connection.close()
             raise
-        return wire
-
-    async def _greet(self, key: bytes) -> None:
-        """Prove the key, and see that the other end has it: what it answers is believed."""
-        try:
-            ours, theirs = secrets.token_bytes(_KEY), await self._exactly(_KEY)
-            said = ours + _proof(key, _CALLER, theirs, ours)
-            await asyncio.get_running_loop().sock_sendall(self._connection, said)
-            knows = hmac.compare_digest(await self._exactly(_KEY), _proof(key, _DOOR, theirs, ours))
-        except EOFError:
-            knows = False
-        if not knows:
-            raise ConnectionRefusedError("the two ends do not have the same key")
 
     async def ask(self, request: bytes) -> bytearray:
         """The answer; `OSError` or `EOFError` where the other end is gone. Whoever stops waiting must close the wire."""
         loop = asyncio.get_running_loop()
-        await loop.sock_sendall(self._connection, _framed(request))
-        answer, rest = _begun(self._buffer, await self._received(memoryview(self._buffer), _SIZE))
-        await self._received(rest, len(rest))
-        return answer
-
-    async def _exactly(self, size: int) -> bytes:
-        into = bytearray(size)
-        await self._received(memoryview(into), size)
-        return bytes(into)
-
-    async def _received(self, into: memoryview, least: int) -> int:
-        """How many bytes came: at least so many, at most what there is room for."""
-        loop, count = asyncio.get_running_loop(), 0
-        while count < least:
-            came = await loop.sock_recv_into(self._connection, into[count:])
-            if not came:
-                raise EOFError("the connection was closed")
-            count += came
-        return count
+        await loop.sock_sendall(self._connection, self._signed.frame(request))
+        signature, answer, rest = _begun(self._buffer, await _heard(self._connection, memoryview(self._buffer), _HEAD))
+        await _heard(self._connection, rest, len(rest))
+        return self._signed.check(signature, answer)
 
     def is_open(self) -> bool:
         """Whether the other end is still there, as far as this one has heard."""
@@ -181,8 +175,30 @@ class Wire:
         self._connection.close()
 
 
-def _framed(content: bytes) -> bytes:
-    return len(content).to_bytes(_SIZE, "big") + content
+async def _greet(connection: socket.socket, key: bytes) -> Signed:
+    """Prove the key, and see that the other end has it: what it answers is believed."""
+    ours, theirs, proof = secrets.token_bytes(_KEY), bytearray(_KEY), bytearray(_KEY)
+    try:
+        await _heard(connection, memoryview(theirs), _KEY)
+        said = ours + _proof(key, _CALLER, theirs, ours)
+        await asyncio.get_running_loop().sock_sendall(connection, said)
+        await _heard(connection, memoryview(proof), _KEY)
+    except EOFError:
+        proof = b""
+    if not hmac.compare_digest(proof, _proof(key, _DOOR, theirs, ours)):
+        raise ConnectionRefusedError("the two ends do not have the same key")
+    return Signed(_proof(key, _FRAMES, theirs, ours), _CALLER, _DOOR)
+
+
+async def _heard(connection: socket.socket, into: memoryview, least: int) -> int:
+    """How many bytes came: at least so many, at most what there is room for."""
+    loop, count = asyncio.get_running_loop(), 0
+    while count < least:
+        came = await loop.sock_recv_into(connection, into[count:])
+        if not came:
+            raise EOFError("the connection was closed")
+        count += came
+    return count
 
 
 def _length(said: bytes | bytearray) -> int:
@@ -192,25 +208,25 @@ def _length(said: bytes | bytearray) -> int:
     return size
 
 
-def _proof(key: bytes, who: bytes, doors: bytes, callers: bytes) -> bytes:
+def _proof(key: bytes, who: bytes, doors: bytes | bytearray, callers: bytes) -> bytes:
     """Of one greeting: what both ends have made up is in it, so that it proves nothing another time."""
     return hmac.digest(key, who + doors + callers, "sha256")
 
 
-def _begun(buffer: bytearray, count: int) -> tuple[bytearray, memoryview]:
-    """A message as far as its first bytes go, and the room for the rest."""
-    content, here = bytearray(_length(buffer[:_SIZE])), count - _SIZE
+def _begun(buffer: bytearray, count: int) -> tuple[bytes, bytearray, memoryview]:
+    """The signature of a message, the message as far as its first bytes go, and the room for the rest."""
+    content, here = bytearray(_length(buffer[:_SIZE])), count - _HEAD
     if here > len(content):
         raise OSError("more was said than was announced")
-    content[:here] = memoryview(buffer)[_SIZE:count]
-    return content, memoryview(content)[here:]
+    content[:here] = memoryview(buffer)[_HEAD:count]
+    return bytes(buffer[_SIZE:_HEAD]), content, memoryview(content)[here:]
 
 
-def _next(connection: socket.socket, buffer: bytearray) -> bytearray:
+def _next(connection: socket.socket, buffer: bytearray, signed: Signed) -> bytearray:
     """The next message. In few calls: each of them gives other threads the turn."""
-    content, rest = _begun(buffer, _received(connection, memoryview(buffer), _SIZE))
+    signature, content, rest = _begun(buffer, _received(connection, memoryview(buffer), _HEAD))
     _received(connection, rest, len(rest))
-    return content
+    return signed.check(signature, content)
 
 
 def _received(connection: socket.socket, into: memoryview, least: int, until: float | None = None) -> int:

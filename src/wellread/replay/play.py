@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from typing import Any, TypeVar
 
 from wellread import codec, events
-from wellread.codec import Json
+from wellread.codec import Fault, Json
 from wellread.effort import Effort
 from wellread.errors import BudgetExhausted, DamagedFile, ReplayMismatch, WellreadError
 from wellread.protocols import Source
@@ -19,7 +19,6 @@ from wellread.replay.one_at_a_time import RecordedLimit, Threads
 from wellread.replay.parts import ON_TAPE, KitOnTape
 from wellread.replay.record import fingerprint
 from wellread.replay.recording import Call, Recording
-from wellread.replay.tape import Fault
 from wellread.run import Outside
 from wellread.types import Completion
 

@@ -26,13 +26,12 @@ from types import TracebackType
 from typing import IO, Any, TypeVar, cast
 
 from wellread import events, regular
-from wellread.codec import Json, brief, decode
+from wellread.codec import Fault, Json, brief, decode
 from wellread.errors import UsageError, WellreadError
 from wellread.protocols import Source
 from wellread.replay.one_at_a_time import Threads, TimeLimits
 from wellread.replay.parts import ON_TAPE, KitOnTape, facts_of
 from wellread.replay.secrets import Covers
-from wellread.replay.tape import Fault
 from wellread.run import Outside
 from wellread.types import Completion
 from wellread.version import __version__

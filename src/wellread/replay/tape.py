@@ -1,13 +1,11 @@
-"""The tape that parts are recorded on and replayed from, and the replies for which JSON has no form: vectors, errors."""
+"""The tape that parts are recorded on and replayed from, and vectors, for which JSON has no form."""
 
 from __future__ import annotations
 
-import builtins
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from wellread import errors
 from wellread.codec import Json
 from wellread.types import Completion
 
@@ -51,29 +49,3 @@ class Vectors:
         import numpy as np
 
         return np.frombuffer(self.float32, dtype="<f4").reshape(self.shape)
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """An error's class, words and facts."""
-
-    type: str
-    message: str
-    facts: Mapping[str, str | int | float | None] = field(default_factory=dict[str, str | int | float | None])
-
-    @classmethod
-    def of(cls, problem: BaseException) -> Fault:
-        facts = {name: value for name, value in vars(problem).items() if isinstance(value, str | int | float | None)}
-        return cls(type(problem).__name__, str(problem), facts)
-
-    def error(self) -> Exception:
-        """The same error again; one of a plugin's own classes gets a class of that name."""
-        kind = getattr(errors, self.type, None) or getattr(builtins, self.type, None)
-        if not (isinstance(kind, type) and issubclass(kind, Exception)):
-            kind = type(self.type, (Exception,), {})
-        problem = cast("type[Exception]", kind).__new__(kind)
-        problem.args = (self.message,)
-        for name, value in self.facts.items():
-            if isinstance(value, type(getattr(kind, name, value))):  # figures are figures
-                setattr(problem, name, value)
-        return problem

@@ -13,9 +13,10 @@ from tests.index.test_change import feed
 from typer.testing import CliRunner
 
 from wellread.cli.main import app
-from wellread.cluster import apart, shard, sharded, storage
-from wellread.cluster.apart import reshard, shard_index
+from wellread.cluster import reshard as resharding
+from wellread.cluster import shard, sharded, storage
 from wellread.cluster.merged import open_folder
+from wellread.cluster.reshard import reshard, shard_index
 from wellread.errors import IndexFault, UsageError
 from wellread.index.build import build
 from wellread.index.search import LocalIndex
@@ -74,7 +75,7 @@ async def test_documents_move_to_the_new_shard_only_and_searches_find_the_same(f
 
 
 async def test_one_that_was_interrupted_goes_on(four: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real, made_for = apart.build, []
+    real, made_for = resharding.build, []
 
     async def stops_at_the_third(home: Path, *rest: object) -> object:
         made_for.append(home.name)
@@ -83,7 +84,7 @@ async def test_one_that_was_interrupted_goes_on(four: Path, tmp_path: Path, monk
         return await real(home, *rest)  # pyright: ignore
 
     untouched = state(four)
-    monkeypatch.setattr(apart, "build", stops_at_the_third)
+    monkeypatch.setattr(resharding, "build", stops_at_the_third)
     with pytest.raises(KeyboardInterrupt):
         await reshard(four, tmp_path / "five", 5)
     assert state(four) == untouched
