@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from typing import Any, Literal
 from urllib.parse import parse_qsl
 
@@ -80,8 +80,14 @@ def _seller(model: str) -> str:
 
 
 @cache
+def _installed() -> EntryPoints:
+    """Of all packages: they are looked through once, whatever is asked for."""
+    return entry_points()
+
+
+@cache
 def _registered(kind: Kind) -> dict[str, EntryPoint]:
-    return {entry.name: entry for entry in entry_points(group=f"wellread.{kind}")}
+    return {entry.name: entry for entry in _installed().select(group=f"wellread.{kind}")}
 
 
 def names(kind: Kind) -> list[str]:

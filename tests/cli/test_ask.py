@@ -184,6 +184,16 @@ def test_quote_loads_no_model_library() -> None:
     assert done.stdout.strip() == "[]"
 
 
+def test_a_quick_answer_imports_only_what_it_needs() -> None:
+    """Each of these costs a cold start; `-X importtime` says what came in, and by whom."""
+    command = [sys.executable, "-X", "importtime", "-m", "wellread", "ask", "Who wrote Hamlet?", "--effort", "low"]
+    done = subprocess.run([*command, "--strategy", "quote"], capture_output=True, text=True, timeout=60, check=True)
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if line.startswith("import time:")}
+    needless = {"pydantic", "rich", "httpx2", "wellread.ranking.evaluator", "wellread.strategies.compose", "wellread.cli.index"}
+    assert not loaded & needless
+    assert not [name for name in loaded if name.startswith("wellread.reading.")]
+
+
 def test_every_command_explains_itself() -> None:
     for command in app.registered_commands:
         done = invoke(command.name or "", "--help")

@@ -108,9 +108,9 @@ class IndexSource:
     @property
     def private(self) -> bool:
         """What the operator says; else an index of public pages, data sets of the hub and ZIM files is not."""
-        from wellread.index import manifest, originals
-
         if self._private is None:
+            from wellread.index import manifest, originals
+
             with suppress(WellreadError, OSError):
                 known = self._index.manifest if self._index else manifest.load(self._path)
                 self._private = not originals.are_public(known.origin)

@@ -75,10 +75,10 @@ class TwoSteps:
 
     async def search(self, query: Query) -> Sequence[Hit]:
         """The passages of the likeliest paths, best first."""
-        from wellread.ranking.evaluator import Tracker
-
         if not query.follow or (self._by_effort and self._kit.effort == "low"):
             return await ask(self._inner, query)
+        from wellread.ranking.evaluator import Tracker
+
         tracker = trained(self._kit.answer_reader(), query.language)
         search = _Search(self._inner, query)
         most = 0 if query.pairs is None and self._by_effort else query.pairs

@@ -7,7 +7,6 @@ from dataclasses import replace
 from wellread.errors import ModelError
 from wellread.events import AnswerDelta, Event, Notice
 from wellread.run import Run, Strategy
-from wellread.strategies.compose import Draft, cut_short
 from wellread.types import Answer
 
 
@@ -29,6 +28,8 @@ async def concluded(strategy: Strategy, run: Run, broken: ModelError | None = No
     if not told.text and (broken or not run.found):
         answer = await _quoted(run)
     if answer is None or (not answer.text and run.spent):
+        from wellread.strategies.compose import Draft, cut_short
+
         draft = Draft(run)
         draft.text = told.text
         answer = await cut_short(run, draft)

@@ -3,9 +3,10 @@ unit or a currency, parts and multiples in words, and the Roman numeral behind a
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from fractions import Fraction
+
+from wellread.text import patterns as re
 
 Amount = tuple[str, str, object]  # what it is, what it belongs to, and how much
 

@@ -7,13 +7,13 @@ What this can and cannot see: docs/explanation/citations.md.
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from wellread.text import lexicon
+from wellread.text import patterns as re
 from wellread.text.disguises import as_seen
 from wellread.text.evidence import Asked, Evidence, Window, union
 from wellread.text.inference import is_marked, unmarked

@@ -6,10 +6,10 @@ the words that answer. What cannot be taken apart so is no comparison here.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from wellread.text import patterns as re
 from wellread.text.lexicon import MONTHS
 
 Measure = Literal["date", "number"]

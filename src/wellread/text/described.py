@@ -6,9 +6,10 @@ makes a plain question of the rest. Only forms in which it is plain where the de
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import lru_cache
+
+from wellread.text import patterns as re
 
 _DONE = r"born|buried|crowned|die|educated|elected|killed|live|married|raised"
 _PREPOSITION = r"after|at|by|during|for|from|in|into|of|on|over|through|to|under|with"

@@ -5,9 +5,9 @@ struck through; a number that is a fraction in one sign, or has a letter for its
 
 from __future__ import annotations
 
-import re
 import unicodedata
 
+from wellread.text import patterns as re
 from wellread.text.entities import unescaped
 
 _MARKUP = re.compile(r"[&*`~<]")

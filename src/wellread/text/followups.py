@@ -11,10 +11,10 @@ it is asked back. The questions of a conversation are understood one after the o
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from wellread.text import patterns as re
 from wellread.text.asked_again import asked_again, instead
 from wellread.text.mentions import Mention, answered, says_nothing, spoken_of, topic
 from wellread.text.pronouns import Reference, put, references

@@ -7,10 +7,10 @@ asked. A backslash makes Markdown show a sign as it stands, so nothing is lost: 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from itertools import islice
 
+from wellread.text import patterns as re
 from wellread.text.markers import LINK_TARGET, same_address
 from wellread.types import Passage
 

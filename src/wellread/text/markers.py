@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import unquote
 
+from wellread.text import patterns as re
 from wellread.types import Passage
 
 _LONGEST_RANGE = 50  # "[1-400]" is no citation; it would name every passage there is

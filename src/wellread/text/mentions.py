@@ -7,10 +7,10 @@ a run of capitals is a name, what follows an article up to the next small word i
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Literal
 
+from wellread.text import patterns as re
 from wellread.text.lexicon import MONTHS, NO_NAMES, STOPWORDS, word_set
 from wellread.text.markers import strip_markers
 from wellread.text.sentences import sentences

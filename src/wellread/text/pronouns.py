@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Literal
 
+from wellread.text import patterns as re
 from wellread.text.mentions import names, phrases
 
 Stands = Literal["person", "thing", "several", "place", "date", "any"]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from wellread.text import patterns as re
 from wellread.text.lexicon import MONTHS, TENS, UNITS
 
 _AUX = (
