@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, EntryPoints, entry_points
-from typing import Any, Literal
+from typing import Any, Literal, cast
 from urllib.parse import parse_qsl
 
 from wellread.errors import UsageError
@@ -80,14 +80,14 @@ def _seller(model: str) -> str:
 
 
 @cache
-def _installed() -> EntryPoints:
-    """Of all packages: they are looked through once, whatever is asked for."""
-    return entry_points()
+def _registered(kind: Kind) -> dict[str, EntryPoint]:
+    return {entry.name: entry for entry in _installed().select(group=f"wellread.{kind}")}
 
 
 @cache
-def _registered(kind: Kind) -> dict[str, EntryPoint]:
-    return {entry.name: entry for entry in _installed().select(group=f"wellread.{kind}")}
+def _installed() -> EntryPoints:
+    """Of all packages: they are looked through once, whatever is asked for."""
+    return cast("Any", entry_points())
 
 
 def names(kind: Kind) -> list[str]:

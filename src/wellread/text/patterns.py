@@ -6,8 +6,11 @@ Of the two hundred that an answer passes by, forty are used for it; compiling th
 from __future__ import annotations
 
 import re
-from re import *  # noqa: F403
+from re import DOTALL, IGNORECASE, UNICODE, I, Match, Pattern, escape, findall, fullmatch, search, split, sub
 from typing import Any, cast
+
+__all__ = ["DOTALL", "IGNORECASE", "UNICODE", "I", "Match", "Pattern", "compile"]
+__all__ += ["escape", "findall", "fullmatch", "search", "split", "sub"]
 
 
 class _Lazy:
@@ -22,6 +25,6 @@ class _Lazy:
         return found
 
 
-def compile(pattern: str, flags: int = 0) -> re.Pattern[str]:
+def compile(pattern: str, flags: int = 0) -> Pattern[str]:
     """As `re.compile`, later."""
-    return cast("re.Pattern[str]", _Lazy(pattern, flags))
+    return cast("Pattern[str]", _Lazy(pattern, flags))
