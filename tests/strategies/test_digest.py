@@ -257,14 +257,14 @@ async def test_a_broken_re_ranker_is_reported() -> None:
     assert "re-ranker is not there" in bench.of(events.Notice)[0].message
 
 
-async def test_the_re_ranker_reads_as_much_as_the_effort_allows() -> None:
-    many = {"https://web.example/0": [f"Paragraph {n} on soup." for n in range(90)] + [FACT]}
-    for effort, read in (("low", []), ("normal", [24]), ("high", [60])):
+async def test_the_re_ranker_reads_as_much_as_the_parameters_say() -> None:
+    many = {"https://web.example/0": [f"Paragraph {n} on soup." for n in range(90)] + [FACT, "More soup.", "And more."]}
+    for effort, nodes, read in (("low", 100, []), ("normal", 100, [93]), ("high", 100, [93]), ("normal", 91, [91])):
         bench = internet(pages=many, effort=effort)
-        answer = await bench.ask(Digest, QUESTION, top_k_documents=1)
+        answer = await bench.ask(Digest, QUESTION, top_k_documents=1, num_nodes_rerank_per_document=nodes)
         assert [len(batch) for batch in bench.ranks.read] == read
         assert answer.usage.pairs == sum(read)
-        assert FACT in bench.prompt(0), "what shares most with the question is read; with nothing read, meaning decides"
+        assert FACT in bench.prompt(0)
 
 
 async def test_documents_are_summarised_at_the_same_time() -> None:
@@ -366,5 +366,4 @@ async def test_passages_of_an_index_are_followed_and_the_unlikely_get_no_call() 
 
 def test_the_reference_says_what_the_re_ranker_reads() -> None:
     text = " ".join(Path("docs/reference/strategies.md").read_text().split())
-    low, normal, high = (ALLOWED[effort].passages for effort in ("low", "normal", "high"))
-    assert f"reads the {low}, {normal} or {high} likeliest, by `--effort low`, `normal` or `high`" in text
+    assert f"it reads the {ALLOWED['normal'].passages} (at high effort {ALLOWED['high'].passages}) that are nearest" in text

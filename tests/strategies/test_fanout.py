@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 
 import pytest
 from tests.strategies.bench import Bench, Shelf, entry, supported
@@ -162,7 +163,7 @@ async def test_when_every_query_fails_the_services_words_are_in_the_reason() -> 
     assert answer.outcome == "unsure"
     assert answer.reason is not None
     assert answer.reason.startswith("nothing was found; searched for “NBA finals winner”")
-    assert answer.reason.endswith("and 11 more; news: the service is down")
+    assert answer.reason.endswith("and 16 more; news: the service is down")
 
 
 async def test_results_that_are_not_close_enough_are_left_out() -> None:
@@ -228,12 +229,25 @@ async def test_passages_of_a_local_index_are_used_whole() -> None:
     assert [event.passage.text for event in bench.of(events.Numbered)] == [hit.text for hit in passages]
 
 
-async def test_at_most_16_queries_unless_more_are_asked_for() -> None:
-    bench = news()
-    await bench.ask(Fanout, QUESTION)
-    assert len(bench.source.asked) == 16
-    assert bench.source.asked[-1].text == QUESTION
-    assert "up to 16" in bench.prompt(0)
+async def test_at_most_24_queries_unless_more_are_asked_for() -> None:
+    written = [f"query {n}" for n in range(40)]
+    for queries, searched in ((written[:21], 22), (written, 24)):
+        bench = news(queries)
+        await bench.ask(Fanout, QUESTION)
+        assert len(bench.source.asked) == searched
+        assert bench.source.asked[-1].text == QUESTION
+        assert "up to 24" in bench.prompt(0)
+
+
+async def test_the_outlet_is_shown_and_may_be_named() -> None:
+    article = replace(ARTICLES[1], url="https://news.example/mvp", heading="Associated Press")
+    said = "Nikola Jokic was named MVP of the finals after the Nuggets won the NBA championship"
+    answers = (f"{said} [Associated Press]({article.url}).", f"According to the Associated Press, {said}. [1]")
+    for text in answers:
+        bench = news(QUERIES, HYPOTHESIS, text, source=Shelf([article]))
+        answer = await bench.ask(Fanout, QUESTION)
+        assert "Outlet: Associated Press" in bench.prompt(len(bench.scripted.prompts) - 1)
+        assert supported(answer) == [True], text
 
 
 async def test_the_sources_hint_decides_how_queries_are_written() -> None:

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
-from tests.strategies.bench import FILMS, Bench, Pages, Shelf, entry, passage
+from tests.strategies.bench import FILMS, Bags, Bench, Pages, Shelf, entry, passage
 from tests.strategies.test_fanout import QUESTION, replies
 
 from wellread import events
@@ -142,13 +143,24 @@ async def test_iterative_at_low_effort_reads_nothing(way: str) -> None:
     assert bench.of(events.Ranked)[0].by == "meaning"
 
 
-async def test_digest_reads_no_more_than_a_run_may_however_many_pages_it_reads_at_once() -> None:
+async def test_what_is_read_of_a_long_document_is_chosen_by_meaning_as_well_as_words() -> None:
+    class Knowing(Bags):
+        async def embed(self, texts: Sequence[str], *, kind: str) -> Any:
+            return np.array([[1.0, 0.0] if "movie" in text or kind == "query" else [0.0, 1.0] for text in texts])
+
+    bench = Bench(ranks=Fond("A movie"), embeds=Knowing())
+    told = [passage(n, f"Film number {n}, which was shown") for n in range(60)]
+    ranking = await rerank(bench.run("Which film?"), "Which film?", [*told, passage(99, "A movie of that year.")])
+    assert ranking.pairs == ALLOWED["normal"].passages
+    assert max(ranking.scores) == ranking.scores[-1], "the one that shares no word is read as well"
+
+
+async def test_digest_reads_as_many_passages_of_each_page_as_its_parameters_say() -> None:
     web = [entry(f"Page {n}", None, url=f"https://web.example/{n}", snippet=f"film {n}") for n in range(5)]
     pages = {hit.url or "": [f"Passage {n} of a film." for n in range(40)] for hit in web}
     bench = Bench(lambda prompt: "A film. [1]", source=Shelf(web), page_reader=Pages(pages), ranks=Fond("Passage 7 "))
     answer = await bench.ask(Digest, "Which film?", top_k_documents=5)
-    assert bench.ranks.pairs == answer.usage.pairs
-    assert 24 < answer.usage.pairs <= 60
+    assert bench.ranks.pairs == answer.usage.pairs == 5 * 40
     assert sum(ranked.pairs for ranked in bench.of(events.Ranked)) == answer.usage.pairs
 
 

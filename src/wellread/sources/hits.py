@@ -33,6 +33,7 @@ def hit(
     beginning: str = "",
     text: str | None = None,
     published: str = "",
+    heading: str = "",
     score: float | None = None,
     id: str = "",
 ) -> Hit | None:
@@ -55,6 +56,7 @@ def hit(
         published=iso_date(published, earliest=1),  # a record may be of any time
         score=score if score is not None else 1.0 / (rank + 1),
         source=source,
+        heading=_line(heading, _TITLE),
     )
 
 

@@ -120,4 +120,5 @@ def _hit(article: Payload, rank: int) -> Hit | None:
         snippet=description,
         beginning=beginning,
         published=article.text("publishedAt"),
+        heading=article.text("source", "name"),  # the paper or station under which it stands
     )

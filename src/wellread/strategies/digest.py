@@ -13,8 +13,7 @@ the Wikipedia way; with both kinds of source, both.
 
 Departures from the original. Passages keep their numbers through the summaries, so that the answer cites
 words of a page and not a summary. A page that cannot be read is replaced by the next. Small documents share a call
-of the model, and each call is told what the others are about. Of the passages that are ranked the evaluator
-reads the likeliest, how many by the effort asked for.
+of the model, and each call is told what the others are about. At low effort passages are ranked by meaning alone.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from wellread.effort import ALLOWED
 from wellread.events import Decided, Ranked
 from wellread.protocols import Shelf, Source, trained
 from wellread.ranking.evaluator import Tracker
@@ -40,13 +41,12 @@ async def from_internet(run: Run, question: str, hits: Sequence[Hit], documents:
         ready += [(hit, page.passages) for hit, page in await lookup.read_best(run, unread, documents - len(ready))]
         ready.sort(key=lambda pair: [hit.id for hit in hits].index(pair[0].id))
     chosen = [(hit, texts[:nodes]) for hit, texts in ready[:documents]]
-    each = max(0, run.pairs_left // max(1, len(chosen)) - 1)  # one pair is kept to judge the document by
-    return await run.gather([_page(run, question, hit, texts, keep, each) for hit, texts in chosen])
+    return await run.gather([_page(run, question, hit, texts, keep) for hit, texts in chosen])
 
 
-async def _page(run: Run, question: str, hit: Hit, texts: Sequence[str], keep: int, pairs: int) -> Document:
+async def _page(run: Run, question: str, hit: Hit, texts: Sequence[str], keep: int) -> Document:
     passages = [replace(hit.passage(), id=part_id(hit.id, place), text=text) for place, text in enumerate(texts) if text.strip()]
-    best = await _best(run, question, passages, keep, most=pairs)
+    best = await _best(run, question, passages, keep, most=len(passages))
     kept = [passages[index] for index in sorted(best)]
     likelihood = await _likelihood(run, question, [passages[index] for index in best[:1]])
     described = lookup.description(hit) if hit.snippet else ""
@@ -56,8 +56,8 @@ async def _page(run: Run, question: str, hit: Hit, texts: Sequence[str], keep: i
 
 
 async def _likelihood(run: Run, question: str, passages: Sequence[Passage]) -> float | None:
-    """That the best passage of a page helps; None where the evaluator is not there or may not read."""
-    grader = trained(run.kit.grader(), run.language) if passages and run.pairs_left else None
+    """That the best passage of a page helps; None where the evaluator is not there or the effort lets it read nothing."""
+    grader = trained(run.kit.grader(), run.language) if passages and ALLOWED[run.kit.effort].pairs else None
     if grader is None:
         return None
     (grade,) = await CountedGrader(run, grader).grade(question, passages)
@@ -69,7 +69,9 @@ async def from_library(run: Run, question: str, source: Source, hits: Sequence[H
     passages = [hit.passage() for hit in lookup.unique(hits)]
     tracker = trained(run.kit.answer_reader(), run.language)
     if isinstance(tracker, Tracker) and tracker.plan.singles and run.pairs_left >= tracker.plan.pairs:
-        followed = await trail.follow(run, tracker, question, passages, replace(tracker.plan, reads=0), source)
+        followed = await trail.follow(
+            run, tracker, question, passages, replace(tracker.plan, singles=len(passages), reads=0), source
+        )
         run.emit(trail.ranking(followed, keep))
         scored = [(passage, math.exp(min(0.0, score / 2))) for passage, score in followed.passages[:keep]]
     else:

@@ -49,7 +49,7 @@ class FanoutParams(Roles):
     min_score: Annotated[float, Range(-1, 1)] | None = param(None, "results less similar to the hypothetical answer are left out")
     rerank: Literal["none", "evaluator"] = param("none", "evaluator: the small local model reads the results and orders them")
     detail: Literal["brief", "full"] = param("full", "how much the answer says")
-    max_queries: Count = param(16, "at most so many queries, whatever the model thinks of")
+    max_queries: Count = param(24, "at most so many queries, whatever the model thinks of")
     results_per_query: Count = param(50, "results asked for with each query")
     query_seconds: Seconds = param(20.0, "a query that takes longer is left out")
     since: str | None = param(None, "only results from this date on (ISO), where the source can filter")
@@ -192,6 +192,7 @@ class Fanout(Recipe[FanoutParams]):
 def _material(run: Run, passage: Passage) -> str:
     """Title, description and address: what the answer is written from."""
     rows = [f"Title: {plain(passage.title)}", f"Description: {passage.text}"]
+    rows += [f"Outlet: {passage.heading}"] if passage.heading and passage.document is None else []
     rows += [f"Published: {passage.published}"] if passage.published else []
     rows += [f"Address: {passage.url}"] if passage.url else []
     return f"[{run.number(passage)}]\n{context.fence(run, chr(10).join(rows))}"

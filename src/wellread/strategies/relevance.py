@@ -19,6 +19,7 @@ from wellread.text.words import fold, stem
 from wellread.types import Passage
 
 _WORD = re.compile(r"[^\W_]+")
+_COMPARED = 8  # times as many are compared by meaning as are read
 _UNSPACED = re.compile(UNSPACED_CLASS + "{2,}")
 
 
@@ -73,19 +74,19 @@ async def rerank(
 ) -> Ranking:
     """Scores from the re-ranker, else by meaning, else by words.
 
-    Reading is slow. Of many passages only the likeliest are read, how many by the effort asked for: the
-    first ones where they come `ordered` from an index, else those that share most words with the
-    question. The others keep their order behind these. When the run has read all it may, meaning decides.
+    Reading is slow. Of many passages only the likeliest are read, `most` of them or how many the effort says: the
+    first ones where they come `ordered` from an index, else those that are nearest to the question in words and
+    meaning. The others keep their order behind these. When the run has read all it may, meaning decides.
     """
     texts = [f"{passage.title}. {passage.text}" for passage in passages]
-    allowed = min(ALLOWED[run.kit.effort].passages, run.pairs_left)
-    most = allowed if most is None else min(most, allowed)
+    allowed = ALLOWED[run.kit.effort].passages
+    most = min(allowed, run.pairs_left) if most is None or not allowed else most
     if most == 0:
         return Ranking(*await by_meaning(run, question, texts))
     if ordered:
         first = [-index / len(passages) for index in range(len(passages))]
     else:
-        first = await run.aside(by_words, question, texts)  # a long document has a thousand of them
+        first = await _likeliest(run, question, texts, most)
     chosen = best(first, most)  # best first: the evaluator gives something on the order it finds
     read = await _read(run, question, [passages[index] for index in chosen], [texts[index] for index in chosen])
     behind = min(read.scores, default=0.0) - 2.0  # below everything that was read
@@ -93,6 +94,20 @@ async def rerank(
     for index, score in zip(chosen, read.scores, strict=True):
         scores[index] = score
     return Ranking(read.by, scores, read.pairs)
+
+
+async def _likeliest(run: Run, question: str, texts: Sequence[str], most: int) -> list[float]:
+    """How near each text is to the question in words and meaning: its places in the two orders, from 1 for the first of both.
+    Of a very long document those are compared by meaning that share the most words."""
+    words = await run.aside(by_words, question, texts)  # a long document has a thousand of them
+    if len(texts) <= most:  # all are read, in that order
+        return words
+    by_word = best(words, len(texts))
+    compared = by_word[: _COMPARED * most]
+    _, meaning = await by_meaning(run, question, [texts[index] for index in compared])
+    by_meant = [compared[place] for place in best(meaning, len(compared))]
+    places = [{index: place for place, index in enumerate(order)} for order in (by_word, by_meant)]
+    return [sum(1 / (2 + order.get(index, len(texts))) for order in places) for index in range(len(texts))]
 
 
 async def _read(run: Run, question: str, passages: Sequence[Passage], texts: Sequence[str]) -> Ranking:

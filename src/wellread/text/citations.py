@@ -245,9 +245,10 @@ def _body(text: str, start: int, end: int, inside: Iterable[Link], naming: Colle
         before = text[position : link.start]
         bracketed = before.endswith("(") and text.startswith(")", link.end)
         parts.append(before.removesuffix("(") if bracketed else before)
-        # in brackets or behind the stop a link may only name its source
+        # in brackets, before the stop or behind it a link may only name its source
         beside = bracketed or before.rstrip(" \t\n\"'”’»)").endswith(_STOPS)
-        parts.append("" if beside and link in naming else f" {link.text}" if beside else link.text)
+        last = beside or text[link.end : end].strip() in _STOPS
+        parts.append("" if last and link in naming else f" {link.text}" if beside else link.text)
         position = link.end + bracketed
     parts.append(text[position:end])
     return strip_markers("".join(parts)).strip()
@@ -344,4 +345,6 @@ def _names(shown: str, passages: Iterable[Passage]) -> bool:
 
 
 def _own_words(passage: Passage) -> set[str]:
-    return {fold(word) for word in re.findall(r"[^\W_]+", f"{passage.title} {passage.source} {passage.url or ''}")}
+    return {
+        fold(word) for word in re.findall(r"[^\W_]+", f"{passage.title} {passage.heading} {passage.source} {passage.url or ''}")
+    }

@@ -71,7 +71,8 @@ class Source:
         for index, words in enumerate(self.words):
             for key in words.content:
                 self.places.setdefault(key, []).append(index)
-        where = re.sub(r"[^\w]+|_", " ", f"{passage.source} {(passage.url or '').partition('//')[2]}")
+        outlet = passage.heading if passage.document is None else ""
+        where = re.sub(r"[^\w]+|_", " ", f"{passage.source} {outlet} {(passage.url or '').partition('//')[2]}")
         around = read(f"{passage.title}\n{passage.published or ''}\n{where}")  # a prompt shows these too
         self.forms = around.forms.union(*(words.forms for words in self.words))
         self.counts = around.counts.union(*(words.counts for words in self.words))
