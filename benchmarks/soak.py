@@ -69,7 +69,7 @@ def serve(folder: Path) -> None:
     hits = [*HITS, *(Hit(f"h{n}", f"Saturn has moons. {said}", said, f"https://h.example/{n}") for n, said in enumerate(SAYS))]
     model = ScriptedModel(Actor(ANSWER, _Forgetful()), capabilities=PLAIN, piece=8, delay=0.001, prompts=_Forgetful())
     asked = Engine(Settings(strategy="iterative"), model=model, source=Shelf(hits, everything=True, asked=_Forgetful()))
-    with running(asked, folder, max_running=8, max_collections=CLIENTS) as live:
+    with running(asked, folder, tidy=True, max_running=8, max_collections=CLIENTS) as live:
         blocks: list[Spell] = []
 
         def note(took: float, where: str) -> None:

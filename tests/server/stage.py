@@ -26,6 +26,7 @@ from wellread.types import Capabilities, Hit, Prompt
 
 TOKEN = "a-token-that-nobody-guesses"
 ANSWER = "Saturn has 146 moons. [1] It likes cheese. [1]"
+SCHEMA: dict[str, Any] = {}
 PLAIN = Capabilities(context_tokens=100_000, continues=True)
 HITS = (
     Hit(
@@ -90,12 +91,16 @@ class Live:
 
 
 @contextmanager
-def running(of: Engine, folder: Path, **options: Any) -> Iterator[Live]:
-    """Serve in a thread until the block ends."""
+def running(of: Engine, folder: Path, *, tidy: bool = False, **options: Any) -> Iterator[Live]:
+    """Serve in a thread until the block ends; `tidy`: with the look for garbage at the start, a long one where tests are run."""
     chosen = replace(ServerOptions(port=0, history=str(folder / "history.sqlite"), stop_seconds=0.5), **options)
     app = create_app(engine=of, options=chosen)
+    if SCHEMA:
+        app.openapi = SCHEMA.copy  # the same for all, and a quarter of a second's work
     listening = serving.listen(chosen)
     server = serving.server(app, chosen)
+    if not tidy:
+        server._looks.begin = lambda: None
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
     try:
@@ -104,6 +109,7 @@ def running(of: Engine, folder: Path, **options: Any) -> Iterator[Live]:
             assert thread.is_alive(), "the server did not start"
             assert time.monotonic() < deadline
             time.sleep(0.01)
+        SCHEMA.update(app.openapi())
         yield Live(f"http://127.0.0.1:{listening.getsockname()[1]}", app.state.service, chosen)
     finally:
         server.should_exit = True
