@@ -14,7 +14,7 @@ help:
 	@echo 'make check       lint, types, layers'
 	@echo 'make torture     the long tests: faults, hostile texts, fuzzing, half an hour of traffic'
 	@echo 'make serve       the page and the API on http://127.0.0.1:8000'
-	@echo 'make bench       all benchmarks, quick form'
+	@echo 'make bench       all benchmarks, quick form, against their bars'
 	@echo 'make docs        the documentation as a site, in build/site'
 	@echo 'make wheel       wheel and sdist in dist, tried in an empty environment'
 	@echo 'make sbom        what is installed and its licences, in dist/sbom.json'
@@ -76,10 +76,10 @@ torture-faults: setup-dev
 	  tests/faults tests/replay/test_strangers.py tests/index/test_hostile.py tests/index/test_blocks.py tests/index/test_snapshots.py
 
 torture-growth: setup-dev
-	$(BIN)/python benchmarks/complexity.py $(GROWTH)
+	$(BIN)/python -m benchmarks complexity $(GROWTH)
 
 torture-soak: setup-dev
-	$(BIN)/python benchmarks/soak.py --minutes $(MINUTES)
+	$(BIN)/python -m benchmarks soak --minutes $(MINUTES)
 
 RUNS ?= 10000
 SECONDS ?= 600
@@ -90,7 +90,7 @@ serve: setup
 	$(BIN)/wellread serve
 
 bench: setup-dev
-	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script --quick | tail -n 1; done
+	$(BIN)/python -m benchmarks
 
 # Nothing is fetched while the site is built or read; a link that leads nowhere is an error.
 docs: $(VENV)/docs.stamp

@@ -24,19 +24,18 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from scripts.fit_arithmetic import jobs
+from scripts.fit_arithmetic import passages as held_out_passages
+
+from benchmarks.embedder import float32_folder, passages
+from wellread.embedding.arithmetic import Arithmetic, best_here, has_openvino
+from wellread.embedding.onnx import OnnxEmbedder, Options
+from wellread.ranking.evaluator import Evaluator
+from wellread.ranking.judge import Chain
+from wellread.ranking.paths import log_probability
+from wellread.types import Passage
 
 ROOT = Path(__file__).parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
-from embedder import float32_folder, passages  # noqa: E402  the benchmark beside this one
-from fit_arithmetic import jobs  # noqa: E402
-from fit_arithmetic import passages as held_out_passages  # noqa: E402
-
-from wellread.embedding.arithmetic import Arithmetic, best_here, has_openvino  # noqa: E402
-from wellread.embedding.onnx import OnnxEmbedder, Options  # noqa: E402
-from wellread.ranking.evaluator import Evaluator  # noqa: E402
-from wellread.ranking.judge import Chain  # noqa: E402
-from wellread.ranking.paths import log_probability  # noqa: E402
-from wellread.types import Passage  # noqa: E402
 
 Floats = NDArray[np.float32]
 Job = tuple[str, list[Chain]]

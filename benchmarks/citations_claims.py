@@ -13,15 +13,15 @@ import argparse
 import asyncio
 import json
 import random
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from citations_written import passages
+from training.verifier.written import told
 
+from benchmarks.citations_written import passages
 from wellread import entailment
 from wellread.ranking.evaluator import Evaluator
 from wellread.text import citations, objections
@@ -30,8 +30,6 @@ from wellread.text.words import read
 from wellread.types import Passage
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
-from training.verifier.written import told  # noqa: E402
 
 WRITTEN = ROOT / "training/verifier/written"
 SAY_NOT = 0.05  # of true sentences; 0.02 to 0.05 in the parts of citations_sentences.txt, where none were asked for

@@ -22,6 +22,9 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from training.verifier.claims import Case, Text
+from training.verifier.measure import cases_of
+
 from wellread.budget import Budget, Limits
 from wellread.effort import Effort
 from wellread.errors import WellreadError
@@ -35,9 +38,6 @@ from wellread.strategies.proof import proofread
 from wellread.types import Capabilities, Passage, Prompt, Sentence
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
-from training.verifier.claims import Case, Text  # noqa: E402
-from training.verifier.measure import cases_of  # noqa: E402
 
 WRITTEN = ROOT / "training/verifier/written"
 SHEETS = 3

@@ -37,10 +37,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
-from tests.cluster.ray_cluster import kill, processor_seconds, running
-
+from benchmarks.ray_cluster import kill, processor_seconds, running
 from wellread.cluster import on_ray
 from wellread.cluster.merged import MergedIndex
 from wellread.cluster.reshard import shard_index
@@ -51,11 +48,10 @@ from wellread.types import Hit, Passage
 
 _VOCABULARY = 4_000
 _ALONE = """
-import asyncio, json, sys, time
-sys.path[:0] = json.loads(sys.argv[1])
+import asyncio, sys, time
 from benchmarks.cluster import Embedder, questions
 from wellread.index.search import LocalIndex
-index, texts, embedder = LocalIndex.open(sys.argv[2]), questions(int(sys.argv[3])), Embedder()
+index, texts, embedder = LocalIndex.open(sys.argv[1]), questions(int(sys.argv[2])), Embedder()
 async def main():
     for text in texts[:20]:
         await index.search(text, embedder, 10)
@@ -170,10 +166,10 @@ async def _overhead(scratch: Path, one: LocalIndex, texts: Sequence[str]) -> dic
 
 def _apart(scratch: Path, count: int) -> tuple[float, float]:
     """Seconds and processor seconds that two processes need for all queries, each on its shard."""
-    root = json.dumps([str(Path(__file__).parents[1])])
+    root = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
     homes = [scratch / "shards-2/shards" / name for name in ("0000", "0001")]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    alone = [subprocess.Popen([sys.executable, "-c", _ALONE, root, str(home), str(count)], **pipes) for home in homes]
+    alone = [subprocess.Popen([sys.executable, "-c", _ALONE, str(home), str(count)], env=root, **pipes) for home in homes]
     for process in alone:
         process.stdout.readline()
     for process in alone:

@@ -25,11 +25,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks import loop
 from benchmarks.parsers import PARSERS, Parser
 from benchmarks.shapes import SHAPES
-
 from wellread.engine import Engine
 from wellread.errors import WellreadError
 from wellread.models.scripted import ScriptedModel

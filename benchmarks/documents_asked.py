@@ -2,8 +2,8 @@
 
     python benchmarks/documents_asked.py [--part report|tune] [--questions N] [--effort normal|low|high] [--data DIR] [--show]
 
-`documents_asked.jsonl` holds the questions, written by hand by somebody who saw one passage at a time and no answer of the
-program's; of the sentences that answer it has checksums of every three words, not the text. DIR holds unpacked packages, a
+`training/evaluator/held_out.jsonl` holds the questions, written by hand by somebody who saw one passage at a time and no answer
+of the program; of the sentences that answer it has checksums of every three words, not the text. DIR holds unpacked packages, a
 folder each; without it they are fetched by name. All packages of a part are one index. Questions without `runs` are
 such as a manual could be expected to answer and does not.
 
@@ -18,60 +18,24 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import random
 import re
-import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from zlib import crc32
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
-from documents_qa import Outcome, Question, build, fetched, figures, words  # noqa: E402
-from training.evaluator.cut import cut  # noqa: E402
-from training.evaluator.documents import PACKAGES  # noqa: E402
-from training.evaluator.wording import kind_of  # noqa: E402
+from training.evaluator.asked import Asked, questions, runs
+from training.evaluator.cut import cut
+from training.evaluator.documents import PACKAGES
+from training.evaluator.wording import kind_of
 
-from wellread import settings  # noqa: E402
-from wellread.engine import Engine  # noqa: E402
-from wellread.types import Answer, Passage  # noqa: E402
+from benchmarks.documents_qa import Outcome, Question, build, fetched, figures, words
+from wellread import settings
+from wellread.engine import Engine
+from wellread.types import Answer, Passage
 
-ASKED = Path(__file__).with_name("documents_asked.jsonl")
 _TOLD = ("how-to", "why")
 _LEAST_TOLD = 6  # words
-_WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"\[\d+\]")
-_SIZE = 6  # hexadecimal digits of a checksum
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A question; `runs` are the checksums of the words that answer it, none where nothing does."""
-
-    package: str
-    text: str
-    answer: str  # the words asked for, yes, no, or nothing
-    runs: frozenset[str]
-
-
-def runs(text: str) -> list[str]:
-    """A checksum for every three words."""
-    said = _WORD.findall(text.lower())
-    return [f"{crc32(' '.join(said[at : at + 3]).encode()) & 0xFFFFFF:06x}" for at in range(max(1, len(said) - 2))]
-
-
-def questions(part: str) -> list[Asked]:
-    """The questions of a part, in an order that has nothing to do with their packages."""
-    rows = [json.loads(line) for line in ASKED.read_text(encoding="utf-8").splitlines()]
-    found: list[Asked] = []
-    for row in (row for row in rows if row["part"] == part):
-        sums = row.get("runs", "")
-        named = frozenset(sums[at : at + _SIZE] for at in range(0, len(sums), _SIZE))
-        found.append(Asked(row["package"], row["question"], row.get("answer", ""), named))
-    random.Random(1).shuffle(found)
-    return found
 
 
 def is_right(one: Asked, answer: Answer) -> bool:

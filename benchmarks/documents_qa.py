@@ -21,25 +21,22 @@ import json
 import random
 import re
 import subprocess
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT)]
-from training.evaluator.manuals import Asked, chance, questions_of, read  # noqa: E402
-from training.evaluator.metrics import area_under_curve  # noqa: E402
-from training.evaluator.wording import Verbs  # noqa: E402
+from training.evaluator.manuals import Asked, chance, questions_of, read
+from training.evaluator.metrics import area_under_curve
+from training.evaluator.wording import Verbs
 
-from wellread import settings  # noqa: E402
-from wellread.engine import Engine  # noqa: E402
-from wellread.errors import ReadError  # noqa: E402
-from wellread.strategies.quote import QuoteParams  # noqa: E402
-from wellread.text.split import Splitting, passages  # noqa: E402
-from wellread.types import Answer, Page, Passage  # noqa: E402
+from wellread import settings
+from wellread.engine import Engine
+from wellread.errors import ReadError
+from wellread.strategies.quote import QuoteParams
+from wellread.text.split import Splitting, passages
+from wellread.types import Answer, Page, Passage
 
 # What each package is called in a question. No package of one part is in the other, or was trained on.
 Shelf = Mapping[str, str]

@@ -1,4 +1,4 @@
-"""Lists and sketches on a CUDA device against the processor's: python benchmarks/gpu.py [--rows 4000000]
+"""Lists and sketches on a CUDA device against the processor's: PYTHONPATH=src python -m benchmarks gpu [--rows 4000000]
 
 Needs numpy and torch, nothing else of the project's dependencies. Rows are mixtures of random vectors; both ways read the same
 file and write a file of sketches, as a build does. Prints seconds, rows a second and how many lists and bits agree.
@@ -9,12 +9,9 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 import tempfile
 import time
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
 import numpy as np
 

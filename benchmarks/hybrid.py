@@ -17,8 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parent))
-import index as bench
+from benchmarks import index as bench
 from wellread.embedding.onnx import OnnxEmbedder
 from wellread.index.build import BuildOptions, build
 from wellread.index.feed import Batch

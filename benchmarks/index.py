@@ -1,4 +1,4 @@
-"""The index side by side with the original recipe: python benchmarks/index.py [--quick | --full] [--rows N] [--dim D]
+"""The index side by side with the original recipe: python benchmarks/index.py [--quick] [--rows N] [--dim D]
 
 The original recipe: `faiss.IndexBinaryFlat` in memory, its 400 nearest by Hamming distance re-scored with int8 rows (from
 a memory map here; a `usearch` view returns the same bytes). Vectors at size are mixtures of real embeddings (see
@@ -303,8 +303,7 @@ def real_recall(questions: int = 300) -> dict[str, float]:
 
 _RESIDENT = """
 import sys, re, numpy as np
-sys.path.insert(0, {here!r})
-import index as bench
+from benchmarks import index as bench
 from wellread.index.rows import RowFile
 from wellread.index.search import LocalIndex
 def kept(codes_only):
@@ -325,8 +324,8 @@ print((kept(True) - idle) / i.segments[0].coarse.codes.nbytes)
 
 def resident_ratio(rows: int, dim: int) -> float:
     folder, _ = made_index(SyntheticFeed(rows, dim))
-    code = _RESIDENT.format(here=str(Path(__file__).parent), folder=str(folder), dim=dim)
-    environ = {**os.environ, **({"WELLREAD_BENCH_QUICK": "1"} if QUICK else {})}
+    code = _RESIDENT.format(folder=str(folder), dim=dim)
+    environ = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1]), **({"WELLREAD_BENCH_QUICK": "1"} if QUICK else {})}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environ)
     return round(float(done.stdout), 3)
 
@@ -334,15 +333,9 @@ def resident_ratio(rows: int, dim: int) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="1 million rows")
-    parser.add_argument("--full", action="store_true", help="41,488,110 rows made as a stream: see index_full.py")
     parser.add_argument("--rows", type=int, default=None)
     parser.add_argument("--dim", type=int, default=1024)
     options = parser.parse_args()
-    if options.full:
-        import index_full
-
-        index_full.main(options.rows)
-        return
     rows = options.rows or (1_000_000 if options.quick else 10_000_000)
     rounds, timed = (3, 10) if options.quick else (5, 20)
     result = measure(rows, options.dim, rounds, timed)

@@ -1,4 +1,4 @@
-"""The index at full size, once: python benchmarks/index.py --full [--rows N]
+"""The index at full size, once: python -m benchmarks index_full [--rows N]
 
 41,488,110 rows × 1024 (the published Wikipedia index has as many) would be 42 GB as a file of vectors, so they are made while
 they are indexed: mixtures as in `index.chunks`, the parts and a stock of noise turned ahead. On the way the true neighbours
@@ -7,6 +7,7 @@ of some queries are kept. Prints build time, sizes, memory and latency percentil
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
 import os
@@ -18,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-import index as bench
+from benchmarks import index as bench
 from wellread.index.build import BuildOptions, build
 from wellread.index.feed import Batch
 from wellread.index.quantize import to_codes
@@ -121,11 +122,13 @@ def latencies(index: LocalIndex, queries: np.ndarray, mode: str = "default") -> 
     return {f"p{share}": round(float(np.percentile(times, share)), 1) for share in (50, 95, 99)}
 
 
-def main(rows: int | None) -> None:
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=ROWS)
+    rows = parser.parse_args().rows
     queries = next(bench.chunks(600, seed=2)) @ bench.turn(DIM)
     folder = bench.CACHE / "index-full"
     shutil.rmtree(folder, ignore_errors=True)
-    rows = rows or ROWS
     room = int((shutil.disk_usage(bench.CACHE).free - 2e9) / BYTES_A_ROW)
     if room < rows:
         sys.exit(f"there is room for {room:,} rows only: give --rows")
@@ -165,3 +168,7 @@ def searched(folder: Path, feed: StreamFeed, queries: np.ndarray) -> dict[str, o
     found["exact"] = latencies(index, queries[:JUDGED], "exact")
     found["exact_recall"] = bench.recall([bench.rows_of(index, q, "exact") for q in queries[:JUDGED]], feed.best)
     return found
+
+
+if __name__ == "__main__":
+    main()

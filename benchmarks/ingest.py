@@ -28,8 +28,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from arithmetic import vectors  # the benchmark beside this one
-
+from benchmarks.arithmetic import vectors
 from wellread.errors import IndexFault
 from wellread.index import manifest
 from wellread.index.build import BuildOptions, build

@@ -36,7 +36,6 @@ EACH = 12
 
 def prepared(folder: Path) -> None:
     """Write the passages and the questions."""
-    sys.path[:0] = [str(HERE.parents[1])]
     from training.evaluator.data import load_collection
 
     collection, chosen, asked = load_collection(DATA, tuple(PASSAGES)), dict[int, None](), list[dict[str, Any]]()
@@ -140,7 +139,7 @@ def _child(what: str, folder: str, index: str) -> list[str]:
 
 
 def _of(tree: Path) -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(tree / "src")}
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(tree / "src"), str(HERE.parents[1])])}
 
 
 if __name__ == "__main__":

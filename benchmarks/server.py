@@ -2,10 +2,12 @@
 
     python benchmarks/server.py [--quick] [--streams N] [--drops N]
 
-`streams` answers are asked for over two seconds, each two seconds long when alone. Printed are how many were
+`streams` answers are asked for, a hundred a second, once each by `auto` (the default, whose figures have no prefix), `iterative`
+and `quote`; an answer that a model writes is about two seconds long when alone (`alone_seconds`). Printed are how many were
 `lost` (not complete, or another's), the median time against one alone (`time_ratio`), the growth of memory per open
-stream (`mb_per_stream`), the median time to the first event (`first_event_ms`), and what clients that connect and
-drop leave behind (`leaked`: tasks, descriptors and runs). `freed_ms` is the time until a dropped run is gone.
+stream (`mb_per_stream`), the median time to the first event (`first_event_ms`), the server's processor time an answer (`cpu_ms`),
+and what clients that connect and drop leave behind (`leaked`: tasks, descriptors and runs). `freed_ms` is the time until a
+dropped run is gone.
 """
 
 from __future__ import annotations
@@ -14,53 +16,41 @@ import argparse
 import asyncio
 import json
 import os
-import re
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 WORDS = "Saturn has 146 moons. [1] " + "Titan is the largest of them. [1] " * 12
 PIECE = 13  # characters, a few tokens
 DELAY = 0.05
+RATE = 100  # questions a second
+STRATEGIES = ("auto", "iterative", "quote")
 TEXT = "Saturn has 146 moons. Titan is the largest of them. " * 10
 
 
 def serve(folder: str) -> None:
     """The server's process: the real application, with a scripted model and a source in memory."""
+    from benchmarks.stage import PLAIN, Shelf, script
     from wellread.engine import Engine
     from wellread.models.scripted import ScriptedModel
     from wellread.server import serving
     from wellread.server.app import create_app
     from wellread.server.options import ServerOptions
     from wellread.settings import Settings
-    from wellread.types import Capabilities, Hit, Prompt, Query
+    from wellread.types import Hit
 
-    class Shelf:
-        name = "shelf"
-        hint = ""
-
-        async def search(self, query: Query) -> Sequence[Hit]:
-            await asyncio.sleep(DELAY)
-            return [Hit(f"saturn{n}", TEXT, f"Saturn {n}", f"https://planets.example/{n}", source="shelf") for n in range(3)]
-
-    def script(prompt: Prompt) -> str:
-        if "</search_query>" in prompt.stop:
-            done = "<search_results>" in prompt.messages[-1].text
-            return "<information>146 moons. [1]</information>" if done else "<search_query>moons</search_query>"
-        said = "\n".join(message.text for message in prompt.messages)
-        found = re.search(r"item (\d+)", said)
-        return f"Item {found[1] if found else '?'}. {WORDS}"
-
-    model = ScriptedModel(script, capabilities=Capabilities(context_tokens=100_000, continues=True), piece=PIECE, delay=DELAY)
+    hits = [Hit(f"saturn{n}", TEXT, f"Saturn {n}", f"https://planets.example/{n}", source="shelf") for n in range(3)]
+    model = ScriptedModel(script(WORDS), capabilities=PLAIN, piece=PIECE, delay=DELAY)
     options = ServerOptions(
         port=0, history=f"{folder}/history.sqlite", max_running=2000, max_per_client=2000, max_queued=2000, stop_seconds=1
     )
-    app = create_app(engine=Engine(Settings(), model=model, source=Shelf()), options=options)
+    app = create_app(engine=Engine(Settings(), model=model, source=Shelf(hits, DELAY)), options=options)
 
     @app.get("/bench")
     async def counts() -> dict[str, int]:
@@ -108,10 +98,13 @@ class Bench:
                 return
             await asyncio.sleep(0.005)
 
-    async def ask(self, number: int) -> Outcome:
+    async def ask(self, number: int, strategy: str = "auto") -> Outcome:
         """One attached question, read to its end."""
         begun = time.perf_counter()
-        reader, writer = await self.send("POST", "/api/ask", {"question": f"What is item {number}?"})
+        # the script puts an item's number before its answer; `auto` would search on, since nothing carries that
+        asked = {"iterative": f"What is item {number}?", "auto": f"What is thing {number}?"}
+        question = asked.get(strategy, f"How many moons has Saturn, thing {number}?")
+        reader, writer = await self.send("POST", "/api/ask", {"question": question, "strategy": strategy})
         first = 0.0
         last = b""
         while line := await reader.readline():
@@ -119,7 +112,8 @@ class Bench:
                 first = first or time.perf_counter() - begun
                 last = line
         writer.close()
-        right = last.startswith(b'data: {"event": "answered"') and f'"answer": "Item {number}. Saturn'.encode() in last
+        own = f'"answer": "Item {number}. Saturn' if strategy == "iterative" else f"thing {number}?"
+        right = last.startswith(b'data: {"event": "answered"') and own.encode() in last
         return Outcome(time.perf_counter() - begun, first, right)
 
     async def drop(self, number: int) -> None:
@@ -144,8 +138,18 @@ CHAT = {"messages": [{"role": "user", "content": "What is item 0?"}], "stream": 
 
 
 async def measure(bench: Bench, streams: int, drops: int) -> dict[str, object]:
-    await asyncio.gather(*(bench.ask(number) for number in range(10)))
-    alone = statistics.median([(await bench.ask(number)).seconds for number in range(3)])
+    found: dict[str, object] = {"streams": streams, "lost": 0}
+    for strategy in STRATEGIES:
+        told = await crowd(bench, streams, strategy)
+        found["lost"] = int(str(found["lost"])) + int(told.pop("lost"))
+        found |= {name if strategy == STRATEGIES[0] else f"{strategy}_{name}": value for name, value in told.items()}
+        print(json.dumps(found), file=sys.stderr, flush=True)
+    return found | await leaks(bench, drops)
+
+
+async def crowd(bench: Bench, streams: int, strategy: str) -> dict[str, float]:
+    await asyncio.gather(*(bench.ask(number, strategy) for number in range(5)))
+    alone = statistics.median([(await bench.ask(number, strategy)).seconds for number in range(3)])
     await bench.counts()
     used = bench.cpu()
     before = bench.megabytes()
@@ -158,21 +162,19 @@ async def measure(bench: Bench, streams: int, drops: int) -> dict[str, object]:
             await asyncio.sleep(0.05)
 
     async def arrive(number: int) -> Outcome:
-        await asyncio.sleep(2 * number / streams)
-        return await bench.ask(number)
+        await asyncio.sleep(number / RATE)
+        return await bench.ask(number, strategy)
 
     watching = asyncio.create_task(watch())
     outcomes = await asyncio.gather(*(arrive(number) for number in range(streams)))
     watching.cancel()
     return {
-        "streams": streams,
         "lost": sum(not outcome.right for outcome in outcomes),
         "time_ratio": round(statistics.median(outcome.seconds for outcome in outcomes) / alone, 3),
         "mb_per_stream": round(max(0.0, peak - before) / streams, 3),
         "first_event_ms": round(1000 * statistics.median(outcome.first for outcome in outcomes), 1),
-        "cpu_ms_per_stream": round(1000 * (bench.cpu() - used) / streams, 1),
+        "cpu_ms": round(1000 * (bench.cpu() - used) / streams, 1),
         "alone_seconds": round(alone, 2),
-        **await leaks(bench, drops),
     }
 
 
@@ -197,23 +199,28 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--streams", type=int, default=200)
     parser.add_argument("--drops", type=int, default=1000)
-    parser.add_argument("--quick", action="store_true", help="300 clients that drop in place of 1,000")
+    parser.add_argument("--quick", action="store_true", help="50 answers each, 300 clients that drop in place of 1,000")
     parser.add_argument("--serve", metavar="FOLDER", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
         serve(options.serve)
         return
+    with served() as bench:
+        streams, drops = (50, 300) if options.quick else (options.streams, options.drops)
+        print(json.dumps(asyncio.run(measure(bench, streams, drops))))
+
+
+@contextmanager
+def served() -> Iterator[Bench]:
+    """The server in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, __file__, "--serve", folder]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        command = [sys.executable, "-m", "benchmarks", "server", "--serve", folder]
+        with subprocess.Popen(command, cwd=Path(__file__).parents[1], stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None
-            port = int(process.stdout.readline())
             try:
-                bench = Bench(port, process.pid)
-                found = asyncio.run(measure(bench, options.streams, 300 if options.quick else options.drops))
+                yield Bench(int(process.stdout.readline()), process.pid)
             finally:
                 process.terminate()
-    print(json.dumps(found))
 
 
 if __name__ == "__main__":

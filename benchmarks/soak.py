@@ -38,9 +38,8 @@ from typing import IO, Any
 
 import httpx2
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks import loop
-from tests.faults.hostile import KINDS, SAYINGS
+from benchmarks.hostile import KINDS, SAYINGS
 
 CLIENTS = 6
 MEMORY, DESCRIPTORS = 1.1, 20  # how much more there may be at the end
@@ -56,9 +55,7 @@ LOG = "server.log"  # what it says of faults, here with their tracebacks
 
 def serve(folder: Path) -> None:
     """The process that is watched."""
-    from tests.server.stage import ANSWER, HITS, PLAIN, Actor, running
-    from tests.strategies.bench import Shelf
-
+    from benchmarks.stage import PLAIN, Shelf, running, script
     from wellread.engine import Engine
     from wellread.models.scripted import ScriptedModel
     from wellread.server import logs
@@ -66,9 +63,10 @@ def serve(folder: Path) -> None:
     from wellread.types import Hit
 
     logs.fault = _traced
-    hits = [*HITS, *(Hit(f"h{n}", f"Saturn has moons. {said}", said, f"https://h.example/{n}") for n, said in enumerate(SAYS))]
-    model = ScriptedModel(Actor(ANSWER, _Forgetful()), capabilities=PLAIN, piece=8, delay=0.001, prompts=_Forgetful())
-    asked = Engine(Settings(strategy="iterative"), model=model, source=Shelf(hits, everything=True, asked=_Forgetful()))
+    hits = [Hit(f"h{n}", f"Saturn has 146 moons. {said}", said, f"https://h.example/{n}") for n, said in enumerate(SAYS)]
+    told = script("Saturn has 146 moons. [1] It likes cheese. [1]")
+    model = ScriptedModel(told, capabilities=PLAIN, piece=8, delay=0.001, prompts=_Forgetful())
+    asked = Engine(Settings(strategy="iterative"), model=model, source=Shelf(hits))
     with running(asked, folder, tidy=True, max_running=8, max_collections=CLIENTS) as live:
         blocks: list[Spell] = []
 
@@ -86,7 +84,7 @@ def serve(folder: Path) -> None:
 
 
 class _Forgetful(list[Any]):
-    """In place of what the scripted model and the source remember for tests: they would grow, not the server."""
+    """In place of what the scripted model remembers for tests: that would grow, not the server."""
 
     def append(self, one: object) -> None:
         pass
@@ -318,9 +316,11 @@ def reasons(samples: list[Sample], blocks: list[Spell], collected: list[Spell]) 
 
 
 def _started(*arguments: str, log: IO[str] | None = None) -> subprocess.Popen[str]:
-    command = [sys.executable, __file__, *arguments]
+    command = [sys.executable, "-m", "benchmarks", "soak", *arguments]
     heard = subprocess.DEVNULL if log is None else log
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=heard, text=True)
+    return subprocess.Popen(
+        command, cwd=Path(__file__).parents[1], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=heard, text=True
+    )
 
 
 def counted(seen: Counter[str]) -> dict[str, object]:

@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 from onnx import TensorProto
 from safetensors.numpy import load_file
 from tokenizers import Tokenizer
+from training.bert_graph import Float32Weights, Graph, Int8Weights, Shape, State, Weights, encoder, mean_pool, normalize
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))
-from training.bert_graph import Float32Weights, Graph, Int8Weights, Shape, State, Weights, encoder, mean_pool, normalize  # noqa: E402
+
 
 ORIGINAL_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 NAME = "all-minilm-l6-v2"

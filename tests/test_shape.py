@@ -41,3 +41,11 @@ def test_strategies_work_in_the_threads_of_their_run() -> None:
     """A thread that the run does not know of ends at another moment in each replay."""
     for path in (ROOT / "src/wellread/strategies").rglob("*.py"):
         assert "to_thread(" not in path.read_text(encoding="utf-8"), f"{path.name}: `run.aside` is the way"
+
+
+def test_imports_outside_the_package_go_one_way() -> None:
+    """The tests may borrow from benchmarks and training, and benchmarks from training; nothing goes back."""
+    for folder, barred in (("benchmarks", "tests"), ("training", "tests|benchmarks")):
+        for path in (ROOT / folder).rglob("*.py"):
+            found = re.findall(rf"^\s*(?:from|import) (?:{barred})\b.*|sys\.path", path.read_text(encoding="utf-8"), re.MULTILINE)
+            assert not found, path

@@ -10,7 +10,7 @@ import pytest
 
 @pytest.fixture(scope="session")
 def whole_cluster() -> Iterator[Any]:
-    from tests.cluster.ray_cluster import running
+    from benchmarks.ray_cluster import running
     from tests.services.swift import credentials
 
     with pytest.MonkeyPatch.context() as patched:
@@ -23,6 +23,6 @@ def whole_cluster() -> Iterator[Any]:
 @pytest.fixture
 def cluster(whole_cluster: Any) -> Any:
     """Three nodes, also where a test has killed one."""
-    from tests.cluster.ray_cluster import repaired
+    from benchmarks.ray_cluster import repaired
 
     return repaired(whole_cluster, 3)

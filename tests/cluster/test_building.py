@@ -230,7 +230,7 @@ def test_many_machines_make_the_rows_of_one(cluster: Any, tmp_path: Path) -> Non
 
 @pytest.mark.slow
 def test_a_node_that_dies_during_a_build_changes_nothing(cluster: Any, tmp_path: Path) -> None:
-    from tests.cluster.ray_cluster import kill
+    from benchmarks.ray_cluster import kill
 
     from wellread.cluster.building import build
 

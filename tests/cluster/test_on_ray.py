@@ -152,7 +152,7 @@ def test_what_cannot_be_deployed_says_why_and_leaves_nothing(cluster: Any, place
 
 
 def test_a_node_that_dies_while_it_is_searched_fails_no_query(cluster: Any, places: tuple[Path, Path]) -> None:
-    from tests.cluster.ray_cluster import kill
+    from benchmarks.ray_cluster import kill
 
     from wellread.cluster import on_ray
 

@@ -1,18 +1,16 @@
 """The checks of `test_fuzz.py` on texts that are led by which lines they reach: deeper than chance, for those who have atheris.
 
 python -m pip install atheris           (no part of this project: there is a wheel for x86_64 and Python 3.11 alone)
-python tests/faults/guided.py tags -max_total_time=600
+python -m tests.faults.guided tags -max_total_time=600
 """
 
 from __future__ import annotations
 
 import sys
 import tempfile
-from pathlib import Path
 
 import atheris  # type: ignore[import-not-found]  # pyright: ignore[reportMissingImports]
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 with atheris.instrument_imports(include=["wellread"]):
     from tests.faults import test_fuzz as fuzz
 

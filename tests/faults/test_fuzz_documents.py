@@ -8,8 +8,8 @@ import zipfile
 from io import BytesIO
 
 import pytest
+from benchmarks import hostile
 from hypothesis import strategies as st
-from tests.faults import hostile
 from tests.faults.fuzzing import EDITS, TIMEOUT, Edits, edited, fuzz, repacked
 from tests.reading import test_documents, test_formats, test_markups, test_mdoc, test_sparse
 

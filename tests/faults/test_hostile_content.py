@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import count
 
 import pytest
-from tests.faults.hostile import CONTENTS, EVIL, FACT, KEY, KINDS, QUESTION, SAYINGS, SECRET, Content
+from benchmarks.hostile import CONTENTS, EVIL, FACT, KEY, KINDS, QUESTION, SAYINGS, SECRET, Content
 from tests.server.test_rendering import seen
 from tests.strategies.bench import Shelf
 from tests.strategies.test_all import PARAMS

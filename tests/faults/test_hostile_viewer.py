@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from urllib.parse import urlencode
 
 import pytest
-from tests.faults.hostile import CONTENTS, EVIL, QUESTION
+from benchmarks.hostile import CONTENTS, EVIL, QUESTION
 from tests.faults.test_hostile_content import ACTING
 from tests.server.stage import Live, running
 from tests.server.test_rendering import seen

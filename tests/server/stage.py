@@ -4,29 +4,23 @@ from __future__ import annotations
 
 import json
 import re
-import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import httpx2
+from benchmarks.stage import Live as Live
+from benchmarks.stage import running as running
 from tests.strategies.bench import Shelf
 
 from wellread.engine import Engine
 from wellread.models.scripted import ScriptedModel
-from wellread.server import serving
-from wellread.server.app import create_app
-from wellread.server.options import ServerOptions
-from wellread.server.service import Service
 from wellread.settings import Settings
 from wellread.types import Capabilities, Hit, Prompt
 
 TOKEN = "a-token-that-nobody-guesses"
 ANSWER = "Saturn has 146 moons. [1] It likes cheese. [1]"
-SCHEMA: dict[str, Any] = {}
 PLAIN = Capabilities(context_tokens=100_000, continues=True)
 HITS = (
     Hit(
@@ -78,44 +72,6 @@ def engine(
 def quoting(**settings: Any) -> Engine:
     """No model: quotes from the library in the package."""
     return Engine(Settings(model="none", effort="low", **settings))
-
-
-@dataclass
-class Live:
-    url: str
-    service: Service
-    options: ServerOptions
-
-    def client(self, **options: Any) -> httpx2.Client:
-        return httpx2.Client(base_url=self.url, timeout=30, trust_env=False, **options)
-
-
-@contextmanager
-def running(of: Engine, folder: Path, *, tidy: bool = False, **options: Any) -> Iterator[Live]:
-    """Serve in a thread until the block ends; `tidy`: with the look for garbage at the start, a long one where tests are run."""
-    chosen = replace(ServerOptions(port=0, history=str(folder / "history.sqlite"), stop_seconds=0.5), **options)
-    app = create_app(engine=of, options=chosen)
-    if SCHEMA:
-        app.openapi = SCHEMA.copy  # the same for all, and a quarter of a second's work
-    listening = serving.listen(chosen)
-    server = serving.server(app, chosen)
-    if not tidy:
-        server._looks.begin = lambda: None
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-    thread.start()
-    try:
-        deadline = time.monotonic() + 60
-        while not server.started:
-            assert thread.is_alive(), "the server did not start"
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
-        SCHEMA.update(app.openapi())
-        yield Live(f"http://127.0.0.1:{listening.getsockname()[1]}", app.state.service, chosen)
-    finally:
-        server.should_exit = True
-        thread.join(30)
-        listening.close()
-        assert not thread.is_alive(), "the server did not stop"
 
 
 def events_of(text: str) -> list[dict[str, Any]]:

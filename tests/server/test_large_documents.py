@@ -34,7 +34,7 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     row = "| " + " | ".join(["x"] * 500) + " |"
     (root / "docs" / "table.md").write_text("\n".join([row] * 700))
     build(root / "docs", root / "index")
-    with running(quoting(sources=(f"index:{root / 'index'}",)), root) as server:
+    with running(quoting(sources=(f"index:{root / 'index'}",)), root, tidy=True) as server:
         yield server
 
 
@@ -66,7 +66,7 @@ def test_the_loop_goes_on_while_large_documents_are_opened(live: Live) -> None:
 def test_the_loop_goes_on_while_passages_of_strangers_are_listed(tmp_path: Path) -> None:
     said = "The wick was trimmed at dusk. Its oil was weighed. " * 1_900
     asyncio.run(make(tmp_path / "index", [Passage(f"w{n}#0", said, f"Wick {n}", document=f"w{n}") for n in range(10)]))
-    with running(quoting(sources=(f"index:{tmp_path / 'index'}?meaning=false",)), tmp_path) as server:
+    with running(quoting(sources=(f"index:{tmp_path / 'index'}?meaning=false",)), tmp_path, tidy=True) as server:
         (found,) = opened(server, "/search?q=wick+trimmed+dusk")
     assert "Wick 9" in found.text
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
-from benchmarks.documents_asked import Asked, runs
+from training.evaluator.asked import Asked, runs
 from training.evaluator.cut import cut, documents
 from training.evaluator.held import located
 from training.evaluator.written import rows, written

@@ -2,7 +2,7 @@
 
     python -m training.evaluator.held --corpus HELD.jsonl.gz --output DATA/held
 
-`benchmarks/documents_asked.jsonl` has the questions with checksums of every three words of the sentences that answer. `HELD`
+`held_out.jsonl` has the questions with checksums of every three words of the sentences that answer. `HELD`
 has the passages of the packages they were written on, cut by this version or another: a question whose sentences are
 in no single passage is left out.
 """
@@ -15,7 +15,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from benchmarks.documents_asked import Asked, questions, runs
+from training.evaluator.asked import Asked, questions, runs
 from training.evaluator.data import read_rows
 from training.evaluator.written import row
 
