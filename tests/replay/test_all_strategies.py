@@ -20,6 +20,7 @@ from wellread.events import Answered, Event, to_json
 from wellread.models.scripted import ScriptedModel
 from wellread.parts import Kit
 from wellread.replay.runs import recorded, replayed
+from wellread.run import Outside
 from wellread.settings import Settings
 from wellread.types import Completion, Grade, Hit, Passage, Prompt, Query
 
@@ -170,3 +171,13 @@ async def test_how_long_threads_take_makes_no_difference(strategy: str, tmp_path
             then = [event async for event in recorded(live, path, QUESTION, params=PARAMS.get(strategy, {}))]
         now = [event async for event in replayed(path)]
         assert as_json(now) == as_json(then), f"seed {seed}"
+
+
+async def test_a_recording_is_replayed_on_the_day_of_its_run(tmp_path: Path) -> None:
+    model = ScriptedModel(say)
+    async with Engine(
+        Settings(effort="low"), model=model, source=Shelf(HITS), outside=Outside(today=lambda: "2019-03-04")
+    ) as engine:
+        first = [to_json(one) async for one in recorded(engine, tmp_path / "run", QUESTION, strategy="guided")]
+    assert "2019-03-04" in model.prompts[0].messages[0].text
+    assert [to_json(one) async for one in replayed(tmp_path / "run")] == first

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
-from tests.strategies.bench import Bench, Pages, Shelf, entry, supported
+from tests.strategies.bench import Bench, Pages, Shelf, entry, passage, supported
 
 from wellread import events
 from wellread.budget import Limits
@@ -17,6 +17,7 @@ from wellread.errors import DamagedFile, EmbedderError
 from wellread.ranking.evaluator import Trail
 from wellread.sources.several import Several
 from wellread.strategies.digest import Digest
+from wellread.strategies.documents import Document, relevant
 from wellread.strategies.relevance import content
 from wellread.types import Capabilities, Completion, Grade, Hit, Passage, Prompt
 
@@ -367,3 +368,10 @@ async def test_passages_of_an_index_are_followed_and_the_unlikely_get_no_call() 
 def test_the_reference_says_what_the_re_ranker_reads() -> None:
     text = " ".join(Path("docs/reference/strategies.md").read_text().split())
     assert f"it reads the {ALLOWED['normal'].passages} (at high effort {ALLOWED['high'].passages}) that are nearest" in text
+
+
+def test_the_likeliest_document_stays_where_all_are_unlikely() -> None:
+    documents = [Document(str(n), (passage(n, "x"),), likelihood=n / 1000) for n in (3, 9, 6)]
+    assert [one.title for one in relevant(Bench().run("?"), documents)] == ["9"]
+    unread = Document("unread", (passage(1, "x"),))
+    assert [one.title for one in relevant(Bench().run("?"), [*documents, unread])] == ["9", "unread"]
