@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, NamedTuple, overload
 
+from wellread import marks
 from wellread.encodable import Encodable
 
 Outcome = Literal["answered", "partial", "unsure", "exhausted", "failed"]
@@ -273,6 +274,24 @@ class Answer(Encodable):
     def told(self) -> str:
         """What was said, for a later question to refer to: the short answer first, or what was asked back."""
         return "\n\n".join(filter(None, (self.short, self.text))) or self.asks or ""
+
+    @property
+    def marked(self) -> str:
+        """The text, with a mark at each sentence that its passages do not carry."""
+        return marks.marked(self.text, (sentence.end for sentence in self.sentences if not sentence.supported))
+
+    @property
+    def checked(self) -> str:
+        """How many of its sentences were checked and are carried; where there are marks, with the mark."""
+        verdicts = [sentence.verdict for sentence in self.sentences]
+        return marks.legend(verdicts) or marks.checked(verdicts)
+
+    def __str__(self) -> str:
+        """The answer as a person reads it, marks and sources included; `text` is the text alone."""
+        cited = {one.number: one.passage for one in self.citations}
+        sources = [f"[{number}] {one.title or one.url or one.source}" for number, one in sorted(cited.items())]
+        text = "\n\n".join(filter(None, (self.short, self.marked))) or self.asks or f"No answer was found: {self.reason}"
+        return "\n\n".join(filter(None, (text, "\n".join(sources), self.checked if self.text else "")))
 
     @property
     def citations(self) -> tuple[Citation, ...]:

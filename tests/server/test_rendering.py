@@ -118,9 +118,9 @@ def test_copied_markdown_has_safe_links() -> None:
 def test_a_citation_without_words_shows_no_empty_quote() -> None:
     body = answer("It likes cheese. [1]", supported=False)
     body["citations"][0]["quote"] = ""  # type: ignore[index]
-    assert markdown(body).endswith("1. [T](<https://x.example>)")
+    assert "1. [T](<https://x.example>)\n\n⚠" in markdown(body)
     body["citations"].append({**body["citations"][0], "quote": "words"})  # type: ignore[attr-defined, index]
-    assert markdown(body).endswith("1. [T](<https://x.example>): “words”")
+    assert "1. [T](<https://x.example>): “words”\n\n⚠" in markdown(body)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wellread.cli import completion, options, show
+from wellread.cli import completion, options
 from wellread.cli.ask import status
 from wellread.cli.terminal import clean, note, say_json
 from wellread.errors import UsageError
@@ -128,7 +128,7 @@ def _words(answer: Answer) -> Text:
     """Words of others: no markup, and no names of pictures between colons, is looked for in them."""
     from rich.text import Text
 
-    words = "\n".join(filter(None, (answer.short, show.marked(answer))))
+    words = "\n".join(filter(None, (answer.short, answer.marked)))
     if answer.outcome != "answered":
         words = "\n".join(filter(None, (words, f"{answer.outcome}: {answer.reason or 'missing: ' + '; '.join(answer.missing)}")))
     return Text(words)

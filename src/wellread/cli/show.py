@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from wellread import events
 from wellread.cli.terminal import clean, note, say, say_json
 from wellread.errors import UsageError
+from wellread.marks import MARK
 from wellread.text.certainty import how_sure
 from wellread.text.places import inside, is_file, place
 from wellread.types import Answer, Citation, Hit
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
     from wellread.privacy import Consent
 
-UNSUPPORTED = " ⚠"
 _DELIBERATE = ("react", "corrective")  # a person wants to follow how these come to their answer
 _STEPS = (events.Thought, events.Decided, events.Graded, events.Rewritten, events.Searched, events.Ranked)
 _PASSAGES_SHOWN = 3  # of one document in a list of results
@@ -208,7 +208,7 @@ class Terminal(Silent):
             self._out.print(_understood(answer), style="dim", markup=False, highlight=False)
         if answer.text:
             headline = f"**{answer.short}**\n\n" if answer.short else ""
-            self._out.print(Markdown(headline + marked(answer)))
+            self._out.print(Markdown(headline + answer.marked))
             self._out.print()
         if answer.outcome != "answered":
             self._out.print(_outcome(answer), style="yellow", markup=False, highlight=False)
@@ -218,8 +218,8 @@ class Terminal(Silent):
             self._out.print(f"[bold cyan]\\[{number}][/] {_escaped(title)}", highlight=False)
             for quote in quotes:
                 self._out.print(Padding(f"[dim]“{_escaped(quote)}”[/]", (0, 0, 0, 4)), highlight=False)
-        if warning := unsupported(answer):
-            self._out.print(f"[yellow]{warning}[/]")
+        if answer.text:
+            self._out.print(answer.checked, style="yellow" if answer.checked.startswith(MARK) else "dim", highlight=False)
         self._out.print(f"[dim]{footer(answer)}[/]", highlight=False)
 
 
@@ -237,18 +237,6 @@ def progress(event: events.Event) -> str:
     return _escaped(clean(words.short(72))) if words else ""
 
 
-def marked(answer: Answer) -> str:
-    """The answer's text with unsupported sentences marked."""
-    parts: list[str] = []
-    at = 0
-    for sentence in answer.sentences:
-        parts.append(answer.text[at : sentence.end])
-        if not sentence.supported:
-            parts.append(UNSUPPORTED)
-        at = sentence.end
-    return "".join(parts) + answer.text[at:]
-
-
 def sources(answer: Answer) -> list[tuple[int, str, list[str]]]:
     """Each cited passage once: its number, where it is from, and the words that carry the answer, unless it says them itself."""
     said = " ".join(answer.text.split())
@@ -259,14 +247,6 @@ def sources(answer: Answer) -> list[tuple[int, str, list[str]]]:
         (number, _where(next(iter(found.values()))), [quote for quote in found if quote not in said])
         for number, found in sorted(grouped.items())
     ]
-
-
-def unsupported(answer: Answer) -> str:
-    """A line that explains the mark, where there is one."""
-    count = sum(not sentence.supported for sentence in answer.sentences)
-    if not count or answer.outcome == "unsure":
-        return ""
-    return f"⚠ {count} of {len(answer.sentences)} sentences are not carried by the sources they cite."
 
 
 def footer(answer: Answer) -> str:
@@ -296,7 +276,7 @@ def _print_plain(answer: Answer) -> None:
         say(_understood(answer) + "\n")
     if answer.text:
         headline = f"{answer.short}\n\n" if answer.short else ""
-        say(headline + marked(answer))
+        say(headline + answer.marked)
     if answer.outcome != "answered":
         say(_outcome(answer))
     for line in beside(answer):
@@ -308,8 +288,8 @@ def _print_plain(answer: Answer) -> None:
         say(f"[{number}] {title}")
         for quote in quotes:
             say(textwrap.indent(f"“{quote}”", "    "))
-    if warning := unsupported(answer):
-        say("\n" + warning)
+    if answer.text:
+        say("\n" + answer.checked)
 
 
 def found(number: int, title: str, where: str, text: str) -> None:

@@ -22,6 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from wellread import events
 from wellread.engine import Engine
 from wellread.errors import WellreadError
+from wellread.marks import Marks, shown
 from wellread.server import follow_up, origins, viewer
 from wellread.server.addresses import linked, linked_row
 from wellread.server.beside import beside
@@ -206,9 +207,12 @@ def build(backend: Backend) -> MCPServer[Any]:
         previous: Annotated[
             str | None, Field(description="The `id` of the answer that this follows up on.", max_length=40)
         ] = None,
+        marks: Annotated[
+            Marks, Field(description="`none`: sentences that their sources do not carry get no mark in the text.")
+        ] = "text",
     ) -> CallToolResult:
         """Answer a question with numbered sources that a program has checked; `previous` makes it a follow-up."""
-        return await _ask(backend, ClientRequest(question, strategy, (source,) if source else ()), ctx, talks, previous)
+        return await _ask(backend, ClientRequest(question, strategy, (source,) if source else ()), ctx, talks, previous, marks)
 
     async def search(
         query: Annotated[str, Field(description="Words to search for.", max_length=2_000)],
@@ -256,7 +260,7 @@ def _server() -> MCPServer[Any]:
     return Server("wellread", version=__version__, instructions=_INSTRUCTIONS, log_level="WARNING")
 
 
-async def _ask(backend: Backend, wish: ClientRequest, ctx: Any, talks: Conversations, previous: str | None) -> Any:
+async def _ask(backend: Backend, wish: ClientRequest, ctx: Any, talks: Conversations, previous: str | None, marks: Marks) -> Any:
     from mcp.server.mcpserver.exceptions import ToolError
 
     answer: Answer | None = None
@@ -279,7 +283,7 @@ async def _ask(backend: Backend, wish: ClientRequest, ctx: Any, talks: Conversat
     told = linked(told, base) if base else told
     talks.keep(name, before, answer)
     body = {"id": name, **told}
-    return _result(markdown(body), body, failed=answer.outcome == "failed")
+    return _result(markdown(shown(body, marks)), body, failed=answer.outcome == "failed")
 
 
 async def _search(backend: Backend, query: str, limit: int, source: str | None, ctx: Any) -> Any:

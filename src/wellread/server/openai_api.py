@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from wellread import events
 from wellread.errors import UsageError, WellreadError
+from wellread.marks import Marks, shown
 from wellread.server import openai_format, service, shapes
 from wellread.server.addresses import linked
 from wellread.server.api import client
@@ -23,6 +24,7 @@ from wellread.server.openai_format import PREFIX, AnswerJson, Message
 from wellread.server.runs import Door
 from wellread.server.service import Service
 from wellread.server.sse import EventStream, Whole
+from wellread.types import Answer
 
 router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"])
 _DOCUMENTED: dict[int | str, Any] = {
@@ -49,6 +51,7 @@ class ChatRequest(BaseModel):
     stream_options: StreamOptions | None = None
     n: int | None = None
     store: bool | None = None
+    marks: Marks | None = Field(None, description="`none`: sentences that are not carried get no mark in the text.")
 
     def wish(self, menu: Menu) -> ClientRequest:
         """The last user message, and what was said before it."""
@@ -70,7 +73,7 @@ async def complete(request: Request, body: ChatRequest) -> Response:
     """Answer the last message; whole, or as chunks when `stream` is set. Leaving stops the work."""
     here = service.of(request)
     asked = here.menu.order(body.wish(here.menu))
-    reply = Reply(body.model, None if body.store is False else "openai", str(request.base_url))
+    reply = Reply(body.model, None if body.store is False else "openai", str(request.base_url), body.marks)
     ticket = await here.runs.admit(client(request))
     if body.stream:
         usage = bool(body.stream_options and body.stream_options.include_usage)
@@ -82,10 +85,13 @@ async def complete(request: Request, body: ChatRequest) -> Response:
 class Reply:
     """The envelope around an answer."""
 
-    def __init__(self, model: str, via: Door | None, base: str) -> None:
-        self.base = base  # of this server, for those who follow its links
+    def __init__(self, model: str, via: Door | None, base: str, marks: Marks | None = None) -> None:
+        self._base, self._marks = base, marks  # of this server, for those who follow its links
         self.via: Door | None = via
         self.head: dict[str, Any] = {"id": f"chatcmpl-{secrets.token_hex(12)}", "created": int(time.time()), "model": model}
+
+    def answered(self, answer: Answer) -> AnswerJson:
+        return shown(linked(events.answer_json(answer), self._base), self._marks)
 
     def whole(self, answer: AnswerJson) -> dict[str, Any]:
         text = openai_format.spoken(answer)
@@ -113,7 +119,7 @@ async def _chunks(here: Service, asked: ReadyRun, ticket: Ticket, reply: Reply, 
                     said += words
                     yield reply.chunk({"content": words})
                 elif isinstance(event, events.Answered):
-                    for line in _ending(reply, linked(events.answer_json(event.answer), reply.base), said, usage):
+                    for line in _ending(reply, reply.answered(event.answer), said, usage):
                         yield line
     except WellreadError as problem:
         yield openai_format.line({"error": openai_format.fault(500, str(problem))})
@@ -127,7 +133,7 @@ def _ending(reply: Reply, answer: AnswerJson, said: str, usage: bool) -> list[st
     if answer["outcome"] == "failed":
         return [openai_format.line({"error": openai_format.fault(502, answer["reason"] or "the run failed")})]
     text = said + openai_format.remaining(answer, said)
-    rest = text[len(said) :] + openai_format.sources(answer)
+    rest = text[len(said) :] + openai_format.sources(answer, streamed=bool(said))
     lines = [reply.chunk({"content": rest})] if rest else []
     lines.append(reply.chunk({"annotations": _annotations(text, answer)}, finish="stop", wellread=openai_format.beyond(answer)))
     return [*lines, reply.usage(answer)] if usage else lines
@@ -140,7 +146,7 @@ async def _one(here: Service, asked: ReadyRun, ticket: Ticket, reply: Reply) -> 
                 if isinstance(event, events.Answered):
                     answer = event.answer
                     failed = answer.outcome == "failed"
-                    whole = JSONResponse(reply.whole(linked(events.answer_json(answer), reply.base)))
+                    whole = JSONResponse(reply.whole(reply.answered(answer)))
                     yield openai_format.error(502, answer.reason or "the run failed") if failed else whole
     except WellreadError as problem:
         yield openai_format.error(500, str(problem))

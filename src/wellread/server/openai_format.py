@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from wellread.errors import UsageError
 from wellread.events import AnswerDelta, Event, Understood
+from wellread.marks import legend_of, unmarked
 from wellread.server.follow_up import TURNS
 from wellread.server.menu import Menu
 from wellread.server.rendering import UNDERSTOOD, beside, missing_line, opening, refusal, source_lines
@@ -72,7 +73,7 @@ def conversation(messages: Sequence[Message]) -> tuple[str, Turns]:
 def _turn(question: str, reply: str) -> tuple[str, str]:
     """A question in the user's own words, and the reply without its sources and without how it understood them: a model has
     written that, perhaps with words of private documents, which must not pass for the user's."""
-    reply = reply.partition("\n\n**Sources**\n\n")[0]
+    reply = unmarked(reply.partition("\n\n**Sources**\n\n")[0])
     if reply.startswith(UNDERSTOOD):
         reply = reply.partition("\n")[2]
     return question, reply.strip()
@@ -110,17 +111,19 @@ def beyond(answer: AnswerJson) -> AnswerJson:
     return {name: answer[name] for name in ("outcome", "reason", "short", "confidence", "sure", "understood", "asks", "nearest")}
 
 
-def sources(answer: AnswerJson) -> str:
-    """What stands behind the text: what is missing, how sure it is, what else is near, and the list of its sources."""
+def sources(answer: AnswerJson, *, streamed: bool = False) -> str:
+    """What stands behind the text: what is missing, how sure it is, what else is near, the list of its sources, and what the
+    marks mean; of a text that was sent while it was written, without marks, the sentences that would have them."""
     lines = source_lines(answer) if answer["answer"] else []
     lacking = missing_line(answer)
     listed = "\n\n**Sources**\n\n" + "\n".join(lines) if lines else ""
-    return (f"\n\n{lacking}" if lacking else "") + beside(answer) + listed
+    meaning = legend_of(answer, quoting=streamed)
+    return (f"\n\n{lacking}" if lacking else "") + beside(answer) + listed + (f"\n\n{meaning}" if meaning else "")
 
 
 def remaining(answer: AnswerJson, said: str) -> str:
     """What is left to say of the text when this much has been."""
-    words = spoken(answer)
+    words = spoken({**answer, "sentences": []} if said else answer)
     return words[len(said) :] if words.startswith(said) else ""
 
 

@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 from wellread import panics
 from wellread.errors import WellreadError
+from wellread.marks import legend_of, marked_answer
 from wellread.text.inert import inert
 from wellread.text.places import name_of, place_of
 
@@ -40,12 +41,14 @@ def answer_html(answer: dict[str, object] | None) -> str:
     if not answer:
         return ""
     known = {int(str(one["number"])) for one in _rows(answer, "citations")}
-    text = str(answer.get("answer") or "")
-    return _elements(_safe(_cited(_weak(_PRIVATE.sub("", text), _rows(answer, "sentences")), known)))
+    shown = {"answer": _PRIVATE.sub("", str(answer.get("answer") or ""))}
+    rows = [{**row, "text": _PRIVATE.sub("", str(row["text"]))} for row in _rows(answer, "sentences")]
+    return _elements(_safe(_cited(marked_answer({**shown, "sentences": rows}, _WEAK), known)))
 
 
 def markdown(answer: dict[str, Any]) -> str:
-    """An answer as Markdown to copy: how the question was understood, the short answer, the text, then its sources."""
+    """An answer as Markdown to copy: how the question was understood, the short answer, the text with its marks, its sources,
+    and what the marks mean."""
     short = answer.get("short")
     parts = [opening(answer), f"**{plain(str(short))}**\n\n" if short else "", refusal(answer), beside(answer)]
     lines = ["".join(parts).strip()]
@@ -53,6 +56,8 @@ def markdown(answer: dict[str, Any]) -> str:
         lines += ["", lacking]
     if found := source_lines(answer):
         lines += ["", "Sources:", "", *found]
+    if meaning := legend_of(answer):
+        lines += ["", meaning]
     return "\n".join(lines)
 
 
@@ -69,8 +74,8 @@ def opening(answer: Mapping[str, Any]) -> str:
 
 
 def refusal(answer: Mapping[str, Any]) -> str:
-    """The text of an answer; where there is none, what is asked back, or why there is none."""
-    if text := str(answer.get("answer") or "").strip():
+    """The text of an answer with its marks; where there is none, what is asked back, or why there is none."""
+    if text := marked_answer(answer).strip():
         return text
     if answer.get("asks"):
         return f"{inert(str(answer['asks']))} Please ask again with its name, or just say it."
@@ -111,21 +116,6 @@ def _link(one: dict[str, Any]) -> str:
 def plain(text: str) -> str:
     """One line that means nothing in Markdown, in the order in which it stands."""
     return re.sub(r"([\[\]\\`*_<>])", r"\\\1", _UNSEEN.sub("", " ".join(text.split())))
-
-
-def _weak(text: str, sentences: list[dict[str, Any]]) -> str:
-    """Mark the end of unsupported sentences; they come in the order of the text."""
-    parts: list[str] = []
-    at = 0
-    for one in sentences:
-        sentence = _PRIVATE.sub("", str(one["text"]))
-        found = text.find(sentence, at)
-        if found < 0:
-            continue
-        end = found + len(sentence)
-        parts.append(text[at:end] if one["supported"] else text[at:end] + _WEAK)
-        at = end
-    return "".join(parts) + text[at:]
 
 
 def _cited(text: str, known: set[int]) -> str:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
+from wellread.marks import Marks
 from wellread.server import openai_format
 from wellread.server.openai_format import PREFIX, AnswerJson, Message, Refused, Turns
 
@@ -70,6 +71,7 @@ class ResponseRequest(BaseModel):
     stream: bool | None = None
     store: bool | None = Field(None, description="Keep the run in the history, so that others can follow it; the default.")
     previous_response_id: str | None = Field(None, max_length=200, description="The response that this one follows up on.")
+    marks: Marks | None = Field(None, description="`none`: sentences that are not carried get no mark in the text.")
     background: bool | None = Field(None, description="Not possible here; `POST /api/runs` begins such a run.")
     conversation: Any = Field(None, description="Not possible here; send `previous_response_id` or the messages.")
 
@@ -193,7 +195,7 @@ class Script:
         if ending.state != "failed" and ending.answer is not None:
             words = self.said + openai_format.remaining(ending.answer, self.said)
             annotations = url_citations(words, ending.answer)
-            rest = words[len(self.said) :] + openai_format.sources(ending.answer)
+            rest = words[len(self.said) :] + openai_format.sources(ending.answer, streamed=bool(self.said))
             lines += [self.delta(rest)] if rest else []
             lines += [self._annotation(number, one) for number, one in enumerate(annotations)]
         output: list[dict[str, Any]] = []

@@ -20,6 +20,7 @@ from fastapi.responses import JSONResponse
 
 from wellread import events
 from wellread.errors import WellreadError
+from wellread.marks import Marks, shown
 from wellread.server import follow_up, openai_format, service, shapes
 from wellread.server.addresses import linked
 from wellread.server.api import NotFound, client
@@ -60,10 +61,10 @@ async def respond(request: Request, body: ResponseRequest) -> Response:
     store = body.store is not False
     if store:
         record = await here.runs.start(asked, client(request), before, turns, "openai")
-        name, telling = record.id, Kept(here.runs, record.id, str(request.base_url))
+        name, telling = record.id, Kept(here.runs, record.id, str(request.base_url), body.marks)
     else:
         ticket = await here.runs.admit(client(request))
-        name, telling = secrets.token_urlsafe(9), Passing(here.runs, asked, ticket, str(request.base_url))
+        name, telling = secrets.token_urlsafe(9), Passing(here.runs, asked, ticket, str(request.base_url), body.marks)
     envelope = Envelope(name, body.model, body.previous_response_id, store, int(time.time()))
     return EventStream(_events(Script(envelope), telling)) if body.stream else Whole(_one(envelope, telling))
 
@@ -128,6 +129,7 @@ class Kept:
     runs: Runs
     run: str
     base: str
+    marks: Marks | None = None
 
     async def pieces(self) -> AsyncGenerator[str | Ending, None]:
         answer: AnswerJson | None = None
@@ -137,7 +139,7 @@ class Kept:
                     if words := _words(event):
                         yield words
                     elif event["event"] == "answered":
-                        answer = linked(completed(event["answer"]), self.base)
+                        answer = shown(linked(completed(event["answer"]), self.base), self.marks)
                     elif event["event"] == "ended":
                         yield _ended(event, answer)
                         return
@@ -171,6 +173,7 @@ class Passing:
     asked: ReadyRun
     ticket: Ticket
     base: str
+    marks: Marks | None = None
 
     async def pieces(self) -> AsyncGenerator[str | Ending, None]:
         try:
@@ -179,7 +182,7 @@ class Passing:
                     if words := openai_format.said_now(event):
                         yield words
                     elif isinstance(event, events.Answered):
-                        answer = linked(events.answer_json(event.answer), self.base)
+                        answer = shown(linked(events.answer_json(event.answer), self.base), self.marks)
                         failed = event.answer.outcome == "failed"
                         yield Ending(answer, event.answer.reason or "the run failed", 502) if failed else Ending(answer)
         except WellreadError as problem:

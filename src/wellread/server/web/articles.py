@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from wellread.events import AnswerDelta, Event
+from wellread.marks import checked, legend, verdicts_of
 from wellread.server.addresses import WORDS, linked
 from wellread.server.follow_up import decoded, passages_of
 from wellread.server.labels import label
@@ -75,8 +76,6 @@ def _finished(record: Record, passages: Mapping[int, Passage], base: str) -> Saf
         return join(notes, _actions(record, ""))
     body = Safe(answer_html(answer))  # sanitised
     short = el("p", answer["short"], class_="short") if answer.get("short") and body else None
-    weak = sum(not one["supported"] for one in answer["sentences"]) if answer["outcome"] != "unsure" else 0
-    warning = f"{weak} of {len(answer['sentences'])} sentences {'is' if weak == 1 else 'are'} not carried by the cited sources: "
     remarks = [el("p", f"Note: {note}.", class_="facts") for note in answer.get("notes") or ()]
     sure = el("p", answer["sure"], class_="facts sure") if answer.get("sure") and body else None
     return join(
@@ -86,11 +85,18 @@ def _finished(record: Record, passages: Mapping[int, Passage], base: str) -> Saf
         sure,
         *remarks,
         el("div", body, class_="answer") if body else None,
-        el("p", warning, el("span", "?", class_="mark", aria_hidden="true"), class_="note note-weak") if weak else None,
+        _checked(answer) if body else None,
         _actions(record, markdown(linked(answer, base))),
         _sources(record, answer, passages),
         _nearest(answer),
     )
+
+
+def _checked(answer: Body) -> Safe:
+    """How many sentences were checked; where some are marked, with the mark."""
+    verdicts = verdicts_of(answer)
+    mark = el("span", "?", class_="mark", aria_hidden="true") if legend(verdicts) else None
+    return el("p", checked(verdicts), " " if mark else None, mark, class_="note note-weak" if mark else "facts checked")
 
 
 def _understood(answer: Body) -> Safe | None:

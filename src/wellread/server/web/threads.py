@@ -12,6 +12,7 @@ from typing import Annotated
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response, StreamingResponse
 
+from wellread.marks import Marks, shown
 from wellread.server import service, shapes
 from wellread.server.addresses import linked
 from wellread.server.api import NotFound, RunId
@@ -26,14 +27,14 @@ router = APIRouter(include_in_schema=False)
 
 
 @router.get("/r/{run}/export.md")
-async def as_markdown(request: Request, run: RunId) -> Response:
+async def as_markdown(request: Request, run: RunId, marks: Marks = "text") -> Response:
     here, base = service.of(request), str(request.base_url)
     name, record = await _thread(here, run)
 
     async def parts() -> AsyncGenerator[str, None]:
         yield f"# {plain(name)}"
         async for each in _runs(here, record):
-            yield "\n\n" + await beside(lambda each=each: _section(each, base))
+            yield "\n\n" + await beside(lambda each=each: _section(each, base, marks))
         yield "\n"
 
     return StreamingResponse(parts(), media_type="text/markdown; charset=utf-8", headers=_download(name, "md"))
@@ -102,11 +103,11 @@ def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _section(record: Record, base: str) -> str:
+def _section(record: Record, base: str, marks: Marks) -> str:
     when = time.strftime("%-d %B %Y, %H:%M", time.localtime(record.created))
     facts = " · ".join([when, record.strategy, record.model or "no language model", *map(label, record.sources)])
     answer = record.answer and linked(record.answer, base)
-    told = markdown(answer) if answer else f"This run was {record.state}."
+    told = markdown(shown(answer, marks)) if answer else f"This run was {record.state}."
     return f"## {plain(record.question)}\n\n*{plain(facts)}*\n\n{told}"
 
 

@@ -1,0 +1,147 @@
+"""Marks of sentences that are not carried: where they may stand in Markdown, and the line that says what they mean.
+
+Every door that shows an answer as text marks it here. A mark never stands inside code, a table, a formula or a link: it moves
+behind these, and behind a block into a paragraph of its own. JSON has the verdicts instead.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import takewhile
+from typing import Any, Literal, NamedTuple
+
+MARK = "⚠"
+Marks = Literal["text", "none"]  # what a client may ask for
+_FENCE = re.compile(r"([ \t>]*)(`{3,}(?=[^`]*\Z)|~{3,}).*")
+_TABLE_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)*")
+_ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")
+_INLINE = re.compile(
+    r"(?P<code>(?<!`)`++)[^`\n](?:.{0,400}?[^`])?(?P=code)(?!`)"  # `code`
+    r"|\$\S(?:[^$\n]{0,400}?[^\s$])?\$(?!\d)|\\\([^\n]{1,400}?\\\)"  # $formula$; not "$5 or $6"
+    r"|!?\[[^\]\n]{0,400}\]\([^)\n]{0,2000}\)|<https?://[^>\s]{1,2000}>"
+)
+_LEGEND = re.compile(rf"\n+{MARK} \d+ of \d+ sentences? checked[^\n]*")
+
+
+class _Block(NamedTuple):
+    """Lines in which no mark may stand; `closes` is the line that is missing where the text ends within them."""
+
+    start: int
+    end: int
+    indent: str
+    closes: str = ""
+
+
+def marked(text: str, ends: Iterable[int], mark: str = MARK) -> str:
+    """The text with a mark behind every sentence that ends at one of these places."""
+    blocks = _blocks(text)
+    parts: list[str] = []
+    at = 0
+    for place, block in dict.fromkeys(_allowed(text, end, blocks) for end in sorted(ends)):
+        parts += [text[at:place], f"{block.closes}\n\n{block.indent}{mark}" if block else f" {mark}"]
+        parts.append("\n" if block and place < len(text) and not text.startswith("\n\n", place) else "")
+        at = place
+    unclosed = blocks[-1].closes if blocks and at <= blocks[-1].start else ""
+    return "".join(parts) + text[at:] + unclosed
+
+
+def marked_answer(answer: Mapping[str, Any], mark: str = MARK) -> str:
+    """The text of an answer in the shape of `ask --json`, its sentences marked; without any sentences the text as it is."""
+    text, at = str(answer.get("answer") or ""), 0
+    ends: list[int] = []
+    for row in answer.get("sentences") or ():
+        found = text.find(str(row["text"]), at)
+        at = found + len(str(row["text"])) if found >= 0 else at
+        if found >= 0 and not row["supported"]:
+            ends.append(at)
+    return marked(text, ends, mark)
+
+
+def checked(verdicts: Sequence[str]) -> str:
+    """`12 of 12 sentences checked; 1 not carried`."""
+    unread, wrong = verdicts.count("not checked"), verdicts.count("not carried")
+    read = f"{len(verdicts) - unread} of {len(verdicts)} sentence{'' if len(verdicts) == 1 else 's'} checked"
+    return f"{read}; {wrong} not carried by the cited sources" if wrong or unread else f"{read}; all carried"
+
+
+def legend(verdicts: Sequence[str]) -> str:
+    """What the marks of an answer mean; "" where it has none."""
+    return f"{MARK} {checked(verdicts)}" if {"not carried", "not checked"}.intersection(verdicts) else ""
+
+
+def verdicts_of(answer: Mapping[str, Any]) -> list[str]:
+    """The verdicts of an answer in the shape of `ask --json`; old ones know only whether a sentence is carried."""
+    rows = answer.get("sentences") or ()
+    return [str(row.get("verdict") or ("carried" if row["supported"] else "not carried")) for row in rows]
+
+
+def legend_of(answer: Mapping[str, Any], *, quoting: bool = False) -> str:
+    """What the marks of such an answer mean; `quoting` the sentences, where the text was sent before its marks were known."""
+    line = legend(verdicts_of(answer))
+    named = [f"“{' '.join(str(row['text']).split())}”" for row in answer.get("sentences") or () if not row["supported"]]
+    return f"{line}: {' '.join(named)}" if line and quoting else line
+
+
+def shown(answer: dict[str, Any], marks: str | None) -> dict[str, Any]:
+    """The answer as a client wants it rendered: where it asked for no marks, nothing is known of its sentences."""
+    return {**answer, "sentences": []} if marks == "none" else answer
+
+
+def unmarked(text: str) -> str:
+    """A text that was marked, as it was: a client sends back what it was shown."""
+    return re.sub(rf"(?:\n\n[ \t]*| ){MARK}", "", _LEGEND.sub("", text))
+
+
+def _allowed(text: str, end: int, blocks: Sequence[_Block]) -> tuple[int, _Block | None]:
+    """The next place at or behind one where a mark may stand, and the block that it is behind."""
+    for block in blocks:
+        if block.start < end <= block.end:
+            return block.end, block
+    begin = text.rfind("\n", 0, end) + 1
+    for found in _INLINE.finditer(text, begin):
+        if found.start() >= end:
+            break
+        end = max(end, found.end())
+    return end, None
+
+
+def _blocks(text: str) -> list[_Block]:
+    """Code between fences or far from the margin, tables, and formulas that stand alone."""
+    lines = text.split("\n")
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line) + 1)
+    found: list[_Block] = []
+    at, listed = 0, False
+    while at < len(lines):
+        size, closes = _block_at(lines, at, listed)
+        if size:
+            indent = "".join(takewhile(str.isspace, lines[at])) if lines[at].lstrip()[:1] in ("`", "~", "|", "$", "\\") else ""
+            found.append(_Block(starts[at], starts[at + size] - 1, indent, closes))
+        elif lines[at].strip() and not lines[at][0].isspace():
+            listed = _ITEM.match(lines[at]) is not None
+        at += size or 1
+    return found
+
+
+def _block_at(lines: Sequence[str], at: int, listed: bool) -> tuple[int, str]:
+    """How many lines the block takes that begins there, 0 for prose; and the line that would close it where none does."""
+    line = lines[at].strip()
+    if fence := _FENCE.fullmatch(lines[at]):
+        size = _closed(lines, at, lambda one: one.lstrip("> \t").startswith(fence[2]) and not one.strip("> \t`~"))
+        return size or len(lines) - at, "" if size else f"\n{fence[1]}{fence[2]}"
+    for opening, closing in (("$$", "$$"), ("\\[", "\\]")):
+        if line.startswith(opening):
+            alone = line != opening and line.endswith(closing)
+            return 1 if alone else _closed(lines, at, lambda one, sign=closing: one.rstrip().endswith(sign)), ""
+    if at + 1 < len(lines) and "|" in line and "-" in lines[at + 1] and _TABLE_RULE.fullmatch(lines[at + 1]):
+        return sum(1 for _ in takewhile(str.strip, lines[at:])), ""
+    if lines[at].startswith(("    ", "\t")) and line and not listed and (at == 0 or not lines[at - 1].strip()):
+        return sum(1 for _ in takewhile(lambda one: one.startswith(("    ", "\t")), lines[at:])), ""
+    return 0, ""
+
+
+def _closed(lines: Sequence[str], at: int, closes: Callable[[str], bool]) -> int:
+    """How many lines there are up to the one that closes; 0 where none does."""
+    return next((place - at + 1 for place in range(at + 1, len(lines)) if closes(lines[place])), 0)

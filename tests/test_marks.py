@@ -1,0 +1,90 @@
+"""Marks of sentences that are not carried: where they stand, and that they leave with the answer by every door."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from markdown_it import MarkdownIt
+
+from wellread.events import answer_json
+from wellread.marks import MARK, legend_of, marked, marked_answer, shown, unmarked
+from wellread.server import openai_format
+from wellread.server.rendering import answer_html, markdown
+from wellread.text.citations import check
+from wellread.types import Answer, Passage
+
+PASSAGES = {1: Passage("p", "Saturn has 146 moons.", title="Saturn")}
+CODE = "Run this:\n\n```python\nprint(99)\n```\n\nSaturn has 146 moons [1]."
+OPEN = "Run this:\n\n```python\nprint(99)"
+
+
+def answer(text: str) -> Answer:
+    return Answer("?", text, "answered", "guided", sentences=tuple(check(text, PASSAGES)), passages=PASSAGES)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        CODE,
+        OPEN,
+        "- One:\n  ~~~\n  x = 99\n  ~~~\n- Saturn has 146 moons [1].",
+        "| Planet | Moons |\n|---|---|\n| Saturn | 147 |\n| Mars | 99 |\nSaturn has 146 moons [1].",
+        "Planet | Moons\n---|---\nSaturn | 147",
+        "So:\n\n$$\nx = 99.\n$$\n\nEnd.",
+        "So \\[\nx = 99.\n\\] it is.",
+        "Below:\n\n    let x = 99\n    let y = 98\n\nSaturn has 146 moons [1].",
+        "Use `a. B 99` there. See [Mars. 99 moons](https://example.org/a). It costs $5 or $6 in 1999.",
+    ],
+)
+def test_a_mark_stands_in_no_code_table_formula_or_link(text: str) -> None:
+    parser = MarkdownIt("commonmark").enable("table")
+    found = answer(text).marked
+    tokens = parser.parse(found)
+    inside = [one for one in tokens if one.type in ("fence", "code_block")]
+    cells = [after for one, after in pairwise(tokens) if one.type in ("td_open", "th_open")]
+    spans = [child for one in tokens for child in one.children or () if child.type == "code_inline"]
+    assert MARK in found
+    assert not any(MARK in one.content for one in (*inside, *cells, *spans))
+    assert all(MARK not in part.rpartition("$$")[2] for part in found.split("$$")[1:2])
+    assert unmarked(found).split() == text.split() or text == OPEN
+
+
+def test_each_sentence_that_is_not_carried_has_its_mark() -> None:
+    text = "Saturn has 146 moons [1]. It has 147 moons [1]. Mars has 3 [1]."
+    assert answer(text).marked == "Saturn has 146 moons [1]. It has 147 moons [1]. ⚠ Mars has 3 [1]. ⚠"
+
+
+def test_marks_leave_by_every_door_and_can_be_refused() -> None:
+    given = answer("Saturn has 146 moons [1]. It has 147 moons [1].")
+    body, meaning = answer_json(given), "⚠ 2 of 2 sentences checked; 1 not carried by the cited sources"
+    for told in (str(given), markdown(body), openai_format.spoken(body) + openai_format.sources(body)):
+        assert "146 moons [1]. It has 147 moons [1]. ⚠" in told
+        assert told.endswith(meaning)
+    assert legend_of(body, quoting=True) == f"{meaning}: “It has 147 moons [1].”"  # of a text that was streamed
+    clean = shown(body, "none")
+    assert MARK not in markdown(clean) + openai_format.spoken(clean) + openai_format.sources(clean)
+    (turn,) = openai_format.conversation(
+        [
+            openai_format.Message(role="user", content="?"),
+            openai_format.Message(role="assistant", content=markdown(body)),
+            openai_format.Message(role="user", content="And?"),
+        ]
+    )[1]
+    assert MARK not in turn[1]
+
+
+def test_a_code_block_ends_where_it_ended_though_it_is_marked() -> None:
+    html = answer_html(answer_json(answer(CODE)))
+    assert html.index("</pre>") < html.index('class="mark"') < html.index("146 moons")
+
+
+def test_hostile_text_is_marked_in_linear_time() -> None:
+    for text in ("`" * 50_000, "`a`` " * 10_000, "[" * 50_000, "$a " * 20_000, "|-\n" * 20_000, "```\n" * 20_001):
+        assert MARK in marked(text, [len(text) // 2, len(text)])
+
+
+def test_an_answer_that_is_carried_has_none() -> None:
+    given = answer("Saturn has 146 moons [1].")
+    assert marked_answer(answer_json(given)) == given.text
+    assert given.checked == "1 of 1 sentence checked; all carried"
