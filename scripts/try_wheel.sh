@@ -9,4 +9,5 @@ trap 'rm -rf "$away"' EXIT
 "$away/environment/bin/pip" install --quiet --disable-pip-version-check --no-deps "$here"/dist/*.whl
 cd "$away"
 "$away/environment/bin/wellread" ask Who wrote Hamlet --json | grep -q '"short": "William Shakespeare"'
+OPENAI_API_KEY=none "$away/environment/bin/wellread" ask Who --model openai:none 2>&1 | grep -q 'pip install "wellread\[openai\]"'
 echo "the wheel works: $(du -m "$here"/dist/*.whl | cut -f1) MB, $(du -sm "$away/environment" | cut -f1) MB installed with all it needs"

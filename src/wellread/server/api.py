@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -179,7 +180,7 @@ async def menu(request: Request) -> shapes.MenuCard:
 @router.get("/api/plugins", tags=["search"])
 async def plugins(request: Request) -> list[dict[str, object]]:
     """Everything that is installed, with all parameters."""
-    return service.of(request).plugins  # pyright: ignore[reportReturnType]
+    return await asyncio.to_thread(service.installed)  # pyright: ignore[reportReturnType]
 
 
 @router.get("/healthz", tags=["operation"])

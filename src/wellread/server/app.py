@@ -54,7 +54,8 @@ def create_app(
                 raise
             app.state.service = service
             await stack.enter_async_context(tools.running(service))
-            await asyncio.to_thread(app.openapi)  # slow the first time, kept afterwards
+            describing = asyncio.create_task(asyncio.to_thread(app.openapi))  # slow the first time, kept afterwards
+            stack.push_async_callback(asyncio.wait, [describing])
             yield
 
     app = FastAPI(title="wellread", version=__version__, description=_ABOUT, lifespan=lifespan, docs_url=None, redoc_url=None)

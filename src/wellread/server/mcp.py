@@ -5,6 +5,7 @@ Cancelling a call cancels the handler, which closes the run's stream: the work s
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from collections import Counter
 from collections.abc import AsyncGenerator, Sequence
@@ -120,7 +121,7 @@ class McpEndpoint:
     """
 
     def __init__(self) -> None:
-        self._app: ASGIApp | None = None
+        self._ready: asyncio.Future[ASGIApp] | None = None
         self._sessions: dict[str, str] = {}  # whose they are, the one that was silent longest first
         self._answering: Counter[str] = Counter()  # requests, by session
 
@@ -129,9 +130,20 @@ class McpEndpoint:
 
     @asynccontextmanager
     async def running(self, service: Service) -> AsyncGenerator[None, None]:
+        """The SDK takes most of a second to load: who comes sooner waits for it, and nobody else does."""
+        over = asyncio.Event()
+        self._ready = asyncio.get_running_loop().create_future()
+        serving = asyncio.create_task(self._serve(service, self._ready, over))
+        try:
+            yield
+        finally:
+            over.set()
+            await serving
+
+    async def _serve(self, service: Service, ready: asyncio.Future[ASGIApp], over: asyncio.Event) -> None:
+        server = await asyncio.to_thread(build, InServer(service))
         from mcp.server.transport_security import TransportSecuritySettings
 
-        server = build(InServer(service))
         # Host and Origin have been checked before a request comes here
         unchecked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
         server.streamable_http_app(
@@ -140,12 +152,15 @@ class McpEndpoint:
             transport_security=unchecked,
             max_sessions=_MOST,
         )
-        self._app = server.session_manager.asgi_app
         async with server.session_manager.run():
-            yield
+            ready.set_result(server.session_manager.asgi_app)
+            await over.wait()
+
+    async def _app(self, scope: Scope, receive: Receive, send: Send) -> None:
+        assert self._ready is not None
+        await (await self._ready)(scope, receive, send)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        assert self._app is not None
         if scope["method"] == "GET":  # a stream for what is said unasked, of which there is nothing
             await Response(status_code=405, headers={"Allow": "POST, DELETE"})(scope, receive, send)
             return
@@ -171,7 +186,6 @@ class McpEndpoint:
 
     async def _end(self, session: str) -> None:
         """In the words of the protocol."""
-        assert self._app is not None
         del self._sessions[session]
         headers = [(_SESSION.encode(), session.encode("latin-1"))]
         scope: Scope = {"type": "http", "method": "DELETE", "path": "/mcp", "query_string": b"", "headers": headers}

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import import_module
 
 from starlette.requests import Request
@@ -53,7 +54,6 @@ class Service:
     drawing: Lines = field(default_factory=Lines)  # pages of PDFs, of which some take ten seconds
     looking_up: Lines = field(default_factory=Lines)  # in the history, which one thread reads
     listeners: Listeners = field(default_factory=Listeners)
-    plugins: list[object] = field(default_factory=list[object])
 
     def resettle(self, settings: Settings) -> None:
         """Answer the next questions under other settings; runs that go on keep theirs."""
@@ -74,8 +74,7 @@ async def running(engine: Engine, options: ServerOptions, metrics: Metrics) -> A
     service: Service | None = None
     try:
         service = await asyncio.to_thread(_build, engine, options, history, metrics)
-        await _warm(service)
-        chores.append(asyncio.create_task(_clean(history, options.retention_days)))
+        chores += [asyncio.create_task(_warm(service)), asyncio.create_task(_clean(history, options.retention_days))]
         if service.runs.peers is not None:
             await service.runs.peers.join()
             chores.append(asyncio.create_task(service.runs.peers.keep_up(service.runs)))
@@ -115,16 +114,26 @@ def _build(engine: Engine, options: ServerOptions, history: History, metrics: Me
         gates = {"run": gate, "search": searching, "send": sending}
         for kind, each in gates.items():
             each.places = SharedPlaces(history, server, kind)
-    service = Service(options, engine, history, gate, searching, metrics, runs, menu, collections, indexing, sending)
-    service.plugins = [to_json(plugin) for plugin in plugins.everything()]
+    return Service(options, engine, history, gate, searching, metrics, runs, menu, collections, indexing, sending)
+
+
+@cache
+def installed() -> list[object]:
+    """All plugins with their parameters; the first time it loads them."""
+    return [to_json(plugin) for plugin in plugins.everything()]
+
+
+def _load() -> None:
+    """What the first requests would wait for."""
     import_module("wellread.reading.reader")
     answer_html({"answer": "**ready**"})
     language_of("¿En qué idioma está escrita esta pregunta?")  # loads what tells others from English
-    return service
+    installed()
 
 
 async def _warm(service: Service) -> None:
-    """One search in a source on this machine opens its index and loads the embedder."""
+    """While others are answered already: one search in a source on this machine opens its index and loads the models."""
+    await asyncio.to_thread(_load)
     names = service.engine.settings.sources or ("library",)
     if all(plugins.parse_source(name).name in _LOCAL for name in names):
         try:
