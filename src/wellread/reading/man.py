@@ -6,6 +6,7 @@ import re
 from textwrap import dedent
 
 from wellread.errors import ReadError
+from wellread.reading.builder import code, entry
 from wellread.reading.mdoc import GLUE, INLINE, Argument, in_words
 from wellread.reading.roff import Requests, unescaped
 from wellread.reading.tbl import Table
@@ -31,7 +32,6 @@ _CODE = frozenset({"nf", "EX", "Vb", "CS", "DS"})
 _NO_CODE = frozenset({"fi", "EE", "Ve", "CE", "DE", "Ed"})
 _SPOKEN = frozenset({"B", "I", "BI", "IB", "BR", "RB", "IR", "RI", "SM", "SB", "UR", "MT"})
 _POINTER = re.compile(r"^[.']\s*so\s+\S", re.MULTILINE)
-_BULLET = re.compile(r"[•*o–—-]|\(?\w{1,3}[.)]")  # signs and numbers of a list, as against terms
 _LONGEST_TERM = 500  # characters; a term without an end takes no more of the page
 
 
@@ -165,17 +165,16 @@ class _Man:
 
     def flush(self) -> None:
         term, self._term = self._term, None
-        text = _joined(dedent("\n".join(self._lines)).strip("\n") if self._code else " ".join(self._lines).strip())
-        self._lines, self._long_term = [], False
-        if term and text and not _BULLET.fullmatch(term):
-            self.blocks.append(Block("entry", f"{term}: {text}", 1))
-        elif term and text:
-            self.blocks.append(Block("item", text if len(term) == 1 else f"{term} {text}", 1))
-        elif self._code and text.strip():
-            self.blocks.append(Block("code", text))
+        lines, self._lines, self._long_term = self._lines, [], False
+        text = _joined(("\n" if self._code else " ").join(lines))
+        text = dedent(text).strip("\n") if self._code else text.strip()
+        if term and text:
+            self.blocks.append(entry("•" if term == "o" else term, text))
+        elif self._code and text:
+            self.blocks += code([text])
         elif text.startswith("• "):  # as DocBook writes its lists
             self.blocks.append(Block("item", text[2:].strip(), 1))
-        elif text.strip() or term:
+        elif text or term:
             self.blocks.append(Block("paragraph", text or term or ""))
 
 

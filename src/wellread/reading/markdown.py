@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from wellread.reading.builder import row
 from wellread.text.dates import iso_date
 from wellread.types import Block, Page
 
@@ -86,7 +87,7 @@ class _Writer:
         elif token.type == "tr_open":
             self._cells = []
         elif token.type == "tr_close" and self._cells is not None:
-            self.blocks.append(Block("row", f"| {' | '.join(self._cells)} |"))
+            self.blocks.append(row(self._cells))
             self._cells = None
         elif token.type == "inline":
             self._text(_words(token.children or []))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
+from wellread.reading.builder import Flow
 from wellread.reading.wordxml import Full
-from wellread.types import Block
 
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
@@ -22,17 +22,16 @@ _HIDDEN = frozenset(
 _MOST_BLANKS = 100
 
 
-class OpenDocument:
+class OpenDocument(Flow):
     """Receives the events of `content.xml`, or of a flat document. A slide's title is a heading; one without it has its name."""
 
     def __init__(self, characters: int) -> None:
+        super().__init__()
         self._left = characters
-        self.blocks: list[Block] = []
         self._text: list[list[str]] = []  # of the open paragraphs: a frame or note may stand inside of one
         self._levels: list[int] = []  # of headings; 0: a paragraph
         self._lists = 0
         self._hidden = 0
-        self._cells: list[list[list[str]]] = []  # of the open rows, as texts
         self._class = ""
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
@@ -45,9 +44,9 @@ class OpenDocument:
         elif tag == _TEXT + "list":
             self._lists += 1
         elif tag == _TABLE + "table-row":
-            self._cells.append([])
-        elif tag == _TABLE + "table-cell" and self._cells:
-            self._cells[-1].append([])
+            self.open_row()
+        elif tag == _TABLE + "table-cell":
+            self.open_cell()
         elif tag == _DRAW + "frame":
             self._class = attributes.get(_PRESENTATION + "class", "")
         elif self._text:
@@ -72,10 +71,8 @@ class OpenDocument:
             self._end_paragraph()
         elif tag == _TEXT + "list":
             self._lists -= 1
-        elif tag == _TABLE + "table-row" and self._cells:
-            cells = self._cells.pop()
-            if any(cells):  # of a table in a cell, too: before the row that it stands in, as with Word
-                self.blocks.append(_row(cells))
+        elif tag == _TABLE + "table-row":  # of a table in a cell, too: before the row that it stands in, as with Word
+            self.close_row()
         elif tag == _DRAW + "frame":
             self._class = ""
 
@@ -83,28 +80,20 @@ class OpenDocument:
         pass
 
     def _end_paragraph(self) -> None:
-        text = "\n".join(" ".join(line.split()) for line in "".join(self._text.pop()).split("\n")).strip()
-        level = self._levels.pop()
-        if text and self._cells and self._cells[-1]:
-            self._cells[-1][-1].append(text.replace("\n", " "))
-        elif text and level:
-            self.blocks.append(Block("heading", " ".join(text.split()), level))
-        elif text:
-            self.blocks.append(Block("item" if self._lists else "paragraph", text, self._lists))
+        self.paragraph("".join(self._text.pop()), heading=self._levels.pop(), item=self._lists)
         if self._left < 0:
             raise Full
 
 
-class Slide:
+class Slide(Flow):
     """Receives the events of one PowerPoint slide."""
 
     def __init__(self, number: int) -> None:
+        super().__init__()
         self._number = number
-        self.blocks: list[Block] = []
         self._text: list[str] = []
         self._level = 0
         self._title = self._reading = False
-        self._cells: list[list[str]] | None = None
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         if tag == _SLIDE + "sp":
@@ -117,9 +106,9 @@ class Slide:
             level = attributes.get("lvl", "0")
             self._level = min(int(level), 8) if level.isdigit() else 0
         elif tag == _DRAWING + "tr":
-            self._cells = []
-        elif tag == _DRAWING + "tc" and self._cells is not None:
-            self._cells.append([])
+            self.open_row()
+        elif tag == _DRAWING + "tc":
+            self.open_cell()
         elif tag == _DRAWING + "br":
             self._text.append(" ")
         self._reading = tag == _DRAWING + "t"
@@ -130,25 +119,10 @@ class Slide:
 
     def end(self, tag: str) -> None:
         self._reading = False
-        if tag == _DRAWING + "tr" and self._cells is not None:
-            if any(self._cells):
-                self.blocks.append(_row(self._cells, self._number))
-            self._cells = None
+        if tag == _DRAWING + "tr":
+            self.close_row(self._number)
         elif tag == _DRAWING + "p":
-            self._end_paragraph(" ".join("".join(self._text).split()))
+            self.paragraph("".join(self._text), heading=int(self._title), item=self._level, page=self._number)
 
     def close(self) -> None:
         pass
-
-    def _end_paragraph(self, text: str) -> None:
-        if self._cells:
-            self._cells[-1] += [text] if text else []
-        elif text and self._title:
-            self.blocks.append(Block("heading", text, 1, page=self._number))
-        elif text:
-            kind = "item" if self._level else "paragraph"
-            self.blocks.append(Block(kind, text, self._level, page=self._number))
-
-
-def _row(cells: Sequence[Sequence[str]], page: int | None = None) -> Block:
-    return Block("row", f"| {' | '.join(map(' '.join, cells))} |", page=page)

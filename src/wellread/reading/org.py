@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from textwrap import dedent
 
-from wellread.reading.unmarked import unwrapped
-from wellread.types import Block, Page
+from wellread.reading.builder import Builder, titled
+from wellread.types import Page
 
 _HEADING = re.compile(r"(\*{1,8})\s+(?:(?:TODO|DONE|NEXT|WAITING)\s+)?(?:\[#[A-Z]\]\s+)?")
 _TAGS = re.compile(r":[\w@:]+:")
@@ -18,76 +17,46 @@ _DRAWER = re.compile(r"\s*:([\w-]+):\s*")
 
 
 def read_org(text: str, url: str, name: str = "") -> Page:
-    org = _Org()
+    made = Builder(_linked, verse=True)
+    about: dict[str, str] = {}
+    drawer = False
     for line in text.split("\n"):
-        org.take(line)
-    org.flush()
-    first = next((block.text for block in org.blocks if block.kind == "heading"), name)
-    return Page(url, org.title or first, (), kind="org", author=org.author, blocks=tuple(org.blocks))
+        if key := _KEY.fullmatch(line.strip()):
+            _keyed(key[1].lower(), key[2], made, about)
+        elif made.kind == "code":
+            made.lines.append(line)
+        elif drawer or ((opens := _DRAWER.fullmatch(line)) and opens[1].upper() in {"PROPERTIES", "LOGBOOK"}):
+            drawer = line.strip().upper() != ":END:"
+        else:
+            _line(line, made)
+    made.flush()
+    return titled("org", made.blocks, url, name, about.get("title", ""), about.get("author"))
 
 
-class _Org:
-    def __init__(self) -> None:
-        self.title = ""
-        self.author: str | None = None
-        self.blocks: list[Block] = []
-        self._lines: list[str] = []
-        self._item: tuple[str, int] | None = None  # term and depth
-        self._code = False
-        self._drawer = False
+def _keyed(key: str, said: str, made: Builder, about: dict[str, str]) -> None:
+    if key in {"title", "author"} and said:
+        about[key] = said
+    elif key.startswith(("begin_src", "begin_example")):
+        made.begin("code")
+    elif key.startswith("end_"):
+        made.flush()
 
-    def take(self, line: str) -> None:
-        key = _KEY.fullmatch(line.strip())
-        if key:
-            self._key(key[1].lower(), key[2])
-        elif self._code:
-            self._lines.append(line)
-        elif self._drawer or ((drawer := _DRAWER.fullmatch(line)) and drawer[1].upper() in {"PROPERTIES", "LOGBOOK"}):
-            self._drawer = line.strip().upper() != ":END:"
-        elif found := _HEADING.match(line):
-            self.flush()
-            self.blocks.append(Block("heading", _linked(_untagged(line[found.end() :])), min(len(found[1]), 6)))
-        elif line.lstrip().startswith("|"):
-            self._row(line.strip())
-        elif found := _ITEM.match(line):
-            self.flush()
-            term, said = _term(line[found.end() :])
-            self._item, self._lines = (term, 1 + len(found[1]) // 2), [said] if said else []
-        elif not line.strip():
-            self.flush()
-        elif not line.startswith("# "):
-            self._lines.append(line)
 
-    def _key(self, key: str, said: str) -> None:
-        if key == "title":
-            self.title = said
-        elif key == "author":
-            self.author = said or None
-        elif key.startswith(("begin_src", "begin_example")):
-            self.flush()
-            self._code = True
-        elif key.startswith("end_"):
-            self.flush()
-            self._code = False
-
-    def _row(self, line: str) -> None:
-        self.flush()
-        cells = [_linked(cell.strip()) for cell in line.strip("|").split("|")]
-        if any(cell.strip("-+:") for cell in cells):
-            self.blocks.append(Block("row", "| " + " | ".join(cells) + " |"))
-
-    def flush(self) -> None:
-        lines, self._lines = self._lines, []
-        item, self._item = self._item, None
-        if self._code:
-            text = dedent("\n".join(lines)).strip("\n")
-            self.blocks.extend([Block("code", text)] if text else [])
-        elif lines or item:
-            text = _linked(" ".join(line.strip() for line in lines) if item else unwrapped("\n".join(lines)))
-            if item and item[0]:
-                self.blocks.append(Block("entry", f"{_linked(item[0])}: {text}" if text else _linked(item[0]), item[1]))
-            else:
-                self.blocks.append(Block("item" if item else "paragraph", text, item[1] if item else 0))
+def _line(line: str, made: Builder) -> None:
+    if found := _HEADING.match(line):
+        made.heading(_untagged(line[found.end() :]), len(found[1]))
+    elif line.lstrip().startswith("|"):
+        made.flush()
+        cells = line.strip().strip("|").split("|")
+        if any(cell.strip(" -+:") for cell in cells):
+            made.row(cells)
+    elif found := _ITEM.match(line):
+        term, said = _term(line[found.end() :])
+        made.begin("item", said, term=term, depth=1 + len(found[1]) // 2)
+    elif not line.strip():
+        made.flush()
+    elif not line.startswith("# "):
+        made.lines.append(line)
 
 
 def _untagged(heading: str) -> str:

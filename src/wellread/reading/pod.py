@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from textwrap import dedent
 
+from wellread.reading.builder import code, entry, titled
 from wellread.text.entities import unescaped
 from wellread.types import Block, Page
 
@@ -17,11 +17,9 @@ _ASIDE = frozenset({"html", "latex", "roff", "man", "comment", "tex", "xml"})  #
 
 
 def read_pod(text: str, url: str, name: str = "") -> Page:
-    blocks = tuple(_pod(text))
-    title = next((block.text for block in blocks if block.kind == "heading"), "")
-    if title == "NAME" and len(blocks) > 1:  # as manuals begin: "lamp - light"
-        title = blocks[1].text.partition(" - ")[0]
-    return Page(url, title or name, (), kind="pod", blocks=blocks)
+    blocks = list(_pod(text))
+    begins = len(blocks) > 1 and blocks[0] == Block("heading", "NAME", 1)  # as manuals do: "lamp - light"
+    return titled("pod", blocks, url, name, blocks[1].text.partition(" - ")[0] if begins else "")
 
 
 def _pod(text: str) -> Iterator[Block]:
@@ -45,7 +43,7 @@ def _pod(text: str) -> Iterator[Block]:
         elif command == "item":
             terms.append(said)
         elif not command and part.strip():
-            yield _paragraph(part, _joined(terms), depth)
+            yield from _paragraph(part, _joined(terms), depth)
             terms = []
 
 
@@ -53,13 +51,11 @@ def _joined(terms: Iterable[str]) -> str:
     return ", ".join(filter(None, terms))
 
 
-def _paragraph(part: str, term: str, depth: int) -> Block:
+def _paragraph(part: str, term: str, depth: int) -> list[Block]:
     if part[:1] in " \t":
-        return Block("code", dedent(part.expandtabs()).strip("\n"))
-    text = _said(part)
-    if re.fullmatch(r"[*•-]|\d{1,3}[.)]?", term):
-        return Block("item", text, depth)
-    return Block("entry", f"{term}: {text}", depth) if term else Block("paragraph", text)
+        return code([part.expandtabs()])
+    term = f"{term}." if term.isdecimal() else term
+    return [entry(term, _said(part), depth) if term else Block("paragraph", _said(part))]
 
 
 def _said(text: str) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from wellread.reading.underlines import page, rule
+from wellread.reading.builder import code, entry, row, titled
+from wellread.reading.unmarked import rule
 from wellread.types import Block, BlockKind, Page
 
 _UNDERLINES = "=-~^\"'`#*+.:_<>"
@@ -40,7 +41,7 @@ _PROSE = frozenset(
 
 def read_rst(text: str, url: str, name: str = "") -> Page:
     """Sections by their underlines; directives are read for their text, roles for their words."""
-    return page("rst", tuple(_Lines(text.expandtabs(8).split("\n")).blocks()), url, name)
+    return titled("rst", tuple(_Lines(text.expandtabs(8).split("\n")).blocks()), url, name)
 
 
 class _Lines:
@@ -63,10 +64,10 @@ class _Lines:
                 self._at += 2
             elif _BORDER.fullmatch(line):
                 yield from self._unexplained()
-                yield from _rows(self._simple_table())
+                yield from (row(map(_said, cells)) for cells in self._simple_table())
             elif _GRID.fullmatch(line):
                 yield from self._unexplained()
-                yield from _rows(self._grid())
+                yield from (row(map(_said, cells)) for cells in self._grid())
             elif found := _DIRECTIVE.match(line):
                 yield from self._unexplained()
                 yield from self._directive(found)
@@ -111,7 +112,7 @@ class _Lines:
         while self._at < len(self._lines) and _SETTING.match(self._lines[self._at]):
             self._at += 1
         if name in _CODE:
-            yield from _literal(self._body(indent))
+            yield from code(self._body(indent))
         elif name in _SINCE:
             body = " ".join(line.strip() for line in self._body(indent)).strip()
             yield Block("paragraph", f"{_SINCE[name]} {_said(argument)}{f': {_said(body)}' if body else '.'}")
@@ -145,13 +146,13 @@ class _Lines:
         if self._term:
             term, self._term = self._term, ""
             said = " ".join(filter(None, map(_said, lines)))
-            yield Block("entry", f"{term}: {said}" if said else term, 1)
+            yield entry(term, said)
         elif lines[0].lstrip().startswith(">>> "):
-            yield from _literal(lines)
+            yield from code(lines)
         else:
             yield from _parts(lines)
         if opens:
-            yield from _literal(self._body(min(indent, _indent(lines[-1]))))
+            yield from code(self._body(min(indent, _indent(lines[-1]))))
 
     def _simple_table(self) -> list[list[str]]:
         """The rows below a border of signs with blanks between them, up to the border that a blank line follows.
@@ -228,26 +229,13 @@ def _part(kind: BlockKind, depth: int, term: str, said: list[str]) -> Iterator[B
     text = _said(" ".join(line.strip() for line in said))
     if text == ":" or _KEYWORD.fullmatch(text):
         return
-    if term:
-        text = f"{term}: {text}" if text else term
-    if text:
-        yield Block(kind, text, depth)
-
-
-def _literal(lines: list[str]) -> Iterator[Block]:
-    indent = min((_indent(line) for line in lines if line.strip()), default=0)
-    if text := "\n".join(line[indent:] for line in lines).strip("\n"):
-        yield Block("code", text)
+    if term or text:
+        yield entry(term, text, depth) if term else Block(kind, text, depth)
 
 
 def _led(line: str) -> str:
     """A line with one colon instead of the two that lead to code."""
     return line.rstrip(": ").removesuffix(".") + ":"
-
-
-def _rows(rows: list[list[str]]) -> Iterator[Block]:
-    for row in rows:
-        yield Block("row", "| " + " | ".join(map(_said, row)) + " |")
 
 
 def _joined(row: list[str], more: list[str]) -> list[str]:

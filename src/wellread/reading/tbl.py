@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from wellread.reading.builder import row
 from wellread.reading.roff import unescaped
 from wellread.types import Block
 
@@ -65,4 +66,4 @@ class Table:
         cells = [" ".join(unescaped(cell).split()) for cell in self._cells]
         self._cells = []
         if any(cell.strip("_=-^\\") for cell in cells):
-            self.rows.append(Block("row", "| " + " | ".join(cells) + " |"))
+            self.rows.append(row(cells))

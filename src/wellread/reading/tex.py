@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from textwrap import dedent
 
+from wellread.reading.builder import code, entry, row, titled
 from wellread.types import Block, Page
 
 _COMMENT = re.compile(r"(?<!\\)%.*\n?")
@@ -42,18 +42,14 @@ def read_tex(text: str, url: str, name: str = "") -> Page:
     head, _, body = text.partition("\\begin{document}")
     title, author = _TITLE.search(text), _AUTHOR.search(text)
     blocks = tuple(_blocks((body or head).partition("\\end{document}")[0]))
-    first = next((block.text for block in blocks if block.kind == "heading"), name)
-    return Page(
-        url, _said(title[1]) if title else first, (), author=_said(author[1]) if author else None, kind="tex", blocks=blocks
-    )
+    return titled("tex", blocks, url, name, _said(title[1]) if title else "", _said(author[1]) if author else None)
 
 
 def _blocks(body: str) -> Iterator[Block]:
     body = _AUTHOR.sub("", _TITLE.sub("", body)).replace("\\maketitle", "").replace("\\tableofcontents", "")
-    for text, code in _environments(body, _CODE):
+    for text, listing in _environments(body, _CODE):
         yield from _tabled(_COMMENT.sub("", text))
-        if code.strip():
-            yield Block("code", dedent(code.strip("\n")))
+        yield from code(listing.strip("\n").split("\n"))
 
 
 def _environments(body: str, begins: re.Pattern[str]) -> Iterator[tuple[str, str]]:
@@ -73,10 +69,10 @@ def _environments(body: str, begins: re.Pattern[str]) -> Iterator[tuple[str, str
 def _tabled(body: str) -> Iterator[Block]:
     for text, table in _environments(body, _TABLE):
         yield from _sections(text)
-        for row in re.split(r"\\\\(?:\[[^\]]{0,50}\])?|\\tabularnewline", table):
-            cells = [_said(cell) for cell in re.split(r"(?<!\\)&", re.sub(r"\\(?:hline|toprule|midrule|bottomrule)", "", row))]
+        for line in re.split(r"\\\\(?:\[[^\]]{0,50}\])?|\\tabularnewline", table):
+            cells = [_said(cell) for cell in re.split(r"(?<!\\)&", re.sub(r"\\(?:hline|toprule|midrule|bottomrule)", "", line))]
             if any(cells):
-                yield Block("row", "| " + " | ".join(cells) + " |")
+                yield row(cells)
 
 
 def _sections(body: str) -> Iterator[Block]:
@@ -96,7 +92,7 @@ def _paragraphs(body: str) -> Iterator[Block]:
         for term, said in zip(items[::2], items[1::2], strict=True):
             text = _said(said)
             if term:
-                yield Block("entry", f"{_said(term)}: {text}", 1)
+                yield entry(_said(term), text)
             elif text:
                 yield Block("item", text, 1)
 

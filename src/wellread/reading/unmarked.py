@@ -73,6 +73,12 @@ def blocks_of(text: str, rules: str = "") -> Iterator[Block]:
             yield Block("paragraph", unwrapped("\n".join(rest)))
 
 
+def rule(line: str, signs: str) -> str:
+    """The sign of a line that is nothing but at least three of it, as headings are underlined; else empty."""
+    drawn = line.rstrip()
+    return drawn[0] if len(drawn) > 2 and drawn[0] in signs and not drawn.strip(drawn[0]) else ""
+
+
 def _margin(text: str) -> int:
     """How far in most lines stand, as in what pod2text and man write."""
     margins = Counter(_indent(line) for line in text[:_SAMPLE].split("\n") if line.strip())

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from wellread.errors import ReadError
 from wellread.reading.allowance import MAX_BLOCKS
+from wellread.reading.builder import Flow
 from wellread.reading.markup import Target, feed_xml
 from wellread.types import Block
 
@@ -41,7 +42,7 @@ class _Paragraph:
         self.outline: int | None = None
 
 
-class Paragraphs:
+class Paragraphs(Flow):
     """Receives the events of `document.xml`; what was struck out, moved or hidden is left out. `Full` ends it.
 
     `headings`: the levels of styles. `notes`: the texts of notes; each stands before the paragraph that refers to it.
@@ -50,16 +51,15 @@ class Paragraphs:
     def __init__(
         self, characters: int, headings: Mapping[str, int] | None = None, notes: Mapping[str, str] | None = None
     ) -> None:
+        super().__init__()
         self._left = characters
         self._headings = headings or {}
         self._notes = dict(notes or {})
         self._allowed = MAX_BLOCKS
-        self.blocks: list[Block] = []
         self._open: list[_Paragraph] = []  # one may stand in a box inside of another
         self._skipping = 0
         self._hidden = False
         self._reading = False
-        self._rows: list[list[list[str]]] = []  # the open tables' current rows, as cells
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         name = _name(tag)
@@ -78,8 +78,10 @@ class Paragraphs:
             self._note(name, _value(tag, attributes, ""))
         elif name in {"footnoteReference", "endnoteReference"}:
             self._refer(name.removesuffix("Reference") + _value(tag, attributes, "", "id"))
-        else:
-            self._start_table(name)
+        elif name == "tr":
+            self.open_row()
+        elif name == "tc":
+            self.open_cell()
 
     def _note(self, name: str, value: str) -> None:
         paragraph = self._open[-1]
@@ -97,12 +99,6 @@ class Paragraphs:
             self._left -= len(text)
             self.blocks.append(Block("paragraph", text))
 
-    def _start_table(self, name: str) -> None:
-        if name == "tr":
-            self._rows.append([])
-        elif name == "tc" and self._rows:
-            self._rows[-1].append([])
-
     def data(self, data: str) -> None:
         if self._reading:
             self._left -= len(data)
@@ -116,27 +112,16 @@ class Paragraphs:
             self._reading = False
         elif name == "p" and self._open:
             self._end_paragraph(self._open.pop())
-        elif name == "tr" and self._rows:
-            row = " | ".join(" ".join(cell) for cell in self._rows.pop())
-            if row.strip("| "):
-                self.blocks.append(Block("row", f"| {row} |"))
+        elif name == "tr":
+            self.close_row()
 
     def close(self) -> None:
         pass
 
     def _end_paragraph(self, paragraph: _Paragraph) -> None:
-        lines = (" ".join(line.split()) for line in "".join(paragraph.text).split("\n"))
-        text = "\n".join(line for line in lines if line)
-        if not text:
-            return
+        level = self._headings.get(paragraph.style, _level(paragraph.style)) if paragraph.outline is None else paragraph.outline
         self._allowed -= 1
-        if self._rows and self._rows[-1]:
-            self._rows[-1][-1].append(text.replace("\n", " "))
-        else:
-            level = self._headings.get(paragraph.style, _level(paragraph.style))
-            level = level if paragraph.outline is None else paragraph.outline
-            kind = "heading" if level else "item" if paragraph.item else "paragraph"
-            self.blocks.append(Block(kind, text, level or int(paragraph.item)))
+        self.paragraph("".join(paragraph.text), heading=level, item=int(paragraph.item))
         if self._left < 0 or self._allowed < 0:
             raise Full
 

@@ -1,0 +1,102 @@
+"""The block builder that readers share: what is read waits until it is known what it is, then becomes a block."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from textwrap import dedent
+
+from wellread.reading.unmarked import unwrapped
+from wellread.types import Block, BlockKind, Page
+
+_BULLET = re.compile(r"[•*–—-]|\(?\w{1,3}[.)]")  # signs and numbers of a list, as against terms
+
+
+def titled(kind: str, blocks: Sequence[Block], url: str, name: str, title: str = "", author: str | None = None) -> Page:
+    """A page that is called as it says, by its first heading, or as its file."""
+    title = title or next((block.text for block in blocks if block.kind == "heading"), "")
+    return Page(url, title or name, (), author=author, kind=kind, blocks=tuple(blocks))
+
+
+def row(cells: Iterable[str], page: int | None = None) -> Block:
+    return Block("row", f"| {' | '.join(cells)} |", page=page)
+
+
+def entry(term: str, text: str, depth: int = 1) -> Block:
+    """A term with what is said of it; an item where the term is the sign or number of one."""
+    if text and _BULLET.fullmatch(term):
+        return Block("item", text if len(term) == 1 else f"{term} {text}", depth)
+    return Block("entry", f"{term}: {text}" if text else term, depth)
+
+
+def code(lines: Iterable[str]) -> list[Block]:
+    """The lines as far out as they can be; none where they are blank."""
+    text = dedent("\n".join(lines)).strip("\n")
+    return [Block("code", text)] if text.strip() else []
+
+
+class Builder:
+    """Takes the lines of a markup. `said` makes words of them; `verse` keeps the lines of what was not wrapped by hand."""
+
+    def __init__(self, said: Callable[[str], str] = str, *, verse: bool = False) -> None:
+        self._said, self._verse = said, verse
+        self.blocks: list[Block] = []
+        self.begin()
+
+    def begin(self, kind: BlockKind = "paragraph", *lines: str, term: str = "", depth: int = 0) -> None:
+        """What was waiting is a block; what comes now is of this kind."""
+        if hasattr(self, "lines"):
+            self._end()
+        self.kind: BlockKind = kind
+        self.term, self.depth = term, depth
+        self.lines = [line for line in lines if line]
+
+    def flush(self) -> None:
+        self.begin()
+
+    def heading(self, text: str, level: int) -> None:
+        self.flush()
+        self.blocks.append(Block("heading", self._said(text), min(level, 6)))
+
+    def row(self, cells: Iterable[str]) -> None:
+        self.flush()
+        self.blocks.append(row(self._said(cell.strip()) for cell in cells))
+
+    def _end(self) -> None:
+        if self.kind == "code":
+            self.blocks += code(self.lines)
+            return
+        verse = self._verse and self.kind == "paragraph"
+        text = self._said(unwrapped("\n".join(self.lines)) if verse else " ".join(line.strip() for line in self.lines)).strip()
+        if self.term:
+            self.blocks.append(entry(self._said(self.term), text, self.depth))
+        elif text:
+            self.blocks.append(Block("paragraph" if self.kind == "entry" else self.kind, text, self.depth))
+
+
+class Flow:
+    """Takes the paragraphs of an office document: in the cells of tables, which may stand in each other, or by themselves."""
+
+    def __init__(self) -> None:
+        self.blocks: list[Block] = []
+        self._rows: list[list[list[str]]] = []  # those that are open, as cells of paragraphs
+
+    def open_row(self) -> None:
+        self._rows.append([])
+
+    def open_cell(self) -> None:
+        if self._rows:
+            self._rows[-1].append([])
+
+    def close_row(self, page: int | None = None) -> None:
+        if self._rows and any(cells := self._rows.pop()):
+            self.blocks.append(row(map(" ".join, cells), page))
+
+    def paragraph(self, lines: str, *, heading: int = 0, item: int = 0, page: int | None = None) -> None:
+        """`heading`: its level, `item`: its depth."""
+        text = "\n".join(filter(None, (" ".join(line.split()) for line in lines.split("\n"))))
+        if text and self._rows and self._rows[-1]:
+            self._rows[-1][-1].append(text.replace("\n", " "))
+        elif text:
+            kind = "heading" if heading else "item" if item else "paragraph"
+            self.blocks.append(Block(kind, text.replace("\n", " ") if heading else text, heading or item, page=page))
