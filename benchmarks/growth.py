@@ -29,7 +29,7 @@ from wellread.server.history import History
 from wellread.server.options import ServerOptions
 from wellread.server.record import Record
 
-DIM, ROUNDS, TIMED, TIMES = 256, 3, 10, 20
+DIM, ROUNDS, TIMED, TIMES = 384, 3, 10, 20
 
 
 def slope(costs: Mapping[int, float]) -> float:
