@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import json
 import pickle
 import random
@@ -9,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from fnmatch import fnmatch
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,10 @@ from tests.index.embedders import WordEmbedder
 from tests.index.test_change import feed, numbered
 from tests.index.test_coarse import clustered
 from tests.index.test_search import PASSAGES
+from typer.testing import CliRunner
 
 from wellread.cli import feeds
+from wellread.cli.main import app
 from wellread.errors import DamagedFile, IndexFault
 from wellread.index.build import build
 from wellread.index.dataset import DatasetFeed, create, is_dataset, made_with, take_parts
@@ -38,6 +41,7 @@ pytestmark = pytest.mark.anyio
 async def test_an_index_from_a_data_set_is_the_index_from_its_inputs(tmp_path: Path) -> None:
     passages = [*PASSAGES, *numbered(700)]
     assert await create(tmp_path / "data", feed(passages), shard_rows=300) == 704
+    assert [pq.read_metadata(path).num_rows for path in sorted((tmp_path / "data").glob("*.parquet"))] == [300, 300, 104]
     assert is_dataset(tmp_path / "data")
     await build(tmp_path / "one", DatasetFeed(tmp_path / "data"))
     await build(tmp_path / "two", feed(passages))
@@ -260,7 +264,7 @@ async def test_a_data_set_is_embedded_anew_where_an_embedder_is_named_and_an_ind
 
     class Shop:
         def embedder(self, spec: str | None = None) -> WordEmbedder:
-            return WordEmbedder()
+            return WordEmbedder(name=str(spec)) if spec == "some-model" else WordEmbedder()
 
     kit: Any = Shop()
     await create(tmp_path / "data", feeds.feed([str(folder)], kit, "words", embed=True))
@@ -278,7 +282,7 @@ async def test_an_embedded_data_set_of_the_hub_brings_its_vectors(tmp_path: Path
     hub = ModuleType("datasets")
     hub.load_dataset = lambda name, config, **_: iter(pq.read_table(tmp_path / "x.parquet").to_pylist())  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "datasets", hub)
-    kit: Any = None  # nothing is embedded
+    kit: Any = SimpleNamespace(embedder=lambda spec: WordEmbedder(name=spec))
     with pytest.raises(IndexFault, match="--embedder"):
         feeds.feed(["hf:owner/name"], kit, None)
     await build(tmp_path / "index", feeds.feed(["hf:owner/name"], kit, "some-model"))
@@ -355,3 +359,17 @@ def test_a_mapping_that_is_none(tmp_path: Path) -> None:
     connection.close()
     with pytest.raises(DamagedFile, match="cannot be read"):
         list(mappings(tmp_path / "empty.sqlite"))
+
+
+def test_a_published_index_is_pulled_in_one_step_and_names_its_embedder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def snapshot(repository: str, *, local_dir: Path, **_: object) -> None:
+        local_dir.mkdir(exist_ok=True)
+        asyncio.run(published(local_dir))
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", snapshot)
+    output = tmp_path / "index"
+    done = CliRunner().invoke(app, ["index", "pull", "someone/wiki", "--output", str(output), "--embedder", "onnx"])
+    assert done.exit_code == 0, done.output
+    assert "searched with onnx:all-minilm-l6-v2" in " ".join(done.output.split())
+    assert LocalIndex.open(output).manifest.embedder == "onnx:all-minilm-l6-v2", "and not the spec that was written"
+    assert [path.name for path in tmp_path.iterdir()] == ["index"]

@@ -41,3 +41,13 @@ def test_every_recipe_has_its_section() -> None:
 
 if __name__ == "__main__":
     PAGE.write_text(renewed(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def test_every_point_of_the_recipes_names_a_test_that_is_there() -> None:
+    text = Path("docs/explanation/recipes.md").read_text().partition("## Which test proves which point")[2]
+    points = [line for line in text.splitlines() if line.startswith("| ") and not line.endswith("| test |")]
+    assert len(points) > 75
+    for line in points:
+        named = re.search(r"\| `([\w/]+\.py)::(\w+)` \|$", line)
+        assert named, line
+        assert f"def {named[2]}(" in Path("tests", named[1]).read_text(), line

@@ -227,3 +227,20 @@ async def test_corrective_keeps_to_the_pairs_of_a_run() -> None:
     answer = await bench.ask(Corrective, "Which films?")
     assert answer.usage.pairs == bench.grades.pairs == 4 + 48
     assert [len(batch) for batch in bench.grades.read] == [4, 48]
+
+
+async def test_what_leads_to_a_passage_does_not_keep_all_of_it() -> None:
+    class Led:
+        async def grade(self, question: str, passages: Sequence[Passage], leads: Any = ()) -> list[Grade]:
+            return [Grade(True, 0.9 if "1655" in one.text else 0.5) for one in passages]
+
+    said = ["He was born in a large house by the sea in The Hague.", "He found Titan with a telescope of his own in 1655."]
+    said += ["He made a clock with a pendulum that kept good time.", "He wrote of light as of a wave in a medium."]
+    run = Bench().run("Who found Titan?")
+    text = " ".join(said)
+    for leads, kept in (([LIST[1]], 1), ((), 4)):
+        (refined,) = await refine(
+            run, CountedGrader(run, Led()), run.question, [replace(LIST[0], text=text)], 0.05, [tuple(leads)]
+        )  # type: ignore[arg-type]
+        assert refined.kept == kept
+    assert run.budget.usage.pairs == 8

@@ -138,13 +138,14 @@ def feed(
     from wellread.index.following import Following
     from wellread.index.inputs import is_list, origin, passages
 
+    named = kit.embedder(embedder).name if embedder else None  # whole: `onnx` alone says which one only today
     embedded = [text for text in inputs if is_dataset(Path(text))]
     if embedded and len(inputs) > 1:
         raise UsageError("an embedded data set must be the only input; add others afterwards with: wellread index add")
-    if embedded and not (embed and embedder and made_with(Path(inputs[0])) != kit.embedder(embedder).name):
-        return DatasetFeed(Path(inputs[0]), embedder)
+    if embedded and not (embed and embedder and made_with(Path(inputs[0])) != named):
+        return DatasetFeed(Path(inputs[0]), named)
     if len(inputs) == 1 and inputs[0].startswith("hf:") and not embed and is_embedded_hub(inputs[0][3:], config):
-        return HubFeed(inputs[0][3:], config, embedder)
+        return HubFeed(inputs[0][3:], config, named)
     for text in inputs:
         if not text.startswith(("http://", "https://", "hf:")) and not at_home(text).exists():
             raise UsageError(f"{text} does not exist")

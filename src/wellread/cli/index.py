@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -28,6 +29,15 @@ WordsOnly = Annotated[
     bool, typer.Option("--words-only", metavar="", help="No vectors now; make them later with: wellread index embed.")
 ]
 Output = Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder for the index.")]
+PublishedTexts = Annotated[
+    str | None,
+    typer.Option(
+        "--texts",
+        metavar="TABLE",
+        help="Table with title, url, text in row order: .parquet, .arrow, .jsonl[.gz], hf:NAME; else those beside the index.",
+    ),
+]
+PublishedWith = Annotated[str, typer.Option("--embedder", metavar="SPEC", help="The embedder it was made with.")]
 
 
 @app.command()
@@ -298,17 +308,8 @@ def import_(
         Path, typer.Argument(metavar="FOLDER", help="Folder with faiss-ubinary.index, usearch-int8.index and the mappings.")
     ],
     output: Output,
-    texts: Annotated[
-        str | None,
-        typer.Option(
-            "--texts",
-            metavar="TABLE",
-            help="Table with title, url, text in row order: .parquet, .arrow, .jsonl[.gz], hf:NAME; else those in FOLDER.",
-        ),
-    ] = None,
-    embedder: Annotated[
-        str, typer.Option("--embedder", metavar="SPEC", help="The embedder it was made with.")
-    ] = "onnx:mixedbread-ai/mxbai-embed-large-v1",
+    texts: PublishedTexts = None,
+    embedder: PublishedWith = "onnx:mixedbread-ai/mxbai-embed-large-v1",
     resume: Annotated[bool, typer.Option("--resume", metavar="", help="Go on with an interrupted import.")] = False,
     as_json: options.AsJson = False,
 ) -> None:
@@ -323,23 +324,32 @@ def import_(
 
     async def work() -> Manifest:
         with ticking(as_json, go_on=f"{output} is unfinished; go on with the same command and --resume") as ticker:
-            return await make(output, PublishedFeed(folder, table, embedder), BuildOptions(resume=resume), ticker)
+            async with feeds.kit_of_settings() as kit:
+                feed = PublishedFeed(folder, table, kit.embedder(embedder).name)
+            return await make(output, feed, BuildOptions(resume=resume), ticker)
 
-    _done(asyncio.run(work()), output, as_json)
+    made = asyncio.run(work())
+    _done(made, output, as_json)
+    if not as_json:
+        say(f"it is searched with {made.embedder}: --source index:{output}?embedder={made.embedder}")
 
 
 @app.command()
 def pull(
     repository: Annotated[str, typer.Argument(metavar="OWNER/NAME", help="Hugging Face data set with the published files.")],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder for the files.")],
+    output: Output,
+    texts: PublishedTexts = None,
+    embedder: PublishedWith = "onnx:mixedbread-ai/mxbai-embed-large-v1",
 ) -> None:
-    """Download a published index from the Hugging Face hub; then use: wellread index import."""
+    """Bring a published index from the Hugging Face hub and import it, in one step. One that broke off goes on."""
     from wellread.index.hub import pull as download
 
     if repository.count("/") != 1:
         raise UsageError(f"{repository!r} is not a hub name: write owner/name")
-    more = "" if download(repository, output) else " --texts TABLE"
-    say(f"{repository} is in {output}; next: wellread index import {output}{more} --output INDEX")
+    files = output.with_name(f"{output.name}.pulled")
+    download(repository, files)
+    import_(files, output, texts, embedder, resume=True)
+    shutil.rmtree(files)
 
 
 def _done(made: Manifest, folder: Path, as_json: bool, documents: int = 0, unread: int = 0) -> None:

@@ -70,13 +70,15 @@ async def create(
         waiting: list[Batch] = []
         held = 0
         async for batch in feed.batches(rows, known):
-            waiting.append(batch)
-            held += len(batch.passages)
-            progress("passages", rows + held, None)
-            if held >= shard_rows:
-                known = _settled(folder, about, feed, known)
-                await asyncio.to_thread(write_part, folder, number, waiting, about, known)
-                number, rows, waiting, held = number + 1, rows + held, [], 0
+            while batch.passages:
+                waiting.append(batch.part(0, shard_rows - held))
+                batch = batch.part(shard_rows - held, len(batch.passages))
+                held += len(waiting[-1].passages)
+                progress("passages", rows + held, None)
+                if held == shard_rows:
+                    known = _settled(folder, about, feed, known)
+                    await asyncio.to_thread(write_part, folder, number, waiting, about, known)
+                    number, rows, waiting, held = number + 1, rows + held, [], 0
         if waiting:
             await asyncio.to_thread(write_part, folder, number, waiting, about, _settled(folder, about, feed, known))
         if rows + held == 0:

@@ -26,6 +26,9 @@ class Batch:
     rows: Bytes
     codes: Codes
 
+    def part(self, start: int, end: int) -> Batch:
+        return Batch(self.passages[start:end], self.rows[start:end], self.codes[start:end])
+
 
 class Feed(Protocol):
     """The same passages in the same order each time, so that an interrupted build can go on."""

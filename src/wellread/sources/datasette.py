@@ -155,17 +155,18 @@ async def _tables(http: Http, root: str, database: str) -> list[Table]:
 
 
 async def _root(http: Http, address: str) -> tuple[str, list[str], str | None]:
-    """Datasette may live under a prefix: the server is where `/-/databases.json` answers."""
+    """Datasette may live under a prefix: the server is where `/-/databases.json` answers. The shortest address comes first, for
+    one of a table it takes for that of a row, and fails."""
     problem: SourceError | None = None
     parts = address.split("/")
-    for given in range(3):
+    for given in (2, 1, 0):
         if len(parts) - given < 3:
-            break
+            continue
         root = "/".join(parts[: len(parts) - given])
         try:
             answer = await http.get(f"{root}/-/databases.json")
         except SourceError as failed:
-            problem = problem or failed
+            problem = failed  # at last that of the address as it was given
             continue
         rest = parts[len(parts) - given :]
         names = [rest[0]] if rest else [item.text("name") for item in answer if item.text("name") != "_internal"][:_MOST_TABLES]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import inf
+from statistics import median
 
 from wellread.effort import ALLOWED
 from wellread.run import Run
@@ -94,23 +96,25 @@ async def _chosen(grader: ModelGrader, question: str, parts: list[str], shown: l
 
 
 async def _scored(grader: CountedGrader, question: str, cut: _Cut, lower: float) -> list[set[int]]:
-    """All strips of all passages in one batch; the best strip of a passage stays in any case."""
+    """All strips of all passages in one batch; the best strip of a passage stays in any case.
+
+    What leads to a passage lends its worth to all strips of it, also to those about something else. The middle one tells how much
+    that is: of such a passage those stay that add to it.
+    """
     places = [(row, index) for row, parts in enumerate(cut.strips) for index in range(len(parts))]
     most = min(ALLOWED[grader.run.kit.effort].strips, grader.run.pairs_left)
     texts = [cut.strips[row][index] for row, index in places]
     read = [places[i] for i in await grader.run.aside(_likeliest, question, texts, most)]
     pieces = [replace(cut.passages[row], text=cut.strips[row][index]) for row, index in read]
     grades = await grader.grade(question, pieces, [cut.leads[row] for row, _ in read]) if pieces else ()
-    kept: list[set[int]] = [set() for _ in cut.strips]
-    best: dict[int, tuple[float, int]] = {}
+    scores: list[dict[int, float]] = [{} for _ in cut.strips]
     for (row, index), grade in zip(read, grades, strict=True):
-        score = float(grade.relevant) if grade.score is None else grade.score
-        best[row] = max(best.get(row, (score, index)), (score, index))
-        if grade.relevant if grade.score is None else score >= lower:
-            kept[row].add(index)
-    for row, (_, index) in best.items():
-        if not kept[row]:
-            kept[row].add(index)
+        scores[row][index] = float(grade.relevant) if grade.score is None else grade.score
+    kept: list[set[int]] = []
+    for of, leads in zip(scores, cut.leads, strict=True):
+        lent = median(of.values()) if leads and len(of) > 1 else -inf
+        helping = {index for index, score in of.items() if score >= lower and score > lent}
+        kept.append(helping or set(sorted(of, key=lambda index: (-of[index], -index))[:1]))
     return kept
 
 
