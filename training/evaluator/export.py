@@ -17,9 +17,11 @@ import numpy as np
 import onnx
 from onnx import TensorProto
 from training.bert_graph import Float32Weights, Graph, Int8Weights, Shape, State, Weights, encoder
+from training.evaluator.minilm import read_minilm
 from training.evaluator.weights import load_weights
 
 NAME = "evaluator.onnx"
+WORDS = Path("src/wellread/embedding/weights/all-minilm-l6-v2/model.onnx")
 
 
 def shape_of(state: State) -> Shape:
@@ -56,9 +58,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--weights", type=Path, required=True)
     parser.add_argument("--output", type=Path, required=True)
+    parser.add_argument("--words", type=Path, default=WORDS, help="an ONNX file with the table of words, not trained")
     parser.add_argument("--float32", type=Path)
     options = parser.parse_args(arguments)
     state = load_weights(options.weights)
+    state = {"embeddings.word_embeddings.weight": read_minilm(options.words)["embeddings.word_embeddings.weight"], **state}
     options.output.mkdir(parents=True, exist_ok=True)
     written = build_model(state, Int8Weights()).SerializeToString(deterministic=True)
     (options.output / NAME).write_bytes(written)

@@ -31,6 +31,7 @@ from training.evaluator.prepare import find_lists
 from training.evaluator.sources import MINILM, Prepared, load_prepared, neighbours, real_sources, say, synthetic_sources
 from training.evaluator.weights import load_weights, save_weights
 
+STEADY = "embeddings.word_embeddings.weight"  # is not trained: the verifier shares it
 # Questions in a batch: first mostly synthetic ones, then mostly real ones.
 MIXES: tuple[Mapping[str, int], ...] = (
     {"cloze": 72, "claim": 12, "bridge": 16, "composed": 6, "hotpotqa": 6, "2wiki": 4, "squad": 8, "nq_open_oracle": 3},
@@ -108,8 +109,11 @@ class Average:
 
 
 def optimizer_for(model: Evaluator, recipe: Recipe) -> torch.optim.AdamW:
-    plain = [value for name, value in model.values.items() if value.ndim < 2 or "embeddings" in name]
-    matrices = [value for name, value in model.values.items() if value.ndim >= 2 and "embeddings" not in name]
+    steady = STEADY.replace(".", "|")
+    model.values[steady].requires_grad_(False)
+    learned = {name: value for name, value in model.values.items() if name != steady}
+    plain = [value for name, value in learned.items() if value.ndim < 2 or "embeddings" in name]
+    matrices = [value for name, value in learned.items() if value.ndim >= 2 and "embeddings" not in name]
     groups = [{"params": matrices, "weight_decay": recipe.decay}, {"params": plain, "weight_decay": 0.0}]
     fused = next(iter(model.values.values())).is_cuda
     return torch.optim.AdamW(groups, lr=recipe.rate, betas=(0.9, 0.98), eps=1e-6, fused=fused)
@@ -139,7 +143,7 @@ def train(model: Evaluator, stream: Stream, recipe: Recipe, device: torch.device
         parts = losses(outputs, targets)
         optimizer.zero_grad(set_to_none=True)
         total(parts).backward()
-        nn.utils.clip_grad_norm_(model.parameters(), recipe.clip)
+        nn.utils.clip_grad_norm_([value for value in model.parameters() if value.requires_grad], recipe.clip)
         optimizer.step()
         average.update(model)
         tokens += batch.tokens
@@ -173,7 +177,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--start", type=Path, help="weights of an earlier run, or an ONNX file, to go on from: no synthetic phase"
     )
-    parser.add_argument("--rate", type=float, default=1.2e-4, help="the highest, with --start")
+    parser.add_argument("--base", type=Path, help="an ONNX file whose encoder is the start; MiniLM's by default")
+    parser.add_argument("--rate", type=float, help="the highest; 1.2e-4 with --start, 1.8e-4 without")
+    parser.add_argument("--shrink", type=int, default=1, help="divides the questions in a batch")
     parser.add_argument("--workers", type=int, default=5)
     parser.add_argument("--questions", type=int, help="of each set in the evaluation; all by default, none with 0")
     parser.add_argument("--quick", action="store_true", help="few synthetic questions, no workers, a short evaluation")
@@ -183,20 +189,24 @@ def main(arguments: Sequence[str] | None = None) -> None:
     started = time.monotonic()
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     recipe = Recipe(seconds=options.seconds, steps=options.steps, seed=options.seed, workers=options.workers)
+    recipe = replace(recipe, shrink=options.shrink, rate=options.rate or recipe.rate)
     if options.start:
-        recipe = replace(recipe, synthetic=0.0, rate=options.rate, synthetic_passages=12_000)
+        recipe = replace(recipe, synthetic=0.0, rate=options.rate or 1.2e-4, synthetic_passages=12_000)
     if options.quick:
         recipe = replace(recipe, synthetic_passages=200, workers=0, shrink=24)
     prepared = load_prepared(options.prepared, options.minilm, device, started)
     stream = stream_from(prepared, recipe, started)
     if options.start:
         earlier = read_minilm(options.start) if options.start.is_file() else load_weights(options.start)
+        if not options.start.is_file():
+            earlier[STEADY] = read_minilm(options.base or options.minilm / "model.onnx")[STEADY]
         initial = widened({name: torch.from_numpy(value) for name, value in earlier.items()})
     else:
-        initial = initial_state(read_minilm(options.minilm / "model.onnx"), recipe.seed)
+        initial = initial_state(read_minilm(options.base or options.minilm / "model.onnx"), recipe.seed)
     model = Evaluator(initial).to(device)
     state = train(model, stream, recipe, device, started)
-    save_weights({name: value.float().cpu().numpy() for name, value in state.items()}, options.output)
+    kept = {name: value.float().cpu().numpy() for name, value in state.items() if name != STEADY}
+    save_weights(kept, options.output)
     say(started, f"trained and saved: {json.dumps(asdict(recipe))}")
     if options.questions == 0:
         return

@@ -17,11 +17,13 @@ from training.verifier.statements import GAP
 from training.verifier.wordings import reworded
 
 MIXES: Mapping[str, Mapping[str, int]] = {  # cases in a step
-    "even": {"written": 34, "asked": 14, "plain": 12, "elsewhere": 2},
-    "written": {"written": 46, "asked": 10, "plain": 6, "elsewhere": 2},
+    "even": {"written": 34, "asked": 14, "plain": 12, "elsewhere": 2, "labelled": 6},
+    "labelled": {"written": 30, "asked": 12, "plain": 8, "elsewhere": 4, "labelled": 14},
+    "more": {"written": 26, "asked": 10, "plain": 6, "elsewhere": 6, "labelled": 28},
 }
-DISGUISED = {"written": 0.6, "asked": 0.3, "plain": 0.2, "elsewhere": 0.0}
+DISGUISED = {"written": 0.6, "asked": 0.3, "plain": 0.2, "elsewhere": 0.0, "labelled": 0.3}
 _MADE = 0.6  # what a change by rule counts against a written one
+_PARTLY = 0.5  # what a sentence counts that is carried in part: people differ on these
 _BESIDE = 0.15  # how often another passage stands beside those that carry a claim
 
 
@@ -32,6 +34,7 @@ class Prepared:
     asked: Sequence[Mapping[str, Any]]
     plain: range
     names: Sequence[str]
+    labelled: Sequence[Mapping[str, Any]] = ()
 
     def texts(self, numbers: Sequence[int]) -> tuple[Text, ...]:
         return tuple(self.passages[number] for number in numbers)
@@ -40,7 +43,8 @@ class Prepared:
 def load(path: Path) -> Prepared:
     content = json.loads(lzma.decompress(path.read_bytes()))
     passages = [Text(*one) for one in content["passages"]]
-    return Prepared(passages, content["written"], content["asked"], range(*content["plain"]), content["names"])
+    plain, people = range(*content["plain"]), content.get("labelled", ())
+    return Prepared(passages, content["written"], content["asked"], plain, content["names"], people)
 
 
 def set_aside(prepared: Prepared) -> list[Case]:
@@ -54,13 +58,25 @@ def _as_written(prepared: Prepared, one: Mapping[str, Any]) -> Case:
     return Case(prepared.texts(one["passages"]), (Claim(true, True), *made))
 
 
+def people_said(prepared: Prepared) -> dict[str, list[Case]]:
+    """The labelled claims to choose and fit on, by set: nothing is trained on them."""
+    found: dict[str, list[Case]] = {}
+    for one in prepared.labelled:
+        if one["part"] == "fit":
+            case = Case(prepared.texts(one["passages"][:4]), (Claim(one["claim"], one["carried"], None),))
+            found.setdefault(one["set"], []).append(case)
+    return found
+
+
 class Drawer:
     """Draws cases for ever. Written ones come in rounds, so that each is seen as often as every other."""
 
     def __init__(self, prepared: Prepared, seed: int) -> None:
         self._prepared, self._rng = prepared, random.Random(seed)
         self._written = [one for one in prepared.written if not one["aside"]]
+        self._labelled = [one for one in prepared.labelled if one["part"] == "train"]
         self._waiting: list[Mapping[str, Any]] = []
+        self._people: list[Mapping[str, Any]] = []
 
     def step(self, mix: Mapping[str, int] = MIXES["even"]) -> list[Case]:
         cases = [self._drawn(kind) for kind, count in mix.items() for _ in range(count)]
@@ -93,6 +109,24 @@ class Drawer:
         true = case.claims[0].text
         made = changes(true, case.passages, self._rng, self._rng.choice((0, 1, 1, 2)))
         return replace(case, claims=(*case.claims, *(replace(one, weight=_MADE) for one in made)))
+
+    def _labelled_case(self) -> Case | None:
+        """As people labelled it. The passages' order says nothing; what does not carry a claim does not without one of them."""
+        if not self._labelled:
+            return None
+        if not self._people:
+            self._people = [*self._labelled]
+            self._rng.shuffle(self._people)
+        one, rng = self._people.pop(), self._rng
+        numbers = list(one["passages"])
+        rng.shuffle(numbers)
+        if not one["carried"] and len(numbers) > 1 and rng.random() < 0.3:
+            numbers.pop()
+        passages, claim = self._prepared.texts(numbers[:4] if not one["carried"] else numbers), str(one["claim"])
+        if not one["carried"]:
+            return Case(passages, (Claim(claim, False, None, weight=_PARTLY if one["partly"] else 1.0),))
+        made = [replace(change, weight=_MADE) for change in changes(claim, passages, rng, rng.choice((0, 0, 1)))]
+        return Case(passages, (Claim(claim, True), *made))
 
     def _asked_case(self) -> Case | None:
         one, rng = self._rng.choice(self._prepared.asked), self._rng

@@ -153,6 +153,29 @@ def sentences(written: Sequence[Told], data: Path, kept: Collected) -> list[dict
     ]
 
 
+def part_of(row: Mapping[str, Any]) -> str:
+    """Of a labelled claim, by its first passage: `report` is for the report alone, `fit` to choose and to fit on."""
+    chance = int(hashlib.sha256(str(row["passages"][0]["text"]).encode()).hexdigest(), 16) % 5
+    return {0: "report", 1: "fit"}.get(chance, "train")
+
+
+def labelled(data: Path, kept: Collected) -> list[dict[str, Any]]:
+    """Sentences of real answers with what people said of them; those for the report stay at home."""
+    return [
+        {
+            "set": row["set"],
+            "claim": row["claim"],
+            "carried": row["label"] == "carried",
+            "partly": row["label"] == "partly",
+            "part": part_of(row),
+            "passages": [kept.number(f"claims:{one['title']}:{one['text']}", one) for one in row["passages"]],
+        }
+        for path in sorted((data / "claims").glob("*.jsonl.gz"))
+        for row in read_rows(path)
+        if part_of(row) != "report"
+    ]
+
+
 def prepare(data: Path, written: Sequence[Path]) -> dict[str, Any]:
     away = set[str]().union(*map(named, [*HELD, SENTENCES]))
     told_ones = [one for path in written for one in told(path.read_text(encoding="utf-8").splitlines())]
@@ -174,12 +197,15 @@ def prepare(data: Path, written: Sequence[Path]) -> dict[str, Any]:
     for folder, most in PLAIN.items():
         if (data / folder).is_dir():
             plain(folder, data, kept, away, most)
+    plain_to = len(kept.texts)
+    people = labelled(data, kept)
     names = Counter(name for _, text in kept.texts for name in set(_NAME.findall(text)))
     pool = [name for name, count in names.items() if 2 <= count <= 30]
     return {
         "passages": kept.texts,
         "written": by_hand,
-        "plain": [written_to, len(kept.texts)],
+        "plain": [written_to, plain_to],
+        "labelled": people,
         "asked": made,
         "names": sorted(random.Random(7).sample(pool, min(_NAMES, len(pool)))),
     }

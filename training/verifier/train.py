@@ -12,7 +12,7 @@ import argparse
 import itertools
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -27,9 +27,9 @@ from training.evaluator.tokens import load_tokenizer
 from training.evaluator.train import Average, rate_at
 from training.evaluator.weights import save_weights
 from training.verifier.batches import Batch, Builder
-from training.verifier.cases import MIXES, Drawer, Prepared, load, set_aside
+from training.verifier.cases import MIXES, Drawer, Prepared, load, people_said, set_aside
 from training.verifier.claims import Case
-from training.verifier.curves import curve
+from training.verifier.curves import area, curve
 from training.verifier.network import WORDS, deepened, initial, losses, total, verify
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -92,12 +92,26 @@ def said_of(state: State, cases: Sequence[Case], builder: Builder, device: torch
     return np.concatenate(found)
 
 
+def agreement(
+    state: State, people: Mapping[str, Sequence[Case]], builder: Builder, device: torch.device
+) -> dict[str, tuple[float, float]]:
+    """By labelled set: the area under the curve, and the best balanced accuracy that any threshold gives."""
+    found: dict[str, tuple[float, float]] = {}
+    for name, cases in people.items():
+        scores = said_of(state, cases, builder, device)[:, 0]
+        carried = np.array([case.claims[0].carried for case in cases])
+        kept, flagged = ((scores[part][:, None] >= scores[None, :]).mean(0) for part in (carried, ~carried))
+        found[name] = (round(area(scores[carried], scores[~carried]), 3), round(float((kept + 1 - flagged).max() / 2), 3))
+    return found
+
+
 def train(model: Evaluator, prepared: Prepared, recipe: Recipe, device: torch.device, every: float) -> State:
     optimizer, average = optimizer_for(model, recipe), Average(model, recipe.average)
     kind = torch.bfloat16 if device.type == "cuda" else torch.float32
     batches = Batches(prepared, recipe)
     loader = DataLoader(batches, None, num_workers=recipe.workers, prefetch_factor=4 if recipe.workers else None)
     aside, builder = set_aside(prepared), Builder(load_tokenizer(TOKENIZER))
+    people = people_said(prepared)
     begun = looked = time.monotonic()
     rows = 0
     for step, batch in enumerate(loader):
@@ -118,7 +132,9 @@ def train(model: Evaluator, prepared: Prepared, recipe: Recipe, device: torch.de
             looked = time.monotonic()
             shown = {name: round(value.item(), 3) for name, value in parts.items()}
             said = said_of({name: value.to(kind) for name, value in average.state().items()}, aside, builder, device)
-            print(f"{looked - begun:.0f} s, step {step}, {rows} rows, {shown}", json.dumps(curve(aside, said[:, 0])), flush=True)
+            by_people = agreement({name: value.to(kind) for name, value in average.state().items()}, people, builder, device)
+            head = f"{looked - begun:.0f} s, step {step}, {rows} rows, {shown}, {by_people}"
+            print(head, json.dumps(curve(aside, said[:, 0])), flush=True)
     said = said_of({name: value.to(kind) for name, value in average.state().items()}, aside, builder, device)
     for name, score in (("carried", said[:, 0]), ("words", -said[:, 1]), ("both", said[:, 0] - said[:, 1])):
         print(f"end, {rows} rows, {name}", json.dumps(curve(aside, score)), flush=True)
@@ -129,9 +145,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--prepared", type=Path, required=True)
     parser.add_argument("--start", type=Path, required=True, help="an ONNX file of this project: the evaluator, or the embedder")
-    parser.add_argument(
-        "--words", type=Path, default=MINILM / "model.onnx", help="whose table of words is shared: the embedder's"
-    )
+    parser.add_argument("--words", type=Path, help="whose table of words is shared; the start's own by default")
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--seconds", type=float, default=170.0)
     parser.add_argument("--every", type=float, default=20.0, help="seconds between two looks at what was set aside")
@@ -151,7 +165,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     recipe = replace(Recipe(seconds=options.seconds), **{name: value for name, value in given.items() if value is not None})
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     state = {name: torch.from_numpy(np.array(value)) for name, value in read_minilm(options.start).items()}
-    state[WORDS] = torch.from_numpy(read_minilm(options.words)[WORDS])
+    if options.words:
+        state[WORDS] = torch.from_numpy(read_minilm(options.words)[WORDS])
     model = Evaluator(initial(deepened(state, options.deepen), recipe.seed)).to(device)
     trained = train(model, load(options.prepared), recipe, device, options.every)
     kept = {name: value.float().cpu().numpy() for name, value in trained.items() if name not in STEADY}
