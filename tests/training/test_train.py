@@ -20,7 +20,8 @@ def test_every_step_runs(data_folder: Path, tiny_minilm: Path, tmp_path: Path, m
     common = ["--prepared", str(tmp_path / "prepared"), "--minilm", str(tiny_minilm), "--output", str(tmp_path / "run")]
     train.main([*common, "--steps", "2", "--questions", "3", "--quick"])
     train.main([*common, "--steps", "1", "--questions", "3", "--quick", "--start", str(tmp_path / "run")])
-    export.main(["--weights", str(tmp_path / "run"), "--output", str(tmp_path / "model")])
+    words = ["--words", str(tiny_minilm / "model.onnx")]
+    export.main(["--weights", str(tmp_path / "run"), "--output", str(tmp_path / "model"), *words])
     model = tmp_path / "model" / "evaluator.onnx"
     calibrate.main([*common[:2], "--records", str(tmp_path / "run"), "--model", str(model)])
     calibrated = [*common[:2], "--calibration", str(model.with_name("calibration.json"))]

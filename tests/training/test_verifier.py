@@ -144,3 +144,14 @@ def test_every_step_runs(data_folder: Path, tiny_minilm: Path, tmp_path: Path) -
     carried, words_astray = session.run(["carried", "astray"], {**fed, "words": words[row]})
     np.testing.assert_allclose(told.carried.detach().numpy(), carried, atol=0.05)
     np.testing.assert_allclose(told.astray.detach().numpy(), words_astray[0], atol=0.05)
+
+
+def test_labelled_claims_of_one_passage_are_on_one_side() -> None:
+    from training.verifier.prepare import part_of
+
+    rows = [{"claim": f"{claim}", "passages": [{"text": f"passage {number}"}]} for number in range(60) for claim in range(3)]
+    parts = {}
+    for row in rows:
+        parts.setdefault(row["passages"][0]["text"], set()).add(part_of(row))
+    assert all(len(found) == 1 for found in parts.values())
+    assert set().union(*parts.values()) == {"report", "fit", "train"}
