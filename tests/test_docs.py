@@ -77,3 +77,10 @@ def test_the_references_that_are_made_are_up_to_date() -> None:
         [sys.executable, str(ROOT / "scripts" / "reference.py"), "--check"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_every_guard_has_its_test() -> None:
+    named = re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", (ROOT / "SECURITY.md").read_text("utf-8"))
+    assert len(named) > 30
+    for file, test in named:
+        assert f"def {test}" in (ROOT / file).read_text("utf-8"), (file, test)
