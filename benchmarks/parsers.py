@@ -16,6 +16,7 @@ from wellread.models import structured, thinking, tokens
 from wellread.models.stops import Stops
 from wellread.net import robots
 from wellread.net.address import canonical
+from wellread.present import html, markdown
 from wellread.reading import (
     asciidoc,
     charset,
@@ -37,7 +38,7 @@ from wellread.reading import (
 from wellread.reading.markup import Target
 from wellread.reading.opendocument import OpenDocument, Slide
 from wellread.replay.secrets import Covers
-from wellread.server import access, filing, intake, openai_format, rendering, settings_file
+from wellread.server import access, filing, intake, openai_format, settings_file
 from wellread.server.viewer import Place, View
 from wellread.server.web import documents
 from wellread.sources import keywords, markup, mediawiki, newsapi, slack
@@ -198,8 +199,8 @@ PARSERS: dict[str, Parser] = {
     "address": lambda text: canonical(f"http://a.b/{text[:20_000]}"),
     "cookies": access._cookie,
     "secrets": lambda text: Covers({"A_KEY": "abcdefgh"}).text(text),
-    "answer as HTML": lambda text: rendering.answer_html(_answer(text)),
-    "answer as Markdown": lambda text: rendering.markdown(_answer(text)),
+    "answer as HTML": lambda text: html.answer_html(_answer(text)),
+    "answer as Markdown": lambda text: markdown.markdown(_answer(text)),
     "numbers": lambda text: openai_format.cited(text, _answer(text)),  # type: ignore[arg-type]
     "calculation": lambda text: calculate.as_python(text),
     "yes or no": lambda text: questions.asks_yes_no(text[:QUESTION]),

@@ -9,8 +9,9 @@ from markdown_it import MarkdownIt
 
 from wellread.events import answer_json
 from wellread.marks import MARK, legend_of, marked, marked_answer, shown, unmarked
+from wellread.present.html import answer_html
+from wellread.present.markdown import markdown
 from wellread.server import openai_format
-from wellread.server.rendering import answer_html, markdown
 from wellread.text.citations import check
 from wellread.types import Answer, Passage
 

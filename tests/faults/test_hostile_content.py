@@ -28,12 +28,12 @@ from wellread.evals.data import Question
 from wellread.evals.results import Result
 from wellread.models.scripted import ScriptedModel
 from wellread.parts import Kit
+from wellread.present.markdown import markdown
 from wellread.reading.allowance import WEB_PAGE
 from wellread.reading.documents import Document
 from wellread.reading.workers import shared
 from wellread.server import openai_format
 from wellread.server.record import Record
-from wellread.server.rendering import markdown
 from wellread.server.runs import discreet, encode
 from wellread.server.web.articles import article
 from wellread.server.web.steps import step

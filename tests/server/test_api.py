@@ -182,9 +182,9 @@ def test_a_client_can_lower_limits_but_not_raise_them(folder: Path) -> None:
         menu = live.service.menu
         from wellread.server.menu import ClientRequest
 
-        limits = menu.order(ClientRequest(QUESTION, limits=more)).engine.settings.limits
+        limits = menu.authorize(ClientRequest(QUESTION, limits=more)).engine.settings.limits
         assert (limits.searches, limits.seconds, limits.tokens) == (1, 20.0, 10**6)
-        assert menu.order(ClientRequest(QUESTION, limits={"max_seconds": 5})).engine.settings.max_seconds == 5
+        assert menu.authorize(ClientRequest(QUESTION, limits={"max_seconds": 5})).engine.settings.max_seconds == 5
 
 
 def test_other_models_and_sources_can_be_chosen_where_they_are_offered(folder: Path) -> None:
@@ -194,11 +194,11 @@ def test_other_models_and_sources_can_be_chosen_where_they_are_offered(folder: P
     with running(engine(), folder, **offered) as live, live.client() as client:
         menu = live.service.menu
         assert [one["name"] for one in client.get("/api/menu").json()["models"]] == ["scripted", "ollama:tiny"]
-        other = menu.order(ClientRequest(QUESTION, model="ollama:tiny", sources=("library", "wikipedia?language=de")))
+        other = menu.authorize(ClientRequest(QUESTION, model="ollama:tiny", sources=("library", "wikipedia?language=de")))
         assert (other.model, other.engine.kit.model_spec()) == ("ollama:tiny", "ollama:tiny")
         assert other.sources == ("library", "wikipedia?language=de")
-        assert menu.order(ClientRequest(QUESTION)).engine.kit.model_spec() == "scripted"
-        plain = menu.order(ClientRequest(QUESTION, model="none"))
+        assert menu.authorize(ClientRequest(QUESTION)).engine.kit.model_spec() == "scripted"
+        plain = menu.authorize(ClientRequest(QUESTION, model="none"))
         assert (plain.strategy, plain.model) == ("quote", None)
 
 

@@ -112,12 +112,12 @@ async def test_a_stopping_server_interrupts_what_does_not_end_and_says_so(folder
 
 async def test_a_run_that_ignores_its_limits_is_ended(folder: Path) -> None:
     with running(engine(delay=5.0), folder) as live, live.client() as client:
-        order = live.service.menu.order
-        live.service.menu.order = lambda wish, **more: replace(order(wish, **more), seconds=0.3)  # type: ignore[method-assign]
+        order = live.service.menu.authorize
+        live.service.menu.authorize = lambda wish, **more: replace(order(wish, **more), seconds=0.3)  # type: ignore[method-assign]
         attached = stream(client, "POST", "/api/ask", json={"question": "x"})
         assert attached[-1] == {"event": "ended", "state": "failed", "reason": "the limit on seconds is reached"}
         detached = stream(client, "GET", f"/api/runs/{ask(client)}/events")
-        assert detached[-1] == {"event": "ended", "state": "failed", "reason": "the run took too long"}
+        assert detached[-1] == {"event": "ended", "state": "failed", "reason": "the limit on seconds is reached"}
         assert live.service.gate.running == 0
 
 

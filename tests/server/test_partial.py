@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
-from wellread.cli import ask, show
+from wellread.cli import ask
 from wellread.cli.compare import _words  # pyright: ignore[reportPrivateUsage]
 from wellread.events import answer_json
-from wellread.server import openai_format, rendering
+from wellread.present import markdown, terminal
+from wellread.present.sections import sections
+from wellread.server import openai_format
 from wellread.server.record import Record
 from wellread.server.web.articles import article
 from wellread.server.web.listing import listing
@@ -30,14 +30,13 @@ PARTIAL = Answer(
 def test_json_and_markdown_tell_it() -> None:
     body = answer_json(PARTIAL)
     assert (body["outcome"], body["missing"]) == ("partial", ["who produced it"])
-    assert "**Missing:** who produced it" in rendering.markdown(body)  # MCP, and to copy
+    assert "**Missing:** who produced it" in markdown.markdown(body)  # MCP, and to copy
     assert openai_format.sources(body).startswith("\n\n**Missing:** who produced it")
-    assert rendering.missing_line({**body, "outcome": "answered"}) == ""
+    assert markdown.missing_line(sections({**body, "outcome": "answered"})) == ""
 
 
-def test_the_terminal_tells_it(capsys: pytest.CaptureFixture[str]) -> None:
-    show._print_plain(PARTIAL)  # pyright: ignore[reportPrivateUsage]
-    assert "Missing: who produced it" in capsys.readouterr().out
+def test_the_terminal_tells_it() -> None:
+    assert "Missing: who produced it" in list(terminal.lines(answer_json(PARTIAL)))
     assert "partial: missing: who produced it" in _words(PARTIAL)
     assert ask.EXIT["partial"] == 0
 

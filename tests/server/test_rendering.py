@@ -14,7 +14,8 @@ from markdown_it import MarkdownIt
 from tests.server.stage import ask, engine, finished, running
 
 from wellread import events
-from wellread.server.rendering import answer_html, markdown
+from wellread.present.html import answer_html
+from wellread.present.markdown import markdown
 from wellread.server.web.html import Safe, el, render, text
 from wellread.server.web.steps import site, status, step
 from wellread.types import Hit, Passage

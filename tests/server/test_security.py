@@ -246,7 +246,7 @@ def test_logs_are_lines_of_json_with_the_run_and_without_secrets(folder: Path) -
         with running(engine(), folder, token=TOKEN) as live, live.client(headers={"Authorization": f"Bearer {TOKEN}"}) as client:
             run = ask(client, "What is my secret question?")
             finished(client, run)
-            live.service.menu.order = None  # type: ignore[assignment, method-assign]  # anything that cannot happen
+            live.service.menu.authorize = None  # type: ignore[assignment, method-assign]  # anything that cannot happen
             broken = client.post("/api/ask", json={"question": "x"})
     finally:
         logger.removeHandler(handler)

@@ -252,7 +252,7 @@ async def test_nor_where_rules_understand_the_next_question() -> None:
     history = (("Who keeps the keys of the lighthouse?", "Maria Keller\n\nMaria Keller keeps the keys of the lighthouse. [1]"),)
     async with Engine(Settings(effort="low", model="none"), source=web) as engine:
         wish = ClientRequest("When was she born?", "quote", history=history)
-        asked = Menu(engine, ServerOptions()).order(wish, also=[Earlier(passages={"k": keeper.passage()})])
+        asked = Menu(engine, ServerOptions()).authorize(wish, also=[Earlier(passages={"k": keeper.passage()})])
         answer = await asked.engine.ask(asked.question, strategy=asked.strategy, history=asked.history)
     assert answer.understood == "When was Maria Keller born?"
     assert web.asked == []

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Protocol
 from wellread import events
 from wellread.cli.terminal import clean, note, say, say_json
 from wellread.errors import UsageError
-from wellread.marks import MARK
-from wellread.text.certainty import how_sure
-from wellread.text.places import inside, is_file, place
-from wellread.types import Answer, Citation, Hit
+from wellread.present import terminal
+from wellread.text.places import inside, is_file
+from wellread.types import Answer, Hit
 
 if TYPE_CHECKING:
     from rich.status import Status
@@ -143,7 +142,8 @@ class Plain(Spinner):
     """For pipes and files: the answer, then its sources."""
 
     def answer(self, answer: Answer) -> None:
-        _print_plain(answer)
+        for line in terminal.lines(events.answer_json(answer)):
+            say(line)
 
 
 class Lines(Silent):
@@ -178,7 +178,7 @@ class Terminal(Silent):
         if isinstance(event, events.Answered):
             self._status.stop()
             self._live.stop()
-            self._answer(clean(event.answer))
+            terminal.show(clean(events.answer_json(event.answer)), self._out)
             return
         for line in self._steps.lines(event):
             _leave(self._status, line)
@@ -200,28 +200,6 @@ class Terminal(Silent):
         lines = textwrap.wrap(self._draft, self._out.width - 1, replace_whitespace=False)
         self._live.update(Text("\n".join(lines[-12:]), style="dim"), refresh=True)
 
-    def _answer(self, answer: Answer) -> None:
-        from rich.markdown import Markdown
-        from rich.padding import Padding
-
-        if answer.understood:
-            self._out.print(_understood(answer), style="dim", markup=False, highlight=False)
-        if answer.text:
-            headline = f"**{answer.short}**\n\n" if answer.short else ""
-            self._out.print(Markdown(headline + answer.marked))
-            self._out.print()
-        if answer.outcome != "answered":
-            self._out.print(_outcome(answer), style="yellow", markup=False, highlight=False)
-        for line in beside(answer):
-            self._out.print(line, style="dim", markup=False, highlight=False)
-        for number, title, quotes in sources(answer):
-            self._out.print(f"[bold cyan]\\[{number}][/] {_escaped(title)}", highlight=False)
-            for quote in quotes:
-                self._out.print(Padding(f"[dim]“{_escaped(quote)}”[/]", (0, 0, 0, 4)), highlight=False)
-        if answer.text:
-            self._out.print(answer.checked, style="yellow" if answer.checked.startswith(MARK) else "dim", highlight=False)
-        self._out.print(f"[dim]{footer(answer)}[/]", highlight=False)
-
 
 def _leave(status: Status | None, line: str) -> None:
     """A line that stays, above the moving one where there is one."""
@@ -235,61 +213,6 @@ def progress(event: events.Event) -> str:
     """One line on what is happening now, fit for a status; empty for events that say nothing."""
     words = event.said()
     return _escaped(clean(words.short(72))) if words else ""
-
-
-def sources(answer: Answer) -> list[tuple[int, str, list[str]]]:
-    """Each cited passage once: its number, where it is from, and the words that carry the answer, unless it says them itself."""
-    said = " ".join(answer.text.split())
-    grouped: dict[int, dict[str, Citation]] = {}
-    for citation in sorted(answer.citations, key=lambda one: -one.support):
-        grouped.setdefault(citation.number, {})[" ".join(citation.quote.split())] = citation
-    return [
-        (number, _where(next(iter(found.values()))), [quote for quote in found if quote not in said])
-        for number, found in sorted(grouped.items())
-    ]
-
-
-def footer(answer: Answer) -> str:
-    """What it took, in a few words."""
-    usage = answer.usage
-    parts = [answer.strategy, answer.model or "no model", events.counted(usage.searches, "search", "searches")]
-    if usage.input_tokens or usage.output_tokens:
-        parts.append(f"{usage.input_tokens + usage.output_tokens:,} tokens")
-        parts.append("cost unknown" if usage.cost is None else f"${usage.cost:.4f}")
-    return " · ".join([*parts, f"{answer.seconds:.1f} s"])
-
-
-def beside(answer: Answer) -> list[str]:
-    """How sure an answer is; where there is none, or no sure one, the passages that come nearest and what else to try."""
-    lines = [f"({how_sure(answer.confidence)})"] if answer.text and answer.confidence is not None else []
-    lines += [f"Note: {note}." for note in answer.notes]
-    if answer.nearest:
-        lines += ["", "Nearest, not an answer:" if not answer.text else "Also near:"]
-    for near in answer.nearest:
-        words = textwrap.shorten(" ".join(near.words.split()), 300, placeholder=" …")
-        lines += [f"  · {place(near.passage)}", textwrap.indent(f"“{words}”", "    ")]
-    return [*lines, "", f"To try: {'; '.join(answer.tries)}."] if answer.tries else lines
-
-
-def _print_plain(answer: Answer) -> None:
-    if answer.understood:
-        say(_understood(answer) + "\n")
-    if answer.text:
-        headline = f"{answer.short}\n\n" if answer.short else ""
-        say(headline + answer.marked)
-    if answer.outcome != "answered":
-        say(_outcome(answer))
-    for line in beside(answer):
-        say(line)
-    found = sources(answer)
-    if found:
-        say("\nSources")
-    for number, title, quotes in found:
-        say(f"[{number}] {title}")
-        for quote in quotes:
-            say(textwrap.indent(f"“{quote}”", "    "))
-    if answer.text:
-        say("\n" + answer.checked)
 
 
 def found(number: int, title: str, where: str, text: str) -> None:
@@ -310,28 +233,6 @@ def found_document(number: int, group: Sequence[Hit]) -> None:
         say(textwrap.fill(f"{at}: {words}" if at else words, 78, initial_indent="   · ", subsequent_indent="     "))
     if len(group) > _PASSAGES_SHOWN:
         say(f"   · {len(group) - _PASSAGES_SHOWN} more")
-
-
-def _understood(answer: Answer) -> str:
-    return f"Understood as: {answer.understood}"
-
-
-def _outcome(answer: Answer) -> str:
-    if answer.asks:
-        return f"{answer.asks} Please ask again with its name, or just say it."
-    opening = {
-        "partial": "Missing",
-        "unsure": "No answer found",
-        "exhausted": "Cut short",
-        "failed": "Failed",
-        "answered": "",
-    }[answer.outcome]
-    why = "; ".join(row.rstrip(".") for row in answer.missing) if answer.outcome == "partial" else answer.reason
-    return f"{opening}: {why}" if why else f"{opening}."
-
-
-def _where(citation: Citation) -> str:
-    return place(citation.passage)
 
 
 def _escaped(text: str) -> str:

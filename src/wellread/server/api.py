@@ -13,13 +13,11 @@ from fastapi.responses import PlainTextResponse, StreamingResponse
 
 from wellread.errors import WellreadError
 from wellread.events import documents_json, hit_json
-from wellread.server import follow_up, metrics, service, shapes
-from wellread.server.limits import Ticket
-from wellread.server.menu import ReadyRun
-from wellread.server.rendering import answer_html
+from wellread.present.html import answer_html
+from wellread.server import metrics, service, session, shapes
 from wellread.server.runs import encode
 from wellread.server.security import address
-from wellread.server.service import Service
+from wellread.server.session import Attached
 from wellread.server.shapes import RUN_ID, AskRequest, RunRequest
 from wellread.server.sse import EventStream, chunk, numbered
 from wellread.server.viewer import of_hit
@@ -42,41 +40,30 @@ _GONE = shapes.refusals(404, 422)
 _CROWDED = shapes.refusals(429)
 
 
-class NotFound(Exception):
-    """There is no such run."""
-
-
 @router.post("/api/ask", tags=["ask"], response_class=EventStream, responses={**_WRONG, **_STREAM})
 async def ask(request: Request, body: AskRequest) -> EventStream:
     """Answer a question as a stream of events. Closing the connection stops the work; an answer is kept in the history."""
-    here = service.of(request)
-    asked = here.menu.order(body.wish())
-    return EventStream(_attached(here, asked, await here.runs.admit(client(request))))
+    return EventStream(_attached(await session.of(request).attach(body.wish(), via="api")))
 
 
-async def _attached(here: Service, asked: ReadyRun, ticket: Ticket) -> AsyncGenerator[str, None]:
+async def _attached(telling: Attached) -> AsyncGenerator[str, None]:
     number = 0
     try:
-        async with aclosing(here.runs.attach(asked, ticket, "api")) as stream:
+        async with aclosing(telling.events()) as stream:
             async for event in stream:
                 yield chunk(number, encode(event))
                 number += 1
     except WellreadError as problem:
         yield chunk(number, json.dumps({"event": "ended", "state": "failed", "reason": str(problem)}, ensure_ascii=False))
     finally:
-        ticket.release()
+        await telling.leave()
 
 
 @router.post("/api/runs", tags=["runs"], status_code=202, responses={**_WRONG, **_GONE})
 async def start(request: Request, body: RunRequest) -> shapes.Started:
     """Begin a run that goes on without a listener."""
-    here = service.of(request)
-    parent = await here.history.get(body.parent) if body.parent else None
-    if body.parent and parent is None:
-        raise NotFound
-    history, earlier = await follow_up.context(here.history, parent)
-    asked = here.menu.order(body.wish(history), also=earlier)
-    record = await here.runs.start(asked, client(request), parent)
+    here = session.of(request)
+    record = await here.begin(body.wish(), await here.run(body.parent) if body.parent else None)
     return shapes.Started(id=record.id, page=f"/r/{record.id}", events=f"/api/runs/{record.id}/events")
 
 
@@ -89,7 +76,7 @@ async def runs(
 ) -> shapes.RunList:
     """The history, latest first."""
     here = service.of(request)
-    async with here.looking_up.turn(client(request)):
+    async with here.looking_up.turn(address(request.scope)):
         found = await here.history.list(search=search, limit=limit, before=before)
     return shapes.RunList(runs=[shapes.summary(record) for record in found])
 
@@ -97,10 +84,9 @@ async def runs(
 @router.get("/api/runs/{run}", tags=["runs"], responses=_GONE)
 async def run(request: Request, run: RunId) -> shapes.Run:
     """One run, with its answer once there is one."""
-    record = await service.of(request).history.get(run)
-    if record is None:
-        raise NotFound
-    return shapes.whole(record, answer_html(record.answer), str(request.base_url))
+    here = session.of(request)
+    record = await here.run(run)
+    return shapes.whole(record, answer_html(record.answer), here.base)
 
 
 @router.get("/api/runs/{run}/events", tags=["runs"], response_class=EventStream, responses={**_GONE, **_CROWDED, **_STREAM})
@@ -111,12 +97,7 @@ async def follow(
     last_event_id: Annotated[str | None, Header(description="the last event that was received, when reconnecting")] = None,
 ) -> EventStream:
     """A run's events from an offset; goes on until the run has ended, whose last event is `ended`."""
-    here = service.of(request)
-    if run not in here.runs.live and await here.history.get(run) is None:
-        raise NotFound
-    if last_event_id is not None and last_event_id.isdecimal() and len(last_event_id) < 10:
-        offset = max(offset, int(last_event_id) + 1)
-    return EventStream(here.listeners.counted(client(request), numbered(here.runs.follow(run, offset))))
+    return EventStream(numbered(await session.of(request).follow(run, offset, last_event_id)))
 
 
 @router.delete("/api/runs/{run}", tags=["runs"], responses=_GONE)
@@ -126,13 +107,10 @@ async def stop(
     forget: Annotated[bool, Query(description="also remove it from the history")] = False,
 ) -> dict[str, str | None]:
     """Stop a run: searches, readings and model calls end at once. With `forget` it leaves no trace."""
-    here = service.of(request)
-    await here.runs.stop(run)
-    record = await here.history.get(run)
-    if record is None:
-        raise NotFound
+    here = session.of(request)
+    record = await here.stop(run)
     if forget:
-        await here.history.delete(run)
+        await here.forget(run)
     return {"id": run, "state": "forgotten" if forget else record.state}
 
 
@@ -159,7 +137,7 @@ async def search(
     """Search the sources, nothing more."""
     here = service.of(request)
     engine = here.menu.searching(source or [])
-    async with here.turn(client(request)):
+    async with here.turn(address(request.scope)):
         hits = await engine.search(q, limit=limit)
     shown = [{**hit_json(hit), "view": place.path() if (place := of_hit(hit)) else None} for hit in hits]
     return shapes.SearchResult.model_validate({"query": q, "hits": shown, "documents": documents_json(hits)})
@@ -192,9 +170,6 @@ async def health(request: Request) -> dict[str, str]:
 @router.get("/metrics", tags=["operation"], response_class=PlainTextResponse)
 async def numbers(request: Request) -> PlainTextResponse:
     """Counters for Prometheus."""
-    return PlainTextResponse(metrics.text(service.of(request)), media_type="text/plain; version=0.0.4")
-
-
-def client(request: Request) -> str:
-    """Whom the limits per client count."""
-    return address(request.scope)
+    here = service.of(request)
+    told = metrics.text(here.metrics, here.gate, here.history.failed_writes)
+    return PlainTextResponse(told, media_type="text/plain; version=0.0.4")

@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 
 from wellread.engine import Engine
 from wellread.errors import DamagedFile, ReadError, SourceError, UsageError, WellreadError
-from wellread.server import api, collections_api, mcp, openai_api, openai_format, origins, responses_api, viewer
+from wellread.server import api, collections_api, mcp, openai_api, openai_format, origins, responses_api, session, viewer
 from wellread.server import options as options_module
 from wellread.server.access import Access
 from wellread.server.database import TooSlow
@@ -79,7 +79,7 @@ def create_app(
 def _errors(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(Busy, _busy)
-    app.add_exception_handler(api.NotFound, _not_found)
+    app.add_exception_handler(session.NotFound, _not_found)
     app.add_exception_handler(viewer.NotThere, _not_there)
     app.add_exception_handler(openai_format.Refused, _refused)
     app.add_exception_handler(WellreadError, _ours)

@@ -9,8 +9,9 @@ from collections import Counter, deque
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeVar
 
+T = TypeVar("T")
 _LISTENED = 100  # streams; ten thousand of them would keep the loop for a second at each event
 _MOMENT = 30.0  # seconds in which somebody who was sent away comes back, or has come
 
@@ -179,13 +180,13 @@ class Listeners:
     most: int = _LISTENED
     counts: Counter[str] = field(default_factory=Counter[str])
 
-    def counted(self, client: str, chunks: AsyncGenerator[str, None]) -> AsyncGenerator[str, None]:
+    def counted(self, client: str, chunks: AsyncGenerator[T, None]) -> AsyncGenerator[T, None]:
         """The same stream, or `Busy`."""
         if self.counts[client] >= self.most:
             raise Busy("you listen to too many runs at once", 5)
         return self._counted(client, chunks)
 
-    async def _counted(self, client: str, chunks: AsyncGenerator[str, None]) -> AsyncGenerator[str, None]:
+    async def _counted(self, client: str, chunks: AsyncGenerator[T, None]) -> AsyncGenerator[T, None]:
         self.counts[client] += 1
         try:
             async with aclosing(chunks):

@@ -24,6 +24,7 @@ from wellread import events
 from wellread.engine import Engine
 from wellread.errors import WellreadError
 from wellread.marks import Marks, shown
+from wellread.present.markdown import markdown
 from wellread.server import follow_up, origins, viewer
 from wellread.server.addresses import linked, linked_row
 from wellread.server.beside import beside
@@ -31,7 +32,6 @@ from wellread.server.conversations import Conversation, Conversations
 from wellread.server.limits import Busy
 from wellread.server.menu import ClientRequest, Menu, ReadyRun
 from wellread.server.options import ServerOptions
-from wellread.server.rendering import markdown
 from wellread.server.security import address
 from wellread.server.service import Service
 from wellread.server.viewer import Place
@@ -281,7 +281,7 @@ async def _ask(backend: Backend, wish: ClientRequest, ctx: Any, talks: Conversat
     name = secrets.token_urlsafe(9)
     try:
         before = await talks.get(previous, backend.recall)
-        asked = backend.menu.order(replace(wish, history=before.turns), also=before.sources)
+        asked = backend.menu.authorize(replace(wish, history=before.turns), also=before.sources)
         async with aclosing(backend.stream(asked, _client(ctx), name)) as stream:
             number, told = 0, None
             async for event in stream:

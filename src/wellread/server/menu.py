@@ -2,7 +2,7 @@
 
 Specs of sources and models come from the operator's lists, never freely from a client: a model's spec
 holds an address that the key is sent to, a source's spec may name a folder of this machine. That holds for the
-parameters of strategies too: those that name a part say so in their types, and `Menu.order` looks at all of them.
+parameters of strategies too: those that name a part say so in their types, and `Menu.authorize` looks at all of them.
 Clients see and write the public form of a spec, in which no password stands; here alone it leads back to the spec.
 Collections, which this server has made of documents that were sent to it, are sources like the operator's.
 Every request becomes a run through it.
@@ -114,7 +114,7 @@ class Menu:
             found.append((name, str(cls.summary), not cls.needs_model or bool(self.models)))
         return found
 
-    def order(self, wish: ClientRequest, *, also: Sequence[Source] = ()) -> ReadyRun:
+    def authorize(self, wish: ClientRequest, *, also: Sequence[Source] = ()) -> ReadyRun:
         """Check a wish; raises `UsageError` with what is wrong."""
         question = clean_question(wish.question)
         if len(question) > self.options.max_question:

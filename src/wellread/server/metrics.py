@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from wellread.cluster import replicas
+from wellread.server.limits import Gate
 from wellread.types import Usage
-
-if TYPE_CHECKING:
-    from wellread.server.service import Service
 
 _CLUSTER = {
     "calls": "Calls to the shards of a cluster.",
@@ -54,9 +51,8 @@ class Metrics:
         self.cost += usage.cost or 0.0
 
 
-def text(service: Service) -> str:
+def text(metrics: Metrics, gate: Gate, failed_writes: int) -> str:
     """The whole page."""
-    metrics, gate = service.metrics, service.gate
     page = _Page()
     page.add(
         "runs_total", "counter", "Runs that ended.", {_labels(strategy=s, outcome=o): n for (s, o), n in metrics.runs.items()}
@@ -76,7 +72,7 @@ def text(service: Service) -> str:
     page.add("cost_dollars_total", "counter", "Known cost of finished runs.", {"": metrics.cost})
     responses = {_labels(method=m, status=s): n for (m, s), n in metrics.responses.items()}
     page.add("http_responses_total", "counter", "Responses by method and status.", responses)
-    page.add("history_failed_writes_total", "counter", "Writes that failed.", {"": service.history.failed_writes})
+    page.add("history_failed_writes_total", "counter", "Writes that failed.", {"": failed_writes})
     for name, help in _CLUSTER.items():
         rows = {_labels(shard=shard): float(getattr(known, name)) for shard, known in replicas.counts().items()}
         page.add(f"cluster_{name}_total", "counter", help, rows)

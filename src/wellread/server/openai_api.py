@@ -5,26 +5,19 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from wellread import events
-from wellread.errors import UsageError, WellreadError
-from wellread.marks import Marks, shown
-from wellread.server import openai_format, service, shapes
-from wellread.server.addresses import linked
-from wellread.server.api import client
-from wellread.server.limits import Ticket
-from wellread.server.menu import ClientRequest, Menu, ReadyRun
+from wellread.errors import UsageError
+from wellread.marks import Marks
+from wellread.server import openai_format, service, session, shapes
+from wellread.server.menu import ClientRequest, Menu
 from wellread.server.openai_format import PREFIX, AnswerJson, Message
-from wellread.server.runs import Door
-from wellread.server.service import Service
+from wellread.server.session import Ending, Telling, listening
 from wellread.server.sse import EventStream, Whole
-from wellread.types import Answer
 
 router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"])
 _DOCUMENTED: dict[int | str, Any] = {
@@ -71,27 +64,19 @@ async def models(request: Request) -> dict[str, Any]:
 @router.post("/chat/completions", response_model=None, responses=_DOCUMENTED)
 async def complete(request: Request, body: ChatRequest) -> Response:
     """Answer the last message; whole, or as chunks when `stream` is set. Leaving stops the work."""
-    here = service.of(request)
-    asked = here.menu.order(body.wish(here.menu))
-    reply = Reply(body.model, None if body.store is False else "openai", str(request.base_url), body.marks)
-    ticket = await here.runs.admit(client(request))
+    here = session.of(request)
+    reply = Reply(body.model)
+    telling = await here.attach(body.wish(here.service.menu), via=None if body.store is False else "openai", marks=body.marks)
     if body.stream:
-        usage = bool(body.stream_options and body.stream_options.include_usage)
-        return EventStream(_chunks(here, asked, ticket, reply, usage))
-    # whole replies go the same way, so that a client that leaves is noticed
-    return Whole(_one(here, asked, ticket, reply))
+        return EventStream(_chunks(reply, telling, usage=bool(body.stream_options and body.stream_options.include_usage)))
+    return Whole(_one(reply, telling))  # the same way, so that a client that leaves is noticed
 
 
 class Reply:
     """The envelope around an answer."""
 
-    def __init__(self, model: str, via: Door | None, base: str, marks: Marks | None = None) -> None:
-        self._base, self._marks = base, marks  # of this server, for those who follow its links
-        self.via: Door | None = via
+    def __init__(self, model: str) -> None:
         self.head: dict[str, Any] = {"id": f"chatcmpl-{secrets.token_hex(12)}", "created": int(time.time()), "model": model}
-
-    def answered(self, answer: Answer) -> AnswerJson:
-        return shown(linked(events.answer_json(answer), self._base), self._marks)
 
     def whole(self, answer: AnswerJson) -> dict[str, Any]:
         text = openai_format.spoken(answer)
@@ -109,29 +94,24 @@ class Reply:
         return openai_format.line({**self.head, "object": "chat.completion.chunk", "choices": [], "usage": _usage(answer)})
 
 
-async def _chunks(here: Service, asked: ReadyRun, ticket: Ticket, reply: Reply, usage: bool) -> AsyncGenerator[str, None]:
+async def _chunks(reply: Reply, telling: Telling, *, usage: bool) -> AsyncGenerator[str, None]:
     said = ""
-    try:
+    async with listening(telling) as pieces:
         yield reply.chunk({"role": "assistant", "content": ""})
-        async with aclosing(here.runs.attach(asked, ticket, reply.via)) as stream:
-            async for event in stream:
-                if words := openai_format.said_now(event):
-                    said += words
-                    yield reply.chunk({"content": words})
-                elif isinstance(event, events.Answered):
-                    for line in _ending(reply, reply.answered(event.answer), said, usage):
-                        yield line
-    except WellreadError as problem:
-        yield openai_format.line({"error": openai_format.fault(500, str(problem))})
-    finally:
-        ticket.release()
+        async for piece in pieces:
+            if isinstance(piece, str):
+                said += piece
+                yield reply.chunk({"content": piece})
+            else:
+                for line in _ending(reply, piece, said, usage):
+                    yield line
     yield "data: [DONE]\n\n"
 
 
-def _ending(reply: Reply, answer: AnswerJson, said: str, usage: bool) -> list[str]:
+def _ending(reply: Reply, ending: Ending, said: str, usage: bool) -> list[str]:
     """What has not been said yet, the annotations and the last chunk."""
-    if answer["outcome"] == "failed":
-        return [openai_format.line({"error": openai_format.fault(502, answer["reason"] or "the run failed")})]
+    if (answer := ending.answer) is None or ending.problem:
+        return [openai_format.line({"error": openai_format.fault(ending.status, ending.problem or "the run failed")})]
     text = said + openai_format.remaining(answer, said)
     rest = text[len(said) :] + openai_format.sources(answer, streamed=bool(said))
     lines = [reply.chunk({"content": rest})] if rest else []
@@ -139,19 +119,12 @@ def _ending(reply: Reply, answer: AnswerJson, said: str, usage: bool) -> list[st
     return [*lines, reply.usage(answer)] if usage else lines
 
 
-async def _one(here: Service, asked: ReadyRun, ticket: Ticket, reply: Reply) -> AsyncGenerator[JSONResponse, None]:
-    try:
-        async with aclosing(here.runs.attach(asked, ticket, reply.via)) as stream:
-            async for event in stream:
-                if isinstance(event, events.Answered):
-                    answer = event.answer
-                    failed = answer.outcome == "failed"
-                    whole = JSONResponse(reply.whole(reply.answered(answer)))
-                    yield openai_format.error(502, answer.reason or "the run failed") if failed else whole
-    except WellreadError as problem:
-        yield openai_format.error(500, str(problem))
-    finally:
-        ticket.release()
+async def _one(reply: Reply, telling: Telling) -> AsyncGenerator[JSONResponse, None]:
+    async with listening(telling) as pieces:
+        async for piece in pieces:
+            if isinstance(piece, Ending):
+                whole = JSONResponse(reply.whole(piece.answer)) if piece.answer and not piece.problem else None
+                yield whole or openai_format.error(piece.status, piece.problem or "the run failed")
 
 
 def _annotations(text: str, answer: AnswerJson) -> list[dict[str, Any]]:

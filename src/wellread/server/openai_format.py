@@ -18,11 +18,11 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from wellread.errors import UsageError
-from wellread.events import AnswerDelta, Event, Understood
 from wellread.marks import legend_of, unmarked
+from wellread.present.markdown import beside, missing_line, opening, refusal, source_lines
+from wellread.present.sections import UNDERSTOOD, sections
 from wellread.server.follow_up import TURNS
 from wellread.server.menu import Menu
-from wellread.server.rendering import UNDERSTOOD, beside, missing_line, opening, refusal, source_lines
 from wellread.text.places import name_of
 
 PREFIX = "wellread"
@@ -96,14 +96,8 @@ def models(menu: Menu) -> list[str]:
 
 def spoken(answer: AnswerJson) -> str:
     """The answer's text behind how its question was understood; where there is none, why."""
-    return opening(answer) + refusal(answer)
-
-
-def said_now(event: Event) -> str:
-    """What an event adds to the text while it is written."""
-    if isinstance(event, Understood):
-        return opening({"understood": event.meant})
-    return event.text if isinstance(event, AnswerDelta) else ""
+    parts = sections(answer)
+    return opening(parts.understood) + refusal(parts)
 
 
 def beyond(answer: AnswerJson) -> AnswerJson:
@@ -114,11 +108,11 @@ def beyond(answer: AnswerJson) -> AnswerJson:
 def sources(answer: AnswerJson, *, streamed: bool = False) -> str:
     """What stands behind the text: what is missing, how sure it is, what else is near, the list of its sources, and what the
     marks mean; of a text that was sent while it was written, without marks, the sentences that would have them."""
-    lines = source_lines(answer) if answer["answer"] else []
-    lacking = missing_line(answer)
-    listed = "\n\n**Sources**\n\n" + "\n".join(lines) if lines else ""
+    parts = sections(answer)
+    lines, lacking = source_lines(parts) if parts.text else [], missing_line(parts)
     meaning = legend_of(answer, quoting=streamed)
-    return (f"\n\n{lacking}" if lacking else "") + beside(answer) + listed + (f"\n\n{meaning}" if meaning else "")
+    listed = "\n\n**Sources**\n\n" + "\n".join(lines) if lines else ""
+    return (f"\n\n{lacking}" if lacking else "") + beside(parts) + listed + (f"\n\n{meaning}" if meaning else "")
 
 
 def remaining(answer: AnswerJson, said: str) -> str:

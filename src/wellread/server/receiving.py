@@ -14,11 +14,11 @@ from wellread.errors import UsageError
 from wellread.index.following import Item
 from wellread.index.ledger import Entry
 from wellread.server import service
-from wellread.server.api import client
 from wellread.server.collections import Collection, Collections
 from wellread.server.indexing import Indexing
 from wellread.server.intake import Arrived, Room, Sent, arriving
 from wellread.server.labels import label
+from wellread.server.security import address
 from wellread.server.service import Service
 from wellread.server.viewer import NotThere
 
@@ -155,7 +155,7 @@ async def view(here: Service, one: Collection) -> View:
 @asynccontextmanager
 async def _form(request: Request, here: Service) -> AsyncGenerator[Arrived]:
     """What a request sends, once it has a place among those who send."""
-    async with here.sending.place(client(request)):
+    async with here.sending.place(address(request.scope)):
         left = here.options.max_stored - await asyncio.to_thread(here.collections.stored)
         room = Room(here.options.max_documents, here.options.max_document, max(0, left), here.arriving)
         folder = await asyncio.to_thread(here.collections.incoming)

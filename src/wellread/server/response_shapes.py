@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 from wellread.marks import Marks
 from wellread.server import openai_format
 from wellread.server.openai_format import PREFIX, AnswerJson, Message, Refused, Turns
+from wellread.server.session import Ending
 
 _EXAMPLES = [
     {"model": "wellread", "input": "Who invented the telescope?"},
@@ -88,19 +89,10 @@ class ResponseRequest(BaseModel):
         return openai_format.conversation([item for item in self.input if isinstance(item, InputMessage)])
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """How it ended: with an answer, or with a problem and the status that a whole reply has for it."""
-
-    answer: AnswerJson | None
-    problem: str | None = None
-    status: int = 200
-
-    @property
-    def state(self) -> str:
-        if self.problem is not None or self.answer is None:
-            return "failed"
-        return "incomplete" if self.answer["outcome"] == "exhausted" else "completed"
+def state_of(ending: Ending) -> str:
+    if ending.problem is not None or ending.answer is None:
+        return "failed"
+    return "incomplete" if ending.answer["outcome"] == "exhausted" else "completed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +184,8 @@ class Script:
         """What has not been said yet, then the end of the text, of the message and of the response."""
         lines: list[str] = []
         annotations: list[dict[str, Any]] = []
-        if ending.state != "failed" and ending.answer is not None:
+        state = state_of(ending)
+        if state != "failed" and ending.answer is not None:
             words = self.said + openai_format.remaining(ending.answer, self.said)
             annotations = url_citations(words, ending.answer)
             rest = words[len(self.said) :] + openai_format.sources(ending.answer, streamed=bool(self.said))
@@ -201,10 +194,10 @@ class Script:
         output: list[dict[str, Any]] = []
         if self.said:
             part = text_part(self.said, annotations)
-            output = [self.envelope.message("completed" if ending.state == "completed" else "incomplete", part)]
+            output = [self.envelope.message("completed" if state == "completed" else "incomplete", part)]
             lines.append(self._end(part, output[0]))
-        response = self.envelope.response(ending.state, output, ending)
-        return "".join(lines) + self._event(f"response.{ending.state}", response=response)
+        response = self.envelope.response(state, output, ending)
+        return "".join(lines) + self._event(f"response.{state}", response=response)
 
     def _begin(self) -> str:
         item = self.envelope.message("in_progress")
@@ -230,11 +223,12 @@ class Script:
 
 def whole(envelope: Envelope, ending: Ending) -> dict[str, Any]:
     """The response in one piece."""
-    if ending.state == "failed" or ending.answer is None:
+    state = state_of(ending)
+    if state == "failed" or ending.answer is None:
         return envelope.response("failed", [], ending)
     words = openai_format.spoken(ending.answer)
     part = text_part(words + openai_format.sources(ending.answer), url_citations(words, ending.answer))
-    return envelope.response(ending.state, [envelope.message(ending.state, part)], ending)
+    return envelope.response(state, [envelope.message(state, part)], ending)
 
 
 def url_citations(words: str, answer: AnswerJson) -> list[dict[str, Any]]:

@@ -128,23 +128,30 @@ class Runs:
         begun = time.monotonic()
         outcome = "stopped"
         try:
-            await ticket.turn()
-            stream = asked.engine.stream(asked.question, strategy=asked.strategy, params=asked.params, history=asked.history)
-            async with asyncio.timeout(asked.seconds), aclosing(stream):
+            async with aclosing(self._events(asked, ticket)) as stream:
                 async for event in stream:
-                    event = discreet(event)
                     if isinstance(event, events.Answered):
                         outcome = event.answer.outcome
-                        self.metrics.used(event.answer.usage)
                         await self._keep_attached(record, log, event)
                     elif log is not None:
                         log.append(encode(event))
                     yield event
-        except TimeoutError:
-            raise BudgetExhausted("seconds") from None
         finally:
             self.attached.discard(task)
             self._finished(ticket, asked.strategy, outcome, time.monotonic() - begun)
+
+    async def _events(self, asked: ReadyRun, ticket: Ticket) -> AsyncGenerator[events.Event, None]:
+        """What happens in a run from its turn on, as clients may see it; it ends in time, even one that ignores its budget."""
+        await ticket.turn()
+        stream = asked.engine.stream(asked.question, strategy=asked.strategy, params=asked.params, history=asked.history)
+        try:
+            async with asyncio.timeout(asked.seconds), aclosing(stream):
+                async for event in stream:
+                    if isinstance(event, events.Answered):
+                        self.metrics.used(event.answer.usage)
+                    yield discreet(event)
+        except TimeoutError:
+            raise BudgetExhausted("seconds") from None
 
     async def _keep_attached(self, record: Record, log: list[str] | None, last: events.Answered) -> None:
         """Whoever asked has the answer all the same when the history cannot be written."""
@@ -208,8 +215,6 @@ class Runs:
             state, reason = await self._run(live, asked)
         except asyncio.CancelledError:
             state = live.ending or "interrupted"
-        except TimeoutError:
-            reason = "the run took too long"
         except WellreadError as problem:
             reason = str(problem)
         except Exception as problem:
@@ -224,14 +229,10 @@ class Runs:
                 self.live.pop(live.record.id, None)
 
     async def _run(self, live: LiveRun, asked: ReadyRun) -> tuple[State, str | None]:
-        await live.ticket.turn()
-        stream = asked.engine.stream(asked.question, strategy=asked.strategy, params=asked.params, history=asked.history)
-        async with asyncio.timeout(asked.seconds), aclosing(stream):
+        async with aclosing(self._events(asked, live.ticket)) as stream:
             async for event in stream:
-                event = discreet(event)
                 if isinstance(event, events.Answered):
                     live.answer = events.answer_json(event.answer)
-                    self.metrics.used(event.answer.usage)
                 self._append(live, encode(event))
         failed = (live.answer or {}).get("outcome") == "failed"
         return ("failed", str((live.answer or {}).get("reason"))) if failed else ("done", None)

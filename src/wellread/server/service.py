@@ -15,6 +15,7 @@ from wellread import plugins
 from wellread.engine import Engine
 from wellread.errors import WellreadError
 from wellread.events import to_json
+from wellread.present.html import answer_html
 from wellread.server import logs
 from wellread.server.collections import Collections
 from wellread.server.history import History
@@ -24,7 +25,6 @@ from wellread.server.limits import Gate, Lines, Listeners
 from wellread.server.menu import Menu
 from wellread.server.metrics import Metrics
 from wellread.server.options import ServerOptions, collections_path, history_place
-from wellread.server.rendering import answer_html
 from wellread.server.runs import Runs
 from wellread.server.sharing import Peers, SharedPlaces
 from wellread.settings import Settings

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 
 from starlette.responses import Response
@@ -83,7 +83,8 @@ def chunk(number: int, body: str) -> str:
     return f"id: {number}\ndata: {body}\n\n"
 
 
-async def numbered(batches: AsyncIterator[list[Numbered]]) -> AsyncGenerator[str, None]:
+async def numbered(batches: AsyncGenerator[list[Numbered], None]) -> AsyncGenerator[str, None]:
     """A run's log as chunks; what is there at once goes out at once."""
-    async for batch in batches:
-        yield "".join(chunk(number, body) for number, body in batch)
+    async with aclosing(batches):
+        async for batch in batches:
+            yield "".join(chunk(number, body) for number, body in batch)

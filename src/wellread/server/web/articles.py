@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from wellread.events import AnswerDelta, Event
-from wellread.marks import checked, legend, verdicts_of
+from wellread.present.html import answer_html
+from wellread.present.markdown import markdown
+from wellread.present.sections import UNDERSTOOD, Cited, Sections, sections
 from wellread.server.addresses import WORDS, linked
 from wellread.server.follow_up import decoded, passages_of
 from wellread.server.labels import label
 from wellread.server.record import Record
-from wellread.server.rendering import answer_html, markdown
 from wellread.server.viewer import Place, of_hit
 from wellread.server.web.documents import marked_words
 from wellread.server.web.html import Safe, el, icon, join
@@ -74,46 +75,38 @@ def _finished(record: Record, passages: Mapping[int, Passage], base: str) -> Saf
     notes = _notes(record, answer)
     if answer is None:
         return join(notes, _actions(record, ""))
-    body = Safe(answer_html(answer))  # sanitised
-    short = el("p", answer["short"], class_="short") if answer.get("short") and body else None
-    remarks = [el("p", f"Note: {note}.", class_="facts") for note in answer.get("notes") or ()]
-    sure = el("p", answer["sure"], class_="facts sure") if answer.get("sure") and body else None
+    body, parts = Safe(answer_html(answer)), sections(answer)  # sanitised
+    short = el("p", parts.short, class_="short") if parts.short and body else None
+    remarks = [el("p", f"Note: {note}.", class_="facts") for note in parts.notes]
+    sure = el("p", parts.sure, class_="facts sure") if parts.sure and body else None
+    meant = el("p", UNDERSTOOD, el("b", parts.understood), class_="facts understood") if parts.understood else None
     return join(
-        _understood(answer),
+        meant,
         notes,
         short,
         sure,
         *remarks,
         el("div", body, class_="answer") if body else None,
-        _checked(answer) if body else None,
+        _checked(parts) if body else None,
         _actions(record, markdown(linked(answer, base))),
-        _sources(record, answer, passages),
-        _nearest(answer),
+        _sources(record, parts, passages),
+        _nearest(parts),
     )
 
 
-def _checked(answer: Body) -> Safe:
+def _checked(parts: Sections) -> Safe:
     """How many sentences were checked; where some are marked, with the mark."""
-    verdicts = verdicts_of(answer)
-    mark = el("span", "?", class_="mark", aria_hidden="true") if legend(verdicts) else None
-    return el("p", checked(verdicts), " " if mark else None, mark, class_="note note-weak" if mark else "facts checked")
+    mark = el("span", "?", class_="mark", aria_hidden="true") if parts.legend else None
+    return el("p", parts.checked, " " if mark else None, mark, class_="note note-weak" if mark else "facts checked")
 
 
-def _understood(answer: Body) -> Safe | None:
-    meant = answer.get("understood")
-    return el("p", "Understood as: ", el("b", meant), class_="facts understood") if meant else None
-
-
-def _nearest(answer: Body) -> Safe | None:
+def _nearest(parts: Sections) -> Safe | None:
     """What came near where there is no answer, or no sure one; and what else to try."""
-    found = cast("list[Body]", answer.get("nearest") or [])
-    tries = cast("list[str]", answer.get("tries") or [])
-    items = [el("li", el("p", _near_link(one), class_="source-head"), el("blockquote", one["text"])) for one in found]
-    heading = "Also near" if answer["answer"] else "Nearest, not an answer"
+    items = [el("li", el("p", _near_link(one), class_="source-head"), el("blockquote", one["text"])) for one in parts.nearest]
     listed = el(
-        "section", el("h3", heading), el("ul", *items, class_="sources"), aria_label=heading, class_="source-list nearest"
+        "section", el("h3", parts.near), el("ul", *items, class_="sources"), aria_label=parts.near, class_="source-list nearest"
     )
-    hints = el("p", "To try: ", "; ".join(tries), ".", class_="facts tries") if tries else None
+    hints = el("p", "To try: ", "; ".join(parts.tries), ".", class_="facts tries") if parts.tries else None
     return join(listed if items else None, hints) if items or hints else None
 
 
@@ -159,14 +152,10 @@ def _trail(record: Record, steps: Safe) -> Safe:
     return el("details", summary, el("ol", steps, class_="steps"), class_="trail", open=running)
 
 
-def _sources(record: Record, answer: Body, passages: Mapping[int, Passage]) -> Safe | None:
-    cited: dict[int, list[Body]] = {}
-    for one in sorted(answer["citations"], key=lambda one: -float(one["support"])):
-        cited.setdefault(int(one["number"]), []).append(one)
-    if not cited:
+def _sources(record: Record, parts: Sections, passages: Mapping[int, Passage]) -> Safe | None:
+    if not parts.sources:
         return None
-    said = " ".join(str(answer.get("answer") or "").split())
-    items = [_source(number, found, passages.get(number), record.id, said) for number, found in sorted(cited.items())]
+    items = [_source(one, passages.get(one.number), record.id) for one in parts.sources]
     return el("section", el("h3", "Sources"), el("ol", *items, class_="sources"), aria_label="Sources", class_="source-list")
 
 
@@ -179,22 +168,21 @@ def _inside(citation: Body) -> str:
     return inside(str(citation.get("heading") or ""), citation.get("page"))
 
 
-def _source(number: int, found: list[Body], passage: Passage | None, run: str, said: str) -> Safe:
+def _source(cited: Cited, passage: Passage | None, run: str) -> Safe:
     """A card; its quotes come best carried first, and those that the answer says word for word are not said again."""
-    first = found[0]
+    number, first, found = cited.number, cited.best, cited.citations
     url = str(first["url"] or "")
     name = str(first["title"] or url or first["source"])
     opened = _opened(number, first, passage, run)
     outside = opened is None or _is_web(opened)
     title = el("a", name, href=opened, **_ELSEWHERE if outside else {}) if opened else el("b", name)
-    quotes = [quote for quote in dict.fromkeys(" ".join(str(one["quote"]).split()) for one in found) if quote]
     whole = el("div", el("p", _highlighted(passage, found)), class_="passage") if passage else None
     shown = el("details", el("summary", "Show in its passage"), whole) if whole else None
     head = el("div", el("span", number, class_="number", aria_hidden="true"), title, class_="source-head")
-    new = [el("blockquote", quote) for quote in quotes if quote not in said]
+    new = [el("blockquote", quote) for quote in cited.new]
     inside = None if outside else opened
     # that the sources' own words stand in the sources tells nothing
-    support = max(float(one["support"]) for one in found) if new or not quotes else None
+    support = max(float(one["support"]) for one in found) if new or not cited.quotes else None
     facts = _source_facts(first, support, passage)
     return el("li", head, facts, *new, shown, id=f"source-{number}", class_="source", data_number=number, data_document=inside)
 
@@ -225,7 +213,7 @@ def _support(support: float) -> Safe:
     return el("span", meter, f" {support:.0%} support", title=meaning)
 
 
-def _highlighted(passage: Passage, found: list[Body]) -> Safe:
+def _highlighted(passage: Passage, found: Sequence[Body]) -> Safe:
     """The passage with its quotes marked; a long one is shown around them."""
     spans = sorted((int(one["start"]), int(one["end"])) for one in found if one["quote"])
     begin = max(0, spans[0][0] - _AROUND) if spans else 0

@@ -13,9 +13,9 @@ from fastapi.responses import HTMLResponse, Response
 from wellread.errors import WellreadError
 from wellread.server import service
 from wellread.server.addresses import WORDS
-from wellread.server.api import client
 from wellread.server.beside import beside
 from wellread.server.menu import Menu
+from wellread.server.security import address
 from wellread.server.viewer import Span, of_hit
 from wellread.server.web.controls import ticks
 from wellread.server.web.html import Safe, el, icon, join
@@ -49,7 +49,7 @@ async def search(
 async def _found(request: Request, q: str, sources: Sequence[str]) -> Safe:
     here = service.of(request)
     engine = here.menu.searching(sources)
-    async with here.turn(client(request)):
+    async with here.turn(address(request.scope)):
         try:
             hits = await engine.search(q, limit=_LIMIT)
         except WellreadError as problem:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from pathlib import Path as File
 from typing import Annotated, Literal
 from urllib.parse import quote
@@ -14,12 +15,12 @@ from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Resp
 
 from wellread.codec import Json
 from wellread.events import AnswerDelta
-from wellread.server import follow_up, service
-from wellread.server.api import NotFound, RunId, client
+from wellread.server import follow_up, service, session
+from wellread.server.api import RunId
 from wellread.server.beside import beside
 from wellread.server.menu import ClientRequest
 from wellread.server.record import Record
-from wellread.server.service import Service
+from wellread.server.security import address
 from wellread.server.shapes import RUN_ID
 from wellread.server.sse import EventStream
 from wellread.server.web import reference, threads
@@ -68,22 +69,18 @@ async def ask(
     again: Annotated[str, Form(pattern=f"{RUN_ID}|^$")] = "",
 ) -> Response:
     """The form without JavaScript; with it the page posts to /api/runs."""
-    here = service.of(request)
-    before = await here.history.get(parent) if parent else None
-    history, earlier = await follow_up.context(here.history, before)
-    wish = ClientRequest(question, strategy or None, tuple(source or ()), model or None, history=history, effort=effort or None)
-    record = await here.runs.start(here.menu.order(wish, also=earlier), client(request), before)
+    here = session.of(request)
+    before = await here.service.history.get(parent) if parent else None  # one that is gone is not followed up
+    wish = ClientRequest(question, strategy or None, tuple(source or ()), model or None, effort=effort or None)
+    record = await here.begin(wish, before)
     return RedirectResponse(f"/compare/{again}/{record.id}" if again else f"/r/{record.id}", 303)
 
 
 @router.get("/compare/{first}/{second}")
 async def compare(request: Request, first: RunId, second: RunId) -> Response:
     """Two answers side by side."""
-    here = service.of(request)
-    both = [await here.history.get(run) for run in (first, second)]
-    if any(record is None for record in both):
-        raise NotFound
-    columns = [await _article(request, record) for record in both if record is not None]
+    here = session.of(request)
+    columns = [await _article(request, await here.run(run)) for run in (first, second)]
     again = el("noscript", el("meta", http_equiv="refresh", content=2)) if 'data-state="running"' in columns[1] else None
     columns[0] = Safe(_LANDMARK.sub(r'aria-label="\1 of the first answer"', columns[0]))  # names of places must differ
     title = el("h1", "Two answers", class_="hidden")
@@ -94,7 +91,7 @@ async def compare(request: Request, first: RunId, second: RunId) -> Response:
 async def show(request: Request, run: RunId) -> Response:
     """A question with its answer, after those it follows up on."""
     here = service.of(request)
-    chain = await _chain(here, run)
+    chain = await follow_up.chain(here.history, await session.of(request).run(run))
     articles = [await _article(request, record) for record in chain]
     last = chain[-1]
     again = None if last.state != "running" else el("noscript", el("meta", http_equiv="refresh", content=2))
@@ -109,11 +106,7 @@ async def show(request: Request, run: RunId) -> Response:
 @router.get("/r/{run}/article")
 async def fragment(request: Request, run: RunId) -> Response:
     """One article by itself, to take the place of the live one."""
-    here = service.of(request)
-    record = await here.history.get(run)
-    if record is None:
-        raise NotFound
-    return HTMLResponse(await _article(request, record))
+    return HTMLResponse(await _article(request, await session.of(request).run(run)))
 
 
 @router.get("/r/{run}/live")
@@ -124,31 +117,26 @@ async def live(
     last_event_id: Annotated[str | None, Header()] = None,
 ) -> Response:
     """A run's events as what the page shows: `{"status", "step", "delta", "ended"}`."""
-    here = service.of(request)
-    if run not in here.runs.live and await here.history.get(run) is None:
-        raise NotFound
-    if last_event_id is not None and last_event_id.isdecimal() and len(last_event_id) < 10:
-        offset = max(offset, int(last_event_id) + 1)
+    batches = await session.of(request).follow(run, offset, last_event_id)
 
     async def chunks() -> AsyncGenerator[str, None]:
-        async for batch in here.runs.follow(run, offset):
-            yield "".join(_shown(number, json.loads(body)) for number, body in batch)
+        async with aclosing(batches):
+            async for batch in batches:
+                yield "".join(_shown(number, json.loads(body)) for number, body in batch)
 
-    return EventStream(here.listeners.counted(client(request), chunks()))
+    return EventStream(chunks())
 
 
 @router.post("/r/{run}/delete")
 async def delete(request: Request, run: RunId) -> Response:
-    here = service.of(request)
-    await here.runs.stop(run)
-    await here.history.delete(run)
+    await session.of(request).forget(run)
     return RedirectResponse("/history", 303)
 
 
 @router.get("/history")
 async def history(request: Request, q: Annotated[str, Query(max_length=200)] = "") -> Response:
     here = service.of(request)
-    async with here.looking_up.turn(client(request)):
+    async with here.looking_up.turn(address(request.scope)):
         threads, names = await here.history.threads(search=q), await here.history.names()
     return page("History", listing(threads, names, q))
 
@@ -228,13 +216,6 @@ def _shown(number: int, body: Json) -> str:
     if body["event"] == "ended":
         shown["ended"] = body.get("state", "failed")
     return f"id: {number}\ndata: {json.dumps({k: v for k, v in shown.items() if v}, ensure_ascii=False)}\n\n"
-
-
-async def _chain(here: Service, run: str) -> list[Record]:
-    record = await here.history.get(run)
-    if record is None:
-        raise NotFound
-    return await follow_up.chain(here.history, record)
 
 
 async def _article(request: Request, record: Record) -> Safe:

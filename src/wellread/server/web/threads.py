@@ -13,14 +13,15 @@ from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response, StreamingResponse
 
 from wellread.marks import Marks, shown
+from wellread.present.markdown import markdown, plain
 from wellread.server import service, shapes
 from wellread.server.addresses import linked
-from wellread.server.api import NotFound, RunId
+from wellread.server.api import RunId
 from wellread.server.beside import beside
 from wellread.server.labels import label
 from wellread.server.record import Record
-from wellread.server.rendering import markdown, plain
 from wellread.server.service import Service
+from wellread.server.session import NotFound
 from wellread.server.web.html import Safe, el, icon
 
 router = APIRouter(include_in_schema=False)

@@ -9,11 +9,12 @@ from typing import Annotated, Any, cast
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
-from wellread.server import follow_up, service, viewer
+from wellread.server import follow_up, service, session, viewer
 from wellread.server.addresses import COLLECTIONS
-from wellread.server.api import NotFound, RunId, client
+from wellread.server.api import RunId
 from wellread.server.beside import beside
 from wellread.server.record import Record
+from wellread.server.security import address
 from wellread.server.viewer import NotThere, Place, Span, View
 from wellread.server.web.documents import document
 from wellread.server.web.pages import page as whole_page
@@ -29,9 +30,7 @@ _CHARACTERS = 100_000_000  # places in a passage are smaller
 async def cited(request: Request, run: RunId, number: Annotated[int, Path(ge=1, le=1_000_000)]) -> Response:
     """The document of a run's source, at the words that were quoted."""
     here = service.of(request)
-    record = await here.history.get(run)
-    if record is None:
-        raise NotFound
+    record = await session.of(request).run(run)
     passage = (await follow_up.numbered(here.history, run)).get(number)
     if passage is None:
         raise NotThere(f"this answer has no source {number}")
@@ -77,7 +76,7 @@ async def _shown(request: Request, place: Place, words: str, page: int | None) -
 @asynccontextmanager
 async def _turn(request: Request, document: str) -> AsyncGenerator[None, None]:
     """A place among the readings; who wants several pages drawn gets them one by one, so that others do in between."""
-    here, who = service.of(request), client(request)
+    here, who = service.of(request), address(request.scope)
     async with here.turn(who), here.drawing.turn(who) if viewer.is_pdf(document) else nullcontext():
         yield
 

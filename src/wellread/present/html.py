@@ -1,0 +1,81 @@
+"""An answer as HTML that is safe to show: Markdown in, sanitised HTML out, numbers as buttons.
+
+Everything in an answer is foreign: models repeat what pages tell them. The Markdown is rendered without
+raw HTML and then sanitised all the same; the marks for sentences and citations are ours, put in as
+private characters before rendering and replaced by elements after sanitising.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from wellread import panics
+from wellread.errors import WellreadError
+from wellread.present.sections import sections
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+
+_TAGS = {
+    *("p", "br", "em", "strong", "del", "code", "pre", "blockquote", "ul", "ol", "li", "hr", "a"),
+    *("h1", "h2", "h3", "h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td"),
+}
+_WEAK, _CITE, _CLOSE = "\ue100", "\ue102", "\ue103"
+_PRIVATE = re.compile("[\ue100-\ue103]")
+_NUMBERS = re.compile(r"\[(\d{1,4}(?:\s*[,;]\s*\d{1,4})*)\]")
+_MARK = re.compile(f"{_CITE}([0-9]+){_CLOSE}")
+_WARNING = '<span class="mark" role="img" aria-label="Not carried by its sources" title="Not carried by its sources">?</span>'
+
+
+def answer_html(answer: Mapping[str, Any] | None) -> str:
+    """The text of an answer (in the shape of `ask --json`) as safe HTML."""
+    if not answer:
+        return ""
+    parts = sections(_without_marks(answer))
+    return _elements(_safe(_cited(parts.marked(_WEAK), {one.number for one in parts.sources})))
+
+
+def _without_marks(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """The private characters are ours."""
+    sentences = [{**one, "text": _PRIVATE.sub("", str(one["text"]))} for one in answer.get("sentences") or ()]
+    return {**answer, "answer": _PRIVATE.sub("", str(answer.get("answer") or "")), "sentences": sentences}
+
+
+def _cited(text: str, known: set[int]) -> str:
+    def mark(match: re.Match[str]) -> str:
+        numbers = [int(n) for n in re.findall(r"\d+", match[1])]
+        if not any(n in known for n in numbers):
+            return match[0]
+        return "".join(f"{_CITE}{n}{_CLOSE}" for n in numbers if n in known)
+
+    return _NUMBERS.sub(mark, text)
+
+
+def _safe(text: str) -> str:
+    import nh3
+
+    html = _parser().render(text)
+    with panics.typed(WellreadError, "cleaning an answer's HTML"):
+        return nh3.clean(
+            html,
+            tags=_TAGS,
+            attributes={"a": {"href"}},
+            url_schemes={"http", "https"},
+            link_rel="noopener noreferrer nofollow",
+            set_tag_attribute_values={"a": {"target": "_blank"}},
+        )
+
+
+def _elements(html: str) -> str:
+    html = _MARK.sub(r'<a class="cite" href="#source-\1" data-number="\1" role="button" aria-label="Source \1">\1</a>', html)
+    return html.replace(_WEAK, _WARNING)
+
+
+@cache
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark", {"html": False, "linkify": False}).enable("table").disable("image")

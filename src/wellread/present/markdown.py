@@ -1,0 +1,80 @@
+"""An answer as Markdown, to copy, to keep and for clients of /v1 and MCP. Foreign words in it mean nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+from wellread.present.sections import UNDERSTOOD, Cited, Sections, sections
+from wellread.text.inert import inert
+from wellread.text.places import name_of, place_of
+
+_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_ENDING = re.compile(rf"[\s<>\\]|(?<=!)\[|{_UNSEEN.pattern}")  # what ends an address in Markdown, or shows it as another
+
+
+def markdown(answer: Mapping[str, Any]) -> str:
+    """How the question was understood, the short answer, the text with its marks, its sources, and what the marks mean."""
+    parts = sections(answer)
+    short = f"**{plain(parts.short)}**\n\n" if parts.short else ""
+    lines = [(opening(parts.understood) + short + refusal(parts) + beside(parts)).strip()]
+    lines += ["", lacking] if (lacking := missing_line(parts)) else []
+    lines += ["", "Sources:", "", *found] if (found := source_lines(parts)) else []
+    lines += ["", parts.legend] if parts.legend else []
+    return "\n".join(lines)
+
+
+def missing_line(parts: Sections) -> str:
+    """What a partial answer does not answer, as a paragraph; "" for others."""
+    return f"**Missing:** {plain(parts.missing)}" if parts.missing else ""
+
+
+def opening(understood: str) -> str:
+    """How a follow-up was understood, before anything else is said."""
+    return f"{UNDERSTOOD}{plain(understood)}\n\n" if understood else ""
+
+
+def refusal(parts: Sections) -> str:
+    """The text of an answer with its marks; where there is none, what is asked back, or why there is none."""
+    if text := parts.marked().strip():
+        return text
+    if parts.asks:
+        return f"{inert(parts.asks)} Please ask again with its name, or just say it."
+    return f"No answer was found: {inert(parts.reason or 'nothing fits')}."  # a reason may name what was found, in others' words
+
+
+def beside(parts: Sections) -> str:
+    """How sure an answer is; where there is none, or no sure one, the passages that come nearest and what else to try."""
+    told = [f"*{parts.sure}*".capitalize()] if parts.sure else []
+    told += [f"Note: {note}." for note in parts.notes]
+    if parts.nearest:
+        rows = [f"- {_link(one)}: “{inert(' '.join(str(one['text']).split()))}”" for one in parts.nearest]
+        told.append("\n".join([f"{parts.near}:", "", *rows]))
+    if parts.tries:
+        told.append(f"To try: {inert('; '.join(parts.tries))}.")
+    return "".join(f"\n\n{part}" for part in told)
+
+
+def source_lines(parts: Sections) -> list[str]:
+    """`1. [Title](url): “quote”`, each cited passage once, by number; without a quote where nothing carries the sentence."""
+    return [
+        f"{one.number}. {_link(_quoted(one))}" + (f": “{inert(one.quotes[0])}”" if one.quotes else "") for one in parts.sources
+    ]
+
+
+def _quoted(one: Cited) -> dict[str, Any]:
+    return next((citation for citation in one.citations if citation["quote"]), one.best)
+
+
+def _link(one: dict[str, Any]) -> str:
+    url = str(one.get("link") or one["url"] or "")
+    if not re.match(r"https?://", url):
+        return plain(place_of(one))
+    return f"[{plain(name_of(one))}](<{_ENDING.sub(lambda sign: quote(sign[0], safe=''), url)}>)"
+
+
+def plain(text: str) -> str:
+    """One line that means nothing in Markdown, in the order in which it stands."""
+    return re.sub(r"([\[\]\\`*_<>])", r"\\\1", _UNSEEN.sub("", " ".join(text.split())))
