@@ -16,7 +16,8 @@ from wellread.models import structured, thinking, tokens
 from wellread.models.stops import Stops
 from wellread.net import robots
 from wellread.net.address import canonical
-from wellread.present import html, markdown
+from wellread.present import html
+from wellread.present import markdown as copied
 from wellread.reading import (
     asciidoc,
     charset,
@@ -200,7 +201,7 @@ PARSERS: dict[str, Parser] = {
     "cookies": access._cookie,
     "secrets": lambda text: Covers({"A_KEY": "abcdefgh"}).text(text),
     "answer as HTML": lambda text: html.answer_html(_answer(text)),
-    "answer as Markdown": lambda text: markdown.markdown(_answer(text)),
+    "answer as Markdown": lambda text: copied.markdown(_answer(text)),
     "numbers": lambda text: openai_format.cited(text, _answer(text)),  # type: ignore[arg-type]
     "calculation": lambda text: calculate.as_python(text),
     "yes or no": lambda text: questions.asks_yes_no(text[:QUESTION]),
