@@ -43,7 +43,8 @@ _CROWDED = shapes.refusals(429)
 @router.post("/api/ask", tags=["ask"], response_class=EventStream, responses={**_WRONG, **_STREAM})
 async def ask(request: Request, body: AskRequest) -> EventStream:
     """Answer a question as a stream of events. Closing the connection stops the work; an answer is kept in the history."""
-    return EventStream(_attached(await session.of(request).attach(body.wish(), via="api")))
+    telling = await session.of(request).attach(body.wish(), via="api")
+    return EventStream(_attached(telling), telling.leave)
 
 
 async def _attached(telling: Attached) -> AsyncGenerator[str, None]:
@@ -55,8 +56,6 @@ async def _attached(telling: Attached) -> AsyncGenerator[str, None]:
                 number += 1
     except WellreadError as problem:
         yield chunk(number, json.dumps({"event": "ended", "state": "failed", "reason": str(problem)}, ensure_ascii=False))
-    finally:
-        await telling.leave()
 
 
 @router.post("/api/runs", tags=["runs"], status_code=202, responses={**_WRONG, **_GONE})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Request, Response
@@ -16,7 +17,7 @@ from wellread.marks import Marks
 from wellread.server import openai_format, service, session, shapes
 from wellread.server.menu import ClientRequest, Menu
 from wellread.server.openai_format import PREFIX, AnswerJson, Message
-from wellread.server.session import Ending, Telling, listening
+from wellread.server.session import Ending, Telling
 from wellread.server.sse import EventStream, Whole
 
 router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"])
@@ -68,8 +69,9 @@ async def complete(request: Request, body: ChatRequest) -> Response:
     reply = Reply(body.model)
     telling = await here.attach(body.wish(here.service.menu), via=None if body.store is False else "openai", marks=body.marks)
     if body.stream:
-        return EventStream(_chunks(reply, telling, usage=bool(body.stream_options and body.stream_options.include_usage)))
-    return Whole(_one(reply, telling))  # the same way, so that a client that leaves is noticed
+        usage = bool(body.stream_options and body.stream_options.include_usage)
+        return EventStream(_chunks(reply, telling, usage=usage), telling.leave)
+    return Whole(_one(reply, telling), telling.leave)  # the same way, so that a client that leaves is noticed
 
 
 class Reply:
@@ -96,7 +98,7 @@ class Reply:
 
 async def _chunks(reply: Reply, telling: Telling, *, usage: bool) -> AsyncGenerator[str, None]:
     said = ""
-    async with listening(telling) as pieces:
+    async with aclosing(telling.pieces()) as pieces:
         yield reply.chunk({"role": "assistant", "content": ""})
         async for piece in pieces:
             if isinstance(piece, str):
@@ -120,7 +122,7 @@ def _ending(reply: Reply, ending: Ending, said: str, usage: bool) -> list[str]:
 
 
 async def _one(reply: Reply, telling: Telling) -> AsyncGenerator[JSONResponse, None]:
-    async with listening(telling) as pieces:
+    async with aclosing(telling.pieces()) as pieces:
         async for piece in pieces:
             if isinstance(piece, Ending):
                 whole = JSONResponse(reply.whole(piece.answer)) if piece.answer and not piece.problem else None

@@ -10,6 +10,7 @@ import re
 import secrets
 import time
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request, Response
@@ -20,7 +21,7 @@ from wellread.server.menu import ClientRequest
 from wellread.server.openai_format import PREFIX, Refused
 from wellread.server.record import Record
 from wellread.server.response_shapes import Envelope, ResponseRequest, Script, whole
-from wellread.server.session import Ending, NotFound, Session, Telling, listening
+from wellread.server.session import Ending, NotFound, Session, Telling
 from wellread.server.sse import EventStream, Whole
 
 router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"])
@@ -52,7 +53,9 @@ async def respond(request: Request, body: ResponseRequest) -> Response:
     else:
         name, telling = secrets.token_urlsafe(9), await here.attach(wish, before, marks=body.marks)
     envelope = Envelope(name, body.model, body.previous_response_id, store, int(time.time()))
-    return EventStream(_events(Script(envelope), telling)) if body.stream else Whole(_one(envelope, telling))
+    if body.stream:
+        return EventStream(_events(Script(envelope), telling), telling.leave)
+    return Whole(_one(envelope, telling), telling.leave)
 
 
 @router.get("/responses/{response}", responses=_GONE)
@@ -97,14 +100,14 @@ async def _previous(here: Session, name: str | None) -> Record | None:
 
 
 async def _events(script: Script, telling: Telling) -> AsyncGenerator[str, None]:
-    async with listening(telling) as pieces:
+    async with aclosing(telling.pieces()) as pieces:
         yield script.opening()
         async for piece in pieces:
             yield script.delta(piece) if isinstance(piece, str) else script.ending(piece)
 
 
 async def _one(envelope: Envelope, telling: Telling) -> AsyncGenerator[Response, None]:
-    async with listening(telling) as pieces:
+    async with aclosing(telling.pieces()) as pieces:
         async for piece in pieces:
             if isinstance(piece, Ending):
                 yield JSONResponse(whole(envelope, piece), piece.status)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -46,16 +46,6 @@ class Telling(Protocol):
     def pieces(self) -> AsyncGenerator[str | Ending, None]: ...
 
     async def leave(self) -> None: ...
-
-
-@asynccontextmanager
-async def listening(telling: Telling) -> AsyncGenerator[AsyncGenerator[str | Ending, None]]:
-    """Its pieces for as long as somebody listens; who leaves before the end stops the work."""
-    try:
-        async with aclosing(telling.pieces()) as pieces:
-            yield pieces
-    finally:
-        await telling.leave()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, suppress
 
 from starlette.responses import Response
@@ -11,17 +11,19 @@ from starlette.types import Message, Receive, Scope, Send
 
 from wellread.server.following import Numbered
 
+Leave = Callable[[], Awaitable[None]]
 _PING = 15.0  # seconds; proxies close what is silent for longer
 
 
 class EventStream(Response):
-    """Sends what `chunks` yields. When the client leaves, the generator is closed before this returns."""
+    """Sends what `chunks` yields. When the client leaves, the generator is closed before this returns, and `leave` is called
+    whatever happens: a client may be gone before the generator has begun."""
 
     media_type = "text/event-stream"
 
-    def __init__(self, chunks: AsyncGenerator[str, None], status_code: int = 200) -> None:
-        self.chunks = chunks
-        self.status_code = status_code
+    def __init__(self, chunks: AsyncGenerator[str, None], leave: Leave | None = None, status_code: int = 200) -> None:
+        self.chunks, self.leave = chunks, leave
+        self.status_code = status_code  # FastAPI looks for it among the parameters
         self.background = None
         self.init_headers({"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
 
@@ -37,6 +39,8 @@ class EventStream(Response):
                 await leaving
             with suppress(asyncio.CancelledError, OSError):  # the client may leave in the middle of a send
                 await sending
+            if self.leave is not None:
+                await self.leave()
 
     async def _send(self, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
@@ -54,8 +58,8 @@ class EventStream(Response):
 class Whole(EventStream):
     """Waits for one finished response and sends it; a client that leaves meanwhile stops the work."""
 
-    def __init__(self, answers: AsyncGenerator[Response, None]) -> None:
-        self.answers = answers
+    def __init__(self, answers: AsyncGenerator[Response, None], leave: Leave) -> None:
+        self.answers, self.leave = answers, leave
         self.background = None
 
     async def _send(self, send: Send) -> None:
