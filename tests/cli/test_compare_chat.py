@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -198,3 +200,18 @@ def test_a_refusal_shows_what_is_near_and_an_answer_how_sure_it_is() -> None:
     body = json.loads(invoke("ask", "What is the capital of Mongolia?", "--model", "none", "--effort", "low", "--json").stdout)
     assert 1 <= len(body["nearest"]) <= 3
     assert all(near["text"] for near in body["nearest"])
+
+
+def test_ctrl_c_ends_the_answer_and_not_the_conversation(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    async def ask(talk: object, question: str, display: object) -> None:
+        asked.append(question)
+        if len(asked) == 1:
+            os.kill(os.getpid(), signal.SIGINT)
+            await asyncio.sleep(30)
+
+    monkeypatch.setattr("wellread.cli.chat.Conversation.ask", ask)
+    done = invoke("chat", stdin="first\nsecond\n")
+    assert (done.exit_code, asked) == (0, ["first", "second"])
+    assert "stopped" in done.stderr

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import importlib
 import json
+import signal
 import sys
+from collections.abc import Coroutine
 from contextlib import aclosing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -34,7 +36,8 @@ def chat(
 ) -> None:
     """Ask one question after another. A follow-up is made to stand alone before it is searched.
 
-    Sources of earlier answers stay within reach. Limits hold for each question. End with /quit or Ctrl-D.
+    Sources of earlier answers stay within reach. Limits hold for each question. Ctrl-C ends an answer,
+    /quit or Ctrl-D the conversation.
 
     wellread chat
     wellread chat --model ollama:qwen3 --source wikipedia --history notes.jsonl
@@ -124,10 +127,28 @@ async def _turn(talk: Conversation, line: str) -> None:
         note(_HELP)
     else:
         try:
-            await talk.ask(line, show.display())
+            await _stoppable(talk.ask(line, show.display()))
         except WellreadError as problem:  # one question that fails does not end the conversation
             note(f"wellread: {problem}")
         say("")
+
+
+async def _stoppable(job: Coroutine[None, None, object]) -> None:
+    """Work that Ctrl-C ends, and nothing else."""
+    loop, task, before = asyncio.get_running_loop(), asyncio.ensure_future(job), signal.getsignal(signal.SIGINT)
+    with suppress(NotImplementedError, RuntimeError, ValueError):  # not on every system, and in the main thread alone
+        loop.add_signal_handler(signal.SIGINT, task.cancel)
+    try:
+        await asyncio.wait([task])
+        if task.cancelled():
+            note("stopped; /quit or Ctrl-D ends the conversation")
+        else:
+            task.result()
+    finally:
+        task.cancel()
+        with suppress(NotImplementedError, RuntimeError, ValueError):
+            loop.remove_signal_handler(signal.SIGINT)
+            signal.signal(signal.SIGINT, before)
 
 
 def _line(prompt: str) -> str | None:

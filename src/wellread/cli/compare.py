@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -63,14 +64,16 @@ async def _compare(
     from wellread.engine import Engine
 
     answers: list[Answer] = []
+    settings = replace(settings, cache=False)  # nobody's time is told by what another has fetched or loaded before
     async with Engine(settings) as engine:
         chosen = list(dict.fromkeys(wanted)) if wanted else _able(engine.kit.model_spec() is not None)
         given = {name: _known(name, params) for name in chosen}
         for name in params:
             if not any(name in known for known in given.values()):
                 raise UsageError(f"none of {', '.join(chosen)} has a parameter {name!r}")
-        for name in chosen:
-            note(f"{name} …")
+    for name in chosen:
+        note(f"{name} …")
+        async with Engine(settings) as engine:
             answers.append(await engine.ask(question, strategy=name, params=given[name]))
     return answers
 

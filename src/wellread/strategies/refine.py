@@ -113,8 +113,9 @@ async def _scored(grader: CountedGrader, question: str, cut: _Cut, lower: float)
     kept: list[set[int]] = []
     for of, leads in zip(scores, cut.leads, strict=True):
         lent = median(of.values()) if leads and len(of) > 1 else -inf
-        helping = {index for index, score in of.items() if score >= lower and score > lent}
-        kept.append(helping or set(sorted(of, key=lambda index: (-of[index], -index))[:1]))
+        helping = {index for index, score in of.items() if score >= lower}
+        adding = {index for index in helping if of[index] > lent}
+        kept.append(adding or helping or set(sorted(of, key=lambda index: -of[index])[:1]))
     return kept
 
 
