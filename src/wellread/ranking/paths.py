@@ -27,7 +27,9 @@ K = TypeVar("K", bound=Hashable)
 RANK_OFFSET = 10.0  # of reciprocal rank fusion: small, since the lists are short and their heads good
 # What the lists of candidates after a passage are worth.
 MENTIONED, SEARCHED, JUDGED, LISTED = 2.0, 2.0, 0.5, 0.3
-_LIKELY = math.log(0.7)  # from here on a passage is taken for the one that follows, and no more are looked at
+_LIKELY = math.log(0.7)  # from here on a passage is taken for the one that is sought, and no more are looked at
+_HOPELESS = math.log(0.02)  # below it a passage leads nowhere
+_TOLD_ALONE = 2.0  # in logits
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,22 +96,28 @@ Search: TypeAlias = "Generator[Score[K] | Collect[K], Sequence[Verdict] | Sequen
 def search_paths(ranked: Sequence[K], plan: Plan, weights: Weights, settled: Settled[K] | None = None) -> Search[K]:
     """Search from the first list `ranked`; returns what it `Found`.
 
-    Where the plan has an opening, the search ends there if its verdicts have `settled` the question: a row with two passages
-    costs twice as much as one with one, and most questions need none.
+    It judges in rounds, and a round is left out where it cannot change the answer. Where the plan has an opening, the search ends
+    there if its verdicts have `settled` the question, or if none of them is anywhere near it; the rest of the list is judged only
+    where no passage is likely yet; a passage that leads nowhere is not followed. A row with two passages costs twice as much as
+    one with one, and most questions need none.
     """
     verdicts: dict[tuple[K, ...], Verdict] = {}
     ranked = tuple(dict.fromkeys(ranked))  # a source may name a passage twice
     if plan.opening and settled is not None:
         yield from _judge([(key,) for key in ranked[: plan.opening]], verdicts)
-        if settled(verdicts):
-            return Found(tuple(rank_passages(ranked, verdicts, weights)), verdicts, settled=True)
-    yield from _judge([(key,) for key in ranked[: plan.singles]], verdicts)
+        if (sure := settled(verdicts)) or _best(verdicts.values(), weights) < _HOPELESS:
+            return Found(tuple(rank_passages(ranked, verdicts, weights)), verdicts, settled=sure)
+    if _best(verdicts.values(), weights) < _LIKELY:
+        yield from _judge([(key,) for key in ranked[: plan.singles]], verdicts)
     if plan.firsts:
         firsts = [(key,) for key, _ in rank_passages(ranked, verdicts, weights)[: plan.firsts]]
+        firsts = [
+            first for first in firsts if first in verdicts and log_probability(verdicts[first].relevance, weights) >= _HOPELESS
+        ]
         wanted = yield from _next_steps(firsts, plan.seconds + plan.again, ranked, verdicts)
         yield from _judge([chain for chains in wanted for chain in chains[: plan.seconds]], verdicts)
         soon = [verdicts[chain] for chains in wanted for chain in chains[: plan.seconds]]
-        if plan.again and not any(log_probability(verdict.relevance, weights) >= _LIKELY for verdict in soon):
+        if plan.again and _best(soon, weights) < _LIKELY and not _told_alone(verdicts):
             yield from _judge([chain for chains in wanted for chain in chains[plan.seconds :]], verdicts)
     if plan.thirds:
         paths = [path for path, _ in rank_paths(verdicts, weights) if len(path) == 2][: plan.thirds]
@@ -119,6 +127,15 @@ def search_paths(ranked: Sequence[K], plan: Plan, weights: Weights, settled: Set
     if plan.reads:
         yield from _judge(reading_chains([key for key, _ in ranking], verdicts, weights, plan.reads), verdicts)
     return Found(tuple(ranking), verdicts)
+
+
+def _best(verdicts: Iterable[Verdict], weights: Weights) -> float:
+    return max((log_probability(verdict.relevance, weights) for verdict in verdicts), default=-math.inf)
+
+
+def _told_alone(verdicts: Mapping[tuple[K, ...], Verdict]) -> bool:
+    """Whether a passage by itself holds an answer, by far more likely than none."""
+    return any(max(*one.kinds[1:], one.told) - one.kinds[0] >= _TOLD_ALONE for chain, one in verdicts.items() if len(chain) == 1)
 
 
 def _judge(chains: Iterable[tuple[K, ...]], verdicts: dict[tuple[K, ...], Verdict]) -> Generator[Request[K], Reply[K], None]:

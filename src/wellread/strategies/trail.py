@@ -81,17 +81,21 @@ async def reach(
     `slack` says how far behind in score an answer may be that the best-fitting sentence holds: little for a whole question,
     which may need two steps, more for a part of one.
     """
-    soon = await _reach(run, tracker, question, found, replace(plan, opening=_OPENING), slack)
+    meanings: dict[str, float] = {}  # of sentences that were compared already
+    soon = await _reach(run, tracker, question, found, replace(plan, opening=_OPENING), slack, meanings)
     if soon.confidence >= _SURE or not soon.trail.settled:
         return soon
-    return await _reach(run, tracker, question, found, plan, slack)
+    wider = replace(plan, singles=min(plan.singles, _OPENING))  # one of the first is likely: it is followed, the rest left
+    return await _reach(run, tracker, question, found, wider, slack, meanings)
 
 
-async def _reach(run: Run, tracker: Tracker, question: str, found: Sequence[Passage], plan: Plan, slack: float) -> Reached:
+async def _reach(
+    run: Run, tracker: Tracker, question: str, found: Sequence[Passage], plan: Plan, slack: float, meanings: dict[str, float]
+) -> Reached:
     trail = await follow(run, tracker, question, found, plan)
     near = {p.id: p for p in (*found[:_LISTED], *(passage for passage, _ in trail.passages[:_REACHED]))}
     asked = likely_sentences.asked(question, list(near.values()))
-    worded = await wording.rank(run, asked, likely_sentences.candidates(list(near.values())))
+    worded = await wording.rank(run, asked, likely_sentences.candidates(list(near.values())), meanings)
     fitting = worded[0].candidate
     best = _agreeing(kinds.possible(question, trail.answers), fitting, slack if worded[0].confidence >= _AGREED else 0.0)
     if best is not None and best.kind == "text":
