@@ -20,6 +20,8 @@ import pytest
 from tests.index.embedders import WordEmbedder
 from tests.index.test_change import Killed, Tiring, every_file, feed, numbered, sums
 
+from wellread.cli.progress import shown
+from wellread.embedding.processors import available_processors
 from wellread.errors import IndexFault
 from wellread.index import ledger, manifest
 from wellread.index.build import BuildOptions, build
@@ -356,6 +358,16 @@ def test_the_rate_is_that_of_the_last_seconds() -> None:
     standing = gauge.standing()
     assert standing.rate == pytest.approx(10, rel=0.05)
     assert standing.left == pytest.approx((70_000 - 60_390) / 10, rel=0.05)
+
+
+@pytest.mark.parametrize(("share", "load", "slowed"), [(0.1, 1e6, True), (1.0, 1e6, False), (0.1, 0.0, False)])
+def test_work_that_others_slow_says_so(share: float, load: float, slowed: bool) -> None:
+    now = 0.0
+    gauge = Gauge(lambda: now, lambda: share * now * available_processors(), lambda: load)
+    for second in range(10):
+        now = float(second)
+        gauge("vectors", second, 100)
+    assert ("slowed by other work" in shown(gauge.standing())) == slowed
 
 
 def test_a_segment_that_was_given_up_says_so(tmp_path: Path) -> None:

@@ -84,6 +84,25 @@ def test_more_candidates_are_judged_where_none_of_the_first_is_likely_to_follow(
     assert [chain for chain in script.scored if len(chain) == 2] == [("a", key) for key in judged]
 
 
+@pytest.mark.parametrize(
+    ("logit", "singles", "followed"),
+    [(-9.0, "ab", False), (-1.0, "abcd", True), (3.0, "ab", True)],
+    ids=["nothing is near", "none is likely yet", "one is likely"],
+)
+def test_rounds_that_cannot_change_the_answer_are_left_out(logit: float, singles: str, followed: bool) -> None:
+    script = Script(lambda chain: logit, settled=lambda verdicts: False)
+    found = script.run("abcdef", Plan(singles=4, firsts=1, seconds=2, again=2, opening=2))
+    assert [chain for chain in script.scored if len(chain) == 1] == [(key,) for key in singles]
+    assert bool(script.collected) == followed
+    assert not found.settled
+
+
+def test_a_passage_that_leads_nowhere_is_not_followed() -> None:
+    script = Script(lambda chain: 1.0 if chain == ("a",) else -9.0)
+    script.run("abc", Plan(singles=3, firsts=2, seconds=1))
+    assert script.collected == [("a",)]
+
+
 def test_without_an_opening_everything_is_read_however_sure() -> None:
     script = Script(lambda chain: 0.0, settled=lambda verdicts: True)
     script.run("abcd", Plan(singles=4, firsts=1, seconds=2))

@@ -89,6 +89,8 @@ def shown(standing: Standing) -> str:
         parts.append(f"{standing.rate:,.0f}/s" if standing.rate >= 10 else f"{standing.rate:.1f}/s")
     if standing.left is not None:
         parts.append(f"{_span(standing.left)} left")
+    if standing.slowed:
+        parts.append("slowed by other work")
     parts = list(dict.fromkeys(parts))
     while len(line := " · ".join(parts)) > _WIDE and len(parts) > 1:
         parts.pop(0)
