@@ -21,6 +21,7 @@ from typing import Any
 from wellread import events
 from wellread.engine import Engine
 from wellread.evals.metrics import f1
+from wellread.protocols import Source
 from wellread.settings import Settings
 from wellread.sources.memory import Memory
 from wellread.strategies.quote import Quote
@@ -30,7 +31,7 @@ from wellread.types import Answer, Hit, Passage, Query
 Row = dict[str, Any]
 
 
-class Context:
+class Context(Source):
     """The passages that came with a question."""
 
     name, hint = "context", ""

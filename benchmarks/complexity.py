@@ -31,6 +31,7 @@ from benchmarks.shapes import SHAPES
 from wellread.engine import Engine
 from wellread.errors import WellreadError
 from wellread.models.scripted import ScriptedModel
+from wellread.protocols import Source
 from wellread.settings import Settings
 from wellread.types import Hit, Query
 
@@ -126,7 +127,7 @@ def _again(read: Parser, small: str, large: str, step: int, longest: float, allo
 
 
 @dataclass(frozen=True)
-class Found:
+class Found(Source):
     """A source that finds these, without a look at them: its own work is not what is measured."""
 
     hits: Sequence[Hit]

@@ -31,6 +31,7 @@ from typing import Annotated, Any, ClassVar, TypedDict
 from wellread import events, plugins
 from wellread.engine import Engine
 from wellread.models.tokens import estimate
+from wellread.protocols import Source
 from wellread.run import Run
 from wellread.settings import Settings
 from wellread.strategies.corrective import Corrective
@@ -65,7 +66,7 @@ class Stub:
 
 
 @dataclass
-class Shelf:
+class Shelf(Source):
     """A source that answers at once, or after a while."""
 
     delay: float = 0.0

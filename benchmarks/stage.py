@@ -15,6 +15,7 @@ import anyio
 import httpx2
 
 from wellread.engine import Engine
+from wellread.protocols import Source
 from wellread.server import serving
 from wellread.server.app import create_app
 from wellread.server.options import ServerOptions
@@ -26,7 +27,7 @@ SCHEMA: dict[str, Any] = {}
 
 
 @dataclass(frozen=True)
-class Shelf:
+class Shelf(Source):
     """A source that finds the same for every query, after a while."""
 
     hits: Sequence[Hit]

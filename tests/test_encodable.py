@@ -17,6 +17,7 @@ from wellread.engine import Engine
 from wellread.errors import SourceError
 from wellread.events import Notice, to_json
 from wellread.models.scripted import ScriptedModel
+from wellread.protocols import Source
 from wellread.replay.runs import recorded, replayed
 from wellread.settings import Settings
 from wellread.trace.page import page
@@ -84,7 +85,7 @@ async def test_a_recording_of_such_words_replays_to_the_same_events(tmp_path: Pa
     def says(prompt: object) -> str:
         return words if "</search_query>" not in prompt.stop else "<search_query>moons \udfff</search_query>"  # type: ignore[attr-defined]
 
-    class Broken:
+    class Broken(Source):
         name = "bro\ud800ken"
         hint = ""
 

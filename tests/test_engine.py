@@ -15,6 +15,7 @@ from wellread import engine as engine_module
 from wellread import events, plugins
 from wellread.engine import Engine, clean_question, run_sync
 from wellread.errors import SourceError, UsageError
+from wellread.protocols import Source
 from wellread.run import Run
 from wellread.settings import Settings
 from wellread.types import Answer, Hit, Passage, Query
@@ -27,7 +28,7 @@ class Params:
     times: int = 1
 
 
-class Shelf:
+class Shelf(Source):
     """A source in memory that can be slow or broken."""
 
     name = "shelf"
@@ -226,3 +227,11 @@ def test_sync_works_without_a_loop() -> None:
     assert wellread.ask is engine_module.ask
     with pytest.raises(AttributeError):
         _ = wellread.nothing
+
+
+def test_a_source_of_no_known_class_is_refused_with_what_to_do() -> None:
+    class Plain:
+        name = "plain"
+
+    with pytest.raises(UsageError, match=r"Plain is no source: derive it from wellread\.protocols\.Source"):
+        Engine(Settings(), source=Plain())

@@ -12,6 +12,7 @@ from wellread.budget import Budget, Limits
 from wellread.effort import Effort
 from wellread.models.scripted import ScriptedModel
 from wellread.parts import Kit
+from wellread.protocols import AnswerReader
 from wellread.ranking import verifier
 from wellread.ranking.evaluator import Evaluator
 from wellread.run import Run
@@ -31,7 +32,7 @@ BOXER = Passage(
 )
 
 
-class Says:
+class Says(AnswerReader):
     """A reader that thinks the same of every sentence."""
 
     def __init__(self, carried: bool | None, sure: bool = True) -> None:
@@ -91,13 +92,14 @@ async def test_no_reader_is_asked_where_form_or_a_veto_decides(text: str, verdic
     assert ([one.sentence.verdict for one in judged], used, reader.asked) == ([verdict], 0, [])
 
 
-async def test_a_reader_that_weighs_nothing_is_not_asked() -> None:
-    class Reads:
+async def test_a_reader_that_weighs_nothing_leaves_the_verdicts_as_they_are() -> None:
+    class Reads(AnswerReader):
         async def read(self, question: str, passages: Sequence[Passage]) -> Sequence[ShortAnswer]:
             raise AssertionError("not asked")
 
     found = weighed("Gary Groves was born in Swindon. [1]", {1: BOXER})
-    assert await entailment.reread(found, Reads, 10) == ([entailment.Read(one.sentence) for one in found], 0)
+    judged, _ = await entailment.reread(found, Reads, 10)
+    assert judged == [entailment.Read(one.sentence) for one in found]
 
 
 async def test_no_more_sentences_are_read_than_allowed() -> None:

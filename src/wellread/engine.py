@@ -26,7 +26,7 @@ from wellread.parts import NO_MODEL, Kit
 from wellread.patience import Limiter
 from wellread.privacy import Privacy, in_force
 from wellread.privacy import search as ask_source
-from wellread.protocols import Model, Source
+from wellread.protocols import Model, Source, checked
 from wellread.run import History, Outside, Run, Strategy, as_values
 from wellread.settings import Settings
 from wellread.text.languages import foreign_language
@@ -55,8 +55,8 @@ class Engine:
     ) -> None:
         self.settings = settings if settings is not None else settings_module.load()
         self.kit = kit or Kit(self.settings, model=model)
-        self._source = source
-        self._fallback = fallback
+        self._source = source and checked(source, "source")
+        self._fallback = fallback and checked(fallback, "fallback")
         self._before = before
         self.outside = outside or Outside()
 
@@ -145,7 +145,7 @@ class Engine:
             from wellread.sources.several import Several
 
             base = engine._main_source()
-            engine._source = Several([*(base.sources if isinstance(base, Several) else (base,)), *also])
+            engine._source = Several([*(base.parts if isinstance(base, Several) else (base,)), *also])
         return engine
 
     async def retrieve(

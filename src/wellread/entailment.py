@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from wellread.protocols import AnswerReader, ClaimReader
+from wellread.protocols import AnswerReader
 from wellread.text.citations import Signs, Weighed
 from wellread.types import Passage, Sentence
 
@@ -24,7 +24,7 @@ async def reread(judged: Sequence[Weighed], reader_of: Callable[[], AnswerReader
     """The sentences with their verdicts, and how many were read; at most `most` are. The reader is asked for only where there
     is something to read; where there is none, the rules' verdicts stand."""
     reader = reader_of() if most and any(one.signs for one in judged) else None
-    if not isinstance(reader, ClaimReader):
+    if reader is None:
         return [Read(one.sentence) for one in judged], 0
     read: list[Read] = []
     used = 0

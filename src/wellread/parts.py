@@ -11,7 +11,7 @@ from wellread import plugins, privacy
 from wellread.effort import ALLOWED, Effort
 from wellread.errors import UsageError
 from wellread.parameters import fill
-from wellread.protocols import AnswerReader, Checked, Closing, Embedder, Grader, Model, PageReader, Reranker, Source
+from wellread.protocols import AnswerReader, Checked, Closing, Embedder, Grader, Model, PageReader, Reranker, Source, checked
 from wellread.settings import Settings, with_keys
 
 T = TypeVar("T")
@@ -152,7 +152,7 @@ class Kit:
                 return plugins.load(kind, spec.name)(spec, self)
             spec = plugins.parse_source(text)
             rest = {name: value for name, value in spec.options.items() if name != "private"}
-            source = plugins.load(kind, spec.name)(replace(spec, options=rest), self)
+            source = checked(plugins.load(kind, spec.name)(replace(spec, options=rest), self), f"source {spec.name}")
             if said := spec.options.get("private"):
                 privacy.mark(source, fill(_Marked, {"private": said}, f"source {spec.name}").private)
             return source

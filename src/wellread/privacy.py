@@ -20,7 +20,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from typing import Any, Literal, cast
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from wellread.errors import Withheld
@@ -39,25 +39,13 @@ _STRICT = "private passages were read, and share_private = never lets out nothin
 
 def leaves(source: Source) -> list[Source]:
     """The sources behind groups and wrappers: those that are asked in the end."""
-    inside: Sequence[Source] = getattr(source, "parts", ())
-    return [leaf for one in inside for leaf in leaves(one)] or [source]
-
-
-def is_private(leaf: Source) -> bool:
-    """Whether what it says is the operator's own: where nothing is said of it, all is that is no service of others."""
-    private: bool | None = getattr(leaf, "private", None)
-    return not getattr(leaf, "public", False) if private is None else private
-
-
-def _remembers(leaf: Source) -> bool:
-    """Whether it says again what others have said."""
-    return hasattr(leaf, "remembered")
+    return [leaf for one in source.parts for leaf in leaves(one)] or [source]
 
 
 def mark(source: Source, private: bool) -> None:
     """What the operator says of a source."""
     for leaf in leaves(source):
-        leaf.private = private  # pyright: ignore[reportAttributeAccessIssue]
+        leaf.private = private
 
 
 @dataclass(slots=True)
@@ -80,15 +68,13 @@ class Privacy:
     def begin(self, sources: Iterable[Source], history: Sequence[tuple[str, str]]) -> None:
         """Meet the sources and the conversation so far. What the user said may leave; earlier answers may be made of private
         words, unless only public sources were there to give them."""
-        inside = [leaf for source in sources for leaf in leaves(source)]
-        self._open.update(leaf.name for leaf in inside if not _remembers(leaf) and not is_private(leaf))
         if not history:
             return
         self._said.add(asked for asked, _ in history)
-        for leaf in inside:
-            if _remembers(leaf):
-                self.heard(leaf, cast("Any", leaf).remembered())
-        if self._kept or any(leaf.name not in self._open for leaf in inside if not _remembers(leaf)):
+        inside = [leaf for source in sources for leaf in leaves(source)]
+        for leaf in sorted(inside, key=lambda leaf: leaf.remembered() is not None):  # what they go by is known last
+            self.heard(leaf, leaf.remembered() or ())
+        if self._kept or any(leaf.remembered() is None and leaf.name not in self._open for leaf in inside):
             self._kept.add(answer for _, answer in history)
 
     def instructed(self, prompt: Prompt) -> None:
@@ -97,10 +83,11 @@ class Privacy:
 
     def heard(self, leaf: Source, hits: Sequence[Hit]) -> None:
         """Remember what a source said, and whether everybody may know it."""
-        if not _remembers(leaf) and not is_private(leaf):
+        recalls = leaf.remembered() is not None
+        if not recalls and not leaf.is_private():
             self._open.add(leaf.name)
         for hit in hits:
-            known = (hit.source if _remembers(leaf) else leaf.name) in self._open
+            known = (hit.source if recalls else leaf.name) in self._open
             (self._said if known else self._kept).add((hit.title, hit.words))
 
     def read(self, page: Page) -> None:
@@ -169,9 +156,9 @@ def in_force(privacy: Privacy) -> Generator[None]:
 async def search(source: Source, query: Query) -> Sequence[Hit]:
     """Ask a source: the one way to do so. Groups and wrappers pass the query on by this, too."""
     privacy = _current.get()
-    if privacy is None or getattr(source, "parts", ()):
+    if privacy is None or source.parts:
         return await source.search(query)
-    if getattr(source, "public", False) and not getattr(source, "private", None):
+    if source.public and not source.private:
         await privacy.allow(source, query.text)
     found = await source.search(query)
     privacy.heard(source, found)

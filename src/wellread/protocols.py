@@ -1,4 +1,4 @@
-"""The seams. Each has one or two methods; adapters translate, so nobody above sees a vendor's types."""
+"""The seams: base classes with defaults, protocols of one or two methods. Nobody above an adapter sees a vendor's types."""
 
 from __future__ import annotations
 
@@ -6,29 +6,71 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, runtime_checkable
 
 from wellread.effort import Effort
+from wellread.errors import UsageError
 from wellread.types import Capabilities, Completion, Grade, Hit, Judgement, Original, Page, Passage, Prompt, Query, ShortAnswer
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-T = TypeVar("T")
 
+class Source:
+    """Base class of sources: something that can be searched. Give it a `name`, say in `hint` how a model queries it well, and
+    write `search`; all else has a default that fits a source that cannot do more."""
 
-@runtime_checkable
-class Source(Protocol):
-    """Something that can be searched. `hint` tells a model how to query it well."""
+    name: str
+    hint: str = ""
+    examples: str = ""  # of queries that find something in it
+    public: bool = False  # a service of others: what it is asked leaves the operator's hands
+    private: bool | None = None  # whether what it says is the operator's own; None: where nobody said so, see `is_private`
+    has_documents: bool = False  # whether `passages` knows whole documents
+    parts: Sequence[Source] = ()  # of groups and wrappers: the sources that hear the query in its stead
 
     @property
-    def name(self) -> str: ...
-    @property
-    def hint(self) -> str: ...
+    def members(self) -> Sequence[Source]:
+        """The sources of a group; any other is its own and only one."""
+        return (self,)
+
     async def search(self, query: Query) -> Sequence[Hit]:
         """Best first. Nothing found is an empty list; a failing service raises `SourceError`.
 
         Where only a part failed (one source of several, one page of a list), `Hits` says so.
         """
-        ...
+        raise NotImplementedError
+
+    async def find_title(self, title: str) -> Sequence[Hit]:
+        """The passages of the document that a cross-reference names."""
+        return ()
+
+    async def passages(self, document: str) -> Sequence[Hit]:
+        """All passages of a document, in order."""
+        return ()
+
+    async def original(self, document: str) -> Original:
+        """The file that a document was read from."""
+        return Original("none")
+
+    def tuned(self, **options: int) -> Source:
+        """The same source, searched with other options of its own for once."""
+        return self
+
+    def remembered(self) -> Sequence[Hit] | None:
+        """What earlier answers of a conversation were built on, where that is what it searches."""
+        return None
+
+    def is_private(self) -> bool:
+        """Whether what it says is the operator's own: where nobody says so, all is that is no service of others."""
+        return not self.public if self.private is None else self.private
+
+    async def aclose(self) -> None:
+        """Let go of connections and files."""
+
+
+def checked(source: object, spec: str) -> Source:
+    """A source that somebody else has made, if it is one."""
+    if isinstance(source, Source):
+        return source
+    raise UsageError(f"{spec}: {type(source).__name__} is no source: derive it from wellread.protocols.Source")
 
 
 @runtime_checkable
@@ -84,9 +126,6 @@ class Embedder(Protocol):
     async def embed(self, texts: Sequence[str], *, kind: Literal["query", "passage"]) -> NDArray[np.float32]: ...
 
 
-# What a source may offer besides. Whoever wraps a source passes these on.
-
-
 @runtime_checkable
 class Computed(Protocol):
     """An embedder that can compute the same model in several ways, or a feed of its vectors."""
@@ -96,103 +135,49 @@ class Computed(Protocol):
         ...
 
 
-@runtime_checkable
-class Linked(Protocol):
-    """A source whose cross-references can be followed by title."""
+class Judge:
+    """Base class of what reads passages for a question."""
 
-    async def find_title(self, title: str) -> Sequence[Hit]: ...
-
-
-@runtime_checkable
-class Shelf(Protocol):
-    """A source that holds whole documents and can give all passages of one, in order."""
-
-    async def passages(self, document: str) -> Sequence[Hit]: ...
+    def knows(self, language: str) -> bool:
+        """Whether it may be asked in a language, by its code."""
+        return True
 
 
-@runtime_checkable
-class Archive(Shelf, Protocol):
-    """A shelf that knows which files its documents were read from."""
-
-    async def original(self, document: str) -> Original: ...
+J = TypeVar("J", bound=Judge)
 
 
-@runtime_checkable
-class Group(Protocol):
-    """Several sources as one."""
-
-    @property
-    def sources(self) -> Sequence[Source]: ...
+def trained(judge: J | None, language: str | None) -> J | None:
+    """The judge, if it may be asked in a language; None is English, for which everything here was trained."""
+    return judge if judge is None or language is None or judge.knows(language) else None
 
 
-def members(source: Source) -> Sequence[Source]:
-    """The sources of a group; any other is its own and only one. Asking for the protocol by name takes as long as a search."""
-    return getattr(source, "sources", None) or (source,)
-
-
-@runtime_checkable
-class Tunable(Protocol):
-    """A source that can be searched with other options of its own for once."""
-
-    def tuned(self, **options: int) -> Source: ...
-
-
-@runtime_checkable
-class Exemplary(Protocol):
-    """A source that brings examples of queries that find something in it."""
-
-    @property
-    def examples(self) -> str: ...
-
-
-@runtime_checkable
-class Reranker(Protocol):
+class Reranker(Judge):
     """Relevance of passages to a question; one score each, in the order given."""
 
-    async def rerank(self, question: str, passages: Sequence[Passage]) -> Sequence[float]: ...
+    async def rerank(self, question: str, passages: Sequence[Passage]) -> Sequence[float]:
+        raise NotImplementedError
 
 
-@runtime_checkable
-class Grader(Protocol):
+class Grader(Judge):
     """Judges passages; with calibrated scores where it has them."""
 
-    async def grade(self, question: str, passages: Sequence[Passage]) -> Sequence[Grade]: ...
+    async def grade(self, question: str, passages: Sequence[Passage]) -> Sequence[Grade]:
+        raise NotImplementedError
+
+    async def grade_chains(self, question: str, chains: Sequence[Sequence[Passage]]) -> Sequence[Grade]:
+        """Grades of the last of each chain, by one that can with those that lead to it."""
+        return await self.grade(question, [chain[-1] for chain in chains])
 
 
-@runtime_checkable
-class ChainGrader(Protocol):
-    """A grader that can judge a passage with those that lead to it: the last of each chain is what is graded."""
-
-    async def grade_chains(self, question: str, chains: Sequence[Sequence[Passage]]) -> Sequence[Grade]: ...
-
-
-@runtime_checkable
-class AnswerReader(Protocol):
+class AnswerReader(Judge):
     """Reads a short answer out of passages, best first; `pairs` are read together."""
 
-    async def read(self, question: str, passages: Sequence[Passage]) -> Sequence[ShortAnswer]: ...
+    async def read(self, question: str, passages: Sequence[Passage]) -> Sequence[ShortAnswer]:
+        raise NotImplementedError
 
-
-@runtime_checkable
-class ClaimReader(Protocol):
-    """A reader that says whether passages carry a sentence, knowing what the rules saw at it; None where it cannot tell."""
-
-    async def carries(self, claim: str, passages: Sequence[Passage], signs: Sequence[str], share: float) -> Judgement | None: ...
-
-
-@runtime_checkable
-class Trained(Protocol):
-    """A judge that knows some languages only; one that does not say so may be asked in any."""
-
-    @property
-    def languages(self) -> frozenset[str]:
-        """Codes of the languages that it was trained for."""
-        ...
-
-
-def trained(judge: T | None, language: str | None) -> T | None:
-    """The judge, if it may be asked in a language; None is English, for which everything here was trained."""
-    return judge if language is None or not isinstance(judge, Trained) or language in judge.languages else None
+    async def carries(self, claim: str, passages: Sequence[Passage], signs: Sequence[str], share: float) -> Judgement | None:
+        """Whether passages carry a sentence, knowing what the rules saw at it; None where it cannot tell."""
+        return None
 
 
 @runtime_checkable

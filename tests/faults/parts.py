@@ -18,6 +18,7 @@ from tests.strategies.test_all import HITS, say
 from wellread import errors
 from wellread.models.scripted import ScriptedModel
 from wellread.parts import Kit
+from wellread.protocols import Source
 from wellread.reading.allowance import WEB_PAGE
 from wellread.reading.documents import Document
 from wellread.reading.workers import Workers
@@ -66,7 +67,7 @@ class Chance:
 
 
 @dataclass
-class FaultySource:
+class FaultySource(Source):
     chance: Chance
     name: str = "shelf"
     hint: str = "words"

@@ -16,7 +16,7 @@ from wellread.errors import DamagedFile, UsageError
 from wellread.parts import Kit
 from wellread.plugins import parse_spec
 from wellread.protocols import AnswerReader, Grader, Reranker
-from wellread.ranking.evaluator import MODEL, SHIPPED, Evaluator, Tracker, available, from_spec, verify
+from wellread.ranking.evaluator import MODEL, SHIPPED, Evaluator, available, from_spec, verify
 from wellread.ranking.judge import Chain, Judge
 from wellread.ranking.paths import Verdict
 from wellread.settings import Settings
@@ -40,7 +40,7 @@ def evaluator() -> Evaluator:
 
 
 def test_it_has_all_its_roles(evaluator: Evaluator) -> None:
-    assert all(isinstance(evaluator, role) for role in (Reranker, Grader, AnswerReader, Tracker))
+    assert all(isinstance(evaluator, role) for role in (Reranker, Grader, AnswerReader))
     assert evaluator.plan == ALLOWED["normal"].plan
 
 

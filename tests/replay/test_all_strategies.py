@@ -19,6 +19,7 @@ from wellread.errors import ModelBusy, SourceError
 from wellread.events import Answered, Event, to_json
 from wellread.models.scripted import ScriptedModel
 from wellread.parts import Kit
+from wellread.protocols import Grader, Reranker
 from wellread.replay.runs import recorded, replayed
 from wellread.run import Outside
 from wellread.settings import Settings
@@ -56,6 +57,8 @@ class UnsteadyShelf(Shelf):
 class Library(UnsteadyShelf):
     """With the optional abilities of a local index."""
 
+    has_documents = True
+
     async def passages(self, document: str) -> Sequence[Hit]:
         await self.weather.pause()
         return [hit for hit in self.hits if hit.document == document]
@@ -86,7 +89,7 @@ class Threaded(Bags):
         return await asyncio.to_thread(lambda: np.array(rows))
 
 
-class Judge:
+class Judge(Reranker, Grader):
     def __init__(self, weather: Unsteady) -> None:
         self._weather = weather
 

@@ -16,6 +16,7 @@ from tests.server.stage import ANSWER, HITS, PLAIN, Actor, ask, engine, finished
 from wellread.engine import Engine
 from wellread.errors import DamagedFile
 from wellread.models.scripted import ScriptedModel
+from wellread.protocols import Source
 from wellread.server.history import History
 from wellread.server.record import Record
 from wellread.settings import Settings
@@ -26,7 +27,7 @@ pytestmark = pytest.mark.slow
 HALF = json.loads('"\\ud800"')
 
 
-class Service:
+class Service(Source):
     """A search service that cuts its texts in the middle of a character, and says so when asked for it."""
 
     name = "service"

@@ -22,7 +22,8 @@ from wellread.index.build import build
 from wellread.index.feed import EmbeddingFeed, streamed
 from wellread.parts import Kit
 from wellread.plugins import parse_spec
-from wellread.ranking.evaluator import Candidates, Trail
+from wellread.protocols import Source
+from wellread.ranking.evaluator import Candidates, Evaluator, Trail
 from wellread.run import Run
 from wellread.settings import Settings, load
 from wellread.sources.files import from_spec as files
@@ -41,7 +42,7 @@ BLANK = Hit("blank", title="Blank", text="  ")
 
 
 @dataclass
-class Shelf:
+class Shelf(Source):
     """Finds the film by the question, and something else by longer queries."""
 
     first: Sequence[Hit] = (KILN, FILM, BLANK)
@@ -62,13 +63,17 @@ class Linked(Shelf):
 
 
 @dataclass
-class Script:
+class Script(Evaluator):
     """Follows the film, and ranks what it was given backwards."""
 
     languages: frozenset[str] = frozenset({"en"})
-    plan: Plan = field(default_factory=lambda: ALLOWED["normal"].plan)
+    allowed: Plan = field(default_factory=lambda: ALLOWED["normal"].plan)
     pairs: int = 7
     lists: list[Any] = field(default_factory=list)
+
+    @property
+    def plan(self) -> Plan:
+        return self.allowed
 
     async def read(self, question: str, passages: Sequence[Passage]) -> Sequence[Any]:
         return []
@@ -131,7 +136,7 @@ async def test_without_a_tracker_the_best_passages_are_followed_by_their_scores(
 
 
 async def test_a_tracker_that_may_read_nothing_is_not_asked() -> None:
-    script = Script(plan=ALLOWED["low"].plan)
+    script = Script(allowed=ALLOWED["low"].plan)
     found = await TwoSteps(Shelf(later=(JANE, FILM)), Tracking(tracker=script)).search(ASKED)
     assert script.lists == []
     assert {hit.id for hit in found} == {"film", "kiln", "jane"}, "a second step there is all the same"
@@ -171,8 +176,7 @@ async def test_what_the_source_can_do_remains() -> None:
     source = TwoSteps(Linked(), Tracking())
     assert (source.name, source.hint, source.examples) == ("shelf", "a few films", "ask about films")
     assert [hit.id for hit in await source.find_title("Jane Quill")] == ["jane"]
-    assert not hasattr(TwoSteps(Shelf(), Tracking()), "find_title")
-    assert not hasattr(source, "aclose")
+    assert not await TwoSteps(Shelf(), Tracking()).find_title("Jane Quill")
     assert copy.copy(source).name == "shelf"
 
 

@@ -15,6 +15,7 @@ from wellread.budget import Budget, Limits
 from wellread.errors import ReadError, SourceError, UsageError
 from wellread.models.scripted import Script, ScriptedModel
 from wellread.parameters import fill
+from wellread.protocols import Source
 from wellread.run import Run
 from wellread.strategies.ending import concluded
 from wellread.strategies.relevance import content
@@ -25,7 +26,7 @@ E = TypeVar("E", bound=events.Event)
 
 
 @dataclass
-class Shelf:
+class Shelf(Source):
     """A source in memory: hits whose words share most with the query come first; none shared, no hit."""
 
     hits: Sequence[Hit] = ()

@@ -13,6 +13,7 @@ from wellread import events
 from wellread.budget import Limits
 from wellread.effort import Plan
 from wellread.errors import DamagedFile, ModelBusy
+from wellread.protocols import Grader
 from wellread.ranking.evaluator import Evaluator, Trail
 from wellread.strategies.corrective import Corrective
 from wellread.strategies.refine import strips
@@ -43,7 +44,7 @@ WEB = (
 WEB_ANSWER = "AlphaCodium uses a test-based, multi-stage, iterative flow. [1]"
 
 
-class Scores:
+class Scores(Grader):
     """An evaluator that scores by a function of the text."""
 
     def __init__(self, score: Callable[[str], float | None]) -> None:
@@ -301,11 +302,14 @@ async def test_a_fallback_result_of_one_strip_is_graded_by_the_model() -> None:
     assert "none of them is relevant" in (answer.reason or "")
 
 
-class Pathfinder:
+class Pathfinder(Evaluator):
     """Finds the second step through the first, as the evaluator does."""
 
     plan = Plan(singles=4, firsts=1, seconds=2)
     languages = frozenset({"en"})
+
+    async def carries(self, *_: object) -> None:
+        return None
 
     async def trail(self, question: str, ranked: Sequence[Passage], candidates: object, plan: object = None) -> Trail:
         first, second = (next(one for one in ranked if one.title == title) for title in ("Hamlet", "Shakespeare"))
@@ -340,7 +344,8 @@ async def test_a_passage_is_graded_and_refined_with_those_that_lead_to_it() -> N
 
 async def test_an_evaluator_that_was_not_trained_for_the_language_grades_nothing_and_follows_nothing() -> None:
     class EnglishScores(Scores):
-        languages = frozenset({"en"})
+        def knows(self, language: str) -> bool:
+            return language == "en"
 
     def world() -> Bench:
         made = two_steps(bench(grade="yes", answer="So. [1]"))

@@ -14,7 +14,8 @@ from wellread import events
 from wellread.budget import Limits
 from wellread.effort import ALLOWED, Plan
 from wellread.errors import DamagedFile, EmbedderError
-from wellread.ranking.evaluator import Trail
+from wellread.protocols import Grader, Reranker
+from wellread.ranking.evaluator import Evaluator, Trail
 from wellread.sources.several import Several
 from wellread.strategies.digest import Digest
 from wellread.strategies.documents import Document, relevant
@@ -42,6 +43,7 @@ WEB = [
 class Archive(Shelf):
     """A local index in memory: it can give all passages of a document, and be tuned."""
 
+    has_documents: bool = True
     tunings: list[dict[str, int]] = field(default_factory=list)
 
     def tuned(self, **options: int) -> Archive:
@@ -68,7 +70,7 @@ TELESCOPE = [
 ]
 
 
-class Overlap:
+class Overlap(Reranker):
     """A re-ranker that counts shared words and remembers what it read."""
 
     def __init__(self) -> None:
@@ -332,7 +334,7 @@ async def test_passages_of_one_title_are_read_together() -> None:
     assert "numbered passages of one document" in bench.prompt(0)
 
 
-class Likely:
+class Likely(Grader):
     """A grader that finds pages on soup irrelevant."""
 
     async def grade(self, question: str, passages: Sequence[Passage]) -> Sequence[Grade]:
@@ -349,9 +351,12 @@ async def test_irrelevant_pages_get_no_call() -> None:
 
 
 async def test_passages_of_an_index_are_followed_and_the_unlikely_get_no_call() -> None:
-    class Pathfinder:
+    class Pathfinder(Evaluator):
         plan = Plan(singles=4, firsts=1, seconds=2)
         languages = frozenset({"en"})
+
+        async def carries(self, *_: object) -> None:
+            return None
 
         async def trail(self, question: str, ranked: Sequence[Passage], candidates: object, plan: object = None) -> Trail:
             scores = {"Telescope": -0.2, "Middelburg": -1.0, "Soup": -9.0}

@@ -30,8 +30,8 @@ async def test_passages_are_found_by_their_words_and_nothing_else_is() -> None:
 async def test_the_oldest_are_forgotten_and_cited_ones_stay_longest() -> None:
     earlier = Earlier()
     earlier.remember(await answer("Huygens discovered Titan.", "Huygens lived long."))
-    assert list(earlier.passages) == ["2", "1"]
+    assert list(earlier.kept) == ["2", "1"]
     for start in range(10, 210, 10):
         earlier.remember(await answer(*[f"Fact {start} {n}" for n in range(10)], start=start))
-    assert len(earlier.passages) == 200
-    assert "1" not in earlier.passages
+    assert len(earlier.kept) == 200
+    assert "1" not in earlier.kept

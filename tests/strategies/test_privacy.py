@@ -17,7 +17,7 @@ from wellread.cli.show import Silent
 from wellread.engine import Engine
 from wellread.index.originals import are_public
 from wellread.models.scripted import ScriptedModel
-from wellread.privacy import Consent, Privacy, is_private, leaves
+from wellread.privacy import Consent, Privacy, leaves
 from wellread.run import Outside
 from wellread.server.menu import ClientRequest, Menu
 from wellread.server.openai_format import Message, conversation
@@ -114,7 +114,7 @@ async def test_an_obedient_model_sends_nothing_and_is_told_why(strategy: str) ->
 async def test_nor_does_anything_private_leave_in_a_follow_up(strategy: str, hops: bool) -> None:
     """An answer that was built on a private document is shown to the model that rewrites the next question; and the second
     step of a search is a query made of the beginning of passages."""
-    earlier = Earlier(passages={PRIVATE.id: PRIVATE.passage()})
+    earlier = Earlier(kept={PRIVATE.id: PRIVATE.passage()})
     room = Room(hops=hops)
     history = [("What is the password?", f"It is {SECRET} tangerine. [1]")]
     await room.ask(strategy, "When was it built?", history=history, also=[earlier])
@@ -178,7 +178,7 @@ async def test_the_operator_decides(sharing: str, answer: bool | None, sent: boo
 )
 async def test_private_is_what_is_ones_own_or_said_to_be(spec: str, private: bool) -> None:
     async with Engine(Settings(sources=(spec,))) as engine:
-        assert [is_private(leaf) for leaf in leaves(engine._main_source())] == [private]
+        assert [leaf.is_private() for leaf in leaves(engine._main_source())] == [private]
 
 
 @pytest.mark.parametrize(
@@ -252,7 +252,7 @@ async def test_nor_where_rules_understand_the_next_question() -> None:
     history = (("Who keeps the keys of the lighthouse?", "Maria Keller\n\nMaria Keller keeps the keys of the lighthouse. [1]"),)
     async with Engine(Settings(effort="low", model="none"), source=web) as engine:
         wish = ClientRequest("When was she born?", "quote", history=history)
-        asked = Menu(engine, ServerOptions()).authorize(wish, also=[Earlier(passages={"k": keeper.passage()})])
+        asked = Menu(engine, ServerOptions()).authorize(wish, also=[Earlier(kept={"k": keeper.passage()})])
         answer = await asked.engine.ask(asked.question, strategy=asked.strategy, history=asked.history)
     assert answer.understood == "When was Maria Keller born?"
     assert web.asked == []

@@ -14,6 +14,7 @@ from tests.strategies.test_fanout import QUESTION, replies
 
 from wellread import events
 from wellread.effort import ALLOWED
+from wellread.protocols import Grader, Reranker
 from wellread.strategies.corrective import Corrective
 from wellread.strategies.digest import Digest
 from wellread.strategies.fanout import Fanout
@@ -26,7 +27,7 @@ from wellread.types import Completion, Grade, Passage, ToolCall
 pytestmark = pytest.mark.anyio
 
 
-class Fond:
+class Fond(Reranker, Grader):
     """Likes one word, takes its time, and remembers what it read."""
 
     def __init__(self, word: str) -> None:

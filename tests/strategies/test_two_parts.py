@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from wellread.effort import ALLOWED, Effort
 from wellread.engine import Engine
 from wellread.errors import SourceError
+from wellread.protocols import Source
 from wellread.ranking.answers import Best
 from wellread.ranking.paths import Verdict
 from wellread.settings import Settings
@@ -86,7 +87,7 @@ def test_a_sentence_that_holds_the_answer_too_replaces_the_other_of_its_passage(
 @pytest.mark.anyio
 @pytest.mark.parametrize("effort", ["low", "normal"])
 async def test_a_source_that_cannot_be_asked_is_part_of_the_reason(effort: Effort) -> None:
-    class Dead:
+    class Dead(Source):
         name, hint = "dead", "nothing"
 
         async def search(self, query: Query) -> list[Hit]:

@@ -68,7 +68,7 @@ class Conversation:
 
         outside = Outside(consent=show.consent(display))
         engine = Engine(self.settings, kit=self.kit, outside=outside)
-        if self.earlier.passages:
+        if self.earlier.kept:
             engine = engine.changed(self.settings, also=[self.earlier])
         with display:
             async with aclosing(engine.stream(question, params=self.params, history=self.turns)) as stream:
@@ -81,7 +81,7 @@ class Conversation:
 
     def clear(self) -> None:
         self.turns.clear()
-        self.earlier.passages.clear()
+        self.earlier.kept.clear()
         self.last = None
         if self.file is not None:
             self.file.unlink(missing_ok=True)

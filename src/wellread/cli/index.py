@@ -231,7 +231,6 @@ def search(
         raise UsageError("the query is empty")
 
     async def work() -> Sequence[Hit]:
-        from wellread.protocols import Closing
         from wellread.sources.index import from_spec
 
         given = {name: str(value) for name, value in options.parameters(param).items()}
@@ -240,8 +239,7 @@ def search(
             try:
                 return await source.search(Query(query, limit))
             finally:
-                if isinstance(source, Closing):
-                    await source.aclose()
+                await source.aclose()
 
     hits = asyncio.run(work())
     if as_json:

@@ -103,13 +103,12 @@ def _command(chosen: Shown, where: Path) -> list[str] | None:
 def _original(chosen: Shown, where: Path) -> Original:
     """As the source itself has it in its records: an address in an index of others may lead anywhere."""
     from wellread.parts import Kit
-    from wellread.protocols import Archive
 
     async def find() -> Original:
         kit = Kit(options.load())
         try:
             source = kit.source(chosen.source)
-            return await source.original(chosen.document or "") if isinstance(source, Archive) else Original("none")
+            return await source.original(chosen.document or "")
         finally:
             await kit.aclose()
 

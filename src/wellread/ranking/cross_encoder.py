@@ -18,7 +18,7 @@ from wellread.embedding.batches import by_length
 from wellread.errors import EmbedderError, UsageError
 from wellread.parameters import Range, fill, param
 from wellread.private import at_home
-from wellread.protocols import Kit
+from wellread.protocols import Kit, Reranker
 from wellread.types import Passage, Spec
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def _model_in(folder: Path, file: str | None) -> Path:
     return onnx_file(folder, file)
 
 
-class CrossEncoder:
+class CrossEncoder(Reranker):
     """A `Reranker`. The files are opened at the first use; work runs in a thread."""
 
     def __init__(self, model: Path, tokenizer: Path, options: Options | None = None) -> None:

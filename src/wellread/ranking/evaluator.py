@@ -17,13 +17,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
-from typing import Protocol, TypeVar, cast, runtime_checkable
+from typing import TypeVar, cast
 
 from wellread.effort import ALLOWED, Effort, Plan
 from wellread.embedding.arithmetic import Choice, settled
 from wellread.errors import DamagedFile, UsageError
 from wellread.private import at_home
-from wellread.protocols import Kit, Trained
+from wellread.protocols import AnswerReader, Grader, Kit, Reranker
 from wellread.ranking import verifier
 from wellread.ranking.answers import AnswerWeights, Best, best_answers, settles
 from wellread.ranking.doubts import doubts
@@ -64,17 +64,6 @@ class Trail:
     pairs: int  # how many were judged
     leads: Mapping[str, Chain] = field(default_factory=dict[str, Chain])  # by id: what leads to a passage on its best path
     settled: bool = False  # whether the first few passages were enough
-
-
-@runtime_checkable
-class Tracker(Trained, Protocol):
-    """What searches along paths; the evaluator, also on a recording."""
-
-    @property
-    def plan(self) -> Plan: ...
-    async def trail(
-        self, question: str, ranked: Sequence[Passage], candidates: Candidates, plan: Plan | None = None
-    ) -> Trail: ...
 
 
 def from_spec(spec: Spec, kit: Kit) -> Evaluator:
@@ -137,8 +126,8 @@ def _worded(best: Best[Passage]) -> Best[Passage]:
     return replace(best, text=best.chain[-1].text[best.verdict.start : best.verdict.end])
 
 
-class Evaluator:
-    """A `Reranker`, `Grader`, `AnswerReader` and `ClaimReader`."""
+class Evaluator(Reranker, Grader, AnswerReader):
+    """Re-ranks, grades, follows paths, reads answers and says what passages carry; also on a recording."""
 
     name = "evaluator"
 
@@ -175,6 +164,9 @@ class Evaluator:
     def languages(self) -> frozenset[str]:
         """What it was trained for: English, unless its files name others."""
         return frozenset(cast("Sequence[str]", _calibration(self._folder).get("languages") or ("en",)))
+
+    def knows(self, language: str) -> bool:
+        return language in self.languages
 
     @property
     def plan(self) -> Plan:

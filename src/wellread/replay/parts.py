@@ -1,8 +1,6 @@
 """The parts of a run as seen through a tape: each asks the tape, which records or replays.
 
-A part on tape has exactly the abilities of the part behind it, also the optional ones that strategies
-look for (`find_title`, `passages`, `tuned`, `sources`, `price`). When replaying there is no part behind it; its
-facts come from the file.
+When replaying there is no part behind it; its facts come from the file.
 """
 
 from __future__ import annotations
@@ -23,44 +21,32 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 T = TypeVar("T")
-ABILITIES = {
-    "model": ("price",),
-    "source": ("find_title", "passages", "tuned"),
-    "reranker": ("rerank", "read"),
-    "grader": ("grade",),
-    "reader": ("read",),
-}
-FACTS = {"source": ("name", "hint", "examples"), "model": ("name",), "embedder": ("name", "dimensions")}
+FACTS = {"source": ("name", "hint", "examples", "has_documents"), "model": ("name",), "embedder": ("name", "dimensions")}
 
 
-class SourceOnTape:
-    """A source. Optional abilities are attributes, because strategies check for them."""
+class SourceOnTape(Source):
+    """A source; a member of a group is on the tape, too."""
 
     def __init__(self, tape: Tape, label: str, facts: Json, inner: Any = None) -> None:
-        self.name: str = facts["name"]
-        self.hint: str = facts["hint"]
+        self.name, self.hint, self.examples = facts["name"], facts["hint"], facts.get("examples", "")
+        self.has_documents = facts.get("has_documents", False)
         self._tape, self._label, self._facts, self._inner = tape, label, facts, inner
         self.parts = () if inner is None else (inner,)
-        if "examples" in facts:
-            self.examples: str = facts["examples"]
-        abilities = facts.get("abilities", ())
-        if "find_title" in abilities:
-            self.find_title = self._find_title
-        if "passages" in abilities:
-            self.passages = self._passages
-        if "tuned" in abilities:
-            self.tuned = self._tuned
-        if "members" in facts:
-            inside = getattr(inner, "sources", None) or facts["members"]
-            self.sources = tuple(tape.member(source, place) for source, place in zip(inside, facts["members"], strict=True))
+        inside: Sequence[Any] = facts.get("members", ()) if inner is None else inner.members
+        places: Sequence[str] = facts.get("members", ())
+        self._members = tuple(tape.member(source, place) for source, place in zip(inside, places, strict=False))
+
+    @property
+    def members(self) -> Sequence[Source]:
+        return self._members or (self,)
 
     async def search(self, query: Query) -> Sequence[Hit]:
         return await self._hits("search", brief(query), query)
 
-    async def _find_title(self, title: str) -> Sequence[Hit]:
+    async def find_title(self, title: str) -> Sequence[Hit]:
         return await self._hits("find_title", {"title": title}, title)
 
-    async def _passages(self, document: str) -> Sequence[Hit]:
+    async def passages(self, document: str) -> Sequence[Hit]:
         return await self._hits("passages", {"document": document}, document)
 
     async def _hits(self, method: str, request: Json, asked: Any) -> Hits:
@@ -70,7 +56,7 @@ class SourceOnTape:
 
         return await self._tape.call(self._label, method, request, found, Hits)
 
-    def _tuned(self, **options: int) -> SourceOnTape:
+    def tuned(self, **options: int) -> SourceOnTape:
         """The same source with other options; they are part of its label, so that its calls are told apart."""
         inner = self._inner.tuned(**options) if self._inner is not None else None
         label = f"{self._label}?{'&'.join(f'{key}={value}' for key, value in options.items())}"
@@ -82,7 +68,7 @@ class ModelOnTape:
         self.name: str = facts["name"]
         self.capabilities: Capabilities = decode(Capabilities, facts["capabilities"])
         self._tape, self._label, self._inner = tape, label, inner
-        if "price" in facts.get("abilities", ()):
+        if facts.get("priced"):
             self.price = self._price
 
     def stream(self, prompt: Prompt) -> AsyncIterator[str | Completion]:
@@ -111,23 +97,23 @@ class EmbedderOnTape:
         return (await self._tape.call(self._label, "embed", asked, made, Vectors)).array()
 
 
-class JudgeOnTape:
+class JudgeOnTape(Reranker, Grader, AnswerReader):
     """A reranker, grader, reader of answers, or several of these in one."""
 
     def __init__(self, tape: Tape, label: str, facts: Json, inner: Any = None) -> None:
         self._tape, self._label, self._inner = tape, label, inner
-        for ability in facts.get("abilities", ()):
-            setattr(self, ability, getattr(self, f"_{ability}"))
-        if "languages" in facts:
-            self.languages = frozenset[str](facts["languages"])
+        self._languages: Sequence[str] | None = facts.get("languages")
 
-    async def _rerank(self, question: str, passages: Sequence[Passage]) -> Sequence[float]:
+    def knows(self, language: str) -> bool:
+        return self._languages is None or language in self._languages
+
+    async def rerank(self, question: str, passages: Sequence[Passage]) -> Sequence[float]:
         return await self._judged("rerank", question, passages, list[float])
 
-    async def _grade(self, question: str, passages: Sequence[Passage]) -> Sequence[Grade]:
+    async def grade(self, question: str, passages: Sequence[Passage]) -> Sequence[Grade]:
         return await self._judged("grade", question, passages, list[Grade])
 
-    async def _read(self, question: str, passages: Sequence[Passage]) -> Sequence[ShortAnswer]:
+    async def read(self, question: str, passages: Sequence[Passage]) -> Sequence[ShortAnswer]:
         return await self._judged("read", question, passages, list[ShortAnswer])
 
     async def _judged(self, method: str, question: str, passages: Sequence[Passage], kind: type[T]) -> T:
@@ -168,14 +154,13 @@ def facts_of(kind: str, part: Any) -> Json:
     facts: Json = {name: getattr(part, name) for name in FACTS.get(kind, ()) if hasattr(part, name)}
     if kind == "model":
         facts["capabilities"] = brief(part.capabilities)
-    if abilities := [name for name in ABILITIES.get(kind, ()) if hasattr(part, name)]:
-        facts["abilities"] = abilities
+        facts["priced"] = hasattr(part, "price")
     if hasattr(part, "trail"):
         facts["plan"] = brief(part.plan)
     if hasattr(part, "languages"):
         facts["languages"] = sorted(part.languages)
-    if kind == "source" and getattr(part, "sources", None):
-        facts["members"] = [source.name for source in part.sources]
+    if kind == "source" and part.members[0] is not part:
+        facts["members"] = [source.name for source in part.members]
     return facts
 
 

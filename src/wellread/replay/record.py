@@ -226,7 +226,7 @@ class Recorder:
             facts = self._covers.setting(facts_of(kind, inner))
             label = self._label(kind, facts.get("name", ""))
             if "members" in facts:  # members are called by their labels
-                facts["members"] = [self._wrap("source", source)[0] for source in inner.sources]
+                facts["members"] = [self._wrap("source", source)[0] for source in inner.members]
             self._write({"facts": label, "kind": kind, **facts})
             self._wrapped[key] = (label, ON_TAPE[kind](self, label, facts, inner), inner)
         label, wrapped, _ = self._wrapped[key]

@@ -24,7 +24,7 @@ class Conversation:
 
     @property
     def sources(self) -> list[Source]:
-        return [self.earlier] if self.earlier.passages else []
+        return [self.earlier] if self.earlier.kept else []
 
 
 class Conversations:
@@ -44,7 +44,7 @@ class Conversations:
 
     def keep(self, name: str, before: Conversation, answer: Answer) -> None:
         """An answer that was given after this conversation."""
-        earlier = Earlier(passages=dict(before.earlier.passages))
+        earlier = Earlier(kept=dict(before.earlier.kept))
         earlier.remember(answer)
         turns = (*before.turns, (answer.question, answer.told))[-TURNS:] if answer.told else before.turns
         self._kept[name] = Conversation(turns, earlier)

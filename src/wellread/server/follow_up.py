@@ -25,8 +25,8 @@ async def context(history: History, parent: Record | None) -> tuple[tuple[tuple[
     earlier = Earlier()
     for record in before:
         for passage in (await numbered(history, record.id)).values():
-            earlier.passages[passage.id] = passage
-    return tuple(turns[-TURNS:]), [earlier] if earlier.passages else []
+            earlier.kept[passage.id] = passage
+    return tuple(turns[-TURNS:]), [earlier] if earlier.kept else []
 
 
 async def numbered(history: History, run: str) -> dict[int, Passage]:

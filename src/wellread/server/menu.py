@@ -23,7 +23,7 @@ from wellread.engine import Engine, clean_question
 from wellread.errors import UsageError
 from wellread.parameters import Part, PublicSpec, fill, named, public
 from wellread.parts import NO_MODEL
-from wellread.protocols import Shelf, Source
+from wellread.protocols import Source
 from wellread.server.options import ServerOptions
 from wellread.settings import Settings
 
@@ -148,13 +148,13 @@ class Menu:
         source, _ = self._source(tuple(sources))
         return self.engine.changed(self.engine.settings, source=source)
 
-    def shelves(self, name: str) -> list[Shelf]:
+    def shelves(self, name: str) -> list[Source]:
         """Those of the operator's sources that go by this name and hold documents."""
-        found: list[Shelf] = []
+        found: list[Source] = []
         for spec in (*self._parts["sources"].values(), *self._made_here().values()):
             with suppress(UsageError):  # one that cannot be built here (a folder that is gone, a key that is missing) has none
                 source = self.engine.kit.source(spec)
-                if isinstance(source, Shelf) and encodable(source.name) == name:
+                if source.has_documents and encodable(source.name) == name:
                     found.append(source)
         return found
 

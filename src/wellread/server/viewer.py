@@ -17,7 +17,7 @@ from urllib.parse import urlencode
 from wellread.encodable import encodable
 from wellread.errors import ReadError, WellreadError
 from wellread.index.leaves import Leaves
-from wellread.protocols import Archive, Shelf
+from wellread.protocols import Source
 from wellread.reading.compressed import inner_name
 from wellread.reading.pdfpicture import Drawing, Picture
 from wellread.server.beside import beside
@@ -136,7 +136,7 @@ def _now(cited: Passage, quotes: Sequence[Span], passages: Sequence[Hit]) -> Pla
     return None
 
 
-async def _shelved(menu: Menu, place: Place) -> tuple[Shelf, Sequence[Hit]]:
+async def _shelved(menu: Menu, place: Place) -> tuple[Source, Sequence[Hit]]:
     shelves = menu.shelves(place.source)
     if not shelves:
         raise NotThere(_NO_SOURCE)
@@ -167,7 +167,7 @@ def _page(one: Hit) -> int:
     return one.page or 0
 
 
-async def _view(place: Place, shelf: Shelf, passages: Sequence[Hit], page: int | None, words_alone: bool = False) -> View:
+async def _view(place: Place, shelf: Source, passages: Sequence[Hit], page: int | None, words_alone: bool = False) -> View:
     original = await _original(shelf, place.document)
     at = await beside(lambda: _number(passages, place.passage))
     here = await beside(lambda: passages[at])
@@ -179,10 +179,9 @@ async def _view(place: Place, shelf: Shelf, passages: Sequence[Hit], page: int |
     return await _paged(view, here, page) if paged else view
 
 
-async def _original(shelf: Shelf, document: str) -> Original:
+async def _original(shelf: Source, document: str) -> Original:
     with suppress(WellreadError):  # records that cannot be read say nothing about the file
-        if isinstance(shelf, Archive):
-            return await shelf.original(document)
+        return await shelf.original(document)
     return Original("none")
 
 

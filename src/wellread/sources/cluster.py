@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from wellread.errors import SourceError
 from wellread.private import at_home
-from wellread.protocols import Kit
+from wellread.protocols import Kit, Source
 from wellread.sources.index import HINT, Options, embedder_for
 from wellread.types import Hit, Hits, Query
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 RAY = "ray://"
 
 
-class ClusterSource:
+class ClusterSource(Source):
     """Searches all shards. Those that cannot be reached are named in the result."""
 
-    private = True
+    has_documents = True
 
     def __init__(self, name: str, argument: str, options: Options, kit: Kit, hint: str = HINT) -> None:
         self.name = name

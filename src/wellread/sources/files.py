@@ -66,9 +66,10 @@ def from_spec(spec: Spec, kit: Kit) -> Source:
     return followed(files, options.hops, kit)
 
 
-class Files:
+class Files(Source):
     """Passages of files as hits; what could not be read is said with every search."""
 
+    has_documents = True
     hint = "A few documents of the user's own. Ask with the words they are likely to use; a whole question works too."
 
     def __init__(self, name: str, path: Path, options: Options, kit: Kit) -> None:

@@ -80,8 +80,10 @@ def embedder_for(wanted: str, given: str | None, kit: Kit) -> Embedder:
     return kit.embedder(embedder_spec(wanted, given, kit))
 
 
-class IndexSource:
+class IndexSource(Source):
     """Searches one index. The index is opened and the embedder asked for at the first search."""
+
+    has_documents = True
 
     def __init__(self, name: str, path: Path, options: Options, kit: Kit, hint: str = "", private: bool | None = None) -> None:
         self.name = name
@@ -92,7 +94,7 @@ class IndexSource:
         self._index: LocalIndex | None = None
         self._opened: tuple[int, int] | None = None
         self._opening = threading.Lock()
-        self._private = private
+        self.private = private
 
     @property
     def index(self) -> LocalIndex:
@@ -105,20 +107,15 @@ class IndexSource:
                 self._index, self._opened = LocalIndex.open(self._path), version
             return self._index
 
-    @property
-    def private(self) -> bool:
+    def is_private(self) -> bool:
         """What the operator says; else an index of public pages, data sets of the hub and ZIM files is not."""
-        if self._private is None:
+        if self.private is None:
             from wellread.index import manifest, originals
 
             with suppress(WellreadError, OSError):
                 known = self._index.manifest if self._index else manifest.load(self._path)
-                self._private = not originals.are_public(known.origin)
-        return self._private is not False
-
-    @private.setter
-    def private(self, private: bool) -> None:
-        self._private = private
+                self.private = not originals.are_public(known.origin)
+        return self.private is not False
 
     async def search(self, query: Query) -> Sequence[Hit]:
         """Passages with their text, best first."""
@@ -126,7 +123,7 @@ class IndexSource:
 
     def tuned(self, **options: int) -> IndexSource:
         """The same open index, searched with other options; closing it stays with this one."""
-        other = IndexSource(self.name, self._path, replace(self._options, **options), self._kit, self.hint, self._private)
+        other = IndexSource(self.name, self._path, replace(self._options, **options), self._kit, self.hint, self.private)
         other._index, other._opened = self.index, self._opened
         return other
 

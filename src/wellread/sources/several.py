@@ -9,33 +9,27 @@ from dataclasses import replace
 from wellread.errors import SourceError, Unreachable, WellreadError
 from wellread.net.address import canonical
 from wellread.privacy import search as ask
-from wellread.protocols import Exemplary, Source
+from wellread.protocols import Source
 from wellread.ranking.fusion import reciprocal_ranks
 from wellread.types import Hit, Hits, Query
 
 
-class Several:
+class Several(Source):
     """Sources as one. The order they are named in decides between equals."""
 
     def __init__(self, sources: Sequence[Source]) -> None:
-        self.sources = self.parts = tuple(sources)
+        self.parts = tuple(sources)
+        self.name = " + ".join(source.name for source in self.parts)
+        self.hint = "\n".join(f"- {source.hint}" for source in self.parts)
+        self.examples = "\n\n".join(source.examples for source in self.parts if source.examples)
 
     @property
-    def name(self) -> str:
-        return " + ".join(source.name for source in self.sources)
-
-    @property
-    def hint(self) -> str:
-        return "\n".join(f"- {source.hint}" for source in self.sources)
-
-    @property
-    def examples(self) -> str:
-        """Examples of all members that bring some."""
-        return "\n\n".join(source.examples for source in self.sources if isinstance(source, Exemplary) and source.examples)
+    def members(self) -> Sequence[Source]:
+        return self.parts
 
     async def search(self, query: Query) -> Sequence[Hit]:
         """`Hits` with the failures of some; `SourceError` only when all have failed."""
-        asked = [source for source in self.sources if source.name not in query.without] or self.sources
+        asked = [source for source in self.parts if source.name not in query.without] or self.parts
         results = await asyncio.gather(*(_attempt(source, query) for source in asked))
         failures = [message for _, found in results for message in found.failures]
         answered = [found for answers, found in results if answers]

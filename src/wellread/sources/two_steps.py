@@ -11,19 +11,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from wellread.privacy import search as ask
-from wellread.protocols import Kit, Linked, Source, Tunable, trained
+from wellread.protocols import Kit, Source, trained
 from wellread.text.titles import bare_title
-from wellread.types import Hit, Hits, Passage, Query
+from wellread.types import Hit, Hits, Original, Passage, Query
 
 if TYPE_CHECKING:
-    from wellread.ranking.evaluator import Tracker
+    from wellread.ranking.evaluator import Evaluator
     from wellread.ranking.judge import Chain
 
-_ABILITIES = ("find_title", "passages", "sources", "examples", "aclose")  # of the protocols
 AFTER = 12  # passages looked at after each chain
 _LEAD = 300  # characters of a passage that join the question when what follows it is looked for
 _FOLLOWED = 3  # passages that are followed without the evaluator
@@ -40,7 +38,7 @@ def followed(source: Source, hops: int | None, kit: Kit) -> Source:
     return TwoSteps(source, kit, by_effort=hops is None)
 
 
-class TwoSteps:
+class TwoSteps(Source):
     """A source whose passages are followed. What else the source can do, it still can."""
 
     def __init__(self, inner: Source, kit: Kit, *, by_effort: bool = False) -> None:
@@ -48,48 +46,45 @@ class TwoSteps:
         self.parts = (inner,)
         self._kit = kit
         self._by_effort = by_effort  # nobody asked for it: not at low effort, and no plain search waits for the evaluator
-        # On the object itself: from Python 3.12 on, protocols do not see what `__getattr__` gives. Not bound to it, though: a
-        # source that refers to itself is let go of at the next collection of garbage, with the files of its index.
-        for ability in _ABILITIES:
-            if hasattr(inner, ability):
-                setattr(self, ability, getattr(inner, ability))
-        if isinstance(inner, Tunable):
-            self.tuned = partial(_tuned, inner, kit, by_effort)
+        self.name, self.hint, self.examples, self.has_documents = inner.name, inner.hint, inner.examples, inner.has_documents
 
     def asked_for(self) -> TwoSteps:
         """The same, followed whatever the effort."""
         return TwoSteps(self._inner, self._kit)
 
     @property
-    def name(self) -> str:
-        return self._inner.name
+    def members(self) -> Sequence[Source]:
+        inside = self._inner.members
+        return inside if inside[0] is not self._inner else (self,)
 
-    @property
-    def hint(self) -> str:
-        return self._inner.hint
+    async def find_title(self, title: str) -> Sequence[Hit]:
+        return await self._inner.find_title(title)
 
-    def __getattr__(self, ability: str) -> Any:
-        if ability == "_inner":  # not there yet: copying and unpickling ask before it is set
-            raise AttributeError(ability)
-        return getattr(self._inner, ability)
+    async def passages(self, document: str) -> Sequence[Hit]:
+        return await self._inner.passages(document)
+
+    async def original(self, document: str) -> Original:
+        return await self._inner.original(document)
+
+    def tuned(self, **options: int) -> TwoSteps:
+        return TwoSteps(self._inner.tuned(**options), self._kit, by_effort=self._by_effort)
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
 
     async def search(self, query: Query) -> Sequence[Hit]:
         """The passages of the likeliest paths, best first."""
         if not query.follow or (self._by_effort and self._kit.effort == "low"):
             return await ask(self._inner, query)
-        from wellread.ranking.evaluator import Tracker
+        from wellread.ranking.evaluator import Evaluator
 
         tracker = trained(self._kit.answer_reader(), query.language)
         search = _Search(self._inner, query)
         most = 0 if query.pairs is None and self._by_effort else query.pairs
-        enough = most is None or (isinstance(tracker, Tracker) and most >= tracker.plan.pairs)
-        if isinstance(tracker, Tracker) and enough and tracker.plan.firsts:  # a low effort follows nothing
+        enough = most is None or (isinstance(tracker, Evaluator) and most >= tracker.plan.pairs)
+        if isinstance(tracker, Evaluator) and enough and tracker.plan.firsts:  # a low effort follows nothing
             return await search.along_paths(tracker)
         return await search.by_scores()
-
-
-def _tuned(inner: Tunable, kit: Kit, by_effort: bool, **options: int) -> TwoSteps:
-    return TwoSteps(inner.tuned(**options), kit, by_effort=by_effort)
 
 
 class _Search:
@@ -102,7 +97,7 @@ class _Search:
         self._pairs = 0  # that the source itself had read
         self._unreachable: dict[str, str] = {}
 
-    async def along_paths(self, tracker: Tracker) -> Hits:
+    async def along_paths(self, tracker: Evaluator) -> Hits:
         first = self._remember(await self._ask(self._query.text, max(self._query.limit, tracker.plan.singles)))
         trail = await tracker.trail(self._query.text, first, self._candidates)
         ranked = [replace(self._met[passage.id], score=score) for passage, score in trail.passages]
@@ -147,8 +142,6 @@ class _Search:
 
     async def _referred(self, passage: Passage) -> list[Passage]:
         """What the passage refers to by title."""
-        if not isinstance(self._source, Linked):
-            return []
         return [one for title in passage.links for one in self._remember(await self._source.find_title(title))]
 
     async def _ask(self, text: str, limit: int) -> Hits:

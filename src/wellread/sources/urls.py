@@ -13,7 +13,7 @@ from wellread.errors import ReadError, SourceError, UsageError
 from wellread.net.address import is_of_own_network
 from wellread.parameters import Range, fill, param
 from wellread.private import at_home
-from wellread.protocols import Kit
+from wellread.protocols import Kit, Source
 from wellread.sources.hits import web_address
 from wellread.sources.memory import Memory, few
 from wellread.text.split import Splitting, passages
@@ -32,7 +32,7 @@ def from_spec(spec: Spec, kit: Kit) -> Urls:
     return Urls(_addresses(spec.argument)[: options.max_pages], options, kit)
 
 
-class Urls:
+class Urls(Source):
     """Passages of pages as hits, read at the first search; a page that cannot be read is said with every one, and skipped."""
 
     name = "urls"

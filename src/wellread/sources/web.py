@@ -7,15 +7,14 @@ from collections.abc import Sequence
 from typing import Generic, TypeVar
 
 from wellread.net.service import Http
+from wellread.protocols import Source
 from wellread.types import Hit, Query
 
 Options = TypeVar("Options")
 
 
-class WebSource(ABC, Generic[Options]):
+class WebSource(Source, ABC, Generic[Options]):
     """A service as a source, which says how it is asked in `find`."""
-
-    hint: str
 
     def __init__(self, http: Http, options: Options, base: str) -> None:
         self.name = http.owner

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from wellread.errors import CalculationError, WellreadError
 from wellread.events import Notice
-from wellread.protocols import Model, Source, members
+from wellread.protocols import Model, Source
 from wellread.run import Run
 from wellread.sources.markup import plain
 from wellread.strategies import context, lookup
@@ -172,7 +172,7 @@ def told(text: str) -> Observation:
 def available(run: Run, model: Model, limits: Limits, wikipedia: str | None, blog: str | None) -> Actions:
     """The actions of a run: Wikipedia, the blog, every configured source, reading and calculating."""
     actions = Actions(run, model, limits)
-    sources = members(run.source)
+    sources = run.source.members
     wiki = _configured(sources, "wikipedia", "mediawiki") or _named(run, wikipedia)
     posts = _named(run, blog) if blog is not None else _configured(sources, "datasette")
     for source in sources:

@@ -17,7 +17,7 @@ from typing import ClassVar
 from wellread.events import AnswerDelta, Decided, Event
 from wellread.parameters import Share, param
 from wellread.protocols import trained
-from wellread.ranking.evaluator import Tracker
+from wellread.ranking.evaluator import Evaluator
 from wellread.run import Run
 from wellread.strategies.followup import stand_alone
 from wellread.strategies.guided import Guided, GuidedParams, chained
@@ -47,7 +47,7 @@ class Auto(Recipe[AutoParams]):
             question = await stand_alone(run, self.params)
             quote = Quote(QuoteParams(min_confidence=self.params.sure))
             tracker = trained(run.kit.answer_reader(), run.language)
-            if isinstance(tracker, Tracker) and tracker.plan.singles:
+            if isinstance(tracker, Evaluator) and tracker.plan.singles:
                 reached = await quote.reach(run, tracker, question)
                 found = [
                     passage for one in reached.way for passage in chained(one.trail, self.params.passages, self.params.least)

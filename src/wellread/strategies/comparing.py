@@ -20,7 +20,7 @@ from wellread.text.words import fold
 from wellread.types import Answer, Passage
 
 if TYPE_CHECKING:
-    from wellread.ranking.evaluator import Tracker
+    from wellread.ranking.evaluator import Evaluator
 
 _NEARLY = 0.7  # of what is sure enough: a value of the right kind in a sentence that names its side speaks for itself
 _LIFTED = 0.6  # how sure such a value makes at most what was less sure
@@ -39,7 +39,7 @@ class Side:
 
 
 async def compare(
-    run: Run, tracker: Tracker | None, asked: Comparison, search: Search, quoted: Quoted, least: float
+    run: Run, tracker: Evaluator | None, asked: Comparison, search: Search, quoted: Quoted, least: float
 ) -> Answer | None:
     """The side that wins, the sentences that both values stand in, and the comparison; None where it cannot be decided so."""
     read: list[Side] = []
@@ -62,7 +62,7 @@ async def compare(
     return replace(answer, notes=(told,))
 
 
-async def _read(run: Run, tracker: Tracker | None, asked: Comparison, side: str, search: Search) -> Side | None:
+async def _read(run: Run, tracker: Evaluator | None, asked: Comparison, side: str, search: Search) -> Side | None:
     question = asked.question(side)
     if tracker is None:
         found = await search(question, 0)

@@ -25,7 +25,7 @@ from typing import Annotated, ClassVar, Literal
 from wellread.events import Thought
 from wellread.parameters import Count, CountOrZero, Length, Range, param
 from wellread.prompts.render import render
-from wellread.protocols import Shelf, Source, Tunable, members
+from wellread.protocols import Source
 from wellread.run import Run
 from wellread.strategies import calls, context, lookup
 from wellread.strategies.attribution import attributed
@@ -81,7 +81,7 @@ class Digest(Recipe[DigestParams]):
         reading = _Reading(run.question)
         with run.until_spent():
             reading.question = await stand_alone(run, self.params)
-            await run.gather([self._collect(run, reading, source) for source in members(run.source)])
+            await run.gather([self._collect(run, reading, source) for source in run.source.members])
             reading.documents = relevant(run, together(reading.documents))
             reading.shares = self._shares(run, reading.documents)
             await run.gather([self._summarise(run, reading, place) for place in range(len(reading.shares))])
@@ -111,14 +111,13 @@ class Digest(Recipe[DigestParams]):
 
     async def _search(self, run: Run, question: str, source: Source) -> tuple[Hit, ...]:
         p = self.params
-        if not isinstance(source, Shelf):
+        if not source.has_documents:
             limit = p.top_k_documents + (p.top_k_snippets_per_document or 0) + _SPARE
             return await run.search(question, limit=limit, source=source)
-        if isinstance(source, Tunable):
-            source = source.tuned(
-                similarity_search_top_k_nodes=p.similarity_search_top_k_nodes,
-                similarity_search_rescore_multiplier=p.similarity_search_rescore_multiplier,
-            )
+        source = source.tuned(
+            similarity_search_top_k_nodes=p.similarity_search_top_k_nodes,
+            similarity_search_rescore_multiplier=p.similarity_search_rescore_multiplier,
+        )
         return await run.search(question, limit=p.similarity_search_top_k_nodes, source=source, read=False)
 
     def _shares(self, run: Run, documents: Sequence[Document]) -> list[list[Document]]:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 from wellread.effort import ALLOWED
 from wellread.events import Decided, Ranked
-from wellread.protocols import Shelf, Source, trained
-from wellread.ranking.evaluator import Tracker
+from wellread.protocols import Source, trained
+from wellread.ranking.evaluator import Evaluator
 from wellread.run import Run
 from wellread.strategies import lookup, relevance, trail
 from wellread.strategies.grading import CountedGrader
@@ -68,7 +68,7 @@ async def from_library(run: Run, question: str, source: Source, hits: Sequence[H
     """The best passages, grouped by the document they are from; documents by their best passage."""
     passages = [hit.passage() for hit in lookup.unique(hits)]
     tracker = trained(run.kit.answer_reader(), run.language)
-    if isinstance(tracker, Tracker) and tracker.plan.singles and run.pairs_left >= tracker.plan.pairs:
+    if isinstance(tracker, Evaluator) and tracker.plan.singles and run.pairs_left >= tracker.plan.pairs:
         followed = await trail.follow(
             run, tracker, question, passages, replace(tracker.plan, singles=len(passages), reads=0), source
         )
@@ -116,13 +116,13 @@ async def with_related(
     run: Run, question: str, library: Source, found: list[Document], documents: int, keep: int
 ) -> list[Document]:
     """The best documents with further passages of theirs. A source that cannot give them leaves things as they are."""
-    if not isinstance(library, Shelf):
+    if not library.has_documents:
         return found
     extended = [await _extended(run, question, library, document, keep) for document in found[:documents]]
     return [*extended, *found[documents:]]
 
 
-async def _extended(run: Run, question: str, library: Shelf, document: Document, keep: int) -> Document:
+async def _extended(run: Run, question: str, library: Source, document: Document, keep: int) -> Document:
     known = {passage.id for passage in document.passages}
     everything = await run.aside(_around, await library.passages(document.passages[0].document or ""), document)
     others = [passage for passage in everything if passage.id not in known]

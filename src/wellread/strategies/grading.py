@@ -10,7 +10,7 @@ from wellread.errors import BadOutput, BudgetExhausted, WellreadError
 from wellread.events import Notice
 from wellread.models.structured import Form, choice, numbers
 from wellread.prompts.render import render
-from wellread.protocols import ChainGrader, Grader, Model, trained
+from wellread.protocols import Grader, Model, trained
 from wellread.run import Run
 from wellread.strategies import calls, context
 from wellread.types import Grade, Passage
@@ -83,7 +83,7 @@ class CountedGrader:
     async def grade(self, question: str, passages: Sequence[Passage], leads: Sequence[Chain] = ()) -> Sequence[Grade]:
         read = passages[: self.run.pairs_left]
         self.run.budget.pairs(len(read))
-        if any(leads) and isinstance(self.inner, ChainGrader):
+        if any(leads):
             chains = [(*lead, passage) for passage, lead in zip(read, leads, strict=False)]
             grades = await self.run.timed(self.inner.grade_chains(question, chains))
         else:

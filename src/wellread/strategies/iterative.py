@@ -26,7 +26,7 @@ from wellread.errors import ContextTooLong
 from wellread.events import Decided, Notice
 from wellread.parameters import Count, CountOrZero, Length, param
 from wellread.prompts.render import render
-from wellread.protocols import Exemplary, Model
+from wellread.protocols import Model
 from wellread.run import Run
 from wellread.strategies import context, tags
 from wellread.strategies.compose import Brief, compose
@@ -215,7 +215,7 @@ class Iterative(Recipe[IterativeParams]):
         return "\n".join([*shown, research.reminder(run)] if research.used_up(run) else shown)
 
     def _opening(self, run: Run, research: Research, name: str) -> tuple[Message, ...]:
-        own = run.source.examples if isinstance(run.source, Exemplary) else ""
+        own = run.source.examples
         given = "\n\n".join(filter(None, (own, self.params.examples)))
         system = render(
             name,

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from wellread.protocols import Linked, Source
+from wellread.protocols import Source
 from wellread.text.remembered import remembered
 from wellread.text.sentences import sentences, statements
 from wellread.text.titles import bare_title
@@ -62,8 +62,6 @@ class Asked:
 
 async def linked(source: Source, passage: Passage) -> list[Passage]:
     """The passages that a passage's cross-references lead to; none where the source cannot follow them."""
-    if not isinstance(source, Linked):
-        return []
     return [hit.passage() for title in passage.links for hit in await source.find_title(title)]
 
 

@@ -48,7 +48,7 @@ from wellread.text.titles import bare_title
 from wellread.types import Answer, Hit, Passage
 
 if TYPE_CHECKING:
-    from wellread.ranking.evaluator import Tracker
+    from wellread.ranking.evaluator import Evaluator
     from wellread.strategies.trail import Reached
 
 _PARTS = re.compile(
@@ -107,7 +107,7 @@ class Quote(Recipe[QuoteParams]):
             return await self.conclude(run, await self.reach(run, tracker, meant.question))
         return await self._by_words(run, meant.question)
 
-    async def _by_comparing(self, run: Run, tracker: Tracker | None, asked: Comparison) -> Answer | None:
+    async def _by_comparing(self, run: Run, tracker: Evaluator | None, asked: Comparison) -> Answer | None:
         from wellread.strategies.comparing import compare
 
         search, least = partial(self._search, run), self.params.min_confidence
@@ -132,7 +132,7 @@ class Quote(Recipe[QuoteParams]):
         answer = await run.answer(text, confidence=sure, nearest=others(run, near) if sure < SURE else ())
         return replace(answer, notes=(note,))
 
-    async def reach(self, run: Run, tracker: Tracker, asked: str) -> Reading:
+    async def reach(self, run: Run, tracker: Evaluator, asked: str) -> Reading:
         """Search, follow paths, read the answer; of a two-part question first the one, then the other."""
         from wellread.strategies import trail
 
@@ -153,7 +153,7 @@ class Quote(Recipe[QuoteParams]):
                 break
         return Reading(tuple(reached), whole=len(reached) == len(parts))
 
-    async def _through(self, run: Run, tracker: Tracker, inner: Described) -> Reading | None:
+    async def _through(self, run: Run, tracker: Evaluator, inner: Described) -> Reading | None:
         """Find what a question describes, then ask of it by its name; None unless both are sure."""
         from wellread.strategies import trail
 
@@ -238,14 +238,14 @@ class Quote(Recipe[QuoteParams]):
         return [ranked[0][2]]
 
 
-def _judging(run: Run) -> Tracker | None:
+def _judging(run: Run) -> Evaluator | None:
     """The evaluator, where the effort allows it and it was trained for the question's language."""
     tracker = trained(run.kit.answer_reader(), run.language) if ALLOWED[run.kit.effort].pairs else None
     if tracker is None:
         return None
-    from wellread.ranking.evaluator import Tracker
+    from wellread.ranking.evaluator import Evaluator
 
-    return tracker if isinstance(tracker, Tracker) else None
+    return tracker if isinstance(tracker, Evaluator) else None
 
 
 def _second_step(question: Asked, first: Candidate, one: Candidate, open_before: float) -> tuple[float, float]:

@@ -16,7 +16,7 @@ from wellread.effort import Plan
 from wellread.events import Ranked
 from wellread.protocols import Source, trained
 from wellread.ranking.answers import Best
-from wellread.ranking.evaluator import Tracker, Trail
+from wellread.ranking.evaluator import Evaluator, Trail
 from wellread.ranking.judge import Chain
 from wellread.run import Run
 from wellread.sources.two_steps import AFTER, mentioned, second_query
@@ -74,7 +74,7 @@ def ranking(trail: Trail, most: int) -> Ranked:
 
 
 async def reach(
-    run: Run, tracker: Tracker, question: str, found: Sequence[Passage], plan: Plan, *, slack: float = WHOLE
+    run: Run, tracker: Evaluator, question: str, found: Sequence[Passage], plan: Plan, *, slack: float = WHOLE
 ) -> Reached:
     """Follow, read, and look at the sentences themselves; little is read where both readers are soon sure.
 
@@ -90,7 +90,7 @@ async def reach(
 
 
 async def _reach(
-    run: Run, tracker: Tracker, question: str, found: Sequence[Passage], plan: Plan, slack: float, meanings: dict[str, float]
+    run: Run, tracker: Evaluator, question: str, found: Sequence[Passage], plan: Plan, slack: float, meanings: dict[str, float]
 ) -> Reached:
     trail = await follow(run, tracker, question, found, plan)
     near = {p.id: p for p in (*found[:_LISTED], *(passage for passage, _ in trail.passages[:_REACHED]))}
@@ -227,8 +227,8 @@ def lean(plan: Plan) -> Plan:
 async def search(run: Run, question: str, count: int, *, lighter: bool = False) -> Trail:
     """A search in two steps; a plain one where the evaluator is not there or may not read that much."""
     tracker = trained(run.kit.answer_reader(), run.language)
-    plan = (lean(tracker.plan) if lighter else tracker.plan) if isinstance(tracker, Tracker) else Plan(singles=0)
-    if not isinstance(tracker, Tracker) or not plan.singles or run.pairs_left < plan.pairs:
+    plan = (lean(tracker.plan) if lighter else tracker.plan) if isinstance(tracker, Evaluator) else Plan(singles=0)
+    if not isinstance(tracker, Evaluator) or not plan.singles or run.pairs_left < plan.pairs:
         found = readable(await run.search(question, limit=count))
         return Trail(tuple((passage, -float(rank)) for rank, passage in enumerate(found)), (), 0)
     first = readable(await run.search(question, limit=max(count, plan.singles), read=False))
@@ -245,7 +245,7 @@ def readable(hits: Sequence[Hit]) -> list[Passage]:
 
 
 async def follow(
-    run: Run, tracker: Tracker, question: str, found: Sequence[Passage], plan: Plan, source: Source | None = None
+    run: Run, tracker: Evaluator, question: str, found: Sequence[Passage], plan: Plan, source: Source | None = None
 ) -> Trail:
     """Search along paths from what was found; the pairs that were read show in the usage."""
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from wellread.parameters import fill, param
-from wellread.protocols import Kit
+from wellread.protocols import Kit, Source
 from wellread.types import Hit, Query, Spec
 
 BOOKS = (
@@ -23,7 +23,7 @@ class Options:
     language: str | None = param(None, "only books in this language, en or de")
 
 
-class Shelf:
+class Shelf(Source):
     name = "shelf"
     hint = "Books on a shelf, one sentence each. A few words of a title or of what it is about."
 
