@@ -14,9 +14,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
-from typing import Literal, TypeAlias, cast
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +32,7 @@ CODES = "codes.bin"
 _WIDE = 1024  # dimensions at which the recipe's number of candidates was chosen
 _SECOND_LOOK = 10  # candidates scored with the full query, for each that goes on
 _THOROUGH = 4  # times the candidates
+_PIECE = 1 << 20  # rows whose distances are held at once
 _BITS: Floats = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.float32)
 
 
@@ -60,7 +60,7 @@ class Coarse:
     def candidates(self, query: Floats, count: int, mode: Mode, pool: ThreadPoolExecutor) -> Numbers:
         """Rows worth a closer look, in no particular order."""
         if mode == "exact":
-            return self._nearest(to_codes(query[None, :]), count, pool)
+            return self._near(to_codes(query[None, :]), count, pool)
         # One bit of a narrow vector says less: as many bytes are read in stage 2 as the recipe reads at 1024 dimensions.
         count = count * max(1, round(_WIDE / self._dimensions)) * (_THOROUGH if mode == "thorough" else 1)
         if self.sketches is not None:
@@ -86,45 +86,24 @@ class Coarse:
         cells += np.arange(0, self.width * 256, 256)
         return table.take(cells).sum(axis=1)
 
-    def _parts(self) -> list[tuple[int, int]]:
-        borders = [len(self.codes) * part // THREADS for part in range(THREADS + 1)]
-        return list(pairwise(borders))
-
     def _near(self, code: Codes, count: int, pool: ThreadPoolExecutor) -> Numbers:
-        """Places with the smallest Hamming distances, in no order: good for many of a few."""
+        """Places with the smallest Hamming distances, nearest first, equal ones in their order."""
+        pieces = max(THREADS, -(-len(self.codes) // _PIECE))
+        borders = [len(self.codes) * piece // pieces for piece in range(pieces + 1)]
 
-        def part(borders: tuple[int, int]) -> NDArray[np.int32]:
-            self._blocks.check(borders[0] * self.width, borders[1] * self.width)
-            return hamming(code, self.codes[borders[0] : borders[1]])[0]
-
-        return smallest(np.concatenate(list(pool.map(part, self._parts()))), count)
-
-    def _nearest(self, code: Codes, count: int, pool: ThreadPoolExecutor) -> Numbers:
-        """Places with the smallest Hamming distances, best first: good for few of many."""
-        try:
-            import faiss
-        except ImportError:
-            found = np.sort(self._near(code, count, pool))
-            return found[np.argsort(hamming(code, self.codes[found])[0], kind="stable")]
-
-        def part(borders: tuple[int, int]) -> tuple[Numbers, Numbers]:
-            start, end = borders
+        def part(start: int, end: int) -> tuple[Numbers, NDArray[np.int32]]:
             self._blocks.check(start * self.width, end * self.width)
-            faiss.omp_set_num_threads(1)  # faiss cannot split one query; our threads do
-            found = cast(
-                "tuple[Numbers, Numbers]",
-                faiss.knn_hamming(code, self.codes[start:end], min(count, end - start), variant="hc"),
-            )
-            return found[0][0].astype(np.int64), found[1][0] + start
+            distances = hamming(code, self.codes[start:end])[0]
+            chosen = smallest(distances, count)
+            return chosen + start, distances[chosen]
 
-        parts = list(pool.map(part, self._parts()))
-        distances = np.concatenate([part[0] for part in parts])
-        places = np.concatenate([part[1] for part in parts])
-        return places[np.lexsort((places, distances))][:count]
+        parts = list(pool.map(part, borders[:-1], borders[1:]))
+        places, distances = (np.concatenate(column) for column in zip(*parts, strict=True))
+        return places[np.lexsort((places, distances))[:count]]
 
 
 def smallest(values: NDArray[np.int32], count: int) -> Numbers:
-    """Positions of the `count` smallest values. A sample gives a limit that lets few more through."""
+    """Positions of the `count` smallest values, equal ones in order. A sample gives a limit that lets few more through."""
     if len(values) <= count:
         return np.arange(len(values))
     sample = values[:: max(1, len(values) // 32_768)]
@@ -132,4 +111,4 @@ def smallest(values: NDArray[np.int32], count: int) -> Numbers:
     chosen = np.flatnonzero(values <= np.partition(sample, wanted)[wanted])
     if len(chosen) < count:
         chosen = np.arange(len(values))
-    return chosen[np.argpartition(values[chosen], count - 1)[:count]]
+    return chosen[np.argsort(values[chosen], kind="stable")[:count]]

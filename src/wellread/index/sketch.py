@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import mmap
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -30,9 +30,15 @@ from wellread.index.rows import Numbers
 
 THREADS = available_processors()
 _READ = 1_600  # rows whose first bits are read: this times the square root of all rows
-_KEPT = 30_000  # rows scored with both bits,
+_READ_SHARE = 0.3  # of all rows, at most,
+_READ_PER_KEPT = 4  # unless so many are kept that more must be read
+_LONG = 8_192  # rows of a list that takes longer to scan than it takes Python to go on to the next
+_KEPT = 30_000  # rows scored with both bits, or this share of all rows where that is less,
+_KEPT_SHARE = 0.015
 _KEPT_PER_CANDIDATE = 25  # or more when many candidates are wanted
+_SECOND_BITS = 10  # rows whose second bits are looked at, for each candidate that is wanted
 _TRUST = 0.7  # of what an angle in bits says: it is a guess from some hundred signs
+_BLOCK = 4_096  # rows scored at once
 _LEVELS = 6  # bits of a query's number in step 4
 
 
@@ -63,6 +69,7 @@ class Sketches:
         self._sizes = np.diff(ends, prepend=0)
         self._starts: Numbers = ends - self._sizes
         self._squares: Floats = np.maximum((self._centres * self._centres).sum(axis=1), 1e-12)
+        self._checked = np.zeros(len(ends), bool)  # lists whose first bits were compared with their sums
         self._bits = self._centres.shape[1]
         self._width = self._bits // 8
         self._rows = rows
@@ -77,17 +84,19 @@ class Sketches:
     def candidates(self, query: Floats, count: int, everything: bool, pool: ThreadPoolExecutor) -> Numbers:
         """The rows whose sketches are most like the query. `everything`: every list is read and more is kept."""
         aim = self._aim(query)
-        kept = max(_KEPT * (4 if everything else 1), _KEPT_PER_CANDIDATE * count)
+        kept = max(min(_KEPT, int(_KEPT_SHARE * self._rows)) * (4 if everything else 1), _KEPT_PER_CANDIDATE * count)
         limits = self._limits(aim, kept)
-        jobs = self._jobs(limits, self._rows if everything else _READ * math.sqrt(self._rows))
+        read_at_most = max(min(_READ * math.sqrt(self._rows), _READ_SHARE * self._rows), _READ_PER_KEPT * kept)
+        jobs = self._jobs(limits, self._rows if everything else read_at_most)
 
         def read(lists: Numbers) -> tuple[Numbers, Floats]:
-            places, near = self._read(aim, limits, lists, kept)
-            return self._best(aim, places, near, count)
+            return self._read(aim, limits, lists, kept)
 
-        parts = list(pool.map(read, jobs))
-        chosen = np.concatenate([part[0] for part in parts])
-        scores = np.concatenate([part[1] for part in parts])
+        def best(part: int) -> tuple[Numbers, Floats]:
+            return self._best(aim, places[part::THREADS], near[part::THREADS], count)
+
+        places, near = _joined(pool.map(read, jobs))
+        chosen, scores = _joined(pool.map(best, range(THREADS)))
         if len(chosen) > count:
             chosen = chosen[np.argpartition(-scores, count - 1)[:count]]
         self._order_blocks.check_rows(chosen, self._order.itemsize)
@@ -125,7 +134,9 @@ class Sketches:
         read = np.cumsum(self._sizes[order])
         chosen = order[: int(np.searchsorted(read, rows)) + 1]
         chosen = chosen[(limits[chosen] > 0) & (self._sizes[chosen] > 0)]
-        return [np.sort(chosen[part::THREADS]) for part in range(THREADS)]
+        # Threads that scan short lists wait for each other's Python most of the time: one alone is faster then.
+        threads = THREADS if self._sizes[chosen].sum() >= _LONG * len(chosen) else 1
+        return [np.sort(chosen[part::threads]) for part in range(threads)]
 
     def _read(self, aim: Aim, limits: Numbers, lists: Numbers, kept: int) -> tuple[Numbers, Floats]:
         """Places near enough in these lists, with the likeness of their centres.
@@ -139,8 +150,11 @@ class Sketches:
         match = cast("Callable[..., int]", names.match_hamming_thres)
         as_bytes, as_pairs = names.cast_integer_to_uint8_ptr, names.cast_integer_to_idx_t_ptr
         sizes = self._sizes[lists]
-        for start, size in zip(self._starts[lists].tolist(), sizes.tolist(), strict=True):
-            self._plane_blocks.check(start * self._width, (start + size) * self._width)
+        for fresh in lists[~self._checked[lists]].tolist():
+            self._plane_blocks.check(
+                int(self._starts[fresh]) * self._width, int(self._starts[fresh] + self._sizes[fresh]) * self._width
+            )
+            self._checked[fresh] = True
         room = kept + int(sizes.max(initial=0))
         pairs, distances = np.empty((room, 2), np.int64), np.empty(room, np.int32)
         width, out, ignored = self._width, pairs.ctypes.data, names.swig_ptr(distances)
@@ -161,15 +175,30 @@ class Sketches:
 
     def _best(self, aim: Aim, places: Numbers, near: Floats, count: int) -> tuple[Numbers, Floats]:
         """The places whose both bits are most like the query, with their likeness (up to a constant)."""
-        scores = near.copy()
-        for number, (plane, weight) in enumerate(zip(self.planes, (2, 1), strict=True)):
-            self._plane_blocks.check_rows(places, self._width, number * self._rows * self._width)
-            rows = plane.take(places, axis=0, mode="clip")
-            scores += np.einsum("i,ij->j", weight * aim.shares, hamming(aim.cuts, rows).astype(np.float32))
+        scores = near + self._likeness(aim, places, 0)
+        if len(places) > (looked_at := max(count, _SECOND_BITS * count // THREADS)):  # the first bits say most
+            chosen = np.argpartition(-scores, looked_at - 1)[:looked_at]
+            places, scores = places[chosen], scores[chosen]
+        scores += self._likeness(aim, places, 1)
         if len(places) > count:
             chosen = np.argpartition(-scores, count - 1)[:count]
             places, scores = places[chosen], scores[chosen]
         return places, scores
+
+    def _likeness(self, aim: Aim, places: Numbers, plane: int) -> Floats:
+        """What one of the two bits says; block by block, so that everything stays in a core's cache."""
+        self._plane_blocks.check_rows(places, self._width, plane * self._rows * self._width)
+        found, shares = np.empty(len(places), np.float32), (2 - plane) * aim.shares
+        for start in range(0, len(places), _BLOCK):
+            rows = self.planes[plane].take(places[start : start + _BLOCK], axis=0, mode="clip")
+            apart = hamming(aim.cuts, rows).astype(np.float32)
+            np.einsum("i,ij->j", shares, apart, out=found[start : start + _BLOCK])
+        return found
+
+
+def _joined(parts: Iterable[tuple[Numbers, Floats]]) -> tuple[Numbers, Floats]:
+    places, scores = zip(*parts, strict=True)
+    return np.concatenate(places), np.concatenate(scores)
 
 
 def _mapped(path: Path, shape: tuple[int, ...]) -> Codes:
