@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Literal
 
+from wellread.answer_json import AnswerJson
 from wellread.codec import Json, decode, encode
 from wellread.encodable import Encodable
 from wellread.errors import DamagedFile
-from wellread.text.certainty import how_sure
 from wellread.text.places import place
-from wellread.types import Answer, Hit, Near, Passage, Sentence, by_document
+from wellread.types import Answer, Hit, Passage, by_document
 
 _LONGEST_QUERY = 160  # characters of it that are shown
 
@@ -321,63 +321,9 @@ def documents_json(hits: Iterable[Hit]) -> list[dict[str, object]]:
     ]
 
 
-def answer_json(answer: Answer) -> dict[str, object]:
+def answer_json(answer: Answer) -> Json:
     """The public shape of `ask --json`."""
-    return {
-        "question": answer.question,
-        "answer": answer.text,
-        "short": answer.short,
-        "confidence": answer.confidence,
-        "sure": None if answer.confidence is None else how_sure(answer.confidence),
-        "outcome": answer.outcome,
-        "reason": answer.reason,
-        "missing": list(answer.missing),
-        "understood": answer.understood,
-        "asks": answer.asks,
-        "strategy": answer.strategy,
-        "model": answer.model,
-        "sentences": [_sentence_json(sentence) for sentence in answer.sentences],
-        "citations": [
-            {
-                "number": citation.number,
-                "title": citation.passage.title,
-                "url": citation.passage.url,
-                "source": citation.passage.source,
-                "document": citation.passage.document,
-                "heading": citation.passage.heading,
-                "page": citation.passage.page,
-                "anchor": citation.passage.anchor,
-                "place": place(citation.passage),
-                "quote": citation.quote,
-                "start": citation.start,
-                "end": citation.end,
-                "support": citation.support,
-            }
-            for citation in answer.citations
-        ],
-        "nearest": [near_json(one) for one in answer.nearest],
-        "notes": list(answer.notes),
-        "tries": list(answer.tries),
-        "usage": to_json(answer.usage),
-        "seconds": answer.seconds,
-    }
-
-
-def _sentence_json(sentence: Sentence) -> dict[str, object]:
-    return {
-        "text": sentence.text,
-        "verdict": sentence.verdict,
-        "supported": sentence.supported,
-        "inferred": sentence.inferred,
-        "citations": list(dict.fromkeys(citation.number for citation in sentence.citations)),
-    }
-
-
-def near_json(near: Near) -> dict[str, object]:
-    """A passage that comes close, in the shape of a citation that carries nothing."""
-    names = ("id", "title", "url", "source", "document", "heading", "page", "anchor")
-    shown = {name: getattr(near.passage, name) for name in names}
-    return {**shown, "place": place(near.passage), "text": near.words, "start": near.start, "end": near.end}
+    return encode(AnswerJson.of(answer))
 
 
 def counted(number: int, thing: str, things: str) -> str:

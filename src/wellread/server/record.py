@@ -5,22 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from wellread.codec import Json, decode, loads
+from wellread.answer_json import AnswerJson
+from wellread.codec import Json, decode, encode, loads
 from wellread.encodable import Encodable
 from wellread.errors import DamagedFile
 from wellread.parameters import PublicSpec, public
+from wellread.types import Usage
 
 State = Literal["running", "done", "failed", "stopped", "interrupted"]
 
 COLUMNS = "id, thread, parent, question, strategy, model, sources, state, created, finished, outcome, answer, turns, via"
 _JSON = ("sources", "answer", "turns")
-_COUNTS = {"input_tokens": 0, "output_tokens": 0}
-_PLACE: Json = {"title": "", "source": "", "url": None, "start": 0, "end": 0}
-_WITHOUT: dict[str, Json] = {  # what stands in a row for what was not kept, by an older version
-    "sentences": {"text": "", "supported": False, "citations": []},
-    "citations": {**_PLACE, "number": 0, "quote": "", "support": 0.0},
-    "nearest": {**_PLACE, "text": ""},
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +76,5 @@ def event_row(row: tuple[object, ...]) -> tuple[int, str]:
 
 def completed(answer: Json) -> Json:
     """An answer with all that its readers look for, also where it was kept before there was such a thing."""
-    if answer.get("model"):
-        answer = {**answer, "model": public(answer["model"])}
-    rows = {
-        name: [_filled(row, without) for row in decode(list[Json], answer.get(name) or [])] for name, without in _WITHOUT.items()
-    }
-    return {**answer, **rows, "answer": answer.get("answer") or "", "usage": _filled(answer.get("usage") or {}, _COUNTS)}
-
-
-def _filled(said: Json, without: Json) -> Json:
-    return {**said, **{name: value for name, value in without.items() if said.get(name) is None}}
+    said = decode(AnswerJson, answer)
+    return encode(replace(said, model=said.model and public(said.model), usage=said.usage or Usage()))

@@ -1,0 +1,123 @@
+"""The public JSON of an answer: what `ask --json` prints, the history keeps and every client gets, as values.
+
+`AnswerJson.of(answer)` makes it, `codec` writes and reads it. All but the outcome have a default, so that what was kept before
+there was more to say is read as well.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from wellread.codec import Json
+from wellread.text.certainty import how_sure
+from wellread.text.places import place
+from wellread.types import Answer, Citation, Near, Outcome, Passage, Sentence, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class CitationJson:
+    number: int = 0
+    title: str = ""
+    url: str | None = None
+    source: str = ""
+    document: str | None = None
+    heading: str = ""
+    page: int | None = None
+    anchor: str = ""
+    place: str = ""
+    quote: str = ""
+    start: int = 0
+    end: int = 0
+    support: float = 0.0
+
+    @classmethod
+    def of(cls, one: Citation) -> CitationJson:
+        return cls(one.number, **_place(one.passage), quote=one.quote, start=one.start, end=one.end, support=one.support)
+
+
+@dataclass(frozen=True, slots=True)
+class NearJson:
+    """A passage that comes close, in the shape of a citation that carries nothing."""
+
+    id: str = ""
+    title: str = ""
+    url: str | None = None
+    source: str = ""
+    document: str | None = None
+    heading: str = ""
+    page: int | None = None
+    anchor: str = ""
+    place: str = ""
+    text: str = ""
+    start: int = 0
+    end: int = 0
+
+    @classmethod
+    def of(cls, near: Near) -> NearJson:
+        return cls(near.passage.id, **_place(near.passage), text=near.words, start=near.start, end=near.end)
+
+
+def _place(passage: Passage) -> Json:
+    names = ("title", "url", "source", "document", "heading", "page", "anchor")
+    return {**{name: getattr(passage, name) for name in names}, "place": place(passage)}
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceJson:
+    text: str = ""
+    verdict: str = ""
+    supported: bool = False
+    inferred: bool = False
+    citations: list[int] = field(default_factory=list[int])
+
+    @classmethod
+    def of(cls, one: Sentence) -> SentenceJson:
+        numbers = list(dict.fromkeys(citation.number for citation in one.citations))
+        return cls(one.text, one.verdict, one.supported, one.inferred, numbers)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerJson:
+    question: str = ""
+    answer: str = ""
+    short: str | None = None
+    confidence: float | None = None
+    sure: str | None = None
+    outcome: Outcome
+    reason: str | None = None
+    missing: list[str] = field(default_factory=list[str])
+    understood: str | None = None
+    asks: str | None = None
+    strategy: str = ""
+    model: str | None = None
+    sentences: list[SentenceJson] = field(default_factory=list[SentenceJson])
+    citations: list[CitationJson] = field(default_factory=list[CitationJson])
+    nearest: list[NearJson] = field(default_factory=list[NearJson])
+    notes: list[str] = field(default_factory=list[str])
+    tries: list[str] = field(default_factory=list[str])
+    usage: Usage | None = field(default_factory=Usage)
+    seconds: float = 0.0
+
+    @classmethod
+    def of(cls, answer: Answer) -> AnswerJson:
+        return cls(
+            question=answer.question,
+            answer=answer.text,
+            short=answer.short,
+            confidence=answer.confidence,
+            sure=None if answer.confidence is None else how_sure(answer.confidence),
+            outcome=answer.outcome,
+            reason=answer.reason,
+            missing=list(answer.missing),
+            understood=answer.understood,
+            asks=answer.asks,
+            strategy=answer.strategy,
+            model=answer.model,
+            sentences=list(map(SentenceJson.of, answer.sentences)),
+            citations=list(map(CitationJson.of, answer.citations)),
+            nearest=list(map(NearJson.of, answer.nearest)),
+            notes=list(answer.notes),
+            tries=list(answer.tries),
+            usage=answer.usage,
+            seconds=answer.seconds,
+        )
