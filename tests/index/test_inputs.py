@@ -207,6 +207,15 @@ async def test_rows_of_a_table_among_documents_are_passages_of_that_file(tmp_pat
     assert [(one.entry.name, one.entry.table) for one in made] == [("handbook.md", False), ("notes.jsonl", False)]
 
 
+async def test_pictures_and_style_sheets_of_a_folder_are_no_documents_that_were_not_read(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text("<p>The lamp burns oil.</p>")
+    (tmp_path / "a.css").write_text("p { color: red }")
+    (tmp_path / "a.gif").write_bytes(b"GIF89a" + bytes(50))
+    how = InputOptions(unreadable=[])
+    assert [passage.document for passage in await read(tmp_path, how=how)] == ["a.html"]
+    assert how.unreadable == []
+
+
 async def test_a_row_without_an_end_is_not_read_into_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inputs, "_LONGEST_LINE", 1_000)
     (tmp_path / "a.jsonl").write_text('{"text": "a"}\n' + "x" * 2_000)

@@ -344,3 +344,21 @@ def test_no_document_takes_long(name: str, number: int) -> None:
     with suppress(ReadError):
         read(f"Words.\n\n{HOSTILE[name][number]}", name)
     assert time.process_time() - begun < 5
+
+
+def test_info_examples_below_a_sentence_and_options_below_each_other() -> None:
+    node = (
+        "\x1f\nFile: a.info,  Node: Lines,  Up: Top\n\n"
+        "The conditions of a block must be complete\nlines\n     if (x)\n       y ();\n\n"
+        "'-f FILE'\n'--file=FILE'\n     Read FILE.\n'-v'\n     Say more.\n\n"
+        "   * One.\n   * Two, which\n     goes on.\n"
+    )
+    blocks = read(node, "a.info").blocks
+    assert [(block.kind, block.text) for block in blocks] == [
+        ("paragraph", "The conditions of a block must be complete lines"),
+        ("code", "if (x)\n  y ();"),
+        ("entry", "'-f FILE', '--file=FILE': Read FILE."),
+        ("entry", "'-v': Say more."),
+        ("item", "One."),
+        ("item", "Two, which goes on."),
+    ]

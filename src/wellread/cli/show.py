@@ -15,6 +15,7 @@ from wellread import events
 from wellread.cli.terminal import clean, note, say, say_json
 from wellread.errors import UsageError
 from wellread.present import terminal
+from wellread.sources.markup import without_headings
 from wellread.text.places import inside, is_file
 from wellread.types import Answer, Hit
 
@@ -226,10 +227,15 @@ def found_document(number: int, group: Sequence[Hit]) -> None:
     """A document with the best of its passages that were found, each at its place."""
     first = group[0]
     where = (first.document or first.url or "") if is_file(first.url) else first.url or first.source
-    found(number, first.title, ", ".join(filter(None, (where, inside(first.heading, first.page)))), first.snippet or first.text)
+    found(
+        number,
+        first.title,
+        ", ".join(filter(None, (where, inside(first.heading, first.page)))),
+        without_headings(first.snippet or first.text),
+    )
     for hit in group[1:_PASSAGES_SHOWN]:
         at = inside(hit.heading, hit.page)
-        words = textwrap.shorten(hit.snippet or hit.text, 140, placeholder=" …")
+        words = textwrap.shorten(without_headings(hit.snippet or hit.text), 140, placeholder=" …")
         say(textwrap.fill(f"{at}: {words}" if at else words, 78, initial_indent="   · ", subsequent_indent="     "))
     if len(group) > _PASSAGES_SHOWN:
         say(f"   · {len(group) - _PASSAGES_SHOWN} more")

@@ -25,6 +25,7 @@ from wellread.protocols import PageReader
 from wellread.reading import arrow_process, workers
 from wellread.reading.documents import Document, opened
 from wellread.reading.folders import files_inside
+from wellread.reading.kinds import is_decoration
 from wellread.text.split import Splitting, part_id, split
 from wellread.text.split import passages as of_page
 from wellread.types import Page, Passage
@@ -229,7 +230,7 @@ def found_under(text: str, follow_links: bool = False) -> tuple[Path, list[Path]
 def files_under(folder: Path, follow_links: bool = False) -> list[Path]:
     """Files of a folder that a person would mean, sorted. A link out of it may lead to what nobody meant to index, and so may
     a list of addresses, which is read where it is named itself."""
-    found = (path for path in files_inside(folder, follow_links) if not is_list(path))
+    found = (path for path in files_inside(folder, follow_links) if not is_list(path) and not is_decoration(path.name))
     return sorted(path for path in found if not any(part in _SKIPPED_FOLDERS for part in path.parts))
 
 

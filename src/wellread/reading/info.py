@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from textwrap import dedent
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from wellread.errors import ReadError
+from wellread.reading.builder import code, entry
 from wellread.reading.unmarked import blocks_of
 from wellread.types import Block, Page
 
@@ -14,6 +15,7 @@ _MENU = "\n* Menu:"  # ends a node
 _INDEX = "\x08[inde"  # what is left of its mark; what stands there leads elsewhere
 _NOTE = re.compile(r"\*[Nn]ote\s+([^:]{1,200}?)(?:::|:\s*(?:\([^)]{1,100}\))?[^.,]{0,200}[.,])", re.DOTALL)
 _OF_CODE = frozenset("(){};=")
+_BULLET = re.compile(r"[*•-]\s+|\d{1,3}\.\s+")
 _RULES = "*=-."  # of headings, as makeinfo writes them
 _INDENT = 5  # of examples, quotations and what is said of a term
 
@@ -37,20 +39,48 @@ def _of_node(node: str) -> Iterator[Block]:
 
 
 def _finer(block: Block) -> Iterator[Block]:
-    """A paragraph that is indented is an example, and one under lines that are not is what is said of these."""
+    """Lines that are indented are an example, or what is said of the terms above them."""
     lines = block.text.split("\n")
     if len(lines) == 1 and _is_sentence(lines[0]):
         yield Block("paragraph", lines[0].strip())
         return
-    if all(line.startswith(" " * _INDENT) for line in lines if line.strip()):
-        yield Block("code", dedent(block.text))
-        return
-    terms = next((count for count, line in enumerate(lines) if line.startswith(" " * _INDENT)), 0)
-    if terms and all(line.startswith(" " * _INDENT) for line in lines[terms:]):
-        said = " ".join(line.strip() for line in lines[terms:])
-        yield Block("entry", f"{', '.join(line.strip() for line in lines[:terms])}: {said}", 1)
-    else:
+    if not any(line.startswith(" " * _INDENT) for line in lines):
         yield block
+        return
+    outer: list[str] = []
+    for inside, group in groupby(lines, key=lambda line: not line.strip() or line.startswith(" " * _INDENT)):
+        if not inside:
+            outer = [line.strip() for line in group]
+            continue
+        inner, above, outer = list(group), outer, []
+        said = " ".join(line.strip() for line in inner)
+        if above and _BULLET.match(above[0]):
+            yield from _outer([*above, said])
+        elif above and _are_terms(above):
+            yield entry(", ".join(above), said)
+        else:
+            yield from _outer(above)
+            yield from code(inner)
+    yield from _outer(outer)
+
+
+def _outer(lines: Sequence[str]) -> Iterator[Block]:
+    """A paragraph, or the items of a list."""
+    if lines and not _BULLET.match(lines[0]):
+        yield Block("paragraph", " ".join(lines))
+        return
+    items: list[str] = []
+    for line in lines:
+        if _BULLET.match(line):
+            items.append(_BULLET.sub("", line, count=1))
+        else:
+            items[-1] += f" {line}"
+    yield from (Block("item", item, 1) for item in items)
+
+
+def _are_terms(lines: Sequence[str]) -> bool:
+    """Terms that are explained together begin alike, as options do; the lines of a sentence do not, and it comes to an end."""
+    return len({line[0] for line in lines}) == 1 and not lines[-1].endswith((".", ":", ","))
 
 
 def _is_sentence(line: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mimetypes
 import re
 import zipfile
 import zlib
@@ -79,6 +80,12 @@ def is_readable(name: str) -> bool:
 def is_archive(name: str) -> bool:
     """Whether it is called as what holds several files."""
     return PurePosixPath(compressed.inner_name(name)).suffix.lower() in _ARCHIVES
+
+
+def is_decoration(name: str) -> bool:
+    """Whether it is called as what belongs to documents and is none: pictures, sounds, fonts, style sheets."""
+    said = mimetypes.guess_type(name)[0] or ""
+    return not is_readable(name) and (said == "text/css" or said.partition("/")[0] in {"image", "audio", "video", "font"})
 
 
 def packed_kind(name: str) -> str:

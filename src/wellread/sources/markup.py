@@ -38,8 +38,8 @@ def lines(text: str) -> str:
 
 
 def without_headings(text: str) -> str:
-    """One line of words, the signs of Markdown headings gone."""
-    return plain(re.sub(r"^#{1,6} ", "", text, flags=re.M))
+    """One line of words, the signs of Markdown headings and the fences of code gone."""
+    return plain(re.sub(r"^(?:#{1,6} |(?:```|~~~)\w*$)", "", text, flags=re.M))
 
 
 def without_wikitext(text: str) -> str:
