@@ -37,7 +37,7 @@ def read(page: Page) -> None:
 def chosen(page: Page, name: str, *files: tuple[str, str]) -> None:
     page.get_by_label("Name", exact=True).fill(name)
     sent = [{"name": file, "mimeType": "text/plain", "buffer": text.encode()} for file, text in files]
-    page.locator("input[type=file]").set_input_files(sent)
+    page.locator("input[type=file][multiple]").set_input_files(sent)
     page.get_by_role("button", name="Make it").click()
     page.wait_for_url(re.compile("/collections/"))
 

@@ -28,7 +28,7 @@ from wellread.index.vectors import embed
 from wellread.reading.folders import files_inside
 from wellread.server import collections_api
 from wellread.server.collections import Collection, Collections
-from wellread.server.filing import amount, file_name, numbered
+from wellread.server.filing import amount, file_path, numbered
 from wellread.server.intake import Sent
 from wellread.server.options import ServerOptions
 from wellread.server.web import shelf as pages
@@ -80,7 +80,8 @@ def settled(client: httpx2.Client, path: str) -> str:
 
 
 def stored(live: Live, path: str) -> list[str]:
-    return sorted(os.listdir(live.service.collections.root / path.rpartition("/")[2] / "documents"))
+    root = live.service.collections.root / path.rpartition("/")[2] / "documents"
+    return sorted(str(path.relative_to(root)) for path in root.rglob("*") if path.is_file())
 
 
 def test_documents_are_sent_read_and_asked(shelf: Live, reader: httpx2.Client) -> None:
@@ -135,7 +136,8 @@ def test_progress_is_the_builds_own(shelf: Live, reader: httpx2.Client) -> None:
     [
         ("../../escape.txt", "escape.txt"),
         ("..\\..\\windows.txt", "windows.txt"),
-        ("/etc/passwd.txt", "passwd.txt"),
+        ("/etc/passwd.txt", "etc/passwd.txt"),
+        ("a/../b/./c.txt", "a/b/c.txt"),
         ("nul\0byte.txt", "nulbyte.txt"),
         (".hidden.txt", "hidden.txt"),
         ("ä" * 300 + ".txt", "ä" * 98 + ".txt"),
@@ -147,10 +149,10 @@ def test_progress_is_the_builds_own(shelf: Live, reader: httpx2.Client) -> None:
     ],
 )
 def test_hostile_names_are_made_safe(said: str, kept: str) -> None:
-    name = file_name(said)
+    name = file_path(said)
     assert name == kept
     assert len(name.encode()) <= 200
-    assert "/" not in name
+    assert not {"", ".", ".."}.intersection(name.split("/"))
 
 
 def raw(name: bytes, body: bytes = FERRY.encode()) -> tuple[bytes, dict[str, str]]:
@@ -226,7 +228,7 @@ def test_limits_hold(tmp_path: Path) -> None:
         page = make(client, "One", documents(("large.txt", "x" * 1001), ("small.txt", "y" * 1000)), 200)
         assert "large.txt: is too large: at most 1,000 bytes" in page
         assert stored(live, "/collections/one") == ["small.txt"]
-        reply = client.post("/collections/one/documents", files=documents(*((f"{n}.txt", "z" * 100) for n in range(4))))
+        reply = client.post("/collections/one/documents", files=documents(*((f"{n}.txt", f"{n}" * 100) for n in range(4))))
         assert "3.txt: too many at once" in reply.text
         assert "2.txt: a collection holds 3 documents at most" in reply.text
         endless = client.post(
@@ -412,9 +414,13 @@ def test_a_new_version_takes_the_place_of_the_old_one(shelf: Live, reader: httpx
     assert ["Ewan Brodie" in hit["text"] for hit in hits] == [True]
 
 
-def test_two_of_one_name_sent_together_are_both_kept(shelf: Live, reader: httpx2.Client) -> None:
+def test_paths_are_kept_and_the_same_content_is_not_taken_twice(shelf: Live, reader: httpx2.Client) -> None:
     make(reader, "Twins", documents(("a/notes.txt", FERRY), ("b/notes.txt", LIGHT)))
-    assert stored(shelf, "/collections/twins") == ["notes (2).txt", "notes.txt"]
+    assert stored(shelf, "/collections/twins") == ["a/notes.txt", "b/notes.txt"]
+    page = reader.post("/collections/twins/documents", files=documents(("c/ferry.txt", FERRY)), follow_redirects=True).text
+    assert "is there already, as a/notes.txt" in page
+    assert reader.post("/collections/twins/remove", data={"document": "a/notes.txt"}).status_code == 303
+    assert stored(shelf, "/collections/twins") == ["b/notes.txt"]
 
 
 def test_thousands_of_one_name_cost_no_more_than_of_many(tmp_path: Path) -> None:
@@ -422,10 +428,10 @@ def test_thousands_of_one_name_cost_no_more_than_of_many(tmp_path: Path) -> None
 
     def seconds(name: str, of: Callable[[int], str]) -> float:
         folder, into = shelf.incoming(), shelf.create(name)
-        files = [Sent(of(number), folder / str(number), 1) for number in range(1_500)]
-        for sent in files:
+        files = [Sent(of(number), folder / str(number), 4) for number in range(1_500)]
+        for number, sent in enumerate(files):
             assert sent.path is not None
-            sent.path.write_bytes(b"x")
+            sent.path.write_text(f"{number:4}")
         begun = time.thread_time()
         shelf.file(into, files)
         took = time.thread_time() - begun
@@ -585,7 +591,7 @@ def test_compressed_documents_are_taken_read_and_shown(shelf: Live, reader: http
 def test_a_name_that_is_taken_gets_a_number_before_its_whole_ending() -> None:
     assert numbered("light.html.gz", {"light.html.gz"}) == "light (2).html.gz"
     assert numbered("FAQ.gz", {"FAQ.gz", "FAQ (2).gz"}) == "FAQ (3).gz"
-    assert file_name("x" * 300 + ".html.gz").endswith("x.html.gz")
+    assert file_path("x" * 300 + ".html.gz").endswith("x.html.gz")
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ The disk is what counts: several processes may serve the same folder.
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import os
 import secrets
@@ -211,11 +212,12 @@ class Collections:
         return folder
 
     def file(self, one: Collection, files: Sequence[Sent]) -> None:
-        """Put what was sent where it belongs; a problem says why not. One of the same name that was there before is replaced,
-        one that came with it is not. What there is is counted once: thousands may come together."""
+        """Put what was sent where it belongs; a problem says why not. One of the same path that was there before is replaced, one
+        that came with it gets a number; one that is there already under another name is refused. What there is is counted
+        once: thousands may come together."""
         with self._alone("the document cannot be kept"):
-            here = {path.name: _size(path) for path in files_inside(one.root)}
-            stored, fresh, twins = self.stored(), set[str](), Counter[str]()
+            here = {os.path.relpath(path, one.root): _size(path) for path in files_inside(one.root)}
+            stored, fresh, twins, kept = self.stored(), set[str](), Counter[str](), _Contents(one.root, here)
             for sent in files:
                 if sent.path is None:
                     continue
@@ -223,10 +225,14 @@ class Collections:
                 final = filing.numbered(sent.name, fresh, least=twins[sent.name])
                 room = stored + sent.size - here.get(final, 0)
                 sent.problem = self._refusal(one, room, len(here) + (final not in here))
+                if not sent.problem and (twin := kept.twin(sent.path, sent.size)) not in (None, final):
+                    sent.problem = f"is there already, as {twin}"
                 if not sent.problem:
+                    (one.root / final).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                     os.replace(sent.path, one.root / final)
                     stored, here[final] = room, sent.size
                     fresh.add(final)
+                    kept.add(final, sent.size)
 
     def _refusal(self, one: Collection, stored: int, count: int) -> str:
         if not one.root.is_dir():
@@ -237,7 +243,7 @@ class Collections:
 
     def drop(self, one: Collection, name: str) -> bool:
         """Delete a document that was sent; False where there is none of that name."""
-        path = next((path for path in files_inside(one.root) if encodable(path.name) == name), None)
+        path = next((path for path in files_inside(one.root) if encodable(os.path.relpath(path, one.root)) == name), None)
         if one.folder is not None or path is None:
             return False
         with _disk("the document cannot be removed"):
@@ -261,6 +267,30 @@ def _read(place: Path) -> Collection | None:
         return Collection(place.name, str(said["name"]), place, said["folder"], float(said["created"]))
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+class _Contents:
+    """Which document has which content; those are looked at that are as large as one that comes."""
+
+    def __init__(self, root: Path, sizes: Mapping[str, int]) -> None:
+        self._root = root
+        self._unknown: dict[int, list[str]] = {}
+        self._known: dict[str, str] = {}
+        for name, size in sizes.items():
+            self.add(name, size)
+
+    def add(self, name: str, size: int) -> None:
+        self._unknown.setdefault(size, []).append(name)
+
+    def twin(self, path: Path, size: int) -> str | None:
+        for name in self._unknown.pop(size, ()):
+            self._known.setdefault(_sum(self._root / name), name)
+        return self._known.get(_sum(path))
+
+
+def _sum(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _size(path: Path) -> int:

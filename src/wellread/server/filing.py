@@ -12,6 +12,7 @@ from wellread.reading.kinds import ending
 
 LONGEST_NAME = 60  # characters of a collection's
 _LONGEST_FILE = 200  # bytes; file systems end at 255
+_LONGEST_PATH, _DEEPEST = 2_000, 8  # characters that are looked at, and folders that are kept
 _BOTH_ENDS = 200  # characters of what a client says that are looked at: putting marks in order takes quadratic time
 _SEPARATORS = re.compile(r"[/\\]")
 _PLAIN = re.compile(r"[^a-z0-9]+")
@@ -36,9 +37,15 @@ def slug(name: str, taken: Container[str]) -> str:
     return numbered(base, taken, "-{}")
 
 
-def file_name(said: str) -> str:
-    """The last part of a path, without what a file system, a terminal or an eye could stumble over; may be empty."""
-    last = _SEPARATORS.split(said)[-1]
+def file_path(said: str) -> str:
+    """The path of a document in the folder that was sent, each part as `file_name` has it; may be empty."""
+    *folders, last = _SEPARATORS.split(said[-_LONGEST_PATH:])
+    name = file_name(last)
+    return "/".join([*filter(None, map(file_name, folders[-_DEEPEST:])), name]) if name else ""
+
+
+def file_name(last: str) -> str:
+    """Without what a file system, a terminal or an eye could stumble over; may be empty."""
     short = last if len(last) <= 2 * _BOTH_ENDS else last[:_BOTH_ENDS] + last[-_BOTH_ENDS:]
     name = _printable(short).lstrip(". ")
     suffix = ending(name)

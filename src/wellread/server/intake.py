@@ -35,7 +35,7 @@ class Sent:
     name: str = field(init=False)  # what it is called here
 
     def __post_init__(self) -> None:
-        self.name = filing.file_name(self.said)
+        self.name = filing.file_path(self.said)
 
 
 @dataclass(slots=True)

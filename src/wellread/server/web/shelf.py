@@ -179,9 +179,7 @@ def _more(one: Collection, options: ServerOptions) -> Safe:
 
 def _sending(action: str, options: ServerOptions, first: Safe | None, button: str) -> Safe:
     """A plain form; with JavaScript documents can be dropped on it and one sees how much has been sent."""
-    chosen = el(
-        "input", type="file", name="documents", multiple=True, required=True, accept=",".join(sorted({*by_suffix(), *SUFFIXES}))
-    )
+    chosen = el("input", type="file", name="documents", multiple=True, accept=",".join(sorted({*by_suffix(), *SUFFIXES})))
     limits = f"PDF, Word, HTML, Markdown, text, tables …; up to {filing.amount(options.max_document)} each"
     drop = el(
         "label",
@@ -191,12 +189,15 @@ def _sending(action: str, options: ServerOptions, first: Safe | None, button: st
         el("small", limits),
         class_="drop",
     )
+    folder = el(
+        "label", "or a whole folder ", el("input", type="file", name="documents", webkitdirectory=True), class_="whole-folder"
+    )
     sent = el("div", el("progress", max=100, value=0, aria_label="Sent"), el("button", "Cancel", type="button", class_="button"),
               class_="sent", hidden=True)  # fmt: skip
     problem = el("p", class_="problem", role="alert", hidden=True)
     go = el("button", button, class_="button primary")
     return el(
-        "form", first, drop, sent, problem, go, method="post", action=action, enctype="multipart/form-data",
+        "form", first, drop, folder, sent, problem, go, method="post", action=action, enctype="multipart/form-data",
         class_="sending", data_most=options.max_upload,
     )  # fmt: skip
 

@@ -10,8 +10,9 @@ function prepare(form) {
   const drop = form.querySelector(".drop");
   const input = drop.querySelector("input");
   const words = drop.querySelector(".drop-words");
-  words.textContent = "Drop documents here, or choose them";
-  input.addEventListener("change", () => { words.textContent = counted(input.files); });
+  const folder = form.querySelector(".whole-folder input");
+  words.textContent = "Drop documents or a folder here, or choose them";
+  for (const one of [input, folder]) one.addEventListener("change", () => take(form, words, [...input.files, ...folder.files]));
   for (const event of ["dragenter", "dragover"]) {
     drop.addEventListener(event, (happened) => {
       happened.preventDefault();
@@ -19,26 +20,46 @@ function prepare(form) {
     });
   }
   for (const event of ["dragleave", "drop"]) drop.addEventListener(event, () => drop.classList.remove("over"));
-  drop.addEventListener("drop", (event) => {
+  drop.addEventListener("drop", async (event) => {
     event.preventDefault();
-    if (!event.dataTransfer.files.length) return;
-    input.files = event.dataTransfer.files;
-    words.textContent = counted(input.files);
+    const entries = [...event.dataTransfer.items].map((item) => item.webkitGetAsEntry()).filter(Boolean);
+    const found = entries.length ? (await Promise.all(entries.map(inside))).flat() : [...event.dataTransfer.files];
+    if (!found.length) return;
+    take(form, words, found);
     if (form.checkValidity()) form.requestSubmit();
     else form.reportValidity();
   });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    send(form, input);
+    send(form);
   });
 }
 
-function counted(files) {
-  return files.length === 1 ? files[0].name : `${files.length} documents`;
+// The files of what was dropped, each with its path from there on; hidden ones stay out.
+async function inside(entry) {
+  if (entry.name.startsWith(".")) return [];
+  if (entry.isFile) {
+    const file = await new Promise((found, failed) => entry.file(found, failed));
+    return [Object.assign(file, { path: entry.fullPath.slice(1) })];
+  }
+  const reader = entry.createReader();
+  const found = [];
+  for (;;) { // it gives a hundred at a time
+    const some = await new Promise((read, failed) => reader.readEntries(read, failed));
+    if (!some.length) return found;
+    found.push(...(await Promise.all(some.map(inside))).flat());
+  }
 }
 
-function send(form, input) {
-  const size = [...input.files].reduce((sum, file) => sum + file.size, 0);
+function take(form, words, files) {
+  form.chosen = files;
+  words.textContent = files.length === 1 ? files[0].name : `${files.length} documents`;
+}
+
+function send(form) {
+  const files = form.chosen ?? [];
+  const size = files.reduce((sum, file) => sum + file.size, 0);
+  if (!files.length) return complain(form, "Choose documents to begin with.");
   if (size > Number(form.dataset.most)) return complain(form, "That is too much at once: send fewer documents.");
   complain(form, "");
   const sent = form.querySelector(".sent");
@@ -61,7 +82,10 @@ function send(form, input) {
   bar.value = 0;
   sent.hidden = false;
   form.querySelector(".primary").disabled = true;
-  request.send(new FormData(form));
+  const data = new FormData(form);
+  data.delete("documents");
+  for (const file of files) data.append("documents", file, file.path || file.webkitRelativePath || file.name);
+  request.send(data);
 }
 
 function arrived(form, request, ended) {
