@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
+import logging
 import os
 import signal
 import socket
@@ -18,7 +20,7 @@ import pytest
 from tests.server.stage import ask, engine, finished, running, stream, until
 
 from wellread.errors import UsageError
-from wellread.server import serving
+from wellread.server import logs, serving
 from wellread.server.history import History
 from wellread.server.options import ServerOptions
 
@@ -183,3 +185,22 @@ def test_a_broken_history_is_one_line(tmp_path: Path) -> None:
     assert "the history cannot be opened" in result.stderr
     assert "listens" not in result.stderr  # that is said when it does
     assert "Traceback" not in result.stderr
+
+
+def test_a_terminal_is_told_of_requests_only_where_that_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Screen(io.StringIO):
+        terminal = False
+
+        def isatty(self) -> bool:
+            return self.terminal
+
+    monkeypatch.setattr(logging.root, "handlers", [])
+    for terminal, verbose, told in ((True, False, False), (True, True, True), (False, False, True)):
+        stderr = Screen()
+        stderr.terminal = terminal
+        monkeypatch.setattr("sys.stderr", stderr)
+        logs.configure(verbose=verbose)
+        logs.info("request", path="/")
+        assert ("request" in stderr.getvalue()) == told
+    for name in ("wellread.server", "uvicorn.error"):
+        logging.getLogger(name).setLevel(logging.NOTSET)

@@ -185,6 +185,12 @@ def test_steps_hold_foreign_words_as_words(event: events.Event) -> None:
     assert step(events.Numbered(1, Passage("1", "words"))) == ""
 
 
+def test_the_steps_count_the_searches_that_run_at_once() -> None:
+    hit = Hit("1", title="T", text="words")
+    assert "1 found; 7 of 21 queries" in step(events.Searched("x", (hit,), number=7, of=21))
+    assert "nothing found; 8 of 21 queries" in step(events.Searched("x", (), number=8, of=21))
+
+
 def test_sites_are_hosts() -> None:
     assert site("https://www.example.org/x") == "example.org"
     assert site("library:saturn") == "library"

@@ -38,6 +38,9 @@ def serve(
         int | None,
         typer.Option("--workers", metavar="N", min=1, max=256, help="Processes behind the one address, on a PostgreSQL history."),
     ] = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", metavar="", help="Log every request; without it only where stderr is a file.")
+    ] = False,
     *,
     chosen: options.Chosen,
 ) -> None:
@@ -51,6 +54,7 @@ def serve(
     from wellread.server import options as server_options
 
     flags: dict[str, object] = {"host": host, "port": port, "token": token, "history": history, "workers": workers}
+    flags["verbose"] = verbose or None
     flags["folders"] = tuple(map(str, folder)) if folder else None
     served = server_options.load(chosen.settings, flags)
     served.check()

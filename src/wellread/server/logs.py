@@ -61,8 +61,10 @@ def _untraced(message: str) -> str:
     return message.strip().splitlines()[-1].partition(":")[0]
 
 
-def configure(level: str = "INFO") -> None:
-    """Send our lines, and the warnings of the libraries below, to stderr."""
+def configure(*, verbose: bool = False) -> None:
+    """Send our lines, and the warnings of the libraries below, to stderr: all of them into a file, on a terminal the warnings
+    alone unless it is to be `verbose`."""
+    level = logging.INFO if verbose or not sys.stderr.isatty() else logging.WARNING
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(Lines())
     handler.addFilter(Seldom())

@@ -32,6 +32,7 @@ class ServerOptions:
         metadata={"help": "file of the history, in the user's data folder if not set; or the address of a PostgreSQL database"},
     )
     workers: Annotated[int, Range(1, 256)] = param(1, "processes behind the one address; more than one need a PostgreSQL history")
+    verbose: bool = param(False, "log every request to a terminal, too; into a file all lines go in any case")
     retention_days: Annotated[int, Range(0, 100_000)] = param(90, "days that finished runs are kept; 0 keeps them for ever")
     keep_api: bool = param(True, "keep questions that come by /api/ask, /v1 and MCP in the history too, marked as such")
     allowed_hosts: tuple[str, ...] = param((), "names by which browsers may reach the server (answers.example.org)")

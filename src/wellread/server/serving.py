@@ -57,7 +57,7 @@ def serve(settings: Settings, options: ServerOptions) -> None:
 
 def serve_on(listening: socket.socket | None, settings: Settings, options: ServerOptions, *, told: bool = True) -> None:
     """On a socket that listens already, which others may share, or on one of its own; `told` says where, on stderr."""
-    logs.configure()
+    logs.configure(verbose=options.verbose)
     app = create_app(settings, options=options)
     try:
         server(app, options, told=told).run(sockets=[listening or listen(options)])

@@ -41,7 +41,7 @@ def check(options: ServerOptions) -> None:
 
 def serve(settings: Settings, options: ServerOptions) -> None:
     """Until SIGINT or SIGTERM; a worker that dies is replaced."""
-    logs.configure()
+    logs.configure(verbose=options.verbose)
     make_safe()
     listening = serving.listen(options)
     stopping: list[int] = []

@@ -79,11 +79,13 @@ def _body(event: events.Event, words: events.Words) -> list[Child]:
 
 
 def _hits(event: events.Searched) -> Safe:
+    progress = f"; {event.number} of {event.of} queries" if event.of else ""
     if not event.hits:
-        return el("p", "nothing found", class_="step-quiet")
+        return el("p", f"nothing found{progress}", class_="step-quiet")
     groups = by_document(event.hits)
     items = [el("li", hits[0].title or hits[0].id, " ", el("small", _where(hits))) for hits in groups[:20]]
     counts = f"{len(event.hits)} found" + (f" in {len(groups)} documents" if 1 < len(groups) < len(event.hits) else "")
+    counts += progress
     return el("details", el("summary", counts), el("ul", *items))
 
 
