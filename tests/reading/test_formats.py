@@ -504,3 +504,9 @@ def test_a_wide_table_is_cut_while_it_is_read(monkeypatch: pytest.MonkeyPatch) -
     text = ",".join(f"name{n}" * 5 for n in range(100)) + "\n" + ("1," * 99 + "1\n") * 1_000
     page = tables.read_csv(text, "x", "x")
     assert 10_000 < sum(len(block.text) for block in page.blocks) < 20_000
+
+
+def test_links_between_notes_are_read_as_their_words() -> None:
+    note = "Ada kept [[Keepers/Skerry|the light]] and [[Oil#Whale]], see ![[lamp.png]]. Code: `a[[0]]`.\n"
+    page = read_bytes(note.encode(), "file:///a.md", name="a.md")
+    assert page.text == "Ada kept the light and Oil Whale, see lamp.png. Code: a[[0]]."

@@ -1,7 +1,7 @@
 """Which part of a page is its main text.
 
 Every run of text has a weight (`weights`). Parts that their names or their shape give away as something else
-are dropped (`apart`). The node with the largest sum of weights below it is the main part, less the lines in it
+are dropped (`boilerplate`). The node with the largest sum of weights below it is the main part, less the lines in it
 that are not text (`noise`). The rules know no site and, but for a few words, no language.
 """
 
@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from itertools import islice
 
-from wellread.reading.apart import ENOUGH, FEW, drop, drop_cards, is_main, spare
+from wellread.reading.boilerplate import ENOUGH, FEW, drop, drop_cards, is_main, spare
 from wellread.reading.dom import give_way
 from wellread.reading.hints import is_about_the_page
 from wellread.reading.noise import without_noise, without_orphans

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _FIELD = re.compile(r"^(title|date|author|lang|language)\s*:\s*(.+?)\s*$", re.IGNORECASE | re.MULTILINE)
 _ATTRIBUTES = re.compile(r"\s*\{[#.][^{}]{0,200}\}$")
+_WIKI_LINK = re.compile(r"!?\[\[([^\[\]|]{1,300})(?:\|([^\[\]]{0,300}))?\]\]")  # of Obsidian and other notebooks
 _TAG = re.compile(r"<[^<>]{0,2000}>")
 
 
@@ -107,7 +108,9 @@ class _Writer:
 def _words(tokens: Sequence[Any]) -> str:
     parts: list[str] = []
     for token in tokens:
-        if token.type in {"text", "code_inline", "text_special"}:
+        if token.type == "text":
+            parts.append(_WIKI_LINK.sub(lambda found: found[2] or found[1].replace("#", " ").strip(), token.content))
+        elif token.type in {"code_inline", "text_special"}:
             parts.append(token.content)
         elif token.type in {"softbreak", "hardbreak"}:
             parts.append(" " if token.type == "softbreak" else "\n")

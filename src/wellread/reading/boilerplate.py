@@ -1,4 +1,4 @@
-"""Parts of a page that are something else than its main text: by their names, their shape, and what is inside."""
+"""Boilerplate: parts of a page that are something else than its main text, by their names, their shape, and what is inside."""
 
 from __future__ import annotations
 
