@@ -145,7 +145,7 @@ async def test_every_configured_source_is_an_action_with_help_and_example() -> N
         assert f"Action: {name}: " in system
     assert "Look things up whenever" in system
     assert "2026-11-15" in system
-    assert bench.source.sources[0].asked[0].text == "England"
+    assert bench.source.parts[0].asked[0].text == "England"
     assert "many towns" in thoughts(bench)[1][1]
 
 
@@ -307,7 +307,7 @@ async def test_sources_of_one_kind_are_told_apart_and_missing_ones_left_out() ->
         assert f"- {name}: " in system
     assert "- wikipedia: " not in system
     assert "no wikipedia action" in bench.of(events.Notice)[0].message
-    assert bench.source.sources[1].asked[0].text == "England"
+    assert bench.source.parts[1].asked[0].text == "England"
 
 
 TOWNS = [entry(f"Town {n}", f"Town {n} lies on the river Ister and has {n} bridges.") for n in range(8)]
