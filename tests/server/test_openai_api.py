@@ -104,7 +104,7 @@ def test_a_program_that_insists_on_a_name_gets_the_default_where_the_operator_sa
 def test_a_failing_model_is_an_error(folder: Path) -> None:
     from wellread.errors import ModelBusy
 
-    of = engine()
+    of = engine(hits=())  # nothing to quote in its stead
     of.kit.model().script = lambda prompt: ModelBusy("scripted", "try later")  # type: ignore[attr-defined]
     with running(of, folder) as live, openai.OpenAI(base_url=f"{live.url}/v1", api_key="x", max_retries=0) as client:
         with pytest.raises(openai.InternalServerError, match="try later"):

@@ -55,7 +55,7 @@ def test_a_whole_answer_with_citations(client: openai.OpenAI, store: bool) -> No
     reply = client.responses.create(model="wellread/iterative", input=QUESTION, store=store)
     assert (reply.object, reply.status, reply.model, reply.error) == ("response", "completed", "wellread/iterative", None)
     assert reply.output_text.startswith(TEXT)
-    assert reply.output_text.endswith("1. [Saturn](<https://planets.example/saturn>): “Saturn has 146 moons.”")
+    assert "1. [Saturn](<https://planets.example/saturn>): “Saturn has 146 moons.”" in reply.output_text
     (message,) = reply.output
     assert message.type == "message"
     (part,) = message.content
@@ -97,11 +97,12 @@ def test_a_stream_has_every_event_in_its_place(live: Live, store: bool) -> None:
 
 
 def test_the_client_puts_a_stream_together(client: openai.OpenAI) -> None:
-    whole = client.responses.create(model="wellread", input=QUESTION)
-    raw = list(client.responses.create(model="wellread", input=QUESTION, stream=True))
+    asked: Any = {"model": "wellread", "input": QUESTION, "extra_body": {"marks": "none"}}  # which come behind a stream
+    whole = client.responses.create(**asked)
+    raw = list(client.responses.create(**asked, stream=True))
     assert raw[-1].type == "response.completed"
     assert raw[-1].response.output_text == whole.output_text
-    with client.responses.stream(model="wellread", input=QUESTION) as stream:
+    with client.responses.stream(**asked) as stream:
         snapshots = [event.snapshot for event in stream if event.type == "response.output_text.delta"]
         final = stream.get_final_response()
     assert snapshots[-1] == final.output_text == whole.output_text
@@ -110,9 +111,10 @@ def test_the_client_puts_a_stream_together(client: openai.OpenAI) -> None:
 
 async def test_the_asynchronous_client_too(live: Live) -> None:
     async with openai.AsyncOpenAI(base_url=f"{live.url}/v1", api_key="none", max_retries=0) as client:
-        whole = await client.responses.create(model="wellread", input=QUESTION)
+        plain: Any = {"marks": "none"}
+        whole = await client.responses.create(model="wellread", input=QUESTION, extra_body=plain)
         kinds = [event.type async for event in await client.responses.create(model="wellread", input=QUESTION, stream=True)]
-        async with client.responses.stream(model="wellread", input=QUESTION) as stream:
+        async with client.responses.stream(model="wellread", input=QUESTION, extra_body=plain) as stream:
             final = await stream.get_final_response()
     assert (kinds[0], kinds[-1]) == ("response.created", "response.completed")
     assert final.output_text == whole.output_text
@@ -278,7 +280,7 @@ def test_a_limit_makes_a_response_incomplete(folder: Path, store: bool) -> None:
 def test_a_failing_model_is_an_error(folder: Path, store: bool) -> None:
     from wellread.errors import ModelBusy
 
-    of = engine()
+    of = engine(hits=())  # nothing to quote in its stead
     of.kit.model().script = lambda prompt: ModelBusy("scripted", "try later")  # type: ignore[attr-defined]
     with running(of, folder) as live, connected(live) as client:
         with pytest.raises(openai.InternalServerError, match="try later") as failed:
