@@ -93,7 +93,7 @@ async def asked_at_once() -> None:
             await wrong
     assert (1 <= len(direct._idle) <= 8, through._idle) == (True, [])
     direct._idle[-1].close()  # as if the network had broken: another is made
-    direct._idle[-1] = Wire(direct._idle[-1]._connection)
+    direct._idle[-1] = Wire(direct._idle[-1]._connection, direct._idle[-1]._signed)
     assert (await direct.call("lines", [3]))[0] == alone[3]
     direct.close()
     assert direct._idle == []

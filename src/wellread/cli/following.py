@@ -19,7 +19,7 @@ async def follow(folder: Path, embedder: str | None, *, words_only: bool, watch:
     from wellread.index.change import update
     from wellread.index.following import recalled
     from wellread.index.inputs import InputOptions
-    from wellread.sources.index import embedder_for
+    from wellread.sources.index_options import embedder_for
 
     content = manifest.load(folder)
     names = recalled(content.origin, InputOptions()).names

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from wellread.errors import SourceError
 from wellread.private import at_home
 from wellread.protocols import Kit, Source
-from wellread.sources.index import HINT, Options, embedder_for
+from wellread.sources.index_options import HINT, Options, embedder_for
 from wellread.types import Hit, Hits, Query
 
 if TYPE_CHECKING:
