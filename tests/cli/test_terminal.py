@@ -18,6 +18,7 @@ import typer
 from typer.testing import CliRunner
 
 from wellread.cli.main import app
+from wellread.cli.terminal import say
 
 pytestmark = pytest.mark.slow
 
@@ -125,3 +126,14 @@ def test_examples_of_a_help_text_can_be_copied(path: tuple[str, ...], text: str,
 
 def test_help_says_how_to_name_another_server() -> None:
     assert "openai:NAME@URL" in CliRunner().invoke(app, ["ask", "--help"]).stdout
+
+
+def test_long_lines_end_between_words_on_terminals(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    line = "    a line of many words, and https://example.org/a/long/address"
+    say(line)
+    assert capsys.readouterr().out == f"{line}\n"
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    say(f"short\n{line}")
+    shown = capsys.readouterr().out.splitlines()
+    assert shown == ["short", "    a line of many", "    words, and", "    https://example.org/a/long/address"]

@@ -85,7 +85,8 @@ class Steps:
         failures = event.failures if isinstance(event, events.Searched) else ()
         new = [failure for failure in dict.fromkeys(failures) if failure not in self._failures]
         self._failures.update(new)
-        return kept + [f"could not be searched: {failure}" for failure in new]
+        what = "not all was searched" if isinstance(event, events.Searched) and event.hits else "could not be searched"
+        return kept + [f"{what}: {failure}" for failure in new]
 
 
 class Silent:

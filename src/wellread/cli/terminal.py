@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import sys
+import textwrap
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import fields, is_dataclass, replace
-from typing import Any, TypeVar, cast
+from typing import Any, TextIO, TypeVar, cast
 
 T = TypeVar("T")
 # C0 without tab and line feed, DEL and C1, separators of lines and paragraphs, turns of the direction of writing
@@ -39,7 +41,7 @@ def json_line(value: object) -> str:
 
 def say(text: str = "") -> None:
     """A line on stdout."""
-    print(clean(text))  # noqa: T201
+    print(_wrapped(clean(text), sys.stdout))  # noqa: T201
 
 
 def say_json(value: object) -> None:
@@ -50,4 +52,26 @@ def say_json(value: object) -> None:
 def note(text: str) -> None:
     """A line on stderr. Nothing depends on it: a reader who has left it is not missed."""
     with suppress(OSError):
-        print(clean(text), file=sys.stderr, flush=True)  # noqa: T201
+        print(_wrapped(clean(text), sys.stderr), file=sys.stderr, flush=True)  # noqa: T201
+
+
+def _wrapped(text: str, stream: TextIO) -> str:
+    """Lines that a terminal would break within a word, broken between two; into files and pipes they go as they are."""
+    if not stream.isatty():
+        return text
+    width, lines = shutil.get_terminal_size().columns, text.split("\n")
+    rows = [
+        textwrap.wrap(
+            line,
+            width,
+            subsequent_indent=line[: len(line) - len(line.lstrip())],
+            expand_tabs=False,
+            replace_whitespace=False,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        if len(line) > width
+        else [line]
+        for line in lines
+    ]
+    return "\n".join(row for several in rows for row in several)
