@@ -231,7 +231,7 @@ async def test_corrective_keeps_to_the_pairs_of_a_run() -> None:
 
 
 async def test_what_leads_to_a_passage_does_not_keep_all_of_it() -> None:
-    class Led:
+    class Led(Grader):
         async def grade(self, question: str, passages: Sequence[Passage], leads: Any = ()) -> list[Grade]:
             return [Grade(True, 0.9 if "1655" in one.text else 0.5) for one in passages]
 
