@@ -8,6 +8,7 @@ place (`$.hits[3].score`). Fields that a type does not know are passed over, so 
 from __future__ import annotations
 
 import builtins
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from typing import Any, TypeVar, cast
@@ -33,12 +34,17 @@ def decode(kind: type[T], value: object) -> T:
 
 def dumps(value: object) -> str:
     """Any of our values as one line of JSON."""
-    return msgspec.json.encode(value, enc_hook=_known).decode()
+    try:
+        return msgspec.json.encode(value, enc_hook=_known).decode()
+    except UnicodeEncodeError:  # the name of a file whose bytes are no text
+        return json.dumps(encode(value))
 
 
 def loads(kind: type[T], text: str | bytes) -> T:
     """The value that stands in a text; `ValueError` also for brackets in brackets without end."""
     try:
+        if b"\\ud" in text if isinstance(text, bytes) else "\\ud" in text:  # such a name, which msgspec does not read
+            return decode(kind, json.loads(text))
         return msgspec.json.decode(text, type=kind)
     except RecursionError as problem:
         raise ValueError("it is nested too deeply") from problem

@@ -43,7 +43,7 @@ async def test_what_goes_in_comes_out(where: Path | str) -> None:
     again = await History.open(where)
     kept = await again.get("AAAAAAAAAAAA")
     assert kept is not None
-    assert (kept.state, kept.outcome, kept.answer, kept.sources) == ("done", "answered", answer, ("library",))
+    assert (kept.state, kept.outcome, kept.text, kept.sources) == ("done", "answered", "It is <that>.", ("library",))
     assert await again.events("AAAAAAAAAAAA", 1) == [(1, '{"event": "e", "n": 1}'), (2, '{"event": "e", "n": 2}')]
     assert [one.id for one in await again.list(search="THAT")] == ["AAAAAAAAAAAA"]
     assert await again.delete("AAAAAAAAAAAA")
