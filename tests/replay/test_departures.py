@@ -168,7 +168,7 @@ async def test_broken_streams_and_refused_keys_replay(tmp_path: Path) -> None:
     now = await replay(path)
     assert as_json(now) == as_json(then)
     assert isinstance(now[-1], Answered)
-    assert now[-1].answer.reason == "scripted: the key is refused"
+    assert now[-1].answer.notes == ("the model failed, so this is quoted: scripted: the key is refused",)
 
 
 @pytest.mark.parametrize(
