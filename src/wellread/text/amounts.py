@@ -17,7 +17,12 @@ _ZEROS = {"hundred": 2, "thousand": 3, "million": 6, "millions": 6, "mn": 6, "bi
 _UNITS = {
     word: (of, unit)
     for of, units in {
-        "money": {"dollar": "$ dollar dollars usd", "euro": "€ euro euros eur", "yen": "¥ yen jpy"},
+        "money": {
+            "dollar": "$ dollar dollars usd",
+            "euro": "€ euro euros eur",
+            "yen": "¥ yen jpy",
+            "pound": "£ pound pounds gbp",
+        },
         "length": {
             "metre": "m metre metres meter meters",
             "kilometre": "km kilometre kilometres kilometer kilometers",
@@ -28,6 +33,7 @@ _UNITS = {
             "inch": "inch inches",
         },
         "weight": {
+            "milligram": "mg milligram milligrams",
             "gram": "g gram grams gramme grammes",
             "kilogram": "kg kilogram kilograms kilo kilos",
             "ton": "ton tons tonne tonnes",
@@ -66,17 +72,18 @@ def _names(words: Iterable[str]) -> str:
     return "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
 
 
+_BLANK = re.compile("[\u00a0\u2009\u202f]")  # between a number and its unit
 _LARGE = frozenset("MGSH")  # these are other units, or none
-_DIGITS = r"(?<![\w.,-])\d{1,12}(?:[.,]\d{1,6}){0,4}"
+_DIGITS = r"(?<![\w.,])(?:\d{1,12}|(?=\.\d))(?:[.,]\d{1,6}){0,4}"
 _NUMBER = re.compile(
     r"(?:(?<=\s)|(?<=\()|\A)(?P<sign>[-−]|minus )?(?P<number>\d{1,12}(?:[.,]\d{1,6}){0,4})"
     r"(?P<scale> ?[%‰]| per ?cent\b| per ?mille\b| promille\b| per thousand\b)?",
     re.IGNORECASE,
 )
 _MEASURED = re.compile(
-    rf"(?P<sign>[$€¥]) ?(?P<worth>{_DIGITS})(?:[ -]?(?P<these>{_names(_ZEROS)})\b)?"
+    rf"(?P<sign>[$€¥£]) ?(?P<worth>{_DIGITS})(?:[ -]?(?P<these>{_names(_ZEROS)})\b)?"
     rf"|(?P<number>{_DIGITS}|\b(?:{_COUNT})\b)(?:[ -]?(?P<zeros>{_names(_ZEROS)})\b)?"
-    rf"(?:(?:[ -]|(?!\w\b))(?P<unit>{_names(_UNITS)})(?![\w²³/$€]))?",
+    rf"(?:(?:[ -]|(?!\w\b))(?P<unit>{_names(_UNITS)})(?![\w²³$€]))?",
     re.IGNORECASE,
 )
 _IN_PARTS = re.compile(rf"\b({_COUNT})[ -]({'|'.join(_PARTS)})\b", re.IGNORECASE)
@@ -91,13 +98,14 @@ _BELOW = re.compile(
 def amounts(text: str) -> set[Amount]:
     """All that are said in a text."""
     found: set[Amount] = set()
+    text = _BLANK.sub(" ", text)
     for one in _NUMBER.finditer(text):
         found.add(("sign", one["number"], bool(one["sign"])))
         if scale := one["scale"]:
             found.add(("scale", one["number"], "%" in scale or "cent" in scale.lower()))
     for one in _MEASURED.finditer(text):
         number = (one["worth"] or one["number"]).lower()
-        number = str(_SMALL.get(number, number))
+        number = str(_SMALL.get(number, number.removeprefix("0") if "." in number else number))
         if zeros := one["these"] or one["zeros"]:
             found.add(("zeros", number, _ZEROS[zeros.lower()]))
         if (unit := one["sign"] or one["unit"]) and unit not in _LARGE:

@@ -16,16 +16,16 @@ _MOST_BETWEEN = 2000  # years
 _LATEST = 2100
 _CENTURIES = range(1, 22)
 _OLDEST = 120
-_SCALES = (1e3, 1e6)  # tables say once that their numbers are thousands
+SCALED = frozenset(["thousands", "millions"])  # tables say once that their numbers are these
+_SCALES = (1e3, 1e6)
 _LEAST_IN_TABLES = 100  # what is less is rarely told in them
 _IN_TABLES = 1e6  # more than this is not told in thousands
 _NOT_YET = frozenset(["almost", "nearly", "under", "below", "less", "fewer", "most", "up", "within", "short"])
 _BEYOND = frozenset(["over", "above", "more", "least", "exceeds", "exceeded", "beyond", "plus"])
-_ABOUT = frozenset(["about", "around", "roughly", "approximately", "some", "circa", "ca", "close", "or"])
+_ABOUT = frozenset(["about", "around", "roughly", "approximately", "some", "circa", "ca", "close"])
 _REACH = 3  # words before a number that may call it rounded
-_ROUNDED = 0.12  # how far off a rounded number may be
+_AGED = frozenset(["age", "aged", "at", "was", "is", "turned", "when", "old"])
 _PLAIN_YEAR = re.compile(r"#(?:1\d|20)\d\d")
-_ROUNDED_YEARS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +36,14 @@ class Known:
     all: Sequence[float]  # in order
     others: Sequence[float]  # those that are no years
     years: int  # a bit for each
+    scaled: bool  # whether they may be thousands or millions: a table says so
 
     @classmethod
-    def of(cls, counts: Iterable[str]) -> Known:
+    def of(cls, counts: Iterable[str], scaled: bool) -> Known:
         values = {key: number for key in counts if (number := _value(key)) is not None}
         years = {number for key, number in values.items() if _PLAIN_YEAR.fullmatch(key)}
         others = {number for key, number in values.items() if not _PLAIN_YEAR.fullmatch(key)}
-        return cls(sorted(set(values.values())), sorted(others), _bits(years))
+        return cls(sorted(set(values.values())), sorted(others), _bits(years), scaled)
 
 
 def follows(one: Mention, claim: Line, known: Known) -> bool:
@@ -58,7 +59,7 @@ def follows(one: Mention, claim: Line, known: Known) -> bool:
     if (unit := _YEARS.get(behind)) or _is_age(one, value, claim):
         said = {number for one in claim.mentions if one.kind == "year" and (number := _value(next(iter(one.forms)))) is not None}
         return _lie_apart(value * (unit or 1), unit or 1, known.years, said) or _is_near(value, one, claim, alike)
-    told_in_thousands = any(
+    told_in_thousands = known.scaled and any(
         _LEAST_IN_TABLES <= value / scale < _IN_TABLES and _any_within(known.all, value / scale, value / scale)
         for scale in _SCALES
     )
@@ -82,9 +83,9 @@ def _value(key: str) -> float | None:
 
 
 def _is_age(one: Mention, value: float, claim: Line) -> bool:
-    if value > _OLDEST or value < 2:
-        return False
-    return one.end >= len(claim.tokens) or not claim.stems[one.end] or claim.tokens[one.end].form in ("when", "old")
+    beside = (*claim.tokens[max(0, one.start - 1) : one.start], *claim.tokens[one.end : one.end + 1])
+    counts = one.end < len(claim.tokens) and claim.stems[one.end] and claim.tokens[one.end].form not in _AGED
+    return one.kind == "number" and not counts and value in range(2, _OLDEST) and any(token.form in _AGED for token in beside)
 
 
 def _lie_apart(span: float, unit: int, years: int, said: Collection[float]) -> bool:
@@ -105,11 +106,23 @@ def _bits(numbers: Iterable[float]) -> int:
 
 
 def _is_near(value: float, one: Mention, claim: Line, known: Sequence[float]) -> bool:
+    """Whether a number that is called rounded is one of these, rounded to as many digits as it has: "about 1,200" for 1,198,
+    "over 90,000" for 95,000. Who gives more digits than the passage does not round."""
     before = {token.form for token in claim.tokens[max(0, one.start - _REACH) : one.start]}
-    room = _ROUNDED * value if one.kind != "year" else _ROUNDED_YEARS
-    least = value - room if before & (_NOT_YET | _ABOUT) else value
-    most = value + room if before & (_BEYOND | _ABOUT) else value
-    return least < most and _any_within(known, least, most)
+    if value <= 0 or not before & (_NOT_YET | _BEYOND | _ABOUT):
+        return False
+    step = _step(value)
+    low = value - step if before & _NOT_YET else value - step / 2 if before & _ABOUT else value
+    high = value + step if before & _BEYOND else value + step / 2 if before & _ABOUT else value
+    return any(_step(other) < step for other in known[bisect_left(known, low) : bisect_right(known, high)])
+
+
+def _step(value: float) -> float:
+    """What the last digit of a number counts that is not 0: 100 of 1,200."""
+    digits = f"{value:.12g}"
+    if "e" in digits or "." in digits:
+        return 10.0 ** -len(digits.partition(".")[2]) if "e" not in digits else 1.0
+    return 10.0 ** (len(digits) - len(digits.rstrip("0")))
 
 
 def _any_within(numbers: Sequence[float], least: float, most: float) -> bool:

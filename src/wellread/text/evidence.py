@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from wellread.text import lexicon
 from wellread.text.amounts import Amount, amounts
 from wellread.text.arrangement import Line, Mention, arranged
-from wellread.text.derived import Known, follows, is_small_count
+from wellread.text.derived import SCALED, Known, follows, is_small_count
 from wellread.text.markers import same_address
 from wellread.text.missing import about, presumed
 from wellread.text.remembered import remembered
@@ -219,7 +219,9 @@ class Evidence:
             form
             for initials, run in words.acronyms.items()
             for form in run
-            if any({initials, initials + "a"} & s.forms for s in sources)
+            if len(initials) > 2
+            and initials not in lexicon.STOPWORDS
+            and any({initials, initials + "a"} & s.forms for s in sources)
         }
         return [
             name
@@ -227,7 +229,7 @@ class Evidence:
             if name not in spelled and not any(name in source.acronyms or _has_name(source.forms, name) for source in sources)
         ]
 
-    def unknown_numbers(self, line: Line, words: Words, numbers: Iterable[int]) -> list[Mention]:
+    def unknown_numbers(self, line: Line, words: Words, numbers: Collection[int]) -> list[Mention]:
         """The numbers of the sentence that none of these passages has and that follow from none there."""
         counts = set[str]().union(*(self.sources[number].counts for number in numbers))
         lacking = {key for key in words.numbers if not has_number(counts, key)}
@@ -235,7 +237,8 @@ class Evidence:
             return []
         said = [one for one in line.mentions if one.kind != "name" and one.forms & lacking]
         unplaced = lacking.difference(*(one.forms for one in said))  # behind what is read in order
-        known = Known.of(counts | words.counts - lacking)
+        scaled = any(not SCALED.isdisjoint(self.sources[number].forms) for number in numbers)
+        known = Known.of(counts | words.counts - lacking, scaled)
         unknown = [one for one in said if not follows(one, line, known)]
         return [*unknown, *(Mention("number", frozenset((key,)), 0, 0) for key in unplaced)]
 

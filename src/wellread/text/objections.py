@@ -55,15 +55,17 @@ WEIGHTS = {
     "misdated": 1.0,
     "opposed": 1.0,
     "unconnected": 1.0,
+    "replaced": 1.0,
     "displaced year": 1.0,
     "displaced": 1.0,
 }
 DOUBTED = 1.0  # from here on a sentence is not carried
 # A year, date, number, unit or name that the passages do not have, or have otherwise: no reader overrules these, at any effort.
-VETOES = frozenset(
-    ("foreign name", "foreign year", "foreign number", "miscounted", "other measure", "misdated", "unconnected", "called false")
-)
-_TOO_LITTLE = 0.2  # share of a sentence's weight that its passages must hold
+VETOES = frozenset((
+    "foreign name", "foreign year", "foreign number", "miscounted", "other measure", "misdated", "replaced", "unconnected",
+    "called false",
+))  # fmt: skip
+_TOO_LITTLE = 0.35  # share of a sentence's weight that its passages must hold
 _SPOKEN_OF = 0.4  # of one that says what they lack: that is in none of them, and what it adds must be
 _FEW, _HALF = 4, 0.5  # of a sentence of so few words, so much
 _WORDED, _CLOSELY = 0.5, 0.7  # shares from which a "not" tells, the more the closer

@@ -8,11 +8,11 @@ one of its kind, which the sentence does not mention, stands closer to the words
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise, takewhile
 
 from wellread.text import lexicon
 from wellread.text.arrangement import Line, Mention
-from wellread.text.words import stem
+from wellread.text.words import Token, stem
 
 _CLAUSE = 5  # words around a verb; a line that has none of them speaks of something else
 _TOGETHER = 8  # words between two names that a sentence connects by itself
@@ -24,6 +24,8 @@ _BY_ANYONE = frozenset(
 _JOINING = frozenset(("and", "but", "while", "whereas"))
 _CLAUSE_WORDS = 2
 _NEAR = 4  # words; how fast closeness fades
+_SIDE, _FRAME = 4, 6  # words that are looked at on either side, and that must be the same on both together
+_EDGE = Token("stop", "")
 _CLOSER = 1.15  # times as close as the one that is said
 _AT_LEAST = 0.05  # and by so much, where 1 is: all words stand beside it
 
@@ -35,12 +37,22 @@ for _left, _right in lexicon.TURNING:
 
 
 _ALSO = {"last": ("final", "latest"), "first": ("initial", "1"), "before": ("prior",), "after": ("following",)}
-FAULTS = ("exchanged", "turned round", "misrelated", "misdated", "opposed", "unconnected", "displaced year", "displaced")
+FAULTS = (
+    "exchanged",
+    "turned round",
+    "misrelated",
+    "misdated",
+    "opposed",
+    "unconnected",
+    "replaced",
+    "displaced year",
+    "displaced",
+)
 
 
 def faults(claim: Line, told: Sequence[Line], weights: Mapping[str, float]) -> Iterable[tuple[str, Mention]]:
     """The names and numbers of a claim whose place in the passages another one has, by what shows it."""
-    shown = (_exchanged, _turned_round, _misrelated, _misdated, _opposed, _unconnected)
+    shown = (_exchanged, _turned_round, _misrelated, _misdated, _opposed, _unconnected, _replaced)
     for name, find in zip(FAULTS, shown, strict=False):
         if fault := find(claim, told):
             yield name, fault
@@ -117,6 +129,28 @@ def _misdated(claim: Line, told: Sequence[Line]) -> Mention | None:
         if rivals and not any(date.agrees(other) for other in known):
             return date.mention
     return None
+
+
+def _replaced(claim: Line, told: Sequence[Line]) -> Mention | None:
+    """A name or number where the passages have another one between the same words."""
+    for one in claim.mentions:
+        alike = [(other, *_beside(claim, one, line, other)) for line in told for other in line.mentions if other.kind == one.kind]
+        own = max((before + behind for other, before, behind in alike if other.is_same(one)), default=0)
+        others = (before + behind for other, before, behind in alike if min(before, behind) > 1 and not other.is_same(one))
+        if max(others, default=0) >= max(_FRAME, own + 2):
+            return one
+    return None
+
+
+def _beside(claim: Line, one: Mention, line: Line, other: Mention) -> tuple[int, int]:
+    """How many words before and behind two of a kind are the same, the nearest first; that both begin there is one, too."""
+    before = _same((*reversed(claim.tokens[: one.start]), _EDGE), (*reversed(line.tokens[: other.start]), _EDGE))
+    return before, _same(claim.tokens[one.end :], line.tokens[other.end :])
+
+
+def _same(ours: Iterable[Token], theirs: Iterable[Token]) -> int:
+    pairs = islice(zip(ours, theirs, strict=False), _SIDE)
+    return sum(1 for _ in takewhile(lambda pair: (pair[0].form or pair[0].raw) == (pair[1].form or pair[1].raw), pairs))
 
 
 def _is_displaced(one: Mention, claim: Line, told: Sequence[Line], weights: Mapping[str, float]) -> bool:

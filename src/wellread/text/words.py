@@ -201,8 +201,10 @@ def _is_german_name(tokens: list[Token], index: int, opening: bool) -> bool:
 
 def _is_name(tokens: list[Token], index: int, opening: bool) -> bool:
     token = tokens[index]
-    if len(token.form) < 2 or token.form in lexicon.TITLES or token.form in lexicon.NUMBER_WORDS:
+    if len(token.form) < 2 or token.form in lexicon.NUMBER_WORDS:
         return False  # "J." in "J. S. Bach" is no name of its own
+    if token.form in lexicon.TITLES and any(one.capital for one in tokens[index + 1 : index + 3]):
+        return False
     shouted = len(token.form) > 1 and token.raw.isupper()
     if token.form in lexicon.STOPWORDS:
         return (shouted or token.raw == "May") and not opening
@@ -293,6 +295,8 @@ def _read_number(tokens: list[Token], index: int, words: Words) -> tuple[list[st
         words.forms.add(tokens[index].form)
         vague = False
         index += 1
+    if index < len(tokens) and tokens[index].form in ("bc", "bce"):
+        value = f"-{value}"
     key = f"#{value}s" if token.tail == "s" else f"#{value}"
     words.counts.add(key)
     if not vague:
