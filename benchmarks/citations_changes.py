@@ -61,7 +61,8 @@ def passages(data: Path, most: int) -> list[Passage]:
 def changed(given: Sequence[Passage], a_kind: int) -> list[Changed]:
     """Up to so many sentences of each kind, one of a kind from a passage."""
     lot = random.Random(32)
-    names = sorted({one for passage in given for one in _NAME.findall(passage.text)})
+    said = {one for passage in given for one in _NAME.findall(passage.text)}
+    names = sorted(one for one in said if not lexicon.STOPWORDS.intersection(one.lower().split()))
     found: dict[str, list[Changed]] = {kind: [] for kind in KINDS}
     for passage in given:
         for kind in KINDS:
