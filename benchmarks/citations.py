@@ -24,9 +24,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from citations_changes import changed, passages, unchanged
-
 import wellread
+from benchmarks.citations_changes import changed, passages, unchanged
 from wellread import entailment
 from wellread.ranking.evaluator import Evaluator
 from wellread.text.citations import weighed

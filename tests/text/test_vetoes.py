@@ -5,20 +5,17 @@ Made by program from passages that nothing was tuned on; where these are not at 
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
+from benchmarks.citations_changes import FOLDERS, Changed, changed, passages, unchanged
 
 import wellread
 from wellread.text.citations import weighed
 from wellread.types import Passage
 
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "benchmarks"))
-from citations_changes import FOLDERS, Changed, changed, passages, unchanged  # noqa: E402
-
 DATA = ROOT.parent / "shared/data"
 A_KIND = 90
 

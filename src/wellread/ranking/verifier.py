@@ -1,7 +1,7 @@
 """The verifier: a small model that reads a sentence beside the passages it cites and says whether they carry it.
 
-Rows are built as the evaluator's are (`inputs`), the claim in the question's place. The file holds no table of words: these come
-out of the embedder's, which it was trained on.
+Rows are built as the evaluator's are (`inputs`), the claim in the question's place. The table of words is gte-small's, in a file
+of its own.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from wellread.embedding.session import Session
 
-MODEL, FITTED = "verifier.onnx", "verifier.json"
+MODEL, FITTED, WORDS = "verifier.onnx", "verifier.json", "words.npz"
 SHIPPED = Path(__file__).parent / "weights"
 EMBEDDER = Path(__file__).parents[1] / "embedding" / "weights" / "all-minilm-l6-v2"
 WINDOWS = Windows(question=96, title=24, alone=272, known=176, judged=176, total=448)
@@ -49,17 +49,18 @@ class _Opened(NamedTuple):
 
 def available(folder: Path = SHIPPED) -> bool:
     """Whether the weights are installed; without them the rules judge alone."""
-    return (folder / MODEL).is_file() and (EMBEDDER / "model.onnx").is_file()
+    return (folder / MODEL).is_file() and (folder / WORDS).is_file()
 
 
 def verify(folder: Path = SHIPPED) -> None:
     """Raise unless the weights are those of the model card."""
-    try:
-        found = hashlib.sha256((folder / MODEL).read_bytes()).hexdigest()
-    except OSError as problem:
-        raise DamagedFile(f"{folder / MODEL}: {problem.strerror}") from problem
-    if found != _fitted(folder).get("sha256"):
-        raise DamagedFile(f"{folder / MODEL} is not the file it should be (sha256 {found[:12]}…)")
+    for name, wanted in ((MODEL, "sha256"), (WORDS, "words")):
+        try:
+            found = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+        except OSError as problem:
+            raise DamagedFile(f"{folder / name}: {problem.strerror}") from problem
+        if found != _fitted(folder).get(wanted):
+            raise DamagedFile(f"{folder / name} is not the file it should be (sha256 {found[:12]}…)")
 
 
 def _fitted(folder: Path) -> Mapping[str, Any]:
@@ -110,11 +111,10 @@ class Verifier:
     def _open(self) -> _Opened:
         with self._lock:
             if self._opened is None:
-                from wellread.embedding.onnx_file import read_graph
                 from wellread.embedding.session import open_session, open_tokenizer
 
-                table = read_graph((EMBEDDER / "model.onnx").read_bytes()).constants
                 session = open_session(self._folder / MODEL, self._threads, fused=True)
                 tokenizer = open_tokenizer(EMBEDDER / "tokenizer.json")
-                self._opened = _Opened(session, tokenizer, table["words.codes"], table["words.scales"])
+                with np.load(self._folder / WORDS) as table:
+                    self._opened = _Opened(session, tokenizer, table["codes"], table["scales"])
             return self._opened
