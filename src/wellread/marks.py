@@ -7,6 +7,7 @@ behind these, and behind a block into a paragraph of its own. JSON has the verdi
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import takewhile
 from typing import Any, Literal, NamedTuple
@@ -35,10 +36,10 @@ class _Block(NamedTuple):
 
 def marked(text: str, ends: Iterable[int], mark: str = MARK) -> str:
     """The text with a mark behind every sentence that ends at one of these places."""
-    blocks = _blocks(text)
+    blocks, inline = _blocks(text), [found.span() for found in _INLINE.finditer(text)]
     parts: list[str] = []
     at = 0
-    for place, block in dict.fromkeys(_allowed(text, end, blocks) for end in sorted(ends)):
+    for place, block in dict.fromkeys(_allowed(end, blocks, inline) for end in sorted(ends)):
         parts += [text[at:place], f"{block.closes}\n\n{block.indent}{mark}" if block else f" {mark}"]
         parts.append("\n" if block and place < len(text) and not text.startswith("\n\n", place) else "")
         at = place
@@ -93,17 +94,13 @@ def unmarked(text: str) -> str:
     return re.sub(rf"(?:\n\n[ \t]*| ){MARK}", "", _LEGEND.sub("", text))
 
 
-def _allowed(text: str, end: int, blocks: Sequence[_Block]) -> tuple[int, _Block | None]:
+def _allowed(end: int, blocks: Sequence[_Block], inline: Sequence[tuple[int, int]]) -> tuple[int, _Block | None]:
     """The next place at or behind one where a mark may stand, and the block that it is behind."""
-    for block in blocks:
-        if block.start < end <= block.end:
-            return block.end, block
-    begin = text.rfind("\n", 0, end) + 1
-    for found in _INLINE.finditer(text, begin):
-        if found.start() >= end:
-            break
-        end = max(end, found.end())
-    return end, None
+    before = bisect_left(blocks, end, key=lambda block: block.start)
+    if before and end <= blocks[before - 1].end:
+        return blocks[before - 1].end, blocks[before - 1]
+    within = bisect_left(inline, end, key=lambda span: span[0])
+    return max(end, inline[within - 1][1]) if within else end, None
 
 
 def _blocks(text: str) -> list[_Block]:

@@ -59,7 +59,7 @@ def test_words_stream_in_and_unsupported_sentences_are_marked(slow: Live, visit:
     expect(page.locator("#announcer")).to_have_text("Writing the answer")
     answered(page)
     expect(page.locator(".mark").first).to_be_visible()
-    expect(page.locator(".note-weak")).to_contain_text("1 of 14 sentences is not carried by the cited sources")
+    expect(page.locator(".note-weak")).to_contain_text("14 of 14 sentences checked; 1 not carried by the cited sources")
     expect(page.locator(".source-head a").first).to_have_attribute(
         "href", "https://planets.example/saturn#:~:text=Saturn%20has%20146%20moons."
     )

@@ -75,7 +75,7 @@ def test_wrong_usage(arguments: tuple[str, ...], words: str) -> None:
 def test_when_every_run_fails_the_evaluation_has_failed(tmp_path: Path) -> None:
     done = wellread("eval", "--limit", "2", "--strategy", "iterative", "--model", "nobody:x", "--runs", str(tmp_path))
     assert done.returncode == 1
-    assert "wellread: 2 of 2 runs failed; the first one: unknown model 'nobody'" in done.stderr
+    assert "wellread: 2 of 2 runs failed; the first one: unknown model 'nobody:x'" in done.stderr
 
 
 def test_an_index_of_another_corpus_is_not_used(folder: Path) -> None:

@@ -46,7 +46,7 @@ def test_links_out_of_a_folder_are_not_followed(tmp_path: Path) -> None:
     (folder / "key.txt").symlink_to(outside / "key.txt")
     (folder / "all").symlink_to(outside)
     (outside / "back").symlink_to(folder)  # a ring
-    assert [path.name for path in files_under(folder)] == ["inside.txt", "own.txt"]
+    assert [path.name for path in files_under(folder)] == ["own.txt"]
     assert [path.name for path in files_under(folder, follow_links=True)] == ["key.txt", "inside.txt", "key.txt", "own.txt"]
 
 

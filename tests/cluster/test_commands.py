@@ -39,7 +39,7 @@ def test_an_index_is_built_deployed_asked_and_stopped(cluster: Any, tmp_path: Pa
         (folder / name).write_text(text)
     shards, address = str(tmp_path / "shards"), cluster.address
     built = json.loads(said("index", "build", str(folder), "-o", shards, "--ray", address, "--shards", "2", "--json"))
-    assert (built["documents"], built["shards"]) == (23, 2)
+    assert (built["documents"], built["shards"]) == (24, 2)
     assert "Huygens" in said("ask", "Who discovered Titan?", "--source", shards)  # without Ray, in one process
     assert "shard 0001" in said("cluster", "deploy", shards, "--name", "moons", "--address", address)
     answer = json.loads(said("ask", "Who discovered Triton?", "--source", "index:ray://moons", "--json"))
@@ -97,7 +97,7 @@ def test_an_index_is_built_at_an_address(cluster: Any, tmp_path: Path, monkeypat
     refused = typed("index", "build", str(folder), "-o", place)
     assert "only a cluster builds at an address" in str(refused.exception)
     built = json.loads(said("index", "build", str(folder), "-o", place, "--ray", cluster.address, "--shards", "2", "--json"))
-    assert (built["output"], built["shards"], built["documents"]) == (place, 2, 5)
+    assert (built["output"], built["shards"], built["documents"]) == (place, 2, 6)
     said("cluster", "deploy", place, "--name", "built", "--replicas", "1", "--address", cluster.address)
     assert "Note 3" in said("search", "note 3", "--source", "index:ray://built")
     said("cluster", "stop", "built")

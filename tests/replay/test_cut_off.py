@@ -95,5 +95,6 @@ async def test_parallel_calls_that_were_cut_off_replay_bit_for_bit(
         assert as_json(now) == as_json(then), f"seed {seed}"
         assert isinstance(now[-1], Answered)
         assert now[-1].answer.usage == answer.usage
-    assert several, "calls must have been cut off together"
-    assert speaking or "max_tokens" in limits(0), "and some of them while they spoke"
+    if "max_tokens" not in limits(0):  # no call is allowed more than is left, so that none is cut off
+        assert several, "calls must have been cut off together"
+        assert speaking, "and some of them while they spoke"

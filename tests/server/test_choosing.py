@@ -133,7 +133,7 @@ async def test_every_door_leads_through_the_menu(
     def closed(*_: object, **__: object) -> None:
         raise UsageError("the menu is closed")
 
-    monkeypatch.setattr(Menu, "order", closed)
+    monkeypatch.setattr(Menu, "authorize", closed)
     assert "the menu is closed" in await enter(door, live, {})
 
 

@@ -14,16 +14,16 @@ import httpx2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from starlette.requests import Request
 from tests.server.stage import TOKEN, Live, ask, engine, finished, running, stream
 
 from wellread.cli.main import app
 from wellread.errors import SettingsError, UsageError
-from wellread.server import api, logs, origins
+from wellread.server import logs, origins
 from wellread.server import options as server_options
 from wellread.server.access import Access
 from wellread.server.options import ServerOptions
 from wellread.server.origins import host_allowed, hosts, origin_allowed
+from wellread.server.security import address
 from wellread.settings import Settings
 
 pytestmark = pytest.mark.slow
@@ -182,7 +182,7 @@ def test_whoever_has_a_network_is_one_client(one: str, other: str, same: bool) -
         return origins.client(host)
 
     def asking(host: str) -> str:
-        return api.client(Request({"type": "http", "client": (host, 1), "headers": []}))
+        return address({"type": "http", "client": (host, 1), "headers": []})
 
     assert (counted(one) == counted(other)) is same
     assert asking(one) == counted(one)
@@ -257,7 +257,7 @@ def test_logs_are_lines_of_json_with_the_run_and_without_secrets(folder: Path) -
     lines = [json.loads(line) for line in out.getvalue().splitlines()]
     assert any(line.get("run") == run and line["message"] == "run ended" for line in lines)
     fault = next(line for line in lines if line["message"] == "request failed")
-    assert fault["error"].startswith("TypeError at api.py:")
+    assert fault["error"].startswith("TypeError at session.py:")
     assert fault["fault"] in broken.json()["error"]
     for secret in (TOKEN, "secret question", "Traceback", "File \\"):
         assert secret not in out.getvalue()

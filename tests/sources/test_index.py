@@ -62,7 +62,7 @@ async def test_files_are_closed_when_a_source_is_let_go(tmp_path: Path) -> None:
     await make(tmp_path)
     held = source(tmp_path, hops="2")
     await held.search(Query("largest moon of Saturn", 2))
-    index = weakref.ref(held.index)
+    index = weakref.ref(held.members[0])
     gc.collect()
     gc.disable()
     try:
