@@ -19,10 +19,11 @@ import hashlib
 import json
 import random
 import statistics
-import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from training.verifier.measure import cases_of
 
 import wellread
 from benchmarks.citations_changes import changed, passages, unchanged
@@ -32,8 +33,6 @@ from wellread.text.citations import weighed
 from wellread.types import Passage
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
-from training.verifier.measure import cases_of  # noqa: E402
 
 PUBLISHED = {  # on whole documents: SummaC-ZS, AlignScore (0.4 B), MiniCheck-Flan-T5-L (0.8 B), GPT-4o
     "lfqa": (0.776, 0.845, 0.852, 0.836),
