@@ -58,8 +58,9 @@ check: setup-dev
 	$(BIN)/python -m pytest -q tests/test_shape.py
 
 test: check
-	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile --cov=wellread --cov-branch \
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile -m "not no_cover" --cov=wellread --cov-branch \
 	  --cov-report=term:skip-covered --cov-fail-under=$(COVERAGE)
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile -m no_cover  # loops and times, which tracing would disturb
 
 COVERAGE ?= 90
 WORKERS ?= 2
