@@ -27,9 +27,9 @@ from training.verifier.measure import cases_of
 
 import wellread
 from benchmarks.citations_changes import changed, passages, unchanged
-from wellread import entailment
+from wellread.citations import entailment
+from wellread.citations.check import weighed
 from wellread.ranking.evaluator import Evaluator
-from wellread.text.citations import weighed
 from wellread.types import Passage
 
 ROOT = Path(__file__).resolve().parents[1]

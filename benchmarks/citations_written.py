@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from wellread.text.citations import check, weighed
+from wellread.citations.check import check, weighed
 from wellread.types import Passage
 
 SENTENCES = Path(__file__).with_name("citations_sentences.txt")
@@ -69,7 +69,7 @@ def passages(names: Iterable[str], data: Path) -> dict[str, Passage]:
 
 async def reread(cases: Iterable[Written], known: dict[str, Passage]) -> list[tuple[Written, bool]]:
     """The same with the verifier."""
-    from wellread import entailment
+    from wellread.citations import entailment
     from wellread.ranking.evaluator import Evaluator
 
     reader, found = Evaluator(), list[tuple[Written, bool]]()

@@ -2,7 +2,7 @@
 
     python benchmarks/comparisons.py --data DIR [--part tuned|kept] [--limit N] [--effort normal|low] [--show] [--quick]
 
-DATA holds `corpus.jsonl.gz` and `questions.jsonl.gz`. Those of its questions that `text/comparisons.py` can take apart are
+DATA holds `corpus.jsonl.gz` and `questions.jsonl.gz`. Those of its questions that `questions/comparisons.py` can take apart are
 asked, each over its own `context` passages. Right: the headline is the answer. The parts are halves by a hash of the id.
 """
 
@@ -22,10 +22,10 @@ from wellread import events
 from wellread.engine import Engine
 from wellread.evals.metrics import f1
 from wellread.protocols import Source
+from wellread.questions.comparisons import comparison
 from wellread.settings import Settings
 from wellread.sources.memory import Memory
 from wellread.strategies.quote import Quote
-from wellread.text.comparisons import comparison
 from wellread.types import Answer, Hit, Passage, Query
 
 Row = dict[str, Any]

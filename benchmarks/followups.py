@@ -20,8 +20,8 @@ import zlib
 from pathlib import Path
 from typing import Any
 
+from wellread.questions.followups import understand
 from wellread.sources.memory import Memory
-from wellread.text.followups import understand
 from wellread.types import Passage
 
 Row = dict[str, Any]

@@ -25,7 +25,7 @@ from wellread.index.quantize import calibrate, to_bytes, to_codes
 from wellread.index.search import LocalIndex, SearchOptions
 from wellread.sources.index import IndexSource
 from wellread.sources.index_options import Options
-from wellread.sources.two_steps import TwoSteps
+from wellread.sources.multi_hop import TwoSteps
 from wellread.types import Passage, Query
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from starlette.requests import Request
 
-from wellread.encodable import encodable
+from wellread.core.unicode_safety import encodable
 from wellread.engine import clean_question
 from wellread.models import structured, thinking, tokens
 from wellread.models.stops import Stops

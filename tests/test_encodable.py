@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.encodable import Pieces, encodable
+from wellread.core.unicode_safety import Pieces, encodable
 from wellread.engine import Engine
 from wellread.errors import SourceError
 from wellread.events import Notice, to_json

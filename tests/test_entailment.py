@@ -7,8 +7,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from wellread import entailment
 from wellread.budget import Budget, Limits
+from wellread.citations import entailment
+from wellread.citations.belief import Belief
+from wellread.citations.check import weighed
 from wellread.effort import Effort
 from wellread.models.scripted import ScriptedModel
 from wellread.parts import Kit
@@ -18,8 +20,6 @@ from wellread.ranking.evaluator import Evaluator
 from wellread.run import Run
 from wellread.settings import Settings
 from wellread.strategies.proof import proofread
-from wellread.text.belief import Belief
-from wellread.text.citations import weighed
 from wellread.types import Capabilities, Judgement, Passage, ShortAnswer, Weighing
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]

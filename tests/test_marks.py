@@ -7,12 +7,12 @@ from itertools import pairwise
 import pytest
 from markdown_it import MarkdownIt
 
+from wellread.citations.check import check
 from wellread.events import answer_json
 from wellread.marks import MARK, legend_of, marked, marked_answer, shown, unmarked
 from wellread.present.html import answer_html
 from wellread.present.markdown import markdown
 from wellread.server import openai_format
-from wellread.text.citations import check
 from wellread.types import Answer, Passage
 
 PASSAGES = {1: Passage("p", "Saturn has 146 moons.", title="Saturn")}

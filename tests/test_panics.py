@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import tantivy
 
-from wellread import panics
+from wellread. import native_panics as panics
 from wellread.errors import IndexFault
 from wellread.index.lexical import Words, WordsWriter
 from wellread.types import Passage

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from wellread.patience import Limiter, OneTimer
+from wellread.core.timeouts import Limiter, OneTimer
 
 pytestmark = pytest.mark.anyio
 

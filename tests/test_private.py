@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from wellread import settings
+from wellread.core.private_files import cache_folder, private_folder, replace_private
 from wellread.embedding.kept import keep
 from wellread.errors import SettingsError
 from wellread.index.kept import place_for
 from wellread.net.transport import _is_usable
-from wellread.private import cache_folder, private_folder, replace_private
 
 
 def mode(path: Path) -> int:

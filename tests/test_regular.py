@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from wellread import regular
 from wellread.cluster import sharded
+from wellread.core import safe_files as regular
 from wellread.errors import WellreadError
 from wellread.index import ledger, manifest
 from wellread.index.folder import writing

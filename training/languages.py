@@ -27,7 +27,7 @@ import msgpack
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from wellread.text.languages import BUCKETS, CODES, STEP, features
+from wellread.questions.languages import BUCKETS, CODES, STEP, features
 
 LEARNT = ("xquad", "norquad", "jaquad", "squad_it", "gnome_help", "libreoffice_help", "kde_handbooks", "docs_faq")
 LEARNT += ("cnil_faq_fr", "squad")

@@ -19,17 +19,17 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from wellread import events, plugins
 from wellread import settings as settings_module
 from wellread.budget import Budget, Limits
-from wellread.encodable import encodable
+from wellread.core.timeouts import Limiter
+from wellread.core.unicode_safety import encodable
 from wellread.errors import MissingExtra, ModelError, UnknownModel, UsageError, WellreadError, WrongKey
 from wellread.parameters import fill, public
 from wellread.parts import NO_MODEL, Kit
-from wellread.patience import Limiter
 from wellread.privacy import Privacy, in_force
 from wellread.privacy import search as ask_source
 from wellread.protocols import Model, Source, checked
+from wellread.questions.languages import foreign_language
 from wellread.run import History, Outside, Run, Strategy, as_values
 from wellread.settings import Settings
-from wellread.text.languages import foreign_language
 from wellread.types import Answer, Hits
 
 if TYPE_CHECKING:

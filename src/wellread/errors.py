@@ -33,7 +33,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from wellread.encodable import encodable
+from wellread.core.unicode_safety import encodable
 
 
 class WellreadError(Exception):

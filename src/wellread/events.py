@@ -14,7 +14,7 @@ from typing import Literal
 
 from wellread.answer_json import AnswerJson
 from wellread.codec import Json, decode, encode
-from wellread.encodable import Encodable
+from wellread.core.unicode_safety import Encodable
 from wellread.errors import DamagedFile
 from wellread.text.places import place
 from wellread.types import Answer, Hit, Passage, by_document

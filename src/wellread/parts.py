@@ -86,7 +86,7 @@ class Kit:
             found = Several([self.source(spec) for spec in specs])
         if self.settings.hops == 1:
             return found
-        from wellread.sources.two_steps import followed
+        from wellread.sources.multi_hop import followed
 
         return followed(found, self.settings.hops, self)
 

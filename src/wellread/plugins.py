@@ -13,9 +13,9 @@ from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from typing import Any, Literal, cast
 from urllib.parse import parse_qsl
 
+from wellread.core.private_files import at_home
 from wellread.errors import UsageError
 from wellread.parameters import Parameter, Part, describe, public
-from wellread.private import at_home
 from wellread.types import Spec
 
 Kind = Literal["strategies"] | Part

@@ -17,19 +17,19 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any, ClassVar, Protocol, TypeVar, cast
 
-from wellread import entailment, events
+from wellread import events
 from wellread.budget import Budget
+from wellread.citations import entailment, verdicts
+from wellread.citations.check import Weighed
+from wellread.core.timeouts import Aside, Limiter, OneTimer, real_time
+from wellread.core.unicode_safety import Pieces
 from wellread.effort import ALLOWED
-from wellread.encodable import Pieces
 from wellread.errors import BrokenStream, BudgetExhausted, ModelError, ReadError, SourceError, Unreachable, WellreadError
-from wellread.modelcall import ModelCall, all_that_shows
+from wellread.models.call import ModelCall, all_that_shows
 from wellread.parameters import PublicSpec, public
-from wellread.patience import Aside, Limiter, OneTimer, real_time
 from wellread.privacy import Consent, Privacy, in_force
 from wellread.privacy import search as ask
 from wellread.protocols import AnswerReader, Kit, Model, Source, trained
-from wellread.text import verdicts
-from wellread.text.citations import Weighed
 from wellread.text.inert import inert
 from wellread.types import Answer, Completion, Hit, Hits, Near, Outcome, Page, Passage, Prompt, Query, Sentence
 

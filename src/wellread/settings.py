@@ -27,13 +27,13 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Annotated, cast
 
-from wellread import keychain
 from wellread.budget import Limits
+from wellread.core import keychain
+from wellread.core.private_files import OTHERS, may_others
 from wellread.effort import ALLOWED, Effort
 from wellread.errors import SettingsError, UsageError
 from wellread.parameters import EmbedderSpec, GraderSpec, Hops, ModelSpec, Range, RerankerSpec, SourceSpec, fill, param
 from wellread.privacy import Sharing
-from wellread.private import OTHERS, may_others
 
 
 @dataclass(frozen=True, slots=True)

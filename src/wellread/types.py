@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal, NamedTuple, overload
 
 from wellread import marks
-from wellread.encodable import Encodable
+from wellread.core.unicode_safety import Encodable
 
 Outcome = Literal["answered", "partial", "unsure", "exhausted", "failed"]
 Verdict = Literal["carried", "not carried", "says what is missing"]

@@ -20,6 +20,7 @@ from tests.replay.test_departures import record, replay
 from tests.server.stage import engine, running
 
 from wellread import settings as our_settings
+from wellread.citations import check as citations
 from wellread.errors import Blocked, DamagedFile, IndexFault, SettingsError, UsageError, WellreadError
 from wellread.index import manifest
 from wellread.index.search import LocalIndex, SearchOptions
@@ -27,7 +28,6 @@ from wellread.models import structured
 from wellread.net.guard import Guard
 from wellread.server import options
 from wellread.strategies import tags, turns
-from wellread.text import citations
 from wellread.text.inert import inert
 from wellread.types import Passage
 

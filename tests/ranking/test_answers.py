@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wellread.questions.kinds import tells_number
 from wellread.ranking.answers import AnswerWeights, Best, Kind, best_answers, settles, told_in
 from wellread.ranking.doubts import Doubt
 from wellread.ranking.paths import Marked, Verdict, Weights
-from wellread.text.questions import tells_number
 
 WEIGHTS, SCORING = Weights(), AnswerWeights()
 SPAN, YES, NO, NONE = (-4.0, 4.0, -4.0, -4.0), (-4.0, -4.0, 4.0, -4.0), (-4.0, -4.0, -4.0, 4.0), (9.0, -4.0, -4.0, -4.0)

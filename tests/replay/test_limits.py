@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from wellread.patience import Limiter
+from wellread.core.timeouts import Limiter
 from wellread.replay.one_at_a_time import settle
 from wellread.replay.play import Player
 from wellread.replay.record import Recorder

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from wellread import keychain
+from wellread.core import keychain
 
 pytestmark = [pytest.mark.service, pytest.mark.slow]
 KEY = "sk-nobody-sees-this"
@@ -23,7 +23,8 @@ VISIT = """
 import json, os, sys
 from pathlib import Path
 from tests.server.stage import running
-from wellread import keychain, settings
+from wellread import settings
+from wellread.core import keychain
 from wellread.engine import Engine
 from wellread.parts import Kit
 from wellread.server import diagnosis

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from wellread.citations.check import check
 from wellread.cli import ask
 from wellread.cli.compare import _words  # pyright: ignore[reportPrivateUsage]
 from wellread.events import answer_json
@@ -11,7 +12,6 @@ from wellread.server import openai_format
 from wellread.server.record import Record
 from wellread.server.web.articles import article
 from wellread.server.web.listing import listing
-from wellread.text.citations import check
 from wellread.types import Answer, Passage
 
 PASSAGES = {1: Passage("p", "Rome Nights was directed by Anna Bell.", title="Rome Nights")}

@@ -14,7 +14,7 @@ import httpx2
 import pytest
 from tests.server.stage import Live, quoting, running, until
 
-from wellread.server import haste
+from wellread.server import slow_uploads as haste
 from wellread.server.intake import Form, Room
 
 pytestmark = pytest.mark.slow

@@ -16,10 +16,10 @@ from wellread.errors import ReadError, SourceError, UsageError
 from wellread.models.scripted import Script, ScriptedModel
 from wellread.parameters import fill
 from wellread.protocols import Source
+from wellread.questions.languages import foreign_language
 from wellread.run import Run
 from wellread.strategies.ending import concluded
 from wellread.strategies.relevance import content
-from wellread.text.languages import foreign_language
 from wellread.types import Answer, Hit, Page, Passage, Query
 
 E = TypeVar("E", bound=events.Event)

@@ -23,8 +23,8 @@ from wellread.server.menu import ClientRequest, Menu
 from wellread.server.openai_format import Message, conversation
 from wellread.server.options import ServerOptions
 from wellread.settings import Settings
+from wellread.sources.multi_hop import TwoSteps
 from wellread.sources.several import Several
-from wellread.sources.two_steps import TwoSteps
 from wellread.strategies.earlier import Earlier
 from wellread.types import Hit, Prompt, Query
 

@@ -17,13 +17,13 @@ from tests.wire import openai
 from tests.wire.server import Response, as_json, serving
 
 from wellread import events
+from wellread.citations.belief import Belief
+from wellread.citations.check import strip_markers
 from wellread.effort import Effort
 from wellread.engine import Engine
 from wellread.ranking.verifier import Verifier
 from wellread.settings import Settings
 from wellread.strategies.proof import proofread
-from wellread.text.belief import Belief
-from wellread.text.citations import strip_markers
 from wellread.types import Answer, Hit, Passage, Weighing
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]

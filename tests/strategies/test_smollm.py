@@ -11,9 +11,9 @@ import pytest
 from tests.strategies.bench import Bench, Pages, Shelf, entry
 
 from wellread import events, plugins
+from wellread.citations.check import check
 from wellread.models import local
 from wellread.ranking.evaluator import Evaluator
-from wellread.text.citations import check
 from wellread.types import Spec
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wellread.text.citations import check
+from wellread.citations.check import check
 from wellread.text.words import read
 from wellread.types import Passage
 

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from wellread.text.citations import check, sentences
+from wellread.citations.check import check, sentences
 from wellread.text.quoting import one_after_another, quoted
 from wellread.types import Passage
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from wellread.citations import arrangement, evidence
+from wellread.questions import languages
 from wellread.strategies import likely_sentences
-from wellread.text import arrangement, evidence, languages, words
-from wellread.text.remembered import Remembered, remembered
+from wellread.text import words
+from wellread.text.weighted_cache import Remembered, remembered
 from wellread.types import Passage
 
 asked: list[str] = []

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from wellread.text.citations import markers, sentences, strip_markers
+from wellread.citations.check import markers, sentences, strip_markers
 from wellread.text.markers import links
 from wellread.text.sentences import paragraphs, statements
 

@@ -12,7 +12,7 @@ import pytest
 from benchmarks.citations_changes import FOLDERS, Changed, changed, passages, unchanged
 
 import wellread
-from wellread.text.citations import weighed
+from wellread.citations.check import weighed
 from wellread.types import Passage
 
 ROOT = Path(__file__).parents[2]

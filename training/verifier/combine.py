@@ -22,8 +22,8 @@ from training.evaluator.calibrate import logistic_fit
 from training.verifier.curves import shares
 from training.verifier.measure import Row
 
+from wellread.citations.belief import features
 from wellread.ranking.verifier import FITTED, MODEL
-from wellread.text.belief import features
 from wellread.text.words import read
 from wellread.types import Weighing
 

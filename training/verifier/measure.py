@@ -19,9 +19,9 @@ from training.verifier.cases import load, set_aside
 from training.verifier.claims import Case, Claim, Text
 from training.verifier.written import told
 
-from wellread import entailment
+from wellread.citations import entailment
+from wellread.citations.check import weighed
 from wellread.ranking.verifier import Verifier
-from wellread.text.citations import weighed
 from wellread.types import Passage
 
 

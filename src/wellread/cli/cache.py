@@ -13,7 +13,7 @@ import typer
 from wellread.cli import options
 from wellread.cli.commands import Commands
 from wellread.cli.terminal import say, say_json
-from wellread.private import at_home
+from wellread.core.private_files import at_home
 
 app = Commands("Show and clear the indexes of folders that were asked.")
 

@@ -169,7 +169,7 @@ def _append(file: Path, text: str) -> None:
 
 
 def _read(file: Path | None) -> list[tuple[str, str]]:
-    from wellread import regular
+    from wellread.core import safe_files as regular
     from wellread.errors import UsageError, WellreadError
 
     if file is None:

@@ -12,8 +12,8 @@ from wellread.cli import options
 from wellread.cli.commands import Commands
 from wellread.cli.progress import ticking
 from wellread.cli.terminal import say, say_json
+from wellread.core.private_files import at_home
 from wellread.events import counted
-from wellread.private import at_home
 
 if TYPE_CHECKING:
     from wellread.cluster.building import Order

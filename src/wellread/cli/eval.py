@@ -14,9 +14,9 @@ import typer
 
 from wellread.cli import completion, options
 from wellread.cli.terminal import note, say, say_json
+from wellread.core.private_files import cache_folder
 from wellread.errors import UsageError
 from wellread.parameters import public
-from wellread.private import cache_folder
 
 if TYPE_CHECKING:
     from wellread.evals.data import Question

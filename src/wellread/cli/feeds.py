@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from wellread.cli import options
+from wellread.core.private_files import at_home
 from wellread.errors import UsageError
-from wellread.private import at_home
 
 if TYPE_CHECKING:
     from wellread.cluster.building import Order

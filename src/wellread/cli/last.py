@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, cast
 
+from wellread.core.private_files import replace_private
 from wellread.errors import UsageError
-from wellread.private import replace_private
 from wellread.text.places import place
 from wellread.types import Answer, Hit, Passage
 

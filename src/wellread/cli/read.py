@@ -10,8 +10,8 @@ import typer
 
 from wellread.cli import options
 from wellread.cli.terminal import note, say, say_json
+from wellread.core.private_files import at_home
 from wellread.errors import ReadError, UsageError
-from wellread.private import at_home
 from wellread.types import Page
 
 

@@ -18,14 +18,14 @@ from wellread.cluster import sharded
 from wellread.cluster.asked import Candidates, Wanted
 from wellread.cluster.fused import fused_of
 from wellread.cluster.shard import Shard
-from wellread.encodable import encodable
+from wellread.core.unicode_safety import encodable
 from wellread.errors import DamagedFile, IndexFault
 from wellread.index import lexical, texts
 from wellread.index.quantize import check
 from wellread.index.search import SearchOptions, as_hit
 from wellread.index.titles import LOOKED_AT, weigh_titles
 from wellread.protocols import Embedder
-from wellread.text.languages import ENGLISH
+from wellread.questions.languages import ENGLISH
 from wellread.types import Hit, Passage
 
 T = TypeVar("T")

@@ -29,7 +29,7 @@ from wellread.index.manifest import replace_file
 from wellread.index.progress import Progress, silent
 from wellread.index.quantize import Floats
 from wellread.index.search import LocalIndex
-from wellread.text.languages import ENGLISH
+from wellread.questions.languages import ENGLISH
 
 _BATCH = 2_000
 _PLAN = "plan.json"

@@ -15,11 +15,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from wellread import regular
+from wellread.core import safe_files as regular
 from wellread.errors import DamagedFile, IndexFault
 from wellread.index import checks, manifest
 from wellread.index.manifest import FileSum, replace_file, sealed, unsealed
-from wellread.text.languages import ENGLISH
+from wellread.questions.languages import ENGLISH
 
 FORMAT = 3  # 2: words may be stemmed in another language than English; 3: what shards tell each other of their words
 NAME, SHARDS, BESIDE = "shards.json", "shards", "beside"

@@ -34,7 +34,7 @@ from wellread.index.manifest import checksum
 from wellread.index.quantize import SAMPLE, Bytes, Codes, Floats, calibrate, check, to_bytes, to_codes
 from wellread.index.write import sample
 from wellread.protocols import Computed, Embedder
-from wellread.text.languages import main_language
+from wellread.questions.languages import main_language
 from wellread.types import Passage
 
 BLOCK = SAMPLE  # passages of one embedding step, or several times as many

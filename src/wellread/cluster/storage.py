@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from wellread.cluster import sharded
 from wellread.cluster.places import AT_ONCE, Place, is_address
 from wellread.cluster.sharded import NAME, SHARDS, Sharded
+from wellread.core.private_files import cache_folder
 from wellread.errors import DamagedFile, IndexFault, UsageError
 from wellread.index import manifest
 from wellread.index.manifest import FileSum
-from wellread.private import cache_folder
 
 if TYPE_CHECKING:
     from wellread.cluster.sharded import ShardEntry

@@ -6,9 +6,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from wellread.core.private_files import at_home
 from wellread.embedding.layout import ONNX_FILES
 from wellread.errors import EmbedderError, optional
-from wellread.private import at_home
 
 _SMALL_FILES = ("*.json", "*/config.json")
 _SECONDS = 20.0  # to say what a repository contains

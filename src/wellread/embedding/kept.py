@@ -7,7 +7,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from wellread.private import cache_folder, private_folder, replace_private
+from wellread.core.private_files import cache_folder, private_folder, replace_private
 
 _DIGEST = hashlib.sha256().digest_size
 

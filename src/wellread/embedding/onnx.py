@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, cast
 from urllib.parse import quote
 
+from wellread.core.private_files import at_home
 from wellread.embedding.arithmetic import Arithmetic, Choice, can_run, settled
 from wellread.embedding.batches import by_length
 from wellread.embedding.hub import fetch, is_id
@@ -19,7 +20,6 @@ from wellread.embedding.known import Kind, Pooling
 from wellread.embedding.layout import Layout, read_json, read_layout
 from wellread.errors import DamagedFile, EmbedderError, UsageError
 from wellread.parameters import Range, fill, param
-from wellread.private import at_home
 
 if TYPE_CHECKING:
     import numpy as np

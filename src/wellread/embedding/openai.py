@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import quote, urlsplit, urlunsplit
 
+from wellread.core.unicode_safety import encodable
 from wellread.embedding.batches import by_length
 from wellread.embedding.known import Habits, Kind, habits
-from wellread.encodable import encodable
 from wellread.errors import EmbedderError, SourceBusy, SourceError, UsageError
 from wellread.net.address import address, name_and_address
 from wellread.parameters import Count, Length, Range, Seconds, fill, param

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from wellread import panics
+from wellread. import native_panics as panics
 from wellread.embedding.batches import padded
 from wellread.embedding.known import Pooling
 from wellread.embedding.layout import Layout
 from wellread.embedding.session import Session, Value, first_line, open_tokenizer
-from wellread.encodable import encodable
+from wellread.core.unicode_safety import encodable
 from wellread.errors import EmbedderError
 
 # Widths are multiples of this: the kernels then sum every text in the same order whatever it is padded

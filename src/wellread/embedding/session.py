@@ -15,7 +15,7 @@ import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 
-from wellread import panics
+from wellread. import native_panics as panics
 from wellread.embedding.arithmetic import FIT, Arithmetic
 from wellread.embedding.processors import available_processors
 from wellread.errors import DamagedFile, EmbedderError

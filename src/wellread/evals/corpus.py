@@ -5,6 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 from pathlib import Path
 
+from wellread.core.private_files import cache_folder
 from wellread.errors import IndexFault, UsageError
 from wellread.evals.data import Data
 from wellread.index import manifest
@@ -12,7 +13,6 @@ from wellread.index.build import BuildOptions, build
 from wellread.index.feed import EmbeddingFeed, streamed
 from wellread.index.progress import Progress
 from wellread.parts import Kit
-from wellread.private import cache_folder
 from wellread.settings import Settings
 
 _MARK = "eval "

@@ -19,8 +19,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, cast
 
-from wellread import regular
-from wellread.encodable import Encodable, encodable
+from wellread.core import safe_files as regular
+from wellread.core.unicode_safety import Encodable, encodable
 from wellread.errors import UsageError
 from wellread.replay.record import lines_of
 from wellread.types import Passage

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 
+from wellread.citations.check import strip_markers
 from wellread.errors import BadOutput
 from wellread.evals.data import Question
 from wellread.prompts.render import render
 from wellread.protocols import Model
-from wellread.text.citations import strip_markers
 from wellread.types import Answer, Completion, Message, Prompt
 
 _VERDICT = re.compile(r"\b(yes|no)\b", re.IGNORECASE)

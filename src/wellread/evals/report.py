@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from wellread.encodable import encodable
+from wellread.core.unicode_safety import encodable
 from wellread.errors import UsageError
 from wellread.evals import plots
 from wellread.evals.compare import COMPARED, paired

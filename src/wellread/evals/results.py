@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from wellread import events
-from wellread.encodable import Encodable
+from wellread.citations.check import strip_markers
+from wellread.core.unicode_safety import Encodable
 from wellread.evals import metrics, statistics
 from wellread.evals.data import Question
-from wellread.text.citations import strip_markers
 from wellread.types import Answer, Passage
 
 DEPTHS = (1, 2, 5, 20)

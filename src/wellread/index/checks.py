@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import IO, Protocol
 
-from wellread.text.languages import ENGLISH, STEMMED
+from wellread.questions.languages import ENGLISH, STEMMED
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,200}")
 _SUM = re.compile(r"[0-9a-f]{64}")

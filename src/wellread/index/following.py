@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Literal, cast
 
 from wellread import codec
+from wellread.core.private_files import at_home
 from wellread.errors import DamagedFile, ReadError
 from wellread.index import inputs
 from wellread.index.inputs import Columns, InputOptions, Names
@@ -24,7 +25,6 @@ from wellread.index.keys import hashed
 from wellread.index.ledger import Entry, Read
 from wellread.index.manifest import checksum
 from wellread.index.progress import Progress, silent
-from wellread.private import at_home
 from wellread.reading import workers
 from wellread.reading.documents import MAX_FILE, Document, opened
 from wellread.text.split import Splitting

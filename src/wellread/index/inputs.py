@@ -17,10 +17,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
-from wellread import regular
-from wellread.encodable import encodable
+from wellread.core import safe_files as regular
+from wellread.core.private_files import at_home
+from wellread.core.unicode_safety import encodable
 from wellread.errors import IndexFault, ReadError, UsageError, optional
-from wellread.private import at_home
 from wellread.protocols import PageReader
 from wellread.reading import arrow_process, workers
 from wellread.reading.documents import Document, opened

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from wellread.core.private_files import cache_folder, private_folder
 from wellread.index.folder import BeingWritten, existing, writing
-from wellread.private import cache_folder, private_folder
 
 MOST = 2_000_000_000  # bytes of all of them together
 _USED = ".used"

@@ -14,9 +14,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wellread import panics
+from wellread. import native_panics as panics
 from wellread.errors import DamagedFile, IndexFault
-from wellread.text.languages import ENGLISH, NAMES, NO_STOP_WORDS
+from wellread.questions.languages import ENGLISH, NAMES, NO_STOP_WORDS
 from wellread.text.lexicon import UNSPACED_CLASS
 from wellread.text.places import about
 from wellread.types import Passage

@@ -20,12 +20,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from wellread import codec, regular
+from wellread import codec
 from wellread.codec import Json
+from wellread.core import safe_files as regular
 from wellread.errors import DamagedFile, IndexFault
 from wellread.index import checks
 from wellread.index.texts import OFFSETS
-from wellread.text.languages import ENGLISH
+from wellread.questions.languages import ENGLISH
 
 FORMAT = 4  # 3: passages may say their place, and may be there before their vectors; 4: words may be stemmed in another language
 _SKETCHES = 2  # the format from which large segments have sketches; small ones are the same as before

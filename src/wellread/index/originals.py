@@ -14,7 +14,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from wellread import codec
-from wellread.encodable import encodable
+from wellread.core.unicode_safety import encodable
 from wellread.errors import ReadError
 from wellread.index import inputs, ledger
 from wellread.index.following import RECORD, Recorded

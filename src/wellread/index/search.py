@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from wellread.encodable import encodable
+from wellread.core.unicode_safety import encodable
 from wellread.errors import DamagedFile, IndexFault
 from wellread.index import keys, manifest
 from wellread.index.coarse import Mode

@@ -17,7 +17,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from wellread.encodable import encodable
+from wellread.core.unicode_safety import encodable
 from wellread.errors import DamagedFile, IndexFault
 from wellread.index.blocks import Blocks, Seals, unsealed
 from wellread.types import Passage

@@ -34,7 +34,7 @@ from wellread.index.quantize import Bytes, Codes, Floats, code_bytes
 from wellread.index.rows import ROWS, RowFile
 from wellread.index.seal import sealed
 from wellread.index.texts import TextStore
-from wellread.text.languages import ENGLISH, main_language
+from wellread.questions.languages import ENGLISH, main_language
 from wellread.types import Passage
 
 _HASHES = "hashes.tmp"

@@ -20,12 +20,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
+from wellread.core.private_files import at_home
 from wellread.errors import MissingExtra, ModelError, UsageError, optional
 from wellread.models import markers
 from wellread.models.gguf import context_length, control_tokens
 from wellread.models.tokens import estimate
 from wellread.parameters import Length, Range, fill, param
-from wellread.private import at_home
 from wellread.protocols import Kit, Model
 from wellread.types import Capabilities, Spec
 

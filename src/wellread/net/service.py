@@ -16,12 +16,12 @@ from typing import TypeVar
 import httpx2
 import stamina
 
+from wellread.core.private_files import cache_folder
 from wellread.errors import SourceBusy, SourceError, Unreachable, UsageError
 from wellread.net import transport
 from wellread.net.address import user_agent
 from wellread.net.pace import Pace, retry_after
 from wellread.net.payload import MOST_VALUES, Payload, complaint, told
-from wellread.private import cache_folder
 from wellread.protocols import Kit
 
 T = TypeVar("T")

@@ -23,10 +23,10 @@ from typing import Any, cast
 import httpcore2
 import httpx2
 
+from wellread.core.private_files import private_folder
 from wellread.errors import Blocked, UsageError
 from wellread.net.address import is_loopback
 from wellread.net.guard import Guard, port_of
-from wellread.private import private_folder
 
 CACHE_BYTES = 256 * 1024 * 1024
 MOST_COMPLAINT = 64 * 1024  # bytes of a reply that says what went wrong; the rest is not read

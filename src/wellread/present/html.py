@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from wellread import panics
+from wellread. import native_panics as panics
 from wellread.errors import WellreadError
 from wellread.present.sections import sections
 

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from wellread import panics
+from wellread. import native_panics as panics
 from wellread.embedding.batches import by_length
 from wellread.errors import EmbedderError, UsageError
 from wellread.parameters import Range, fill, param
-from wellread.private import at_home
+from wellread.core.private_files import at_home
 from wellread.protocols import Kit, Reranker
 from wellread.types import Passage, Spec
 

@@ -19,11 +19,12 @@ from itertools import islice
 from pathlib import Path
 from typing import TypeVar, cast
 
+from wellread.core.private_files import at_home
 from wellread.effort import ALLOWED, Effort, Plan
 from wellread.embedding.arithmetic import Choice, settled
 from wellread.errors import DamagedFile, UsageError
-from wellread.private import at_home
 from wellread.protocols import AnswerReader, Grader, Kit, Reranker
+from wellread.questions.kinds import fits
 from wellread.ranking import verifier
 from wellread.ranking.answers import AnswerWeights, Best, best_answers, settles
 from wellread.ranking.doubts import doubts
@@ -40,7 +41,6 @@ from wellread.ranking.paths import (
     search_paths,
 )
 from wellread.text.entries import nearer_label
-from wellread.text.questions import fits
 from wellread.types import Grade, Judgement, Passage, ShortAnswer, Spec, Weighing
 
 T = TypeVar("T")

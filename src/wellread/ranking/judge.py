@@ -18,16 +18,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from wellread import panics
+from wellread. import native_panics as panics
 from wellread.effort import Windows
 from wellread.embedding.arithmetic import Arithmetic
 from wellread.embedding.batches import by_length, padded
 from wellread.embedding.processors import available_processors
-from wellread.encodable import encodable
+from wellread.core.unicode_safety import encodable
 from wellread.errors import EmbedderError
 from wellread.ranking.inputs import Row, Tokens, build_row, pad_rows, sentence_scores
 from wellread.ranking.paths import Marked, Verdict
-from wellread.text.remembered import remembered
+from wellread.text.weighted_cache import remembered
 from wellread.text.sentences import statements
 from wellread.types import Passage
 

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from wellread import panics
+from wellread. import native_panics as panics
 from wellread.effort import Windows
 from wellread.embedding.batches import padded
-from wellread.encodable import encodable
+from wellread.core.unicode_safety import encodable
 from wellread.errors import DamagedFile, EmbedderError
 from wellread.ranking.inputs import Ids, Tokens, build_row, pad_rows
-from wellread.text.belief import Belief
+from wellread.citations.belief import Belief
 from wellread.types import Passage, Weighing
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from wellread import regular
+from wellread.core import safe_files as regular
 from wellread.errors import IndexFault, MissingExtra
 from wellread.reading.child import KEPT_ENVIRONMENT
 from wellread.safe_imports import safe_path

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from wellread import regular
+from wellread.core import safe_files as regular
 from wellread.errors import ReadError
 from wellread.reading import unread
 from wellread.reading.allowance import OWN_FILE, Allowance, fitted

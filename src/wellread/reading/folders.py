@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from wellread import regular
+from wellread.core import safe_files as regular
 
 _DEEPEST = 100  # folders in each other
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from wellread.core.private_files import cache_folder
 from wellread.net.fetch import Fetcher, PageLimits
 from wellread.net.guard import PORTS, Guard, Resolver, resolve
-from wellread.private import cache_folder
 from wellread.reading import workers
 from wellread.reading.allowance import WEB_PAGE
 from wellread.reading.documents import Document

@@ -17,7 +17,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Literal
 
-from wellread.encodable import Encodable
+from wellread.core.unicode_safety import Encodable
 from wellread.reading.allowance import Allowance
 from wellread.reading.charset import decode
 from wellread.reading.unmarked import cleaned

@@ -25,8 +25,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, TypeVar, cast
 
-from wellread import events, regular
+from wellread import events
 from wellread.codec import Fault, Json, brief, decode
+from wellread.core import safe_files as regular
 from wellread.errors import UsageError, WellreadError
 from wellread.protocols import Source
 from wellread.replay.one_at_a_time import Threads, TimeLimits

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, cast
 from urllib.parse import quote, urlencode
 
-from wellread.encodable import encodable
+from wellread.core.unicode_safety import encodable
 from wellread.server.viewer import Place
 from wellread.text.places import is_file
 

@@ -25,10 +25,10 @@ from pathlib import Path
 from typing import Any, cast
 from urllib.parse import urlencode
 
-from wellread.encodable import encodable
+from wellread.core.private_files import private_folder
+from wellread.core.unicode_safety import encodable
 from wellread.errors import DamagedFile, UsageError
 from wellread.index.following import Item
-from wellread.private import private_folder
 from wellread.reading.folders import files_inside
 from wellread.reading.kinds import is_readable
 from wellread.server import filing

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from wellread import keychain
 from wellread import settings as settings_module
+from wellread.core import keychain
 from wellread.errors import DamagedFile, WellreadError
 from wellread.net.address import name_and_address
 from wellread.parameters import public

@@ -17,7 +17,7 @@ from starlette.requests import Request
 from wellread.errors import DamagedFile, UsageError
 from wellread.reading.kinds import is_archive, is_readable
 from wellread.server import filing
-from wellread.server.haste import hastened
+from wellread.server.slow_uploads import hastened
 
 _LONGEST_FIELD = 10_000  # bytes of a field that is no file
 _MOST_FIELDS = 20

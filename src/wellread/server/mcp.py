@@ -27,11 +27,11 @@ from wellread.marks import Marks, shown
 from wellread.present.markdown import markdown
 from wellread.server import follow_up, origins, viewer
 from wellread.server.addresses import linked, linked_row
-from wellread.server.beside import beside
 from wellread.server.conversations import Conversation, Conversations
 from wellread.server.limits import Busy
 from wellread.server.menu import ClientRequest, Menu, ReadyRun
 from wellread.server.options import ServerOptions
+from wellread.server.render_thread import beside
 from wellread.server.security import address
 from wellread.server.service import Service
 from wellread.server.viewer import Place

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, get_args
 
 from wellread import plugins
+from wellread.core.unicode_safety import encodable
 from wellread.effort import Effort
-from wellread.encodable import encodable
 from wellread.engine import Engine, clean_question
 from wellread.errors import UsageError
 from wellread.parameters import Part, PublicSpec, fill, named, public

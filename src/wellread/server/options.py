@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
 
+from wellread.core.private_files import at_home
 from wellread.effort import Effort
 from wellread.errors import SettingsError, UsageError
 from wellread.net.address import is_loopback
 from wellread.parameters import Length, ModelSpec, Range, SourceSpec, fill, param
-from wellread.private import at_home
 from wellread.settings import Settings
 
 _SHORTEST_TOKEN = 16

@@ -13,7 +13,7 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from wellread.encodable import encodable
+from wellread.core.unicode_safety import encodable
 from wellread.errors import DamagedFile, UsageError, optional
 from wellread.server.database import ENDED, LONGEST, Job, Row, TooSlow, Unreachable, Values
 from wellread.server.postgres_tables import SCHEMA, migrate

@@ -7,7 +7,7 @@ from typing import Literal
 
 from wellread.answer_json import AnswerJson
 from wellread.codec import Json, decode, encode, loads
-from wellread.encodable import Encodable
+from wellread.core.unicode_safety import Encodable
 from wellread.errors import DamagedFile
 from wellread.parameters import PublicSpec, public
 from wellread.types import Usage

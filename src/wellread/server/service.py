@@ -16,6 +16,7 @@ from wellread.engine import Engine
 from wellread.errors import WellreadError
 from wellread.events import to_json
 from wellread.present.html import answer_html
+from wellread.questions.languages import language_of
 from wellread.server import logs
 from wellread.server.collections import Collections
 from wellread.server.history import History
@@ -28,7 +29,6 @@ from wellread.server.options import ServerOptions, collections_path, history_pla
 from wellread.server.runs import Runs
 from wellread.server.sharing import Peers, SharedPlaces
 from wellread.settings import Settings
-from wellread.text.languages import language_of
 
 _DAY, _HOUR = 86_400, 3_600
 _SENDING = 16  # documents are taken from so many at once; others wait. No client holds more than half of the places

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from wellread.core.private_files import private_folder, replace_private
 from wellread.errors import SettingsError
-from wellread.private import private_folder, replace_private
 
 Changes = Mapping[str, object]  # None takes a line away
 _HEADER = re.compile(r"^\s*\[")

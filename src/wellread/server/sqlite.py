@@ -10,8 +10,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from wellread.core.private_files import private_file
 from wellread.errors import DamagedFile, UsageError
-from wellread.private import private_file
 from wellread.server.database import ENDED, LONGEST, Job, Row, TooSlow, Unreachable, Values
 from wellread.server.history_tables import migrate
 

@@ -14,14 +14,14 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
-from wellread.encodable import encodable
+from wellread.core.unicode_safety import encodable
 from wellread.errors import ReadError, WellreadError
 from wellread.index.leaves import Leaves
 from wellread.protocols import Source
 from wellread.reading.compressed import inner_name
 from wellread.reading.pdfpicture import Drawing, Picture
-from wellread.server.beside import beside
 from wellread.server.menu import Menu
+from wellread.server.render_thread import beside
 from wellread.text.split import number_in_document
 from wellread.types import Hit, Original, Passage
 

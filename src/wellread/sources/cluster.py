@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from wellread.core.private_files import at_home
 from wellread.errors import SourceError
-from wellread.private import at_home
 from wellread.protocols import Kit, Source
 from wellread.sources.index_options import HINT, Options, embedder_for
 from wellread.types import Hit, Hits, Query

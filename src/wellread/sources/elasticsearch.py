@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
+from wellread.core.private_files import at_home
 from wellread.errors import UsageError
 from wellread.net.address import address
 from wellread.net.payload import Payload
 from wellread.net.service import Http, Manners
 from wellread.parameters import EmbedderSpec, Seconds, fill, param
-from wellread.private import at_home
 from wellread.protocols import Kit
 from wellread.ranking.fusion import reciprocal_ranks
 from wellread.sources.hits import Roles, cleaned, hit

@@ -19,17 +19,17 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from wellread.encodable import encodable
+from wellread.core.private_files import at_home
+from wellread.core.unicode_safety import encodable
 from wellread.errors import SourceError, UsageError, WellreadError
 from wellread.parameters import Hops, Range, fill, param
-from wellread.private import at_home
 from wellread.protocols import Kit, Source
 from wellread.reading.folders import files_inside
 from wellread.reading.kinds import is_readable
 from wellread.sources import index
 from wellread.sources.markup import without_headings
 from wellread.sources.memory import few
-from wellread.sources.two_steps import followed
+from wellread.sources.multi_hop import followed
 from wellread.types import Hit, Hits, Original, Query, Spec
 from wellread.version import __version__
 

@@ -11,12 +11,12 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from wellread.core.private_files import at_home
 from wellread.errors import DamagedFile, IndexFault, SourceError, UsageError, WellreadError
 from wellread.parameters import fill
-from wellread.private import at_home
 from wellread.protocols import Kit, Source
 from wellread.sources.index_options import HINT, Options, embedder_for
-from wellread.sources.two_steps import followed
+from wellread.sources.multi_hop import followed
 from wellread.types import Hit, Original, Query, Spec
 
 if TYPE_CHECKING:

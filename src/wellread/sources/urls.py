@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Annotated
 from urllib.parse import urlsplit
 
+from wellread.core.private_files import at_home
 from wellread.errors import ReadError, SourceError, UsageError
 from wellread.net.address import is_of_own_network
 from wellread.parameters import Range, fill, param
-from wellread.private import at_home
 from wellread.protocols import Kit, Source
 from wellread.sources.hits import web_address
 from wellread.sources.memory import Memory, few

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from wellread.citations.check import check, markers, sentences
+from wellread.citations.evidence import read_ahead
 from wellread.strategies.relevance import content
-from wellread.text.citations import check, markers, sentences
-from wellread.text.evidence import read_ahead
 from wellread.text.markers import links
 from wellread.types import Passage
 

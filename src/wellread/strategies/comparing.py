@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from wellread.events import AnswerDelta, Decided
+from wellread.questions import comparisons
+from wellread.questions.comparisons import Comparison, Value
 from wellread.run import Run
 from wellread.strategies import likely_sentences, trail, wording
 from wellread.strategies.likely_sentences import Candidate
-from wellread.text import comparisons
-from wellread.text.comparisons import Comparison, Value
 from wellread.text.words import fold
 from wellread.types import Answer, Passage
 

@@ -13,9 +13,10 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from wellread.citations.check import strip_markers
 from wellread.errors import BudgetExhausted, ContextTooLong
 from wellread.events import AnswerDelta, Cut, Event
-from wellread.modelcall import LEAST_REPLY
+from wellread.models.call import LEAST_REPLY
 from wellread.prompts.render import render
 from wellread.protocols import Model
 from wellread.run import Run
@@ -23,7 +24,6 @@ from wellread.strategies import context
 from wellread.strategies.attribution import Attribution
 from wellread.strategies.extract import extractive
 from wellread.strategies.proof import proofread
-from wellread.text.citations import strip_markers
 from wellread.text.inert import Inert, leads_to
 from wellread.text.quoting import one_after_another, quoted
 from wellread.types import Answer, Completion, Message, Prompt

@@ -22,6 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Literal
 
+from wellread.citations.check import markers
 from wellread.events import Thought
 from wellread.parameters import Count, CountOrZero, Length, Range, param
 from wellread.prompts.render import render
@@ -34,7 +35,6 @@ from wellread.strategies.documents import Document, from_internet, from_library,
 from wellread.strategies.followup import stand_alone
 from wellread.strategies.recipe import Recipe
 from wellread.strategies.roles import JudgingRoles
-from wellread.text.citations import markers
 from wellread.types import Answer, Hit
 
 _SPARE = 3  # hits beyond those read, in case pages fail to load

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import sqrt
 
+from wellread.citations.check import sentences
 from wellread.strategies.relevance import content
-from wellread.text.citations import sentences
 from wellread.types import Passage
 
 _MOST = 3  # sentences in the answer

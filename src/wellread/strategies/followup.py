@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from wellread.events import Understood
 from wellread.prompts.render import render
+from wellread.questions import followups
 from wellread.run import Run
 from wellread.strategies import context
 from wellread.strategies.roles import Roles
-from wellread.text import followups
 from wellread.types import Message, Prompt
 
 _TURNS = 6  # earlier turns that are shown

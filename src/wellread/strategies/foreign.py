@@ -10,10 +10,10 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
+from wellread.questions.languages import stems
 from wellread.strategies import likely_sentences
 from wellread.strategies.likely_sentences import Candidate
 from wellread.strategies.wording import Scored
-from wellread.text.languages import stems
 from wellread.types import Passage
 
 _WHOLE, _BEFORE, _RANK = 0.4, 0.2, 0.03  # what the passage, the sentence before and the place in the list count

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from wellread.protocols import Source
-from wellread.text.remembered import remembered
 from wellread.text.sentences import sentences, statements
 from wellread.text.titles import bare_title
+from wellread.text.weighted_cache import remembered
 from wellread.text.words import Words
 from wellread.text.words import read as read_words
 from wellread.types import Passage

@@ -14,6 +14,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from wellread.citations import verdicts
 from wellread.errors import BadOutput, BudgetExhausted, ModelError
 from wellread.events import Decided, Notice
 from wellread.models.structured import numbers
@@ -21,7 +22,6 @@ from wellread.prompts.render import render
 from wellread.protocols import Model
 from wellread.run import Run
 from wellread.strategies import calls, context
-from wellread.text import verdicts
 from wellread.text.sentences import sentences as split
 from wellread.types import Answer, Passage, Sentence
 

@@ -30,6 +30,9 @@ from wellread.effort import ALLOWED
 from wellread.events import AnswerDelta, Decided, Notice, Ranked
 from wellread.parameters import Count, Share, param
 from wellread.protocols import trained
+from wellread.questions.comparisons import Comparison, comparison
+from wellread.questions.described import Described, described
+from wellread.questions.languages import NAMES
 from wellread.run import Run
 from wellread.strategies import foreign, likely_sentences, wording
 from wellread.strategies.followup import by_rules
@@ -38,9 +41,6 @@ from wellread.strategies.nearest import nearest, others, unsure
 from wellread.strategies.recipe import Recipe
 from wellread.strategies.wording import Scored
 from wellread.text.certainty import SURE
-from wellread.text.comparisons import Comparison, comparison
-from wellread.text.described import Described, described
-from wellread.text.languages import NAMES
 from wellread.text.lists import with_what_follows
 from wellread.text.neighbours import places
 from wellread.text.quoting import one_after_another, quoted

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
+from wellread.citations.check import markers
 from wellread.events import Decided, Ranked, Thought
 from wellread.prompts.render import render
 from wellread.protocols import Model
 from wellread.run import Run
 from wellread.strategies import context, lookup, relevance, tags
 from wellread.strategies.attribution import attributed
-from wellread.text.citations import markers
 from wellread.text.neighbours import by_place
 from wellread.types import Hit, Passage
 

@@ -15,16 +15,16 @@ from dataclasses import dataclass, replace
 from wellread.effort import Plan
 from wellread.events import Ranked
 from wellread.protocols import Source, trained
+from wellread.questions.defaults import asks_default, default_alone
+from wellread.questions.kinds import Term, asks_yes_no, fits, term_asked
 from wellread.ranking.answers import Best
 from wellread.ranking.evaluator import Evaluator, Trail
 from wellread.ranking.judge import Chain
 from wellread.run import Run
-from wellread.sources.two_steps import AFTER, mentioned, second_query
+from wellread.sources.multi_hop import AFTER, mentioned, second_query
 from wellread.strategies import kinds, likely_sentences, lookup, wording
 from wellread.strategies.likely_sentences import Candidate
-from wellread.text.defaults import asks_default, default_alone
 from wellread.text.lists import with_what_it_names
-from wellread.text.questions import Term, asks_yes_no, fits, term_asked
 from wellread.text.sentences import sentences
 from wellread.text.titles import bare_title
 from wellread.types import Hit, Passage

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 
-from wellread import panics
+from wellread. import native_panics as panics
 from wellread.errors import CalculationError
 
 _SECONDS = 1.0

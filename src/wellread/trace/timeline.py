@@ -14,7 +14,7 @@ from typing import Any
 
 from wellread import events
 from wellread.codec import Json
-from wellread.encodable import encodable
+from wellread.core.unicode_safety import encodable
 from wellread.errors import DamagedFile, UsageError
 from wellread.replay.record import lines_of
 from wellread.text.places import name

@@ -10,9 +10,9 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from wellread.errors import UsageError
 from wellread.server import receiving, service
 from wellread.server.addresses import COLLECTIONS
-from wellread.server.beside import beside
 from wellread.server.collections import Collection
 from wellread.server.receiving import found, opened
+from wellread.server.render_thread import beside
 from wellread.server.service import Service
 from wellread.server.web import shelf
 from wellread.server.web.pages import page

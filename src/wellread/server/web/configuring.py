@@ -12,8 +12,9 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from wellread import keychain, plugins
+from wellread import plugins
 from wellread import settings as settings_module
+from wellread.core import keychain
 from wellread.effort import Effort
 from wellread.errors import SettingsError, UsageError
 from wellread.parameters import fill, public

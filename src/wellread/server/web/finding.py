@@ -13,8 +13,8 @@ from fastapi.responses import HTMLResponse, Response
 from wellread.errors import WellreadError
 from wellread.server import service
 from wellread.server.addresses import WORDS
-from wellread.server.beside import beside
 from wellread.server.menu import Menu
+from wellread.server.render_thread import beside
 from wellread.server.security import address
 from wellread.server.viewer import Span, of_hit
 from wellread.server.web.controls import ticks

@@ -17,9 +17,9 @@ from wellread.codec import Json
 from wellread.events import AnswerDelta
 from wellread.server import follow_up, service, session
 from wellread.server.api import RunId
-from wellread.server.beside import beside
 from wellread.server.menu import ClientRequest
 from wellread.server.record import Record
+from wellread.server.render_thread import beside
 from wellread.server.security import address
 from wellread.server.shapes import RUN_ID
 from wellread.server.sse import EventStream

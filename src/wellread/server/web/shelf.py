@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 from urllib.parse import urlencode
 
-from wellread.encodable import encodable
+from wellread.core.unicode_safety import encodable
 from wellread.index.following import Item
 from wellread.index.ledger import Entry
 from wellread.reading.compressed import SUFFIXES

@@ -17,9 +17,9 @@ from wellread.present.markdown import markdown, plain
 from wellread.server import service, shapes
 from wellread.server.addresses import linked
 from wellread.server.api import RunId
-from wellread.server.beside import beside
 from wellread.server.labels import label
 from wellread.server.record import Record
+from wellread.server.render_thread import beside
 from wellread.server.service import Service
 from wellread.server.session import NotFound
 from wellread.server.web.html import Safe, el, icon

@@ -12,8 +12,8 @@ from fastapi.responses import HTMLResponse, Response
 from wellread.server import follow_up, service, session, viewer
 from wellread.server.addresses import COLLECTIONS
 from wellread.server.api import RunId
-from wellread.server.beside import beside
 from wellread.server.record import Record
+from wellread.server.render_thread import beside
 from wellread.server.security import address
 from wellread.server.viewer import NotThere, Place, Span, View
 from wellread.server.web.documents import document

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from wellread.text.citations import Weighed, weighed
-from wellread.text.evidence import Evidence
+from wellread.citations.check import Weighed, weighed
+from wellread.citations.evidence import Evidence
+from wellread.citations.missing import told
 from wellread.text.markers import strip_markers
-from wellread.text.missing import told
 from wellread.types import Outcome, Passage, Sentence
 
 _SOMETHING = "a part of the question"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wellread.text.followups import understand
+from wellread.questions.followups import understand
 
 TITAN = ("Who discovered Titan?", "Christiaan Huygens\n\nTitan was discovered by Christiaan Huygens on 25 March 1655. [1]")
 FRANCE = ("What is the capital of France?", "Paris\n\nParis is the capital of France. [1]")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wellread.text.comparisons import Comparison, Value, comparison, decide, shown
+from wellread.questions.comparisons import Comparison, Value, comparison, decide, shown
 
 BORN = Comparison(("A", "B"), "When was {} born?", "date", least=True)
 DIED = Comparison(("A", "B"), "When did {} die?", "date", least=True)

@@ -16,10 +16,10 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 from zlib import crc32
 
-from wellread import panics
+from wellread. import native_panics as panics
 from wellread.errors import WellreadError
 from wellread.text.lexicon import word_set
-from wellread.text.remembered import remembered
+from wellread.text.weighted_cache import remembered
 
 if TYPE_CHECKING:
     import numpy as np

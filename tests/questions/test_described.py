@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wellread.text.described import described
+from wellread.questions.described import described
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from wellread.questions.asked_again import asked_again, instead
+from wellread.questions.mentions import Mention, answered, says_nothing, spoken_of, topic
+from wellread.questions.pronouns import Reference, put, references
 from wellread.text import patterns as re
-from wellread.text.asked_again import asked_again, instead
-from wellread.text.mentions import Mention, answered, says_nothing, spoken_of, topic
-from wellread.text.pronouns import Reference, put, references
 
 _TURNS = 3  # that are looked back on
 _LONGEST = 30  # words; what is longer explains itself

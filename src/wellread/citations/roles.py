@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice, pairwise, takewhile
 
+from wellread.citations.arrangement import Line, Mention
 from wellread.text import lexicon
-from wellread.text.arrangement import Line, Mention
 from wellread.text.words import Token, stem
 
 _CLAUSE = 5  # words around a verb; a line that has none of them speaks of something else

@@ -8,8 +8,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+from wellread.citations.arrangement import Line, Mention
 from wellread.text import lexicon
-from wellread.text.arrangement import Line, Mention
 
 _YEARS = {"year": 1, "years": 1, "decade": 10, "decades": 10, "century": 100, "centuries": 100}
 _MOST_BETWEEN = 2000  # years

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from wellread.questions.mentions import names, phrases
 from wellread.text import patterns as re
-from wellread.text.mentions import names, phrases
 
 Stands = Literal["person", "thing", "several", "place", "date", "any"]
 

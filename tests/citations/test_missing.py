@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from wellread.text.citations import check
-from wellread.text.missing import told
-from wellread.text.verdicts import missing, outcome
+from wellread.citations.check import check
+from wellread.citations.missing import told
+from wellread.citations.verdicts import missing, outcome
 from wellread.types import Passage
 
 FILM = Passage("film", "Rome Nights is a 1953 film directed by Anna Bell. It was shot in Rome.", title="Rome Nights")

@@ -9,14 +9,14 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
+from wellread.citations.amounts import Amount, amounts
+from wellread.citations.arrangement import Line, Mention, arranged
+from wellread.citations.derived import SCALED, Known, follows, is_small_count
+from wellread.citations.missing import about, presumed
 from wellread.text import lexicon
-from wellread.text.amounts import Amount, amounts
-from wellread.text.arrangement import Line, Mention, arranged
-from wellread.text.derived import SCALED, Known, follows, is_small_count
 from wellread.text.markers import same_address
-from wellread.text.missing import about, presumed
-from wellread.text.remembered import remembered
 from wellread.text.sentences import prefix_end, sentences
+from wellread.text.weighted_cache import remembered
 from wellread.text.words import Words, read
 from wellread.types import Passage
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from wellread.text.arrangement import arranged
-from wellread.text.citations import check
+from wellread.citations.arrangement import arranged
+from wellread.citations.check import check
 from wellread.types import Passage
 
 POST = Passage(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from wellread.text.objections import WEIGHTS, doubt
+from wellread.citations.contradiction_signs import WEIGHTS, doubt
 from wellread.types import Judgement, Weighing
 
 _LEAST, _MOST = -8.0, 8.0

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from wellread.text import lexicon, roles
-from wellread.text.amounts import exchanged, is_measure
-from wellread.text.arrangement import Line, Mention, arranged
-from wellread.text.derived import is_small_count
-from wellread.text.evidence import EQUAL, LINE, Asked, Evidence, Window, has_number, union
+from wellread.citations import roles
+from wellread.citations.amounts import exchanged, is_measure
+from wellread.citations.arrangement import Line, Mention, arranged
+from wellread.citations.derived import is_small_count
+from wellread.citations.evidence import EQUAL, LINE, Asked, Evidence, Window, has_number, union
+from wellread.text import lexicon
 from wellread.text.words import Words, stem
 
 _ALIKE = 0.7  # from here on a passage's sentence says the same thing, so its numbers count

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wellread.text.defaults import asks_default, default_alone, is_meant
+from wellread.questions.defaults import asks_default, default_alone, is_meant
 
 MANUAL = """lampd runs in the background.
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from wellread.text.citations import check, sentences
+from wellread.citations.check import check, sentences
 from wellread.types import Passage, Sentence
 
 GALILEO = Passage(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from wellread.citations.check import Signs, Weighed
 from wellread.protocols import AnswerReader
-from wellread.text.citations import Signs, Weighed
 from wellread.types import Passage, Sentence
 
 MOST = 32  # sentences of an answer that are read, whatever else was

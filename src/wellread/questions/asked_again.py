@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from wellread.questions.mentions import Mention, names, phrases
 from wellread.text import patterns as re
-from wellread.text.mentions import Mention, names, phrases
 
 _AUX = "is|are|was|were|do|does|did|can|could|will|would|shall|should|may|might|must|has|have|had"
 _WORDS = (

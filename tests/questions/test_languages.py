@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wellread.text.languages import foreign_language, language_of, main_language, stems
+from wellread.questions.languages import foreign_language, language_of, main_language, stems
 
 QUESTIONS = {
     "en": "Who discovered the largest moon of Saturn?",

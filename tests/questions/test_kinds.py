@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from wellread.text.questions import (
+from wellread.questions.kinds import (
     asks_number,
     asks_time,
     asks_yes_no,

@@ -1,0 +1,1 @@
+"""Citation checking: markers, evidence, vetoes, verdicts."""

@@ -1,0 +1,1 @@
+"""Small safety pieces that every room may use: files, Unicode, timeouts, caches."""

@@ -1,0 +1,1 @@
+"""Kinds of questions, follow-ups, comparisons, languages."""
