@@ -30,7 +30,7 @@ from wellread.effort import Effort
 from wellread.errors import WellreadError
 from wellread.events import Event, Notice
 from wellread.models.scripted import ScriptedModel
-from wellread.parts import Kit
+from wellread.parts import Parts
 from wellread.protocols import Model
 from wellread.run import Run
 from wellread.settings import Settings
@@ -84,7 +84,7 @@ class Check:
     """The check of a run, with a model that is asked as a run asks it."""
 
     def __init__(self, model: Model | None, effort: Effort, spec: str = "none") -> None:
-        self.parts = Kit(Settings(model=spec, effort=effort))
+        self.parts = Parts(Settings(model=spec, effort=effort))
         self.model = model or self.parts.model()
         self._source = self.parts.source("library")
 

@@ -40,7 +40,7 @@ from wellread.engine import Engine
 from wellread.index.build import BuildOptions, build
 from wellread.index.feed import EmbeddingFeed, streamed
 from wellread.models.scripted import ScriptedModel
-from wellread.parts import Kit
+from wellread.parts import Parts
 from wellread.ranking.evaluator import Evaluator
 from wellread.ranking.judge import Chain
 from wellread.ranking.paths import Verdict
@@ -241,7 +241,7 @@ class Tally:
 async def indexed(folder: Path, passages: Sequence[Passage]) -> str:
     """An index of the passages; one that is there already is used again."""
     if not (folder / "manifest.json").exists():
-        kit = Kit(Settings())
+        kit = Parts(Settings())
         await build(folder, EmbeddingFeed(lambda: streamed(passages), kit.embedder(), "strategies"), BuildOptions())
         await kit.aclose()
     return f"index:{folder}"

@@ -13,7 +13,7 @@ from wellread.citations.belief import Belief
 from wellread.citations.check import weighed
 from wellread.effort import Effort
 from wellread.models.scripted import ScriptedModel
-from wellread.parts import Kit
+from wellread.parts import Parts
 from wellread.protocols import AnswerReader
 from wellread.ranking import verifier
 from wellread.ranking.evaluator import Evaluator
@@ -165,7 +165,7 @@ async def test_what_is_plainly_something_else_is_for_no_reader_to_decide(
     told: str, said: str, carried: bool, effort: Effort
 ) -> None:
     """Neither the shipped verifier overrules it nor a language model, which agrees to everything."""
-    kit = Kit(Settings(model="none", effort=effort))
+    kit = Parts(Settings(model="none", effort=effort))
     model = ScriptedModel(lambda prompt: '{"not_carried": []}', capabilities=Capabilities(32_000, schemas=True))
     run = Run(
         "", "guided", kit.source("library"), kit, Budget(Limits(), time.monotonic), lambda event: None, time.monotonic, "", "a"

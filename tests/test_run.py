@@ -17,7 +17,7 @@ from tests.wire.server import Response, WireServer
 from wellread.budget import Limits
 from wellread.errors import BrokenStream, BudgetExhausted, ModelBusy, ModelError, WrongKey
 from wellread.events import ModelCalled
-from wellread.models.call import LEAST_REPLY
+from wellread.modelcall import LEAST_REPLY
 from wellread.models.tokens import estimate
 from wellread.protocols import Model
 from wellread.run import Run

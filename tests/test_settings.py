@@ -6,7 +6,7 @@ import pytest
 
 from wellread import settings
 from wellread.errors import SettingsError, UsageError
-from wellread.parts import Kit
+from wellread.parts import Parts
 
 
 def environ(tmp_path: Path, text: str | None = None, **variables: str) -> dict[str, str]:
@@ -27,7 +27,7 @@ def test_none_is_a_choice_and_not_the_default(tmp_path: Path) -> None:
     keyed = environ(tmp_path, 'reranker = "none"\n', WELLREAD_GRADER="none", OPENAI_API_KEY="x")
     loaded = settings.load({"model": "none"}, keyed)
     assert (loaded.model, loaded.reranker, loaded.grader, loaded.fallback) == ("none", "none", "none", None)
-    kit = Kit(loaded, keyed)
+    kit = Parts(loaded, keyed)
     assert kit.model_spec() is None  # although there is a key
     assert kit.reranker() is None
 

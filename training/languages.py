@@ -1,4 +1,4 @@
-"""Trains the table that tells languages apart (src/wellread/text/languages.npy); measures it on questions that it has not seen.
+"""Trains the table that tells languages apart (questions/languages.npy); measures it on questions that it has not seen.
 
     python training/languages.py --words DIR --data DIR [--output FILE]
 
@@ -156,7 +156,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--words", type=Path, required=True)
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--output", type=Path, default=Path(__file__).parents[1] / "src/wellread/text/languages.npy")
+    parser.add_argument("--output", type=Path, default=Path(__file__).parents[1] / "src/wellread/questions/languages.npy")
     asked = parser.parse_args()
     chance, called = random.Random(0), names(asked.data)
     chance.shuffle(called)

@@ -23,12 +23,12 @@ from wellread.core.timeouts import Limiter
 from wellread.core.unicode_safety import encodable
 from wellread.errors import MissingExtra, ModelError, UnknownModel, UsageError, WellreadError, WrongKey
 from wellread.parameters import fill, public
-from wellread.parts import NO_MODEL, Kit
+from wellread.parts import NO_MODEL, Parts
 from wellread.privacy import Privacy, in_force
 from wellread.privacy import search as ask_source
 from wellread.protocols import Model, Source, checked
 from wellread.questions.languages import foreign_language
-from wellread.run import History, Outside, Run, Strategy, as_values
+from wellread.run import Environment, History, Run, Strategy, as_values
 from wellread.settings import Settings
 from wellread.types import Answer, Hits
 
@@ -49,16 +49,16 @@ class Engine:
         model: Model | None = None,
         source: Source | None = None,
         fallback: Source | None = None,
-        outside: Outside | None = None,
-        kit: Kit | None = None,
+        outside: Environment | None = None,
+        kit: Parts | None = None,
         before: Sequence[Source] = (),
     ) -> None:
         self.settings = settings if settings is not None else settings_module.load()
-        self.kit = kit or Kit(self.settings, model=model)
+        self.kit = kit or Parts(self.settings, model=model)
         self._source = source and checked(source, "source")
         self._fallback = fallback and checked(fallback, "fallback")
         self._before = before
-        self.outside = outside or Outside()
+        self.outside = outside or Environment()
 
     async def __aenter__(self) -> Engine:
         return self
@@ -77,7 +77,7 @@ class Engine:
         strategy: str | None = None,
         params: Mapping[str, object] | None = None,
         history: Sequence[tuple[str, str]] = (),
-        outside: Outside | None = None,
+        outside: Environment | None = None,
     ) -> AsyncGenerator[events.Event, None]:
         """The events of one run; the last is `Answered`. Closing the generator stops the work.
 
@@ -123,7 +123,7 @@ class Engine:
         self,
         settings: Settings,
         *,
-        kit: Kit | None = None,
+        kit: Parts | None = None,
         source: Source | None = None,
         also: Sequence[Source] = (),
         before: Sequence[Source] = (),
@@ -227,13 +227,13 @@ class Engine:
         values = encodable({**self.settings.params.get(name, {}), **params})
         return kind(fill(kind.Params, values, f"strategy {name}"))  # pyright: ignore[reportFunctionMemberAccess]
 
-    def _privacy(self, question: str, outside: Outside) -> Privacy:
+    def _privacy(self, question: str, outside: Environment) -> Privacy:
         return Privacy(question, self.settings.share_private, outside.consent, self.settings.allow_hosts)
 
     def _main_source(self) -> Source:
         return self._source or self.kit.several(self.settings.sources or ("library",))
 
-    def _fallback_source(self, outside: Outside) -> Source | None:
+    def _fallback_source(self, outside: Environment) -> Source | None:
         named = self.settings.fallback
         source = self._fallback or (self.kit.source(named) if named else None)
         return outside.source("fallback", source) if source else None
@@ -242,7 +242,7 @@ class Engine:
 class _Reports:
     """What a run reports, stamped with the time, in the order in which it happens, also in parallel work."""
 
-    def __init__(self, outside: Outside, timeout: Limiter, limits: Limits) -> None:
+    def __init__(self, outside: Environment, timeout: Limiter, limits: Limits) -> None:
         self.outside, self.timeout = outside, timeout
         self.budget = Budget(limits, outside.clock)
         self._stamp = outside.stamp or outside.clock

@@ -1,4 +1,4 @@
-"""Builds the parts that settings name, each on first use, and hands them out (the `Kit` of protocols)."""
+"""Builds the parts that settings name, each on first use, and hands them out (the `Parts` of protocols)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _Marked:
     private: bool = True
 
 
-class Kit:
+class Parts:
     """One per engine. Parts are shared by all its runs and closed with it."""
 
     def __init__(
@@ -43,16 +43,16 @@ class Kit:
         self._parts: dict[tuple[str, str], Any] = {}
         self._given = model
 
-    def choosing(self, model: str | None, effort: Effort) -> Kit:
+    def choosing(self, model: str | None, effort: Effort) -> Parts:
         """The same kit, parts shared, whose runs use another model (None: the same) and read as closely as this effort says."""
         chosen = replace(self.settings, effort=effort, model=model or self.settings.model)
-        other = Kit(chosen, self._environ, None if model else self._given)
+        other = Parts(chosen, self._environ, None if model else self._given)
         other._parts = self._parts
         return other
 
-    def under(self, settings: Settings) -> Kit:
+    def under(self, settings: Settings) -> Parts:
         """The parts that there are, and new ones by other settings with other keys; closed with this kit."""
-        other = Kit(settings, self._outside, self._given)
+        other = Parts(settings, self._outside, self._given)
         self._parts.pop(("default model", ""), None)  # another key may make it another one
         other._parts = self._parts
         return other

@@ -187,7 +187,7 @@ class PageReader(Protocol):
     async def read(self, url: str) -> Page: ...
 
 
-class Kit(Protocol):
+class Parts(Protocol):
     """Where parts come from: built from settings on first use, shared within one engine.
 
     Plugin factories get it, so that a source can ask for an embedder without knowing which.

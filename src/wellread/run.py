@@ -25,11 +25,11 @@ from wellread.core.timeouts import Aside, Limiter, OneTimer, real_time
 from wellread.core.unicode_safety import Pieces
 from wellread.effort import ALLOWED
 from wellread.errors import BrokenStream, BudgetExhausted, ModelError, ReadError, SourceError, Unreachable, WellreadError
-from wellread.models.call import ModelCall, all_that_shows
+from wellread.modelcall import ModelCall, all_that_shows
 from wellread.parameters import PublicSpec, public
 from wellread.privacy import Consent, Privacy, in_force
 from wellread.privacy import search as ask
-from wellread.protocols import AnswerReader, Kit, Model, Source, trained
+from wellread.protocols import AnswerReader, Model, Parts, Source, trained
 from wellread.text.inert import inert
 from wellread.types import Answer, Completion, Hit, Hits, Near, Outcome, Page, Passage, Prompt, Query, Sentence
 
@@ -37,7 +37,7 @@ T = TypeVar("T")
 History = tuple[tuple[str, str], ...]  # earlier questions and answers of a conversation
 
 
-def _kit_as_it_is(kit: Kit) -> Kit:
+def _kit_as_it_is(kit: Parts) -> Parts:
     return kit
 
 
@@ -46,7 +46,7 @@ def _source_as_it_is(role: str, source: Source) -> Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Outside:
+class Environment:
     """What a run takes from outside; recording and replay bring their own and put themselves before the parts."""
 
     clock: Callable[[], float] = time.monotonic
@@ -56,7 +56,7 @@ class Outside:
     stamp: Callable[[], float] | None = None  # instead of the clock, when an event is reported
     aside: Aside = asyncio.to_thread
     consent: Consent | None = None  # asks a person whether a query with private words may leave
-    kit: Callable[[Kit], Kit] = _kit_as_it_is
+    kit: Callable[[Parts], Parts] = _kit_as_it_is
     source: Callable[[str, Source], Source] = _source_as_it_is  # the role is "main" or "fallback"
 
 
@@ -92,7 +92,7 @@ class Run:
     question: str
     strategy: str
     source: Source
-    kit: Kit
+    kit: Parts
     budget: Budget
     emit: Callable[[events.Event], None]
     clock: Callable[[], float]

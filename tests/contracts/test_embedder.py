@@ -11,7 +11,7 @@ import pytest
 from tests.embedding.servers import EmbeddingServer
 from tests.embedding.tiny import tiny_model
 
-from wellread.parts import Kit
+from wellread.parts import Parts
 from wellread.protocols import Closing, Embedder
 from wellread.settings import Settings
 
@@ -29,7 +29,7 @@ EMBEDDERS: dict[str, Callable[[Path, EmbeddingServer], str]] = {
 @pytest.fixture(params=list(EMBEDDERS))
 async def embedder(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Embedder]:
     with EmbeddingServer() as server:
-        made = Kit(Settings(), environ={}).embedder(EMBEDDERS[request.param](tmp_path / "model", server))
+        made = Parts(Settings(), environ={}).embedder(EMBEDDERS[request.param](tmp_path / "model", server))
         yield made
         if isinstance(made, Closing):
             await made.aclose()
@@ -59,7 +59,7 @@ async def test_many_calls_at_once(embedder: Embedder) -> None:
 
 
 async def test_its_name_builds_the_same_again(embedder: Embedder) -> None:
-    again = Kit(Settings(), environ={}).embedder(embedder.name)
+    again = Parts(Settings(), environ={}).embedder(embedder.name)
     assert again.name == embedder.name
     np.testing.assert_allclose(await again.embed(["red"], kind="query"), await embedder.embed(["red"], kind="query"), atol=1e-5)
     if isinstance(again, Closing):

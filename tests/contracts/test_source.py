@@ -22,7 +22,7 @@ from tests.wire.loopback import Answer, Asked, Loopback, Reply
 
 from wellread import plugins
 from wellread.errors import SourceBusy, SourceError
-from wellread.parts import Kit
+from wellread.parts import Parts
 from wellread.protocols import Closing, Source
 from wellread.settings import Settings
 from wellread.types import Hit, Page, Query
@@ -110,8 +110,8 @@ def nothing() -> str:
 SHELF = Shelf({doc.url: Page(doc.url, doc.title, (re.sub("<[^<>]+>|&amp;", "", doc.text),)) for doc in searches.DOCS[:3]})
 
 
-def kit_for(case: Case) -> Kit | TestKit:
-    return Kit(Settings(), KEYS) if case.shipped else TestKit(KEYS, reader=SHELF)
+def kit_for(case: Case) -> Parts | TestKit:
+    return Parts(Settings(), KEYS) if case.shipped else TestKit(KEYS, reader=SHELF)
 
 
 @asynccontextmanager

@@ -15,12 +15,12 @@ from tests.embedding.tiny import TABLE, WORDS, unit
 from wellread.embedding.layout import read_layout
 from wellread.embedding.onnx import SHIPPED, OnnxEmbedder, Options, from_spec, verify
 from wellread.errors import DamagedFile, EmbedderError, UsageError
-from wellread.parts import Kit
+from wellread.parts import Parts
 from wellread.plugins import parse_spec
 from wellread.settings import Settings
 
 Folder = Callable[..., Path]
-KIT = Kit(Settings(), environ={})
+KIT = Parts(Settings(), environ={})
 TEXTS = ["red", "green blue red green blue", "", "blue blue"]
 
 

@@ -17,7 +17,7 @@ from tests.embedding.tiny import unit
 
 from wellread.embedding.onnx import OnnxEmbedder, from_spec
 from wellread.errors import EmbedderError, MissingExtra
-from wellread.parts import Kit
+from wellread.parts import Parts
 from wellread.plugins import parse_spec
 from wellread.settings import Settings
 
@@ -93,7 +93,7 @@ def hub(folder: Folder) -> Iterator[Hub]:
 @pytest.fixture
 def load(tmp_path: Path, hub: Hub) -> Callable[[str], OnnxEmbedder]:
     environ = {"HF_HOME": str(tmp_path / "hf"), "HF_ENDPOINT": f"http://127.0.0.1:{hub.http.server_port}"}
-    return lambda spec: from_spec(parse_spec(spec), Kit(Settings(), environ=environ))
+    return lambda spec: from_spec(parse_spec(spec), Parts(Settings(), environ=environ))
 
 
 def test_a_model_is_downloaded_once_and_then_cached(load: Callable[[str], OnnxEmbedder], hub: Hub) -> None:
@@ -116,7 +116,7 @@ def test_a_cache_in_its_usual_place_is_used_without_network(tmp_path: Path, fold
     (repository / "snapshots").mkdir()
     (tmp_path / "made").rename(repository / "snapshots" / COMMIT)
     environ = {"HF_HUB_CACHE": str(tmp_path / "cache"), "HF_ENDPOINT": "http://127.0.0.1:9"}
-    embedder = from_spec(parse_spec("onnx:someone/tiny"), Kit(Settings(), environ=environ))
+    embedder = from_spec(parse_spec("onnx:someone/tiny"), Parts(Settings(), environ=environ))
     np.testing.assert_allclose(embedder.embed_now(["red"], kind="query")[0], unit("red"), atol=1e-6)
 
 
@@ -140,10 +140,10 @@ def test_a_repository_that_is_not_there(load: Callable[[str], OnnxEmbedder]) -> 
 def test_nobody_answers(tmp_path: Path) -> None:
     environ = {"HF_HOME": str(tmp_path), "HF_ENDPOINT": "http://127.0.0.1:9"}
     with pytest.raises(EmbedderError, match="could not be downloaded"):
-        from_spec(parse_spec("onnx:someone/tiny"), Kit(Settings(), environ=environ)).load()
+        from_spec(parse_spec("onnx:someone/tiny"), Parts(Settings(), environ=environ)).load()
 
 
 def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     with pytest.raises(MissingExtra, match=r'pip install "wellread\[hub\]"'):
-        from_spec(parse_spec("onnx:someone/tiny"), Kit(Settings(), environ={})).load()
+        from_spec(parse_spec("onnx:someone/tiny"), Parts(Settings(), environ={})).load()

@@ -15,7 +15,7 @@ from tests.embedding.servers import DIMENSIONS, EmbeddingServer, Reply, embeddin
 from wellread.embedding.openai import OFFICIAL, OpenAIEmbedder, base_address, from_spec, read_vectors
 from wellread.errors import EmbedderError, UsageError
 from wellread.net.payload import Payload
-from wellread.parts import Kit
+from wellread.parts import Parts
 from wellread.plugins import parse_spec
 from wellread.settings import Settings
 
@@ -25,7 +25,7 @@ EXPECTED = np.stack([unit(text or " ") for text in TEXTS])
 
 
 def built(spec: str, environ: Mapping[str, str] | None = None) -> OpenAIEmbedder:
-    return from_spec(parse_spec(spec), Kit(Settings(), environ=environ or {}))
+    return from_spec(parse_spec(spec), Parts(Settings(), environ=environ or {}))
 
 
 def failure(status: int, message: str = "because", code: str | None = None, **headers: str) -> Reply:

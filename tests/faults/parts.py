@@ -17,7 +17,7 @@ from tests.strategies.test_all import HITS, say
 
 from wellread import errors
 from wellread.models.scripted import ScriptedModel
-from wellread.parts import Kit
+from wellread.parts import Parts
 from wellread.protocols import Source
 from wellread.reading.allowance import WEB_PAGE
 from wellread.reading.documents import Document
@@ -136,7 +136,7 @@ class WorkerPages:
         return await reading
 
 
-class FaultyKit(Kit):
+class FaultyKit(Parts):
     chance: Chance
     workers: Workers | None = None
 

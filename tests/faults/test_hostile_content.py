@@ -27,7 +27,7 @@ from wellread.evals import report
 from wellread.evals.data import Question
 from wellread.evals.results import Result
 from wellread.models.scripted import ScriptedModel
-from wellread.parts import Kit
+from wellread.parts import Parts
 from wellread.present.markdown import markdown
 from wellread.reading.allowance import WEB_PAGE
 from wellread.reading.documents import Document
@@ -69,7 +69,7 @@ ACTING |= {"foreignobject", "animate", "set", "marquee", "math", "portal"}
 
 
 @dataclass
-class Outside(Shelf):
+class Environment(Shelf):
     """A public service: it hears what it is asked."""
 
     public: bool = True
@@ -91,7 +91,7 @@ class Watched:
         return self.page
 
 
-class WatchedKit(Kit):
+class WatchedKit(Parts):
     reader: Watched
 
     def pages(self) -> Watched:  # type: ignore[override]
@@ -125,10 +125,10 @@ def obedient(said: str) -> ScriptedModel:
     return ScriptedModel(speak, piece=5)
 
 
-async def run(page: Page, said: str, strategy: str) -> tuple[list[events.Event], Watched, Outside, list[Prompt]]:
+async def run(page: Page, said: str, strategy: str) -> tuple[list[events.Event], Watched, Environment, list[Prompt]]:
     hit = Hit("w", page.text[:4000], page.title, WEB, source="web", snippet=page.text[:300])
     odd = Hit("j", f"{FACT} {said}", said, "javascript:alert(1)", source="web", snippet=said)
-    web = Outside([hit, odd], everything=True)
+    web = Environment([hit, odd], everything=True)
     settings = Settings(effort="low", max_seconds=60, max_searches=12)
     kit = WatchedKit(settings, environ={"OPENAI_API_KEY": KEY}, model=(model := obedient(said)))
     kit.reader = Watched(page)
@@ -141,7 +141,7 @@ async def run(page: Page, said: str, strategy: str) -> tuple[list[events.Event],
     return told, kit.reader, web, list(model.prompts)
 
 
-def nothing_left(reader: Watched, web: Outside, prompts: list[Prompt]) -> None:
+def nothing_left(reader: Watched, web: Environment, prompts: list[Prompt]) -> None:
     assert set(reader.asked) <= {WEB}  # a result; whatever else was asked for was not read
     instructions = {m.text for prompt in prompts for m in prompt.messages if m.role == "system"}
     for query in web.asked:

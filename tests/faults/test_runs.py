@@ -22,7 +22,7 @@ from tests.strategies.test_all import PARAMS, QUESTION
 from wellread import events
 from wellread.engine import Engine
 from wellread.reading.workers import Workers
-from wellread.run import Outside
+from wellread.run import Environment
 from wellread.settings import Settings
 from wellread.types import Outcome
 
@@ -55,7 +55,8 @@ async def run(seed: int, workers: Workers) -> None:
     kit.workers = workers if seed % WITH_WORKERS == 0 else None
     strategy = chance.random.choice(STRATEGIES)
     seen: list[events.Event] = []
-    engine = Engine(settings, kit=kit, source=source, fallback=FaultySource(chance), outside=Outside(clock=faulty_clock(chance)))
+    outside = Environment(clock=faulty_clock(chance))
+    engine = Engine(settings, kit=kit, source=source, fallback=FaultySource(chance), outside=outside)
     begun = time.monotonic()
     async with engine:
         async for event in engine.stream(QUESTION, strategy=strategy, params=PARAMS.get(strategy, {})):

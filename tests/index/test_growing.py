@@ -152,11 +152,11 @@ async def test_another_process_finds_more_and_more(tmp_path: Path, builder: Buil
     from wellread.sources.index_options import Options
     from wellread.types import Query
 
-    class Kit(TestKit):
+    class Parts(TestKit):
         def embedder(self, spec: str | None = None) -> WordEmbedder:
             return WordEmbedder()
 
-    source = IndexSource("index", tmp_path / "i", Options(), Kit())
+    source = IndexSource("index", tmp_path / "i", Options(), Parts())
     builder.start(tmp_path / "i", pause=0.1)
     counts: list[tuple[int, int]] = []
     while not counts or not manifest.load(tmp_path / "i").finished:

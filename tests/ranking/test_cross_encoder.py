@@ -12,7 +12,7 @@ from onnx import TensorProto, helper
 
 import wellread
 from wellread.errors import DamagedFile, EmbedderError, UsageError
-from wellread.parts import Kit
+from wellread.parts import Parts
 from wellread.plugins import parse_spec
 from wellread.ranking.cross_encoder import CrossEncoder, Options, from_spec
 from wellread.settings import Settings
@@ -52,8 +52,8 @@ def folder(path: Path, **kwargs: Any) -> Path:
     return path
 
 
-def kit() -> Kit:
-    return Kit(Settings(), environ={})
+def kit() -> Parts:
+    return Parts(Settings(), environ={})
 
 
 PASSAGES = [Passage(str(n), "moon " * n, title="t") for n in (3, 1, 40, 2)]

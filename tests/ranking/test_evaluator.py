@@ -13,7 +13,7 @@ from tests.ranking.test_judge import GANYMEDE, POTTERY, QUESTION, TITAN, WOMBAT
 
 from wellread.effort import ALLOWED
 from wellread.errors import DamagedFile, UsageError
-from wellread.parts import Kit
+from wellread.parts import Parts
 from wellread.plugins import parse_spec
 from wellread.protocols import AnswerReader, Grader, Reranker
 from wellread.ranking.evaluator import MODEL, SHIPPED, Evaluator, available, from_spec, verify
@@ -205,13 +205,13 @@ def test_the_weights_are_verified(tmp_path: Path) -> None:
 
 
 def test_the_kit_hands_it_out_unless_the_effort_is_low() -> None:
-    normal = Kit(Settings(), environ={})
+    normal = Parts(Settings(), environ={})
     assert isinstance(normal.reranker(), Evaluator)
     assert isinstance(normal.answer_reader(), Evaluator)
-    low = Kit(Settings(effort="low"), environ={})
+    low = Parts(Settings(effort="low"), environ={})
     assert low.reranker() is low.grader() is low.answer_reader() is None
-    none = Kit(Settings(reranker="none"), environ={})
+    none = Parts(Settings(reranker="none"), environ={})
     assert none.answer_reader() is None
-    assert Kit(Settings(effort="high", reranker="evaluator"), environ={}).answer_reader().plan == ALLOWED["high"].plan  # type: ignore[union-attr]
+    assert Parts(Settings(effort="high", reranker="evaluator"), environ={}).answer_reader().plan == ALLOWED["high"].plan  # type: ignore[union-attr]
     with pytest.raises(UsageError, match="there is no evaluator"):
         from_spec(parse_spec("evaluator:x"), normal)

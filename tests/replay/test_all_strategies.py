@@ -18,10 +18,10 @@ from wellread.engine import Engine
 from wellread.errors import ModelBusy, SourceError
 from wellread.events import Answered, Event, to_json
 from wellread.models.scripted import ScriptedModel
-from wellread.parts import Kit
+from wellread.parts import Parts
 from wellread.protocols import Grader, Reranker
 from wellread.replay.runs import recorded, replayed
-from wellread.run import Outside
+from wellread.run import Environment
 from wellread.settings import Settings
 from wellread.types import Completion, Grade, Hit, Passage, Prompt, Query
 
@@ -102,7 +102,7 @@ class Judge(Reranker, Grader):
         return [Grade("page 1" not in p.text, 0.7 if "page 1" not in p.text else 0.05) for p in passages]
 
 
-class Stocked(Kit):
+class Stocked(Parts):
     """A kit with these parts."""
 
     def __init__(self, settings: Settings, model: Any, weather: Unsteady) -> None:
@@ -179,7 +179,7 @@ async def test_how_long_threads_take_makes_no_difference(strategy: str, tmp_path
 async def test_a_recording_is_replayed_on_the_day_of_its_run(tmp_path: Path) -> None:
     model = ScriptedModel(say)
     async with Engine(
-        Settings(effort="low"), model=model, source=Shelf(HITS), outside=Outside(today=lambda: "2019-03-04")
+        Settings(effort="low"), model=model, source=Shelf(HITS), outside=Environment(today=lambda: "2019-03-04")
     ) as engine:
         first = [to_json(one) async for one in recorded(engine, tmp_path / "run", QUESTION, strategy="guided")]
     assert "2019-03-04" in model.prompts[0].messages[0].text

@@ -14,7 +14,7 @@ from tests.strategies.test_all import QUESTION
 
 from wellread.engine import Engine
 from wellread.events import Answered
-from wellread.parts import Kit
+from wellread.parts import Parts
 from wellread.ranking.answers import AnswerWeights
 from wellread.ranking.evaluator import Evaluator
 from wellread.ranking.judge import Chain
@@ -50,7 +50,7 @@ class Fake(Evaluator):
         ]
 
 
-class Stocked(Kit):
+class Stocked(Parts):
     def embedder(self, spec: str | None = None) -> Any:
         return Threaded()
 

@@ -13,7 +13,7 @@ from wellread.replay.one_at_a_time import settle
 from wellread.replay.play import Player
 from wellread.replay.record import Recorder
 from wellread.replay.recording import load
-from wellread.run import Outside
+from wellread.run import Environment
 from wellread.types import Completion
 
 pytestmark = pytest.mark.anyio
@@ -26,7 +26,7 @@ def limiter(tape: Recorder | Player) -> Limiter:
 
 async def test_a_limit_that_strikes_by_itself_strikes_again(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
-    with Recorder(path, {"question": "?", "settings": {}}, Outside(), {}) as recorder:
+    with Recorder(path, {"question": "?", "settings": {}}, Environment(), {}) as recorder:
         timeout = limiter(recorder)
         async with timeout(None, "seconds"):
             pass
@@ -51,7 +51,7 @@ async def test_a_limit_that_strikes_by_itself_strikes_again(tmp_path: Path) -> N
 
 async def test_a_limit_that_cuts_off_a_call_is_told_by_the_call(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
-    with Recorder(path, {"question": "?", "settings": {}}, Outside(), {}) as recorder, pytest.raises(TimeoutError):
+    with Recorder(path, {"question": "?", "settings": {}}, Environment(), {}) as recorder, pytest.raises(TimeoutError):
         async with limiter(recorder)(0.01, "query"):
             await recorder.call("part", "search", {}, lambda: asyncio.sleep(5), type(None))
     recording = load(path)
@@ -61,7 +61,7 @@ async def test_a_limit_that_cuts_off_a_call_is_told_by_the_call(tmp_path: Path) 
 
 async def test_other_errors_pass_a_limit_that_struck(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
-    with Recorder(path, {"question": "?", "settings": {}}, Outside(), {}) as recorder, pytest.raises(TimeoutError):
+    with Recorder(path, {"question": "?", "settings": {}}, Environment(), {}) as recorder, pytest.raises(TimeoutError):
         async with limiter(recorder)(0.01, "seconds"):
             await asyncio.sleep(5)
     with pytest.raises(KeyError):
@@ -83,7 +83,7 @@ async def test_a_call_is_left_when_its_model_has_let_go(tmp_path: Path) -> None:
         yield "two"
 
     path = tmp_path / "run.jsonl"
-    with Recorder(path, {"question": "?", "settings": {}}, Outside(), {}) as recorder:
+    with Recorder(path, {"question": "?", "settings": {}}, Environment(), {}) as recorder:
         async with recorder._turn:  # pyright: ignore[reportPrivateUsage]  its piece has come and waits
             waiting = asyncio.create_task(anext(recorder.stream("slow", {}, slow)))
             await settle()

@@ -14,7 +14,7 @@ from tests.replay.test_departures import record, replay
 from tests.wire.loopback import Loopback, Reply
 
 from wellread.errors import DamagedFile, ReplayMismatch, WellreadError
-from wellread.parts import Kit
+from wellread.parts import Parts
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 Line = dict[str, Any]
@@ -50,7 +50,7 @@ async def test_no_dropped_line_makes_a_replay_build_a_part(tmp_path: Path, monke
     path = tmp_path / "run.jsonl"
     lines = await lines_of(path)
     lines[0]["settings"]["fallback"] = "library"
-    monkeypatch.setattr(Kit, "_kept", lambda self, kind, name, build: pytest.fail(f"{kind} {name} was asked of the live kit"))
+    monkeypatch.setattr(Parts, "_kept", lambda self, kind, name, build: pytest.fail(f"{kind} {name} was asked of the live kit"))
     for left_out in range(1, len(lines)):
         write(path, lines[:left_out] + lines[left_out + 1 :])
         with suppress(WellreadError):  # without a price or a count the run may go the same way

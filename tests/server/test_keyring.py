@@ -26,7 +26,7 @@ from tests.server.stage import running
 from wellread import settings
 from wellread.core import keychain
 from wellread.engine import Engine
-from wellread.parts import Kit
+from wellread.parts import Parts
 from wellread.server import diagnosis
 
 told = {"backend": keychain.backend()}
@@ -34,7 +34,7 @@ with running(Engine(settings.load()), Path(sys.argv[1])) as live, live.client(fo
     told["before"] = client.get("/settings").text
     told["saved"] = client.post("/settings", data={"ANTHROPIC_API_KEY": sys.argv[2], "model": "none"}).text
     told["file"] = Path(os.environ["WELLREAD_CONFIG"]).read_text()
-    told["used"] = Kit(settings.load()).environ.get("ANTHROPIC_API_KEY")
+    told["used"] = Parts(settings.load()).environ.get("ANTHROPIC_API_KEY")
     told["here"] = live.service.engine.kit.environ.get("ANTHROPIC_API_KEY")
     told["found"] = [one.what for one in diagnosis.findings()]
     told["forgotten"] = client.post("/settings", data={"forget ANTHROPIC_API_KEY": "yes", "model": "none"}).text

@@ -19,7 +19,7 @@ from tests.server.stage import TOKEN, Live, ask, finished, quoting, running
 from wellread import settings
 from wellread.engine import Engine
 from wellread.errors import SettingsError
-from wellread.parts import Kit
+from wellread.parts import Parts
 from wellread.server.settings_file import change, changed
 from wellread.settings import Settings
 
@@ -253,9 +253,9 @@ def test_other_users_do_not_pass_for_root(config: Path, live: Live, way: str) ->
 def test_keys_of_the_file_are_used_where_the_environment_has_none(config: Path) -> None:
     change(config, {}, {"ANTHROPIC_API_KEY": KEY})
     loaded = settings.load({}, {"WELLREAD_CONFIG": str(config)})
-    assert Kit(loaded, {}).environ["ANTHROPIC_API_KEY"] == KEY
-    assert Kit(loaded, {"ANTHROPIC_API_KEY": "mine"}).environ["ANTHROPIC_API_KEY"] == "mine"
-    assert Kit(loaded, {}).model_spec() == "anthropic:claude-haiku-5-5"
+    assert Parts(loaded, {}).environ["ANTHROPIC_API_KEY"] == KEY
+    assert Parts(loaded, {"ANTHROPIC_API_KEY": "mine"}).environ["ANTHROPIC_API_KEY"] == "mine"
+    assert Parts(loaded, {}).model_spec() == "anthropic:claude-haiku-5-5"
     assert KEY not in repr(loaded)
 
 

@@ -19,7 +19,7 @@ from wellread import plugins
 from wellread.cli.main import app
 from wellread.errors import UsageError
 from wellread.index import kept, manifest
-from wellread.parts import Kit
+from wellread.parts import Parts
 from wellread.settings import Settings
 from wellread.sources import files
 from wellread.sources.index import IndexSource
@@ -154,6 +154,6 @@ def test_a_bare_path_is_a_source(notes: Path, monkeypatch: pytest.MonkeyPatch) -
     (notes.parent / "library").mkdir()
     assert plugins.parse_source("library").name == "library"  # a name is a name; ./library is the folder
     assert plugins.parse_source("./library").name == "files"
-    assert isinstance(Kit(Settings()).source(f"{library_path()}?hops=1"), IndexSource)
+    assert isinstance(Parts(Settings()).source(f"{library_path()}?hops=1"), IndexSource)
     with pytest.raises(UsageError):
         plugins.parse_source("./nowhere")

@@ -21,7 +21,7 @@ from wellread.types import Passage, Query, Spec
 pytestmark = pytest.mark.anyio
 
 
-class Kit:
+class Parts:
     effort = "normal"
     environ: ClassVar[dict[str, str]] = {}
 
@@ -37,7 +37,7 @@ class Kit:
 
 
 def source(folder: Path, **options: str) -> IndexSource:
-    return from_spec(Spec("index", str(folder), options), Kit())  # type: ignore[arg-type]
+    return from_spec(Spec("index", str(folder), options), Parts())  # type: ignore[arg-type]
 
 
 async def test_hits_carry_text_document_links_and_source(tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ async def test_two_steps_reach_what_the_first_passages_name(tmp_path: Path) -> N
 
 async def test_words_or_meaning_alone_and_rank_fusion(tmp_path: Path) -> None:
     await make(tmp_path)
-    kit = Kit()
+    kit = Parts()
     alone = from_spec(Spec("index", str(tmp_path), {"meaning": "off"}), kit)  # type: ignore[arg-type]
     assert (await alone.search(Query("rust", 5)))[0].id == "mars#0"
     assert kit.asked == []
@@ -133,7 +133,7 @@ async def test_the_embedder_of_the_package_is_remembered_and_another_refused(tmp
 
     named = "onnx:all-minilm-l6-v2?pooling=cls"
     await build(tmp_path / "local", feed(PASSAGES, WordEmbedder(name=named)))
-    kit = Kit()
+    kit = Parts()
     await from_spec(Spec("index", str(tmp_path / "local")), kit).search(Query("moon"))  # type: ignore[arg-type]
     assert kit.asked[-1] == named
     await build(tmp_path / "far", feed(PASSAGES, WordEmbedder(name="openai:m@http://far.example")))
@@ -164,7 +164,7 @@ def test_defaults_are_those_of_the_recipe() -> None:
 
 async def test_needs_a_folder_that_is_an_index(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="index:PATH"):
-        from_spec(Spec("index"), Kit())  # type: ignore[arg-type]
+        from_spec(Spec("index"), Parts())  # type: ignore[arg-type]
     with pytest.raises(IndexFault, match="is not an index"):
         await source(tmp_path).search(Query("x"))
-    assert library(Spec("library"), Kit()).name == "library"  # type: ignore[arg-type]
+    assert library(Spec("library"), Parts()).name == "library"  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ from wellread.budget import Budget, Limits
 from wellread.errors import SourceBusy, SourceError
 from wellread.events import Event, Searched
 from wellread.parameters import fill
-from wellread.parts import Kit
+from wellread.parts import Parts
 from wellread.protocols import Source
 from wellread.run import Run
 from wellread.settings import Settings
@@ -117,7 +117,7 @@ def test_name_and_hint_are_those_of_all() -> None:
 
 
 async def test_examples_of_queries_survive_a_group() -> None:
-    kit = Kit(Settings(), environ={})
+    kit = Parts(Settings(), environ={})
     group = kit.several(("library", "wikipedia"))
     assert "Suez Canal opening" in group.examples
     bench = Bench(["<information></information>"], source=group)

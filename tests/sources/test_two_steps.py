@@ -20,7 +20,7 @@ from wellread.errors import SettingsError, UsageError
 from wellread.events import Event
 from wellread.index.build import build
 from wellread.index.feed import EmbeddingFeed, streamed
-from wellread.parts import Kit
+from wellread.parts import Parts
 from wellread.plugins import parse_spec
 from wellread.protocols import Source
 from wellread.ranking.evaluator import Candidates, Evaluator, Trail
@@ -217,8 +217,8 @@ FILLER = [f"The director of film number {n} was born in no city, says the film."
 
 
 @pytest.fixture(scope="module")
-def kit() -> Kit:
-    return Kit(Settings(hops=2), environ={})
+def kit() -> Parts:
+    return Parts(Settings(hops=2), environ={})
 
 
 def library(folder: Path) -> str:
@@ -233,7 +233,7 @@ def places(found: Sequence[Hit], word: str = "Lisbon") -> list[int]:
     return [place for place, hit in enumerate(found) if word in (hit.text or "")]
 
 
-async def test_files_are_followed_to_a_passage_that_shares_no_word_with_the_question(tmp_path: Path, kit: Kit) -> None:
+async def test_files_are_followed_to_a_passage_that_shares_no_word_with_the_question(tmp_path: Path, kit: Parts) -> None:
     path = library(tmp_path)
     once = await files(parse_spec(f"files:{path}?hops=1&meaning=no"), kit).search(Query(QUESTION, 3))
     twice = await files(parse_spec(f"files:{path}?hops=2&meaning=no"), kit).search(Query(QUESTION, 3))
@@ -243,7 +243,7 @@ async def test_files_are_followed_to_a_passage_that_shares_no_word_with_the_ques
     assert 0 < twice.pairs <= ALLOWED["normal"].plan.pairs
 
 
-async def test_an_index_is_followed_along_its_links(tmp_path: Path, kit: Kit) -> None:
+async def test_an_index_is_followed_along_its_links(tmp_path: Path, kit: Parts) -> None:
     passages = [
         Passage(title, text, title, document=title, links=("Jane Quill",) if title == "Silver Arrow" else ())
         for title, text in STORY.items()
@@ -260,12 +260,12 @@ async def test_an_index_is_followed_along_its_links(tmp_path: Path, kit: Kit) ->
     assert (places(in_a_run), in_a_run.pairs) == (places(found), found.pairs), "by default it is followed at normal effort"
     quick = Hits.all_of(await default.search(Query(QUESTION, 10)))
     assert (places(quick) != [], quick.pairs) == (True, 0), "a plain search follows too, without the evaluator"
-    idle = index(parse_spec(f"index:{tmp_path}"), Kit(Settings(effort="low"), environ={}))
+    idle = index(parse_spec(f"index:{tmp_path}"), Parts(Settings(effort="low"), environ={}))
     once = index(parse_spec(f"index:{tmp_path}?hops=1"), kit)
     assert [hit.id for hit in await idle.search(Query(QUESTION, 10))] == [
         hit.id for hit in await once.search(Query(QUESTION, 10))
     ]
-    low = index(parse_spec(f"index:{tmp_path}?hops=2"), Kit(Settings(effort="low"), environ={}))
+    low = index(parse_spec(f"index:{tmp_path}?hops=2"), Parts(Settings(effort="low"), environ={}))
     without = await low.search(Query(QUESTION, 10))
     assert places(without)
     assert getattr(without, "pairs", 0) == 0
@@ -273,7 +273,7 @@ async def test_an_index_is_followed_along_its_links(tmp_path: Path, kit: Kit) ->
     await low.aclose()
 
 
-async def test_settings_follow_in_all_sources_together(tmp_path: Path, kit: Kit) -> None:
+async def test_settings_follow_in_all_sources_together(tmp_path: Path, kit: Parts) -> None:
     (tmp_path / "films").mkdir()
     (tmp_path / "people").mkdir()
     (tmp_path / "films" / "arrow.txt").write_text(STORY["Silver Arrow"], encoding="utf-8")
@@ -287,12 +287,12 @@ async def test_settings_follow_in_all_sources_together(tmp_path: Path, kit: Kit)
     assert {hit.source for hit in found} == set(specs)
     assert isinstance(found, Hits)
     assert found.pairs > 0
-    assert isinstance(Kit(Settings(), environ={}).several(specs), Several)
+    assert isinstance(Parts(Settings(), environ={}).several(specs), Several)
     assert isinstance(kit.several(specs[:1]), TwoSteps)
 
 
 @pytest.mark.parametrize("hops", ["0", "3", "x"])
-def test_two_steps_are_the_most(tmp_path: Path, hops: str, kit: Kit) -> None:
+def test_two_steps_are_the_most(tmp_path: Path, hops: str, kit: Parts) -> None:
     for build_source, spec in ((files, f"files:{tmp_path}"), (index, f"index:{tmp_path}")):
         with pytest.raises(UsageError, match="hops"):
             build_source(parse_spec(f"{spec}?hops={hops}"), kit)

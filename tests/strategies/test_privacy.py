@@ -18,7 +18,7 @@ from wellread.engine import Engine
 from wellread.index.originals import are_public
 from wellread.models.scripted import ScriptedModel
 from wellread.privacy import Consent, Privacy, leaves
-from wellread.run import Outside
+from wellread.run import Environment
 from wellread.server.menu import ClientRequest, Menu
 from wellread.server.openai_format import Message, conversation
 from wellread.server.options import ServerOptions
@@ -82,7 +82,7 @@ class Room:
 
     async def ask(self, strategy: str, question: str = QUESTION, **more: Any) -> events.Answered:
         self.model = ScriptedModel(self.script)
-        async with Engine(self.settings, model=self.model, outside=Outside(consent=self.consent)) as engine:
+        async with Engine(self.settings, model=self.model, outside=Environment(consent=self.consent)) as engine:
             group = Several([self.notes, self.web])
             engine._source = TwoSteps(group, engine.kit) if self.hops else group
             asking = engine.changed(self.settings, also=more.pop("also", ()))

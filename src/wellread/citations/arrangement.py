@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from wellread.citations.disguises import as_seen
 from wellread.text import lexicon
+from wellread.text.disguises import as_seen
 from wellread.text.weighted_cache import remembered
 from wellread.text.words import Token, Words, key_at, read, stem, tokens_of
 

@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from wellread.citations.contradiction_signs import DOUBTED, VETOES, Reading, doubt, signs
-from wellread.citations.disguises import as_seen
 from wellread.citations.evidence import Asked, Evidence, Window, union
 from wellread.citations.inference import is_marked, unmarked
 from wellread.citations.missing import told
 from wellread.text import lexicon
 from wellread.text import patterns as re
+from wellread.text.disguises import as_seen
 from wellread.text.markers import Link, Marker, addresses, links, markers, same_address, strip_markers
 from wellread.text.sentences import FENCE, paragraphs, prefix_end, sentences
 from wellread.text.words import Words, fold, read

@@ -107,11 +107,11 @@ class _How:
 async def _ask(text: str, settings: options.Settings, how: _How, display: show.Display, trace: Path | None) -> Answer:
     from wellread import events
     from wellread.engine import Engine
-    from wellread.run import Outside
+    from wellread.run import Environment
 
     answer: Answer | None = None
     with tracing(trace) as write:
-        outside = Outside(consent=show.consent(display))
+        outside = Environment(consent=show.consent(display))
         async with Engine(settings, outside=outside) as engine, aclosing(how.stream(engine, text)) as stream:
             with display:
                 async for event in stream:

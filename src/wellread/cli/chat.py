@@ -20,7 +20,7 @@ from wellread.text.places import place
 from wellread.types import Answer
 
 if TYPE_CHECKING:
-    from wellread.parts import Kit
+    from wellread.parts import Parts
     from wellread.strategies.earlier import Earlier
 
 _MOST = 64 * 1024 * 1024  # bytes of a conversation
@@ -49,7 +49,7 @@ class Conversation:
     """What was asked and answered so far, and the passages it rests on."""
 
     def __init__(self, settings: options.Settings, params: dict[str, object], file: Path | None = None) -> None:
-        from wellread.parts import Kit
+        from wellread.parts import Parts
         from wellread.strategies.earlier import Earlier
 
         self.settings = settings
@@ -58,15 +58,15 @@ class Conversation:
         self.turns: list[tuple[str, str]] = _read(file)
         self.earlier: Earlier = Earlier()
         self.last: Answer | None = None
-        self.kit: Kit = Kit(settings)
+        self.kit: Parts = Parts(settings)
 
     async def ask(self, question: str, display: show.Display) -> Answer:
         """Answer a question in the light of the earlier ones."""
         from wellread import events
         from wellread.engine import Engine
-        from wellread.run import Outside
+        from wellread.run import Environment
 
-        outside = Outside(consent=show.consent(display))
+        outside = Environment(consent=show.consent(display))
         engine = Engine(self.settings, kit=self.kit, outside=outside)
         if self.earlier.kept:
             engine = engine.changed(self.settings, also=[self.earlier])
@@ -169,7 +169,7 @@ def _append(file: Path, text: str) -> None:
 
 
 def _read(file: Path | None) -> list[tuple[str, str]]:
-    from wellread.core import safe_files as regular
+    from wellread.core import safe_files
     from wellread.errors import UsageError, WellreadError
 
     if file is None:
@@ -181,7 +181,7 @@ def _read(file: Path | None) -> list[tuple[str, str]]:
             raise UsageError(str(problem)) from None
         return []
     try:
-        kept = regular.content(file, _MOST).decode()
+        kept = safe_files.content(file, _MOST).decode()
         rows = [json.loads(line) for line in kept.splitlines() if line.strip()]
         return [(str(row["question"]), str(row["answer"])) for row in rows]
     except (OSError, ValueError, KeyError, TypeError):

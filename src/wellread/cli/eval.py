@@ -120,12 +120,12 @@ async def _measure(
     from wellread.evals.judge import ModelJudge
     from wellread.evals.results import summary
     from wellread.evals.runs import run_cell
-    from wellread.parts import Kit
+    from wellread.parts import Parts
 
     data = load(path, limit)
     if not settings.sources:
         settings = replace(settings, sources=(await index_of(data, index, settings, _progress),))
-    kit = Kit(settings)
+    kit = Parts(settings)
     opinion = ModelJudge(kit.model(judge)) if judge else None
     tables: list[dict[str, Any]] = []
     results: list[list[Result]] = []

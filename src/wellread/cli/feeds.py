@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from wellread.cluster.building import Order
     from wellread.index.feed import Feed
     from wellread.index.inputs import Columns, InputOptions
-    from wellread.protocols import Embedder, Kit
+    from wellread.protocols import Embedder, Parts
 
 Inputs = Annotated[
     list[str],
@@ -76,7 +76,7 @@ def embedder_anywhere(spec: str | None) -> Embedder:
     """The embedder by the settings of whichever machine this runs on."""
     from wellread import parts
 
-    return parts.Kit(options.load()).embedder(spec)
+    return parts.Parts(options.load()).embedder(spec)
 
 
 def reading(
@@ -104,11 +104,11 @@ def order(inputs: list[str], spec: str | None, shards: int, how: InputOptions, w
 
 
 @asynccontextmanager
-async def kit_of_settings() -> AsyncGenerator[Kit]:
+async def kit_of_settings() -> AsyncGenerator[Parts]:
     """The parts that settings name, closed at the end."""
     from wellread import parts
 
-    kit = parts.Kit(options.load())
+    kit = parts.Parts(options.load())
     try:
         yield kit
     finally:
@@ -117,7 +117,7 @@ async def kit_of_settings() -> AsyncGenerator[Kit]:
 
 def feed(
     inputs: list[str],
-    kit: Kit,
+    kit: Parts,
     embedder: str | None,
     *,
     tokens: int = 250,

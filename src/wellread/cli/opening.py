@@ -102,10 +102,10 @@ def _command(chosen: Shown, where: Path) -> list[str] | None:
 
 def _original(chosen: Shown, where: Path) -> Original:
     """As the source itself has it in its records: an address in an index of others may lead anywhere."""
-    from wellread.parts import Kit
+    from wellread.parts import Parts
 
     async def find() -> Original:
-        kit = Kit(options.load())
+        kit = Parts(options.load())
         try:
             source = kit.source(chosen.source)
             return await source.original(chosen.document or "")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from wellread.cluster.replicas import ReplicatedShard
 from wellread.effort import Effort
 from wellread.errors import UsageError
-from wellread.protocols import Kit
+from wellread.protocols import Parts
 from wellread.ranking.evaluator import Evaluator
 from wellread.ranking.judge import Chain
 from wellread.ranking.paths import Verdict
@@ -17,7 +17,7 @@ from wellread.types import Spec
 _TOGETHER = 12  # pairs in one call: more would leave actors idle, fewer would be all overhead
 
 
-def from_spec(spec: Spec, kit: Kit) -> ClusterEvaluator:
+def from_spec(spec: Spec, kit: Parts) -> ClusterEvaluator:
     """The evaluator as actors of a Ray cluster: ray:NAME, the name of a deployed index that has evaluators."""
     if not spec.argument:
         raise UsageError("ray needs the name of a deployed index: ray:NAME")

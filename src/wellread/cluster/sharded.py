@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from wellread.core import safe_files as regular
+from wellread.core import safe_files
 from wellread.errors import DamagedFile, IndexFault
 from wellread.index import checks, manifest
 from wellread.index.manifest import FileSum, replace_file, sealed, unsealed
@@ -74,7 +74,7 @@ def load(folder: Path) -> Sharded:
     """The manifest of a sharded index; errors say what to do."""
     path = folder / NAME
     try:
-        return decoded(regular.content(path, manifest.LARGEST), str(path))
+        return decoded(safe_files.content(path, manifest.LARGEST), str(path))
     except FileNotFoundError:
         raise IndexFault(f"{folder} is not a sharded index (no {NAME})") from None
     except OSError as problem:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from wellread.embedding.runtime import Runtime
     from wellread.embedding.session import Session
-    from wellread.protocols import Kit
+    from wellread.protocols import Parts
     from wellread.types import Spec
 
 DEFAULT = "all-minilm-l6-v2"
@@ -61,7 +61,7 @@ class Options:
 _CHANGES_VECTORS = ("max_tokens", "pooling", "query_prompt", "passage_prompt", "file")
 
 
-def from_spec(spec: Spec, kit: Kit) -> OnnxEmbedder:
+def from_spec(spec: Spec, kit: Parts) -> OnnxEmbedder:
     """Embedding models as ONNX files: the one in the package, a folder, or a Hugging Face id."""
     options = fill(Options, spec.options, "embedder onnx")
     argument = spec.argument or DEFAULT

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from wellread.net.payload import Payload
     from wellread.net.service import Http
-    from wellread.protocols import Kit
+    from wellread.protocols import Parts
     from wellread.types import Spec
 
 OFFICIAL = "https://api.openai.com/v1"
@@ -52,7 +52,7 @@ class Options:
     key_env: str | None = param(None, "environment variable with the server's key")
 
 
-def from_spec(spec: Spec, kit: Kit) -> OpenAIEmbedder:
+def from_spec(spec: Spec, kit: Parts) -> OpenAIEmbedder:
     """Any OpenAI-compatible embeddings server: `openai:MODEL`, or `openai:MODEL@http://127.0.0.1:8080/v1`."""
     options = fill(Options, spec.options, "embedder openai")
     model, named = name_and_address(spec.argument)
@@ -80,7 +80,7 @@ def base_address(given: str) -> str:
 class OpenAIEmbedder:
     """A model on a server. Connects when first used."""
 
-    def __init__(self, model: str, base: str, key: str | None, options: Options, kit: Kit) -> None:
+    def __init__(self, model: str, base: str, key: str | None, options: Options, kit: Parts) -> None:
         self._model = model
         self._address = address(base, "embedder openai", "MODEL@http://127.0.0.1:8080/v1")
         self._keys = {"Authorization": f"Bearer {key}"} if key else self._address.keys

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from wellread. import native_panics as panics
+from wellread import native_panics
+from wellread.core.unicode_safety import encodable
 from wellread.embedding.batches import padded
 from wellread.embedding.known import Pooling
 from wellread.embedding.layout import Layout
 from wellread.embedding.session import Session, Value, first_line, open_tokenizer
-from wellread.core.unicode_safety import encodable
 from wellread.errors import EmbedderError
 
 # Widths are multiples of this: the kernels then sum every text in the same order whatever it is padded
@@ -44,7 +44,7 @@ class Runtime:
         """Token numbers of every text, special tokens included, cut to what the model reads."""
         most = self.layout.max_tokens * _CHARACTERS_PER_TOKEN
         ready = [encodable(text[:most]) for text in texts]
-        with panics.typed(EmbedderError, f"{self.layout.tokenizer}: cutting texts into tokens"):
+        with native_panics.typed(EmbedderError, f"{self.layout.tokenizer}: cutting texts into tokens"):
             return [encoding.ids for encoding in self._tokenizer.encode_batch_fast(ready)]
 
     def vectors(self, batch: Sequence[Sequence[int]]) -> NDArray[np.float32]:

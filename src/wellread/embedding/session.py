@@ -15,7 +15,7 @@ import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 
-from wellread. import native_panics as panics
+from wellread import native_panics
 from wellread.embedding.arithmetic import FIT, Arithmetic
 from wellread.embedding.processors import available_processors
 from wellread.errors import DamagedFile, EmbedderError
@@ -116,7 +116,7 @@ def open_tokenizer(file: Path, longest: int | None = None, cut: str = "longest_f
     from tokenizers import Tokenizer
 
     try:
-        with panics.typed(DamagedFile, "opening it"):
+        with native_panics.typed(DamagedFile, "opening it"):
             tokenizer = Tokenizer.from_file(str(file))
             tokenizer.no_padding()
             if longest is None:

@@ -12,7 +12,7 @@ from wellread.index import manifest
 from wellread.index.build import BuildOptions, build
 from wellread.index.feed import EmbeddingFeed, streamed
 from wellread.index.progress import Progress
-from wellread.parts import Kit
+from wellread.parts import Parts
 from wellread.settings import Settings
 
 _MARK = "eval "
@@ -38,7 +38,7 @@ async def index_of(data: Data, folder: Path | None, settings: Settings, progress
 async def _build(data: Data, where: Path, origin: str, settings: Settings, progress: Progress) -> None:
     assert data.corpus is not None
     corpus = data.corpus
-    kit = Kit(settings)
+    kit = Parts(settings)
     try:
         feed = EmbeddingFeed(lambda: streamed(corpus()), kit.embedder(), origin)
         await build(where, feed, BuildOptions(resume=True), progress)

@@ -19,7 +19,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, cast
 
-from wellread.core import safe_files as regular
+from wellread.core import safe_files
 from wellread.core.unicode_safety import Encodable, encodable
 from wellread.errors import UsageError
 from wellread.replay.record import lines_of
@@ -86,7 +86,7 @@ def _file(path: Path) -> Data:
     if not path.is_file():
         raise UsageError(f"{path}: there is no such file or folder")
     try:
-        with regular.opened(path) as file, gzip.open(file) if path.suffix == ".gz" else nullcontext(file) as unpacked:
+        with safe_files.opened(path) as file, gzip.open(file) if path.suffix == ".gz" else nullcontext(file) as unpacked:
             data = unpacked.read(_LARGEST + 1)
         if len(data) > _LARGEST:
             raise ValueError(f"larger than {_LARGEST // 1024**3} GB")

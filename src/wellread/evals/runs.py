@@ -24,7 +24,7 @@ from wellread.engine import Engine
 from wellread.errors import DamagedFile, ReplayMismatch
 from wellread.evals.data import Data, Question
 from wellread.evals.results import Result, Watch, ranked
-from wellread.parts import Kit
+from wellread.parts import Parts
 from wellread.protocols import Embedder
 from wellread.replay.runs import recorded, replayed
 from wellread.settings import Settings
@@ -91,7 +91,7 @@ class Remembering:
         return np.stack(rows) if rows else np.zeros((0, self.dimensions), np.float32)
 
 
-class EvalKit(Kit):
+class EvalKit(Parts):
     """A kit whose embedder remembers."""
 
     def embedder(self, spec: str | None = None) -> Embedder:

@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
-from wellread.core import safe_files as regular
+from wellread.core import safe_files
 from wellread.core.private_files import at_home
 from wellread.core.unicode_safety import encodable
 from wellread.errors import IndexFault, ReadError, UsageError, optional
@@ -197,7 +197,7 @@ def is_list(file: Path) -> bool:
 def addresses(file: Path) -> list[str]:
     """The pages that a list names. It names nothing else: who wrote it need not be who has it read."""
     try:
-        lines = regular.content(file, _LONGEST_LIST).decode("utf-8-sig").split()
+        lines = safe_files.content(file, _LONGEST_LIST).decode("utf-8-sig").split()
     except (OSError, UnicodeDecodeError) as problem:
         raise IndexFault(f"{file} cannot be read: {problem}") from problem
     for line in lines:

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 
 from wellread import codec
 from wellread.codec import Json
-from wellread.core import safe_files as regular
+from wellread.core import safe_files
 from wellread.errors import DamagedFile, IndexFault
 from wellread.index import checks
 from wellread.index.texts import OFFSETS
@@ -123,7 +123,7 @@ def load(folder: Path) -> Manifest:
     """The manifest of an index; errors say what to do."""
     path = folder / NAME
     try:
-        raw = regular.content(path, LARGEST)
+        raw = safe_files.content(path, LARGEST)
     except FileNotFoundError:
         hint = "; an unfinished build is there: run the build again" if (folder / "building").is_dir() else ""
         raise IndexFault(f"{folder} is not an index (no {NAME}){hint}") from None
@@ -200,7 +200,7 @@ class RunningSum:
 
     def add_file(self, path: Path, most: int | None = None) -> None:
         """A file, or its first bytes."""
-        with regular.opened(path) as data:
+        with safe_files.opened(path) as data:
             while block := data.read(_BLOCK if most is None else min(_BLOCK, most - self.bytes)):
                 self.add(block)
 

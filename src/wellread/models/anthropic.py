@@ -10,7 +10,7 @@ from wellread.errors import UsageError, WrongKey, optional
 from wellread.models.openai import Thinking, is_local
 from wellread.net import address as addresses
 from wellread.parameters import Length, fill, param
-from wellread.protocols import Kit, Model
+from wellread.protocols import Model, Parts
 from wellread.types import Capabilities, Spec
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Options:
     thinking: Thinking | None = param(None, "how hard the model thinks; as little as it can by default")
 
 
-def from_spec(spec: Spec, kit: Kit) -> Model:
+def from_spec(spec: Spec, kit: Parts) -> Model:
     """Anthropic's models, with the key in ANTHROPIC_API_KEY."""
     with optional(f"anthropic:{spec.argument}", "anthropic"):
         from wellread.models.chat import ChatModel, Traits

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
-from wellread.core import safe_files as regular
+from wellread.core import safe_files
 from wellread.errors import UsageError
 
 _SIZES = {0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8}
@@ -33,7 +33,7 @@ def control_tokens(path: Path) -> tuple[str, ...]:
 
 def _from_head(path: Path, wanted: Callable[[BinaryIO, int], T]) -> T:
     try:
-        with regular.opened(path) as file:
+        with safe_files.opened(path) as file:
             magic, version, _, pairs = struct.unpack("<4sIQQ", file.read(24))
             if magic != b"GGUF" or not 2 <= version <= 9:
                 raise UsageError(f"{path} is not a GGUF file")

@@ -26,7 +26,7 @@ from wellread.models import markers
 from wellread.models.gguf import context_length, control_tokens
 from wellread.models.tokens import estimate
 from wellread.parameters import Length, Range, fill, param
-from wellread.protocols import Kit, Model
+from wellread.protocols import Model, Parts
 from wellread.types import Capabilities, Spec
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Options:
     tools: bool = param(False, "the model's template can call tools")
 
 
-def from_spec(spec: Spec, kit: Kit) -> Model:
+def from_spec(spec: Spec, kit: Parts) -> Model:
     """A GGUF file run by llama.cpp on this machine; without a path the small SmolLM2."""
     if find_spec("xllamacpp") is None:
         raise MissingExtra("a local model", "local")

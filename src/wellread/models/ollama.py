@@ -9,7 +9,7 @@ from wellread.errors import UsageError, optional
 from wellread.models.default import ollama_address, ollama_models
 from wellread.models.openai import is_local, public
 from wellread.parameters import Length, fill, param
-from wellread.protocols import Kit, Model
+from wellread.protocols import Model, Parts
 from wellread.types import Capabilities, Spec
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class Options:
     schemas: bool = param(True, "the server keeps to JSON schemas")
 
 
-def from_spec(spec: Spec, kit: Kit) -> Model:
+def from_spec(spec: Spec, kit: Parts) -> Model:
     """Models of an Ollama server: ollama:NAME, the server from OLLAMA_HOST."""
     with optional(f"ollama:{spec.argument}", "openai"):
         from wellread.models.chat import ChatModel, Traits

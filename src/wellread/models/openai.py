@@ -12,7 +12,7 @@ from wellread.errors import UsageError, WrongKey, optional
 from wellread.net import address as addresses
 from wellread.net.address import is_loopback, name_and_address
 from wellread.parameters import Length, Range, fill, param
-from wellread.protocols import Kit, Model
+from wellread.protocols import Model, Parts
 from wellread.types import Capabilities, Spec
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Options:
     output_price: Annotated[float, Range(0, 1_000_000_000)] | None = param(None, "US dollars for a million output tokens")
 
 
-def from_spec(spec: Spec, kit: Kit) -> Model:
+def from_spec(spec: Spec, kit: Parts) -> Model:
     """OpenAI's models, or another server's after an @: `openai:NAME@http://127.0.0.1:8080/v1`."""
     options = fill(Options, spec.options, "openai")
     name, address = name_and_address(spec.argument)

@@ -22,7 +22,7 @@ from wellread.net import transport
 from wellread.net.address import user_agent
 from wellread.net.pace import Pace, retry_after
 from wellread.net.payload import MOST_VALUES, Payload, complaint, told
-from wellread.protocols import Kit
+from wellread.protocols import Parts
 
 T = TypeVar("T")
 _SPENT = "insufficient_quota"  # OpenAI's 429 for an empty account, which no waiting fills
@@ -66,7 +66,7 @@ class Http:
     """The way to one service. Made without touching the network; closed by its owner."""
 
     owner: str  # the name for errors
-    kit: Kit
+    kit: Parts
     manners: Manners = field(default_factory=Manners)
     keys: Mapping[str, str] = field(default_factory=dict[str, str])  # headers that must stay secret
     key_name: str = ""  # the variable to name when the service refuses the key

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from wellread. import native_panics as panics
+from wellread import native_panics
 from wellread.errors import WellreadError
 from wellread.present.sections import sections
 
@@ -58,7 +58,7 @@ def _safe(text: str) -> str:
     import nh3
 
     html = _parser().render(text)
-    with panics.typed(WellreadError, "cleaning an answer's HTML"):
+    with native_panics.typed(WellreadError, "cleaning an answer's HTML"):
         return nh3.clean(
             html,
             tags=_TAGS,

@@ -16,7 +16,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 from zlib import crc32
 
-from wellread. import native_panics as panics
+from wellread import native_panics
 from wellread.errors import WellreadError
 from wellread.text.lexicon import word_set
 from wellread.text.weighted_cache import remembered
@@ -88,7 +88,7 @@ def _likeliest(text: str) -> tuple[str, float]:
 def _table() -> NDArray[np.int8]:
     import numpy as np
 
-    return np.load(BytesIO(files("wellread.text").joinpath("languages.npy").read_bytes()))
+    return np.load(BytesIO(files("wellread.questions").joinpath("languages.npy").read_bytes()))
 
 
 def main_language(texts: Sequence[str]) -> str:
@@ -113,7 +113,7 @@ def stems(text: str, language: str) -> tuple[str, ...] | None:
     analyser = _analyser(language)
     if analyser is None:
         return None
-    with panics.typed(WellreadError, "taking words apart"):
+    with native_panics.typed(WellreadError, "taking words apart"):
         return tuple(dict.fromkeys(analyser.analyze(text)))
 
 

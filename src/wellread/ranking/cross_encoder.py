@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from wellread. import native_panics as panics
+from wellread import native_panics
+from wellread.core.private_files import at_home
 from wellread.embedding.batches import by_length
 from wellread.errors import EmbedderError, UsageError
 from wellread.parameters import Range, fill, param
-from wellread.core.private_files import at_home
-from wellread.protocols import Kit, Reranker
+from wellread.protocols import Parts, Reranker
 from wellread.types import Passage, Spec
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Options:
     device: Literal["cpu", "cuda"] = param("cpu", "where it runs")
 
 
-def from_spec(spec: Spec, kit: Kit) -> CrossEncoder:
+def from_spec(spec: Spec, kit: Parts) -> CrossEncoder:
     """A cross-encoder in ONNX form: onnx:FOLDER, onnx:FILE.onnx or onnx:OWNER/NAME of the hub."""
     if not spec.argument:
         raise UsageError("onnx needs a folder, a file or a name on the hub: onnx:PATH or onnx:OWNER/NAME")
@@ -82,7 +82,7 @@ class CrossEncoder(Reranker):
 
     def _rerank(self, question: str, texts: Sequence[str]) -> list[float]:
         session, tokenizer = self._open()
-        with panics.typed(EmbedderError, f"{self._tokenizer_file}: cutting texts into tokens"):
+        with native_panics.typed(EmbedderError, f"{self._tokenizer_file}: cutting texts into tokens"):
             rows = tokenizer.encode_batch([(question, text) for text in texts])
         scores = [0.0] * len(rows)
         for batch in by_length([len(row.ids) for row in rows], budget=_BATCH_TOKENS):

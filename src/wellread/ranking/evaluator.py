@@ -23,7 +23,7 @@ from wellread.core.private_files import at_home
 from wellread.effort import ALLOWED, Effort, Plan
 from wellread.embedding.arithmetic import Choice, settled
 from wellread.errors import DamagedFile, UsageError
-from wellread.protocols import AnswerReader, Grader, Kit, Reranker
+from wellread.protocols import AnswerReader, Grader, Parts, Reranker
 from wellread.questions.kinds import fits
 from wellread.ranking import verifier
 from wellread.ranking.answers import AnswerWeights, Best, best_answers, settles
@@ -66,7 +66,7 @@ class Trail:
     settled: bool = False  # whether the first few passages were enough
 
 
-def from_spec(spec: Spec, kit: Kit) -> Evaluator:
+def from_spec(spec: Spec, kit: Parts) -> Evaluator:
     """The small model in the package, or one like it in a folder: grades, re-ranks, follows cross-references and reads."""
     if spec.options:
         raise UsageError("evaluator takes no options")

@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from wellread.core import safe_files as regular
+from wellread.core import safe_files
 from wellread.errors import IndexFault, MissingExtra
 from wellread.reading.child import KEPT_ENVIRONMENT
 from wellread.safe_imports import safe_path
@@ -34,7 +34,7 @@ def lines(path: Path, longest: int) -> Iterator[str]:
     if find_spec("pyarrow") is None:
         raise MissingExtra(f"reading {path.name}", "scale")
     try:
-        table = regular.opened(path)
+        table = safe_files.opened(path)
     except OSError as problem:
         raise IndexFault(f"{path} cannot be read: {problem.strerror}") from problem
     command = [sys.executable, "-I", "-c", _START, path.suffix.lower(), *safe_path()]

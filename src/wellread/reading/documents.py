@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from wellread.core import safe_files as regular
+from wellread.core import safe_files
 from wellread.errors import ReadError
 from wellread.reading import unread
 from wellread.reading.allowance import OWN_FILE, Allowance, fitted
@@ -72,7 +72,7 @@ def opened(path: str | Path, inside: Path | None = None) -> Document:
     `inside` the folder that it was found in: others may write there."""
     path = Path(path)
     try:
-        body = regular.content(path, MAX_FILE, inside)
+        body = safe_files.content(path, MAX_FILE, inside)
     except OSError as error:
         raise ReadError(str(path), error.strerror or "cannot be opened") from error
     return Document(body, path.resolve().as_uri(), name=path.name)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from wellread.core import safe_files as regular
+from wellread.core import safe_files
 
 _DEEPEST = 100  # folders in each other
 
@@ -21,7 +21,7 @@ def files_inside(folder: Path, follow_links: bool = False, inside: Path | None =
     while waiting:
         here, depth = waiting.pop()
         try:
-            files, folders = _followed(here, seen) if follow_links else regular.listed(here, inside or folder)
+            files, folders = _followed(here, seen) if follow_links else safe_files.listed(here, inside or folder)
         except OSError:
             continue  # not ours to look into, or gone
         yield from (here / name for name in files if not name.startswith("."))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 from wellread.codec import Json, brief, decode
 from wellread.effort import Effort
 from wellread.privacy import search as ask
-from wellread.protocols import AnswerReader, Embedder, Grader, Kit, Model, PageReader, Reranker, Source
+from wellread.protocols import AnswerReader, Embedder, Grader, Model, PageReader, Parts, Reranker, Source
 from wellread.replay.tape import Tape, Vectors
 from wellread.types import Capabilities, Completion, Grade, Hit, Hits, Page, Passage, Prompt, Query, ShortAnswer
 
@@ -164,10 +164,10 @@ def facts_of(kind: str, part: Any) -> Json:
     return facts
 
 
-class KitOnTape:
+class PartsOnTape:
     """The kit of one run: its parts are on the tape, their own parts are not."""
 
-    def __init__(self, tape: Tape, inner: Kit | None, effort: Effort, cache: bool = True) -> None:
+    def __init__(self, tape: Tape, inner: Parts | None, effort: Effort, cache: bool = True) -> None:
         self._tape, self._inner = tape, cast("Any", inner)
         self.effort: Effort = effort
         self.cache = cache

@@ -16,10 +16,10 @@ from wellread.errors import BudgetExhausted, DamagedFile, ReplayMismatch, Wellre
 from wellread.protocols import Source
 from wellread.replay import departure
 from wellread.replay.one_at_a_time import RecordedLimit, Threads
-from wellread.replay.parts import ON_TAPE, KitOnTape
+from wellread.replay.parts import ON_TAPE, PartsOnTape
 from wellread.replay.record import fingerprint
 from wellread.replay.recording import Call, Recording
-from wellread.run import Outside
+from wellread.run import Environment
 from wellread.types import Completion
 
 T = TypeVar("T")
@@ -51,18 +51,18 @@ class Player:
             self._open[_key(call.part, call.method, call.request)].append(call)
         self._orders = {call.number: deque(call.replies) for call in recording.calls}
 
-    def outside(self) -> Outside:
+    def outside(self) -> Environment:
         """What the run took from outside then. Time limits are not measured again: what they cut off is in the file."""
         header = self.recording.header
         effort: Effort = header["settings"].get("effort", "normal")
-        return Outside(
+        return Environment(
             clock=lambda: self._now,
             today=lambda: header["today"],
             marker=lambda: header["marker"],
             patience=lambda: nullcontext(self._limit),
             stamp=self._stamp,
             aside=self._threads.aside,
-            kit=lambda kit: KitOnTape(self, None, effort),
+            kit=lambda kit: PartsOnTape(self, None, effort),
         )
 
     def _limit(self, seconds: float | None, limit: str) -> RecordedLimit:

@@ -27,13 +27,13 @@ from typing import IO, Any, TypeVar, cast
 
 from wellread import events
 from wellread.codec import Fault, Json, brief, decode
-from wellread.core import safe_files as regular
+from wellread.core import safe_files
 from wellread.errors import UsageError, WellreadError
 from wellread.protocols import Source
 from wellread.replay.one_at_a_time import Threads, TimeLimits
-from wellread.replay.parts import ON_TAPE, KitOnTape, facts_of
+from wellread.replay.parts import ON_TAPE, PartsOnTape, facts_of
 from wellread.replay.secrets import Covers
-from wellread.run import Outside
+from wellread.run import Environment
 from wellread.types import Completion
 from wellread.version import __version__
 
@@ -47,7 +47,7 @@ def opened(path: Path, mode: str) -> IO[str]:
     """A recording's file; `.gz` is packed. Half a character is written as JSON escapes it, and comes back as it was."""
     errors = "backslashreplace" if mode == "w" else "strict"
     if mode == "r":
-        regular.opened(path).close()  # it may come from others, and be no file
+        safe_files.opened(path).close()  # it may come from others, and be no file
     if path.suffix == ".gz":
         return cast("IO[str]", gzip.open(path, f"{mode}t", encoding="utf-8", errors=errors, compresslevel=3))
     return path.open(mode, encoding="utf-8", errors=errors)
@@ -70,7 +70,7 @@ def fingerprint(text: str) -> str:
 class Recorder:
     """The tape of one run, being written. Use as `with`; `outside` goes to the engine, `event` gets each event."""
 
-    def __init__(self, path: Path, header: Mapping[str, Any], base: Outside, environ: Mapping[str, str]):
+    def __init__(self, path: Path, header: Mapping[str, Any], base: Environment, environ: Mapping[str, str]):
         self._covers = Covers(environ, [header.get("settings"), header.get("params")])
         self._problem: OSError | None = None  # a full disk must not cost the answer: it is told when the run is over
         self._path = path
@@ -106,9 +106,9 @@ class Recorder:
         if self._problem is not None and kind is None:
             raise WellreadError(self._told(self._problem))
 
-    def outside(self) -> Outside:
+    def outside(self) -> Environment:
         """What the run takes from outside, with this tape before it."""
-        return Outside(
+        return Environment(
             clock=lambda: self._now,
             today=lambda: self._today,
             marker=lambda: self._marker,
@@ -116,7 +116,7 @@ class Recorder:
             stamp=self._tick,
             aside=self._threads.aside,
             consent=self._base.consent,
-            kit=lambda kit: KitOnTape(self, kit, kit.effort, kit.cache),
+            kit=lambda kit: PartsOnTape(self, kit, kit.effort, kit.cache),
             source=lambda role, source: self._played(role, source),
         )
 

@@ -18,7 +18,7 @@ from wellread.codec import brief
 from wellread.engine import Engine, clean_question
 from wellread.errors import DamagedFile, ReplayMismatch, UsageError
 from wellread.parameters import fill
-from wellread.parts import Kit
+from wellread.parts import Parts
 from wellread.replay.play import Player
 from wellread.replay.record import Recorder
 from wellread.replay.recording import Recording, check_header, load
@@ -96,7 +96,7 @@ async def replayed(
         player.finish()
 
 
-class _KitOfTape(Kit):
+class _KitOfTape(Parts):
     """Builds nothing: a recording may come from anyone, and the parts that its settings name are not to be reached."""
 
     def _kept(self, kind: str, name: str, build: Callable[[], T]) -> T:

@@ -24,7 +24,7 @@ from wellread.index.ledger import Entry
 from wellread.index.manifest import Manifest
 from wellread.index.progress import Gauge
 from wellread.index.vectors import Embedding, embed
-from wellread.parts import Kit
+from wellread.parts import Parts
 from wellread.protocols import Embedder
 from wellread.server import addresses, logs
 from wellread.server.collections import Collection, Collections
@@ -51,7 +51,7 @@ class Job:
 class Indexing:
     """All jobs of this process."""
 
-    def __init__(self, collections: Collections, kit: Kit) -> None:
+    def __init__(self, collections: Collections, kit: Parts) -> None:
         self._collections, self._kit = collections, kit
         self.jobs: dict[str, Job] = {}
         self._leaving: Counter[str] = Counter()  # those that are being removed

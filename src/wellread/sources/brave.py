@@ -11,7 +11,7 @@ from wellread.net.address import address, key
 from wellread.net.payload import Payload
 from wellread.net.service import Http, Manners, Params
 from wellread.parameters import Range, Seconds, fill, param
-from wellread.protocols import Kit
+from wellread.protocols import Parts
 from wellread.sources.hits import hit, with_page
 from wellread.sources.web import WebSource
 from wellread.types import Hit, Query, Spec
@@ -32,7 +32,7 @@ class Options:
     base: str = param("https://api.search.brave.com", "address of the service")
 
 
-def from_spec(spec: Spec, kit: Kit) -> Brave:
+def from_spec(spec: Spec, kit: Parts) -> Brave:
     """Web search by Brave."""
     options = fill(Options, spec.options, "source brave")
     base = address(options.base, "brave", "?base=https://api.search.brave.com")

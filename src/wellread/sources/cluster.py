@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from wellread.core.private_files import at_home
 from wellread.errors import SourceError
-from wellread.protocols import Kit, Source
+from wellread.protocols import Parts, Source
 from wellread.sources.index_options import HINT, Options, embedder_for
 from wellread.types import Hit, Hits, Query
 
@@ -24,7 +24,7 @@ class ClusterSource(Source):
 
     has_documents = True
 
-    def __init__(self, name: str, argument: str, options: Options, kit: Kit, hint: str = HINT) -> None:
+    def __init__(self, name: str, argument: str, options: Options, kit: Parts, hint: str = HINT) -> None:
         self.name = name
         self.hint = hint
         self._argument = argument

@@ -18,7 +18,7 @@ from wellread.net.address import address
 from wellread.net.payload import Payload
 from wellread.net.service import Http, Manners, Refused
 from wellread.parameters import Seconds, fill, param
-from wellread.protocols import Kit
+from wellread.protocols import Parts
 from wellread.ranking.fusion import reciprocal_ranks
 from wellread.sources.hits import Roles, cleaned, hit
 from wellread.sources.keywords import match_all, match_any
@@ -51,7 +51,7 @@ class Table:
     ranked: bool = True  # FTS5 knows ranks, FTS4 does not
 
 
-def from_spec(spec: Spec, kit: Kit) -> Datasette:
+def from_spec(spec: Spec, kit: Parts) -> Datasette:
     """Full-text search in a Datasette."""
     options = fill(Options, spec.options, "source datasette")
     base = address(spec.argument, "datasette", "https://datasette.example.org/database/table")

@@ -13,7 +13,7 @@ from wellread.net.address import address
 from wellread.net.payload import Payload
 from wellread.net.service import Http, Manners
 from wellread.parameters import EmbedderSpec, Seconds, fill, param
-from wellread.protocols import Kit
+from wellread.protocols import Parts
 from wellread.ranking.fusion import reciprocal_ranks
 from wellread.sources.hits import Roles, cleaned, hit
 from wellread.sources.web import WebSource
@@ -43,7 +43,7 @@ class Options:
     timeout: Seconds = param(15.0, "seconds for one request")
 
 
-def from_spec(spec: Spec, kit: Kit) -> Elasticsearch:
+def from_spec(spec: Spec, kit: Parts) -> Elasticsearch:
     """An index of Elasticsearch or OpenSearch."""
     options = fill(Options, spec.options, "source elasticsearch")
     base = address(spec.argument, "elasticsearch", "http://127.0.0.1:9200/index")

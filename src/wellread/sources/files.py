@@ -23,7 +23,7 @@ from wellread.core.private_files import at_home
 from wellread.core.unicode_safety import encodable
 from wellread.errors import SourceError, UsageError, WellreadError
 from wellread.parameters import Hops, Range, fill, param
-from wellread.protocols import Kit, Source
+from wellread.protocols import Parts, Source
 from wellread.reading.folders import files_inside
 from wellread.reading.kinds import is_readable
 from wellread.sources import index
@@ -56,7 +56,7 @@ class Options:
     name: str = param("", "what it is called in answers and in the page; its spec if empty")
 
 
-def from_spec(spec: Spec, kit: Kit) -> Source:
+def from_spec(spec: Spec, kit: Parts) -> Source:
     """A folder of documents: indexed by itself, kept up to date."""
     options = fill(Options, spec.options, "source files")
     path = at_home(spec.argument)
@@ -72,7 +72,7 @@ class Files(Source):
     has_documents = True
     hint = "A few documents of the user's own. Ask with the words they are likely to use; a whole question works too."
 
-    def __init__(self, name: str, path: Path, options: Options, kit: Kit) -> None:
+    def __init__(self, name: str, path: Path, options: Options, kit: Parts) -> None:
         self.name = name
         self._path = path
         self._options = options

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 from wellread.core.private_files import at_home
 from wellread.errors import DamagedFile, IndexFault, SourceError, UsageError, WellreadError
 from wellread.parameters import fill
-from wellread.protocols import Kit, Source
+from wellread.protocols import Parts, Source
 from wellread.sources.index_options import HINT, Options, embedder_for
 from wellread.sources.multi_hop import followed
 from wellread.types import Hit, Original, Query, Spec
@@ -35,7 +35,7 @@ class IndexSource(Source):
 
     has_documents = True
 
-    def __init__(self, name: str, path: Path, options: Options, kit: Kit, hint: str = "", private: bool | None = None) -> None:
+    def __init__(self, name: str, path: Path, options: Options, kit: Parts, hint: str = "", private: bool | None = None) -> None:
         self.name = name
         self._path = path
         self._options = options
@@ -125,7 +125,7 @@ class IndexSource(Source):
         return [replace(hit, source=self.name) for hit in hits]
 
 
-def from_spec(spec: Spec, kit: Kit) -> Source:
+def from_spec(spec: Spec, kit: Parts) -> Source:
     """An index made with `wellread index build`: index:PATH, or index:ray://NAME in a cluster."""
     if not spec.argument:
         raise UsageError("index needs the folder of an index: index:PATH (make one with: wellread index build)")
@@ -138,7 +138,7 @@ def from_spec(spec: Spec, kit: Kit) -> Source:
     return followed(IndexSource(name, path, options, kit), options.hops, kit)
 
 
-def library(spec: Spec, kit: Kit) -> Source:
+def library(spec: Spec, kit: Parts) -> Source:
     """The small encyclopaedia that comes with wellread; works offline."""
     options = fill(Options, spec.options, "library")
     return followed(IndexSource("library", library_path(), options, kit, LIBRARY_HINT, private=False), options.hops, kit)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from wellread.errors import IndexFault
 from wellread.parameters import Count, EmbedderSpec, Hops, Range, param
-from wellread.protocols import Embedder, Kit
+from wellread.protocols import Embedder, Parts
 
 if TYPE_CHECKING:
     from wellread.index.search import SearchOptions
@@ -41,7 +41,7 @@ class Options:
         return SearchOptions(**{one.name: getattr(self, one.name) for one in fields(SearchOptions)})
 
 
-def embedder_spec(wanted: str, given: str | None, kit: Kit) -> str | None:
+def embedder_spec(wanted: str, given: str | None, kit: Parts) -> str | None:
     """The embedder of an index that was built with `wanted`: the one that was given; else the usual one; else the one it was
     built with, where that is in the package or was downloaded before.
 
@@ -60,6 +60,6 @@ def embedder_spec(wanted: str, given: str | None, kit: Kit) -> str | None:
     return wanted
 
 
-def embedder_for(wanted: str, given: str | None, kit: Kit) -> Embedder:
+def embedder_for(wanted: str, given: str | None, kit: Parts) -> Embedder:
     """The same, made."""
     return kit.embedder(embedder_spec(wanted, given, kit))

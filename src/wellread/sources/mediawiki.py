@@ -20,7 +20,7 @@ from wellread.net.pace import retry_after
 from wellread.net.payload import Payload
 from wellread.net.service import Http, Manners
 from wellread.parameters import CountOrZero, Seconds, fill, param
-from wellread.protocols import Kit
+from wellread.protocols import Parts
 from wellread.sources.hits import cleaned, hit
 from wellread.sources.markup import lines, plain, without_headings
 from wellread.sources.web import WebSource
@@ -64,7 +64,7 @@ class Options:
             raise ValueError(f"language must be a code such as de, not {self.language!r}")
 
 
-def wikipedia(spec: Spec, kit: Kit) -> MediaWiki:
+def wikipedia(spec: Spec, kit: Parts) -> MediaWiki:
     """Wikipedia, in any of its languages."""
     if spec.argument:
         raise UsageError("wikipedia takes no argument; write wikipedia?language=de, or mediawiki:BASE_URL")
@@ -74,7 +74,7 @@ def wikipedia(spec: Spec, kit: Kit) -> MediaWiki:
     return MediaWiki(Http(name, kit, Manners(timeout=options.timeout, concurrency=3)), options)
 
 
-def from_spec(spec: Spec, kit: Kit) -> MediaWiki:
+def from_spec(spec: Spec, kit: Parts) -> MediaWiki:
     """Any MediaWiki, by the address of its API or of one of its pages."""
     options = fill(Options, spec.options, "source mediawiki")
     base = address(spec.argument, "mediawiki", "https://wiki.example.org")

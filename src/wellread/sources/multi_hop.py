@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from wellread.privacy import search as ask
-from wellread.protocols import Kit, Source, trained
+from wellread.protocols import Parts, Source, trained
 from wellread.text.titles import bare_title
 from wellread.types import Hit, Hits, Original, Passage, Query
 
@@ -29,7 +29,7 @@ _DEPTH = 50  # passages of each list that count there
 _SECOND_STEP, _REFERENCE = 0.5, 0.2  # what a place in the second step and a cross-reference add
 
 
-def followed(source: Source, hops: int | None, kit: Kit) -> Source:
+def followed(source: Source, hops: int | None, kit: Parts) -> Source:
     """The source as it is, or with its passages followed; None leaves it to the effort."""
     if hops == 1:
         return source
@@ -41,7 +41,7 @@ def followed(source: Source, hops: int | None, kit: Kit) -> Source:
 class TwoSteps(Source):
     """A source whose passages are followed. What else the source can do, it still can."""
 
-    def __init__(self, inner: Source, kit: Kit, *, by_effort: bool = False) -> None:
+    def __init__(self, inner: Source, kit: Parts, *, by_effort: bool = False) -> None:
         self._inner = inner
         self.parts = (inner,)
         self._kit = kit

@@ -12,7 +12,7 @@ from wellread.net.pace import retry_after
 from wellread.net.payload import Payload
 from wellread.net.service import Http, Manners, Params
 from wellread.parameters import Count, Range, Seconds, fill, param
-from wellread.protocols import Kit
+from wellread.protocols import Parts
 from wellread.sources.hits import hit, with_page
 from wellread.sources.markup import plain
 from wellread.sources.web import WebSource
@@ -45,7 +45,7 @@ class Options:
                 raise ValueError(f"{name} must be an ISO date such as 2023-06-01, not {value!r}")
 
 
-def from_spec(spec: Spec, kit: Kit) -> NewsApi:
+def from_spec(spec: Spec, kit: Parts) -> NewsApi:
     """News articles of the last weeks, from News API."""
     values = {_SPELLINGS.get(name, name): value for name, value in spec.options.items()}
     options = fill(Options, values, "source newsapi")

@@ -10,7 +10,7 @@ from wellread.net.address import address
 from wellread.net.payload import Payload, told
 from wellread.net.service import Http, Manners, Params, Refused
 from wellread.parameters import Seconds, fill, param
-from wellread.protocols import Kit
+from wellread.protocols import Parts
 from wellread.sources.hits import hit, with_page
 from wellread.sources.web import WebSource
 from wellread.types import Hit, Hits, Query, Spec
@@ -29,7 +29,7 @@ class Options:
     timeout: Seconds = param(20.0, "seconds for one request; engines are slow together")
 
 
-def from_spec(spec: Spec, kit: Kit) -> SearXNG:
+def from_spec(spec: Spec, kit: Parts) -> SearXNG:
     """Meta search by a SearXNG server of yours."""
     options = fill(Options, spec.options, "source searxng")
     base = address(spec.argument, "searxng", "http://127.0.0.1:8080")

@@ -13,7 +13,7 @@ from wellread.net.pace import retry_after
 from wellread.net.payload import Payload
 from wellread.net.service import Http, Manners
 from wellread.parameters import Seconds, fill, param
-from wellread.protocols import Kit
+from wellread.protocols import Parts
 from wellread.sources.hits import cleaned, hit
 from wellread.sources.web import WebSource
 from wellread.types import Hit, Query, Spec
@@ -35,7 +35,7 @@ class Options:
     base: str = param("https://slack.com", "address of the service")
 
 
-def from_spec(spec: Spec, kit: Kit) -> Slack:
+def from_spec(spec: Spec, kit: Parts) -> Slack:
     """Messages of a Slack workspace."""
     options = fill(Options, spec.options, "source slack")
     base = address(options.base, "slack", "?base=https://slack.com")

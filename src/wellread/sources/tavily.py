@@ -9,7 +9,7 @@ from typing import Literal
 from wellread.net.address import address, key
 from wellread.net.service import Http, Manners
 from wellread.parameters import Seconds, fill, param
-from wellread.protocols import Kit
+from wellread.protocols import Parts
 from wellread.sources.hits import cleaned, hit
 from wellread.sources.web import WebSource
 from wellread.types import Hit, Query, Spec
@@ -33,7 +33,7 @@ class Options:
     base: str = param("https://api.tavily.com", "address of the service")
 
 
-def from_spec(spec: Spec, kit: Kit) -> Tavily:
+def from_spec(spec: Spec, kit: Parts) -> Tavily:
     """Web search by Tavily."""
     options = fill(Options, spec.options, "source tavily")
     base = address(options.base, "tavily", "?base=https://api.tavily.com")

@@ -13,7 +13,7 @@ from wellread.core.private_files import at_home
 from wellread.errors import ReadError, SourceError, UsageError
 from wellread.net.address import is_of_own_network
 from wellread.parameters import Range, fill, param
-from wellread.protocols import Kit, Source
+from wellread.protocols import Parts, Source
 from wellread.sources.hits import web_address
 from wellread.sources.memory import Memory, few
 from wellread.text.split import Splitting, passages
@@ -26,7 +26,7 @@ class Options:
     max_pages: Annotated[int, Range(1, 100_000)] = param(200, "pages read at most")
 
 
-def from_spec(spec: Spec, kit: Kit) -> Urls:
+def from_spec(spec: Spec, kit: Parts) -> Urls:
     """Some web pages, searched in memory."""
     options = fill(Options, spec.options, "source urls")
     return Urls(_addresses(spec.argument)[: options.max_pages], options, kit)
@@ -38,7 +38,7 @@ class Urls(Source):
     name = "urls"
     hint = "A few web pages that the user chose. Ask with the words they are likely to use; a whole question works too."
 
-    def __init__(self, addresses: Sequence[str], options: Options, kit: Kit) -> None:
+    def __init__(self, addresses: Sequence[str], options: Options, kit: Parts) -> None:
         self._addresses, self._options, self._kit = addresses, options, kit
         self.private = any(is_of_own_network(urlsplit(url).hostname or "") for url in addresses)
         self._memory: Memory | None = None

@@ -16,7 +16,7 @@ from typing import Literal
 from wellread.citations.check import strip_markers
 from wellread.errors import BudgetExhausted, ContextTooLong
 from wellread.events import AnswerDelta, Cut, Event
-from wellread.models.call import LEAST_REPLY
+from wellread.modelcall import LEAST_REPLY
 from wellread.prompts.render import render
 from wellread.protocols import Model
 from wellread.run import Run

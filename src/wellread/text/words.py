@@ -13,8 +13,8 @@ from functools import lru_cache
 from itertools import groupby, takewhile
 from typing import NamedTuple
 
-from wellread.citations.disguises import as_seen
 from wellread.text import german, lexicon
+from wellread.text.disguises import as_seen
 
 _TOKEN = re.compile(
     r"(?P<number>\d{1,3}(?:[,.\u00a0\u202f\u2009'’]\d{3})+(?!\d)(?:[.,]\d{1,2}(?!\d))?|\d+(?:\.\d+|,\d{1,2}(?!\d))?)"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from wellread.parameters import fill, param
-from wellread.protocols import Kit, Source
+from wellread.protocols import Parts, Source
 from wellread.types import Hit, Query, Spec
 
 BOOKS = (
@@ -40,6 +40,6 @@ class Shelf(Source):
         return sorted(found, key=lambda hit: -hit.score)[: query.limit]
 
 
-def from_spec(spec: Spec, kit: Kit) -> Shelf:
+def from_spec(spec: Spec, kit: Parts) -> Shelf:
     """A few books, one sentence each."""
     return Shelf(fill(Options, spec.options, "source shelf"))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from wellread.cluster import sharded
-from wellread.core import safe_files as regular
+from wellread.core import safe_files
 from wellread.errors import WellreadError
 from wellread.index import ledger, manifest
 from wellread.index.folder import writing
@@ -88,6 +88,6 @@ def test_a_lock_that_leads_elsewhere_makes_no_file_there(tmp_path: Path) -> None
 def test_a_link_to_a_file_is_a_file(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("words")
     (tmp_path / "b").symlink_to("a")
-    assert regular.content(tmp_path / "b", 5) == b"words"
+    assert safe_files.content(tmp_path / "b", 5) == b"words"
     with pytest.raises(OSError, match="larger"):
-        regular.content(tmp_path / "b", 4)
+        safe_files.content(tmp_path / "b", 4)
