@@ -51,10 +51,12 @@ class NearJson:
     text: str = ""
     start: int = 0
     end: int = 0
+    number: int = 0
 
     @classmethod
     def of(cls, near: Near) -> NearJson:
-        return cls(near.passage.id, **_place(near.passage), text=near.words, start=near.start, end=near.end)
+        place = _place(near.passage)
+        return cls(near.passage.id, **place, text=near.words, start=near.start, end=near.end, number=near.number)
 
 
 def _place(passage: Passage) -> Json:

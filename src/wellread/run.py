@@ -308,7 +308,7 @@ class Run:
             usage=self.budget.usage,
             seconds=self.budget.seconds,
             understood=self.understood,
-            nearest=nearest,
+            nearest=tuple(replace(one, number=number) for number, one in enumerate(nearest, max(self.passages, default=0) + 1)),
         )
 
     def _withdraw(self, unreachable: Mapping[str, str]) -> None:

@@ -226,6 +226,7 @@ class Near:
     passage: Passage
     start: int
     end: int
+    number: int = 0  # to open it by, after those of the passages that are cited
 
     @property
     def words(self) -> str:
@@ -276,6 +277,11 @@ class Answer(Encodable):
         return "\n\n".join(filter(None, (self.short, self.text))) or self.asks or ""
 
     @property
+    def probable(self) -> bool:
+        """Whether it tells what is likely and does not claim to know it."""
+        return self.outcome == "unsure" and bool(self.text) and self.confidence is not None
+
+    @property
     def marked(self) -> str:
         """The text, with a mark at each sentence that its passages do not carry."""
         return marks.marked(self.text, (sentence.end for sentence in self.sentences if not sentence.supported))
@@ -290,7 +296,8 @@ class Answer(Encodable):
         """The answer as a person reads it, marks and sources included; `text` is the text alone."""
         cited = {one.number: one.passage for one in self.citations}
         sources = [f"[{number}] {one.title or one.url or one.source}" for number, one in sorted(cited.items())]
-        text = "\n\n".join(filter(None, (self.short, self.marked))) or self.asks or f"No answer was found: {self.reason}"
+        likely = "Probably:" if self.probable else None
+        text = "\n\n".join(filter(None, (likely, self.short, self.marked))) or self.asks or f"No answer was found: {self.reason}"
         return "\n\n".join(filter(None, (text, "\n".join(sources), self.checked if self.text else "")))
 
     @property

@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 
-from wellread import events
+from wellread import codec, events
+from wellread.answer_json import AnswerJson
+from wellread.cli import ask, last
 from wellread.engine import Engine
 from wellread.models.scripted import ScriptedModel
+from wellread.present.terminal import lines
 from wellread.ranking.evaluator import Evaluator
 from wellread.settings import Settings
 from wellread.types import Answer, Prompt
@@ -83,10 +86,24 @@ async def test_what_the_library_does_not_say_is_left_open_with_a_reason(engine: 
     assert 0 < answer.usage.pairs <= 60
 
 
-async def test_who_wants_to_be_surer_gets_no_answer(engine: Engine) -> None:
-    answer, _ = await asked(engine, QUESTIONS[0][0], strategy="quote", params={"min_confidence": "1.0"})
-    assert answer.outcome == "unsure"
-    assert answer.reason
+async def test_what_is_not_sure_enough_is_told_as_probable_and_what_is_not_even_that_is_not(engine: Engine) -> None:
+    told, _ = await asked(engine, "Which planet has the shortest year?", params={"min_confidence": 1.0})
+    assert (told.outcome, told.short, told.probable) == ("unsure", "Mercury", True)
+    assert str(told).startswith("Probably:\n\nMercury")
+    shown = "\n".join(lines(codec.encode(AnswerJson.of(told))))
+    assert shown.startswith("Probably: Mercury\n")
+    assert "No answer found" not in shown
+    assert (ask.status(told), ask.status(told, strict=True)) == (0, 3)
+    assert [one.number for one in told.nearest] == [*range(max(told.passages) + 1, max(told.passages) + 1 + len(told.nearest))]
+    assert {one.number for one in last.cited(told)} >= {one.number for one in told.nearest}
+    refused, _ = await asked(engine, "Which planet has the shortest year?", params={"min_confidence": 1.0, "probable": 1.0})
+    assert (refused.outcome, refused.text, ask.status(refused)) == ("unsure", "", 3)
+
+
+async def test_of_two_questions_the_one_that_is_answered_is_told(engine: Engine) -> None:
+    answer, _ = await asked(engine, "Which planet has the shortest year and who is the mayor of Asuncion?")
+    assert (answer.outcome, answer.short) == ("partial", "Mercury")
+    assert answer.missing == ("who is the mayor of Asuncion?",)
 
 
 async def test_a_low_effort_reads_no_pairs() -> None:

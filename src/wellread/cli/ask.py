@@ -47,6 +47,7 @@ def ask(
         typer.Option("--show", metavar="steps|answer", help="Leave each step on stderr, or the answer alone."),
     ] = None,
     verbose: Annotated[bool, typer.Option("--verbose", metavar="", help="The same as --show steps.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit status 3 for what is only probable, too.")] = False,
     trace: Annotated[
         Path | None, typer.Option("--trace", metavar="FILE", help="Write the run's events to this file, as JSON lines.")
     ] = None,
@@ -71,13 +72,15 @@ def ask(
     answer = asyncio.run(_ask(options.asked(question), chosen.settings, how, display, trace))
     if chosen.settings.cache:
         last.keep(last.cited(answer))
-    if answer.outcome == "unsure" and not (chosen.settings.sources or replay or as_json or as_events):
+    if answer.outcome == "unsure" and not answer.text and not (chosen.settings.sources or replay or as_json or as_events):
         note(WIDER)
-    raise typer.Exit(status(answer))
+    raise typer.Exit(status(answer, strict=strict))
 
 
-def status(answer: Answer) -> int:
+def status(answer: Answer, *, strict: bool = False) -> int:
     """The exit status that an answer deserves; a limit that left no words has given none."""
+    if answer.probable and not strict:
+        return 0
     return EXIT["unsure"] if answer.outcome == "exhausted" and not answer.text else EXIT[answer.outcome]
 
 

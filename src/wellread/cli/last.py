@@ -37,9 +37,10 @@ class Shown:
 
 
 def cited(answer: Answer) -> list[Shown]:
-    """The sources of an answer under their numbers, each with the words that carry most."""
+    """The sources of an answer under their numbers, each with the words that carry most, and what came near it under theirs."""
     best = {one.number: one for one in sorted(answer.citations, key=lambda one: one.support)}
-    return [_shown(number, one.passage, one.quote) for number, one in sorted(best.items())]
+    near = [_shown(one.number, one.passage, one.words) for one in answer.nearest]
+    return [_shown(number, one.passage, one.quote) for number, one in sorted(best.items())] + near
 
 
 def found(groups: Sequence[Sequence[Hit]]) -> list[Shown]:

@@ -49,7 +49,7 @@ class Sections:
     @property
     def near(self) -> str:
         """What the passages are called that come near."""
-        return "Also near" if self.text else "Nearest, not an answer"
+        return "Also near" if self.text else "These may answer it"
 
     def marked(self, mark: str = MARK) -> str:
         """The text with a mark behind every sentence that no source carries."""
@@ -59,11 +59,14 @@ class Sections:
 def sections(answer: Mapping[str, Any]) -> Sections:
     outcome, text = str(answer.get("outcome") or "failed"), str(answer.get("answer") or "")
     verdicts = verdicts_of(answer)
+    short = str(answer.get("short") or "")
+    if outcome == "unsure" and text and answer.get("confidence") is not None:
+        outcome, short = "answered", f"Probably: {short}".rstrip()
     missing = "; ".join(str(row).rstrip(".") for row in answer.get("missing") or ())
     return Sections(
         outcome=outcome,
         understood=str(answer.get("understood") or ""),
-        short=str(answer.get("short") or ""),
+        short=short,
         text=text,
         asks=str(answer.get("asks") or ""),
         reason=str(answer.get("reason") or ""),

@@ -74,7 +74,10 @@ def _beside(parts: Sections) -> list[str]:
     told += ["", f"{parts.near}:"] if parts.nearest else []
     for near in parts.nearest:
         words = textwrap.shorten(" ".join(str(near["text"]).split()), 300, placeholder=" …")
-        told += [f"  · {place_of(near)}", textwrap.indent(f"“{words}”", "    ")]
+        told += [
+            f"  [{near['number']}] {place_of(near)}" if near.get("number") else f"  · {place_of(near)}",
+            textwrap.indent(f"“{words}”", "    "),
+        ]
     return [*told, "", f"To try: {'; '.join(parts.tries)}."] if parts.tries else told
 
 

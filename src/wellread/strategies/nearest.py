@@ -9,6 +9,7 @@ from wellread.run import Run
 from wellread.strategies import likely_sentences
 from wellread.strategies.likely_sentences import Asked
 from wellread.strategies.wording import by_words
+from wellread.text.lists import with_context
 from wellread.types import Answer, Near, Passage
 
 _SHOWN = 3
@@ -21,7 +22,7 @@ def nearest(question: Asked, passages: Sequence[Passage]) -> tuple[Near, ...]:
         sentences = likely_sentences.candidates([passage])
         if sentences:
             best = max(sentences, key=lambda one: by_words(question, one))
-            found.append(Near(passage, best.start, best.end))
+            found.append(Near(passage, *with_context(passage.text, best.start, best.end)))
     return tuple(found)
 
 
@@ -34,15 +35,13 @@ def others(run: Run, found: Sequence[Near]) -> tuple[Near, ...]:
 async def unsure(run: Run, why: str, sure: float | None = None, near: Sequence[Near] = ()) -> Answer:
     """No answer, with the passages that come nearest and what may find one."""
     answer = await run.answer("", outcome="unsure", reason=why, confidence=sure, nearest=tuple(near[:_SHOWN]))
-    return replace(answer, tries=_tries(run, bool(near)))
+    return replace(answer, tries=tries(run, found=bool(near)))
 
 
-def _tries(run: Run, found: bool) -> tuple[str, ...]:
+def tries(run: Run, *, found: bool) -> tuple[str, ...]:
+    """What else may find an answer, each in a few words."""
     if not found and run.failures and len(run.failures) >= run.budget.usage.searches:
         return ("another source",)  # other words would not help: none of the searches came to anything
-    tries = ["other words for what you mean" if found else "fewer or more common words"]
-    if run.kit.effort != "high":
-        tries.append("more effort (high)")
-    if run.source.name == "library":
-        tries.append("another source (wikipedia, or your own documents)")
-    return (*tries, "a language model, which can put together what no passage says in one place")
+    words = "other words for what you mean" if found else "fewer or more common words"
+    source = ("another source (--source wikipedia, or your own documents)",) if run.source.name == "library" else ()
+    return (words, *source, "a language model (--model), which can put together what no passage says in one place")

@@ -37,15 +37,15 @@ from wellread.run import Run
 from wellread.strategies import foreign, likely_sentences, wording
 from wellread.strategies.followup import by_rules
 from wellread.strategies.likely_sentences import Asked, Candidate
-from wellread.strategies.nearest import nearest, others, unsure
+from wellread.strategies.nearest import nearest, others, tries, unsure
 from wellread.strategies.recipe import Recipe
 from wellread.strategies.wording import Scored
 from wellread.text.certainty import SURE
-from wellread.text.lists import with_what_follows
+from wellread.text.lists import with_context, with_what_follows
 from wellread.text.neighbours import places
 from wellread.text.quoting import one_after_another, quoted
 from wellread.text.titles import bare_title
-from wellread.types import Answer, Hit, Passage
+from wellread.types import Answer, Hit, Near, Passage
 
 if TYPE_CHECKING:
     from wellread.ranking.evaluator import Evaluator
@@ -64,7 +64,8 @@ class QuoteParams:
 
     results: Count = param(8, "passages looked at")
     max_sentences: Count = param(3, "sentences quoted at most")
-    min_confidence: Share = param(0.5, "below this it says that nothing fits")
+    min_confidence: Share = param(0.5, "below this it does not say that it knows")
+    probable: Share = param(0.4, "from here on it tells what is probable, and that it is no more; below nothing")
     follow: bool = param(True, "follow a cross-reference when the question needs a second step")
 
 
@@ -75,6 +76,7 @@ class Reading:
     parts: tuple[Reached, ...]
     whole: bool  # whether every part was read
     led: tuple[Reached, ...] = ()  # what the question describes instead of naming it, found first
+    missing: tuple[str, ...] = ()  # the parts that nothing sure was found for, as they were asked
 
     @property
     def way(self) -> tuple[Reached, ...]:
@@ -124,13 +126,32 @@ class Quote(Recipe[QuoteParams]):
         run.emit(_ranking(ranked))
         sure = ranked[0].confidence
         near = nearest(likely_sentences.asked(asked, found), list({one.passage.id: one.passage for one in _of(ranked)}.values()))
-        if sure < self.params.min_confidence:
+        if sure < self._least:
             why = f"nothing found fits the question (best match: {ranked[0].candidate.passage.title}, {sure:.0%} sure)"
             return replace(await unsure(run, why, sure, near), notes=(note,))
         text = _quoted(run, foreign.near_best(ranked, self.params.max_sentences))
+        return replace(await self._tell(run, text, sure, near), notes=(note,))
+
+    @property
+    def _least(self) -> float:
+        return min(self.params.probable, self.params.min_confidence)
+
+    async def _tell(
+        self, run: Run, text: str, sure: float, near: Sequence[Near], short: str | None = None, missing: Sequence[str] = ()
+    ) -> Answer:
+        """What is quoted, as the answer; where it is not sure enough as a probable one, with what else to try."""
         run.emit(AnswerDelta(text))
-        answer = await run.answer(text, confidence=sure, nearest=others(run, near) if sure < SURE else ())
-        return replace(answer, notes=(note,))
+        known = sure >= self.params.min_confidence
+        answer = await run.answer(
+            text,
+            short=short,
+            confidence=sure,
+            missing=missing,
+            outcome="answered" if known else "unsure",
+            reason=None if known else f"probable, not sure ({sure:.0%})",
+            nearest=others(run, near) if sure < SURE else (),
+        )
+        return answer if known else replace(answer, tries=tries(run, found=True))
 
     async def reach(self, run: Run, tracker: Evaluator, asked: str) -> Reading:
         """Search, follow paths, read the answer; of a two-part question first the one, then the other."""
@@ -141,17 +162,21 @@ class Quote(Recipe[QuoteParams]):
         parts = _PARTS.split(asked, maxsplit=1)
         plan, slack = (tracker.plan, trail.WHOLE) if len(parts) == 1 else (trail.shared(tracker.plan), trail.PART)
         reached: list[Reached] = []
+        missing: list[str] = []
         for part in parts:
-            question = trail.resolved(part, reached[0].text) if reached else part
+            sure = [one for one in reached if one.confidence >= self.params.min_confidence]
+            if missing and trail.refers_back(part):  # to what was not found
+                missing.append(part)
+                break
+            question = trail.resolved(part, sure[0].text) if sure else part
             found = await self._search(run, question, plan.singles)
-            if not found:
-                break
-            one = await trail.reach(run, tracker, question, found, plan, slack=slack)
-            run.emit(trail.ranking(one.trail, self.params.results))
-            reached.append(one)
-            if one.confidence < self.params.min_confidence:
-                break
-        return Reading(tuple(reached), whole=len(reached) == len(parts))
+            one = await trail.reach(run, tracker, question, found, plan, slack=slack) if found else None
+            if one is not None:
+                run.emit(trail.ranking(one.trail, self.params.results))
+                reached.append(one)
+            if one is None or one.confidence < self.params.min_confidence:
+                missing.append(part)
+        return Reading(tuple(reached), whole=len(reached) == len(parts), missing=tuple(missing))
 
     async def _through(self, run: Run, tracker: Evaluator, inner: Described) -> Reading | None:
         """Find what a question describes, then ask of it by its name; None unless both are sure."""
@@ -171,19 +196,25 @@ class Quote(Recipe[QuoteParams]):
 
     async def conclude(self, run: Run, reading: Reading) -> Answer:
         """The answer from what was read: its parts, quoted, or why there is none."""
+        if len(reading.missing) == 1 and (
+            known := [one for one in reading.parts if one.confidence >= self.params.min_confidence]
+        ):
+            reading = replace(reading, parts=tuple(known), whole=True)  # one half of two
+        else:
+            reading = replace(reading, missing=())
         reached, sure = reading.parts, reading.confidence
         if not reached:
             return await unsure(run, _nothing(run))
         near = nearest(reached[-1].asked, [passage for passage, _ in reached[-1].trail.passages])
-        if sure < self.params.min_confidence or not (reading.whole or run.spent):
+        if sure < self._least or not (reading.whole or run.spent):
             why = f"nothing found answers the question (best match: {reached[-1].nearest}, {sure:.0%} sure)"
             return await unsure(run, why, sure, near)
-        sentences = [one for part in (*reached, *reading.led) for one in part.sentences[: self.params.max_sentences]]
+        parts = [(part, part.sentences[: self.params.max_sentences]) for part in (*reached, *reading.led)]
+        sentences = [one if part.text else _in_context(one) for part, some in parts for one in some]
         text = _quoted(run, list({(one.passage.id, one.start): one for one in sentences}.values()))
         run.emit(Decided(f"answer: {'; '.join(one.text or 'see the quotes' for one in reached)}", _way(reading.way)))
-        run.emit(AnswerDelta(text))
         short = "; ".join(one.text for one in reached) if all(one.text for one in reached) else None
-        return await run.answer(text, short=short, confidence=sure, nearest=others(run, near) if sure < SURE else ())
+        return await self._tell(run, text, sure, near, short, reading.missing)
 
     async def _by_words(self, run: Run, asked: str) -> Answer:
         """Search, choose, follow a cross-reference, quote."""
@@ -196,7 +227,7 @@ class Quote(Recipe[QuoteParams]):
         run.emit(_ranking(ranked))
         best = ranked[0]
         near = nearest(question, list({one.passage.id: one.passage for one in _of(ranked)}.values()))
-        if best.confidence < self.params.min_confidence:
+        if best.confidence < self._least:
             why = f"nothing found fits the question (best match: {best.candidate.passage.title}, {best.confidence:.0%} sure)"
             return await unsure(run, why, best.confidence, near)
         chosen = [best.candidate]
@@ -205,9 +236,7 @@ class Quote(Recipe[QuoteParams]):
             run.emit(Decided("two steps" if len(chosen) > 1 else "one step"))
         if len(chosen) == 1:
             chosen += _close_second(ranked)
-        text = _quoted(run, chosen[: self.params.max_sentences])
-        run.emit(AnswerDelta(text))
-        return await run.answer(text, confidence=best.confidence, nearest=others(run, near) if best.confidence < SURE else ())
+        return await self._tell(run, _quoted(run, chosen[: self.params.max_sentences]), best.confidence, near)
 
     async def _search(self, run: Run, text: str, limit: int = 0) -> list[Passage]:
         hits: Sequence[Hit] = ()
@@ -285,6 +314,12 @@ def _quoted(run: Run, chosen: Sequence[Candidate]) -> str:
     """The sentences with their numbers; one that ends with a colon together with the list or code that it leads to."""
     whole = places(one.passage for one in chosen)
     return one_after_another([_told(one, f"[{run.number(whole[one.passage.id])}]") for one in chosen])
+
+
+def _in_context(one: Candidate) -> Candidate:
+    """What tells an answer, with what stands beside it and belongs to it."""
+    start, end = with_context(one.passage.text, one.start, one.end)
+    return replace(one, start=start, end=end)
 
 
 def _told(one: Candidate, number: str) -> str:

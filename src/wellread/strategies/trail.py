@@ -208,6 +208,11 @@ def plain(plan: Plan) -> Plan:
     return Plan(singles=plan.singles // 2)
 
 
+def refers_back(part: str) -> bool:
+    """Whether the second part of a question speaks of the first one's answer: "it", "that country"."""
+    return _BACK.search(part) is not None
+
+
 def resolved(part: str, answer: str) -> str:
     """The second part of a question with the first one's answer in the place of "it" or "that country"."""
     if not answer:

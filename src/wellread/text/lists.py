@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from wellread.text.sentences import FENCE, sentences
+from wellread.text.sentences import FENCE, paragraphs, sentences
 
 ITEM = re.compile(r"[ \t]*(?:[-*+•‣◦·]|\d{1,3}[.)]|[a-z][.)])[ \t]+\S")
 _ENTRY = re.compile(r"[^\s:]{1,40}(?: [^\s:]{1,30}){0,3}:[ \t]+\S")  # a term with what it means
@@ -12,6 +12,7 @@ _INDENTED = re.compile(r"(?: {2,}|\t)\S")
 _LONGEST = 900  # characters
 _WORD = re.compile(r"\w+")
 _LABEL = 4  # words at most
+_SHOWN = 450  # characters of what is told with what stands around it
 
 
 def with_what_follows(text: str, end: int) -> int:
@@ -49,3 +50,24 @@ def with_what_it_names(text: str, start: int, end: int) -> tuple[int, int]:
     if before and text[before[-1][0] : before[-1][1]].endswith(":"):
         return before[-1][0], end
     return start, after[0][1] if after else end
+
+
+def with_context(text: str, start: int, end: int) -> tuple[int, int]:
+    """A piece of a text together with what belongs to it: the rest of its paragraph or item, of a long one the sentences beside
+    it; of an item the items beside it and the line that leads to the list, as far as all that stays short."""
+    blocks = paragraphs(text)
+    own = [place for place, block in enumerate(blocks) if block[0][0] < end and block[-1][1] > start]
+    if not own:
+        return start, end
+    first, last = own[0], own[-1]
+    whole = blocks[first][0][0], blocks[last][-1][1]
+    if whole[1] - whole[0] > _SHOWN:
+        before = [span for span in blocks[first] if span[1] <= start][-1:]
+        after = [span for span in blocks[last] if span[0] >= end][:1]
+        return min([start, *(span[0] for span in before)]), max([end, *(span[1] for span in after)])
+    start, end = min(start, whole[0]), max(end, whole[1])
+    if ITEM.match(text, text.rfind("\n", 0, whole[0]) + 1):
+        for block in (*blocks[last + 1 : last + 2], *blocks[max(0, first - 1) : first]):
+            wider = min(start, block[0][0]), max(end, block[-1][1])
+            start, end = wider if wider[1] - wider[0] <= _SHOWN else (start, end)
+    return start, end
