@@ -43,7 +43,7 @@ from wellread.server import access, filing, intake, openai_format, settings_file
 from wellread.server.viewer import Place, View
 from wellread.server.web import documents
 from wellread.sources import keywords, markup, mediawiki, newsapi, slack
-from wellread.strategies import attribution, context, kinds, likely_sentences, refine, relevance, tags, turns
+from wellread.strategies import attribution, context, kinds, likely_sentences, refine, relevance, turns
 from wellread.text import (
     arrangement,
     asked_again,
@@ -164,10 +164,10 @@ PARSERS: dict[str, Parser] = {
     "split": lambda text: split.split([text], split.Splitting()),
     "attribution": lambda text: attribution.attributed(text, _passages("Short.")),
     "attribution streamed": lambda text: _streamed(attribution.Attribution(_passages("Short.")).feed, text),
-    "tags": lambda text: tags.blocks(text, "search"),
-    "tag query": lambda text: tags.query(text, "search"),
-    "tags taken out": lambda text: tags.without(text, "search", "think"),
-    "closed tag": lambda text: tags.until_closed(text, "search"),
+    "tags": lambda text: turns.blocks(text, "search"),
+    "tag query": lambda text: turns.query(text, "search"),
+    "tags taken out": lambda text: turns.without(text, "search", "think"),
+    "closed tag": lambda text: turns.until_closed(text, "search"),
     "turn": turns.read_turn,
     "begun turn": lambda text: turns.read_turn(text, finished=False),
     "cut to a window": lambda text: context.cut(text, 200, tokens.estimate),

@@ -27,7 +27,7 @@ from wellread.index.search import LocalIndex, SearchOptions
 from wellread.models import structured
 from wellread.net.guard import Guard
 from wellread.server import options
-from wellread.strategies import tags, turns
+from wellread.strategies import turns
 from wellread.text.inert import inert
 from wellread.types import Passage
 
@@ -95,10 +95,10 @@ PASSAGES = {1: Passage("1", "Saturn has 146 moons. Dr. No said so in the 1960s."
 
 
 def check_tags(text: str) -> None:
-    tags.blocks(text, "search")
-    tags.query(text, "search")
-    tags.until_closed(text, "search")
-    assert "<think>" not in tags.without(text.replace("<think", ""), "think")
+    turns.blocks(text, "search")
+    turns.query(text, "search")
+    turns.until_closed(text, "search")
+    assert "<think>" not in turns.without(text.replace("<think", ""), "think")
 
 
 def check_actions(text: str) -> None:

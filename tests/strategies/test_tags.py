@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.strategies import tags
+from wellread.strategies import turns
 
 
 @pytest.mark.parametrize(
@@ -25,8 +25,8 @@ from wellread.strategies import tags
     ],
 )
 def test_blocks(text: str, found: list[str]) -> None:
-    assert tags.blocks(text, "a") == found
-    assert tags.last(text, "a") == (found[-1] if found else None)
+    assert turns.blocks(text, "a") == found
+    assert turns.last(text, "a") == (found[-1] if found else None)
 
 
 @pytest.mark.parametrize(
@@ -42,23 +42,23 @@ def test_blocks(text: str, found: list[str]) -> None:
     ],
 )
 def test_query(text: str, query: str | None) -> None:
-    assert tags.query(text, "q") == query
+    assert turns.query(text, "q") == query
 
 
 def test_until_closed() -> None:
-    assert tags.until_closed("<q>x</q> invented", "q") == "<q>x</q>"
-    assert tags.until_closed("</q> <q>x</q> y", "q") == "</q> <q>x</q>"
-    assert tags.until_closed("<q>x", "q") == "<q>x"
+    assert turns.until_closed("<q>x</q> invented", "q") == "<q>x</q>"
+    assert turns.until_closed("</q> <q>x</q> y", "q") == "</q> <q>x</q>"
+    assert turns.until_closed("<q>x", "q") == "<q>x"
 
 
 def test_without() -> None:
-    assert tags.without("<plan>think</plan> <q>x</q> then <i>y", "q", "i") == "think then"
-    assert "<think>" not in tags.without("<t<b>hink>", "q")  # what stands around a tag does not become one
+    assert turns.without("<plan>think</plan> <q>x</q> then <i>y", "q", "i") == "think then"
+    assert "<think>" not in turns.without("<t<b>hink>", "q")  # what stands around a tag does not become one
 
 
 @given(st.text(alphabet="<>/qa \n", max_size=60))
 def test_nothing_fails(text: str) -> None:
-    tags.blocks(text, "q")
-    tags.query(text, "q")
-    tags.without(text, "q", "a")
-    assert text.startswith(tags.until_closed(text, "q"))
+    turns.blocks(text, "q")
+    turns.query(text, "q")
+    turns.without(text, "q", "a")
+    assert text.startswith(turns.until_closed(text, "q"))

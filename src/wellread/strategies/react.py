@@ -14,7 +14,6 @@ observation that lists those there are. Only addresses of results, and of the qu
 
 from __future__ import annotations
 
-from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -23,12 +22,12 @@ from wellread.parameters import Count, CountOrZero, Length, SourceSpec, param
 from wellread.prompts.render import render
 from wellread.run import Run
 from wellread.strategies import context
-from wellread.strategies.actions import Actions, Limits, Observation, available
+from wellread.strategies.actions import Actions, Limits, available, told
+from wellread.strategies.agent import Agent, Talk
 from wellread.strategies.compose import Brief, Draft, compose, cut_short, finished
 from wellread.strategies.followup import stand_alone
 from wellread.strategies.recipe import Recipe
 from wellread.strategies.roles import Roles
-from wellread.strategies.transcript import Transcript, make_room
 from wellread.strategies.turns import Turn, read_turn
 from wellread.types import Answer, Completion, Message, Prompt
 
@@ -47,18 +46,6 @@ class ReactParams(Roles):
     answer_tokens: Length = param(1000, "tokens for an answer composed from the observations")
 
 
-@dataclass(slots=True)
-class _Loop:
-    """The state of one run."""
-
-    question: str
-    transcript: Transcript
-    actions: Actions
-    draft: Draft
-    inputs: list[str] = field(default_factory=list[str])
-    last: Completion = field(default_factory=lambda: Completion(""))
-
-
 class React(Recipe[ReactParams]):
     """Think, act, observe, and answer when enough is known."""
 
@@ -74,104 +61,108 @@ class React(Recipe[ReactParams]):
 
     async def go_on(self, run: Run, question: str) -> Answer:
         """The loop. What the run has found before stands in its beginning."""
-        loop = _Loop(question, Transcript(()), self._actions(run), Draft(run))
-        with run.until_spent():
-            loop.transcript.opening = self._opening(run, loop)
-            for left in reversed(range(self.params.max_turns)):
-                turn = await self._turn(run, loop)
-                _report(run, turn)
-                if turn.answer is not None or loop.last.finish == "refusal":
-                    break
-                observation = await self._observe(loop, turn)
-                run.emit(Thought("observation", observation.shown))
-                loop.transcript.show(f"Observation: {observation.text}\n{_turns_left(left)}")
-            else:
-                run.emit(Decided("answer from the observations", "no turns are left"))
-                await self._at_least_one_search(run, loop)
-        return await self._conclude(run, loop)
-
-    def _actions(self, run: Run) -> Actions:
         p = self.params
-        limits = Limits(p.hits, p.observation_characters, p.page_tokens)
-        return available(run, run.kit.model(), limits, p.wikipedia, p.blog)
+        actions = available(run, run.kit.model(), Limits(p.hits, p.observation_characters, p.page_tokens), p.wikipedia, p.blog)
+        thinking = _Thinking(run, run.kit.model(), Talk(), question, p, actions, Draft(run), p.max_turns)
+        with run.until_spent():
+            thinking.open()
+            await thinking.work()
+            if not thinking.answered:
+                await thinking.without_an_answer()
+        return await thinking.conclude()
 
-    def _opening(self, run: Run, loop: _Loop) -> tuple[Message, ...]:
-        first = next(iter(loop.actions.known.values()))
+
+@dataclass(slots=True)
+class _Thinking(Agent):
+    """A model that thinks aloud and acts: the state of one run."""
+
+    question: str
+    params: ReactParams
+    actions: Actions
+    draft: Draft
+    left: int  # turns
+    shown: int = 0  # characters of the answer that were passed on
+    answered: bool = False
+    inputs: list[str] = field(default_factory=list[str])
+    last: Completion = field(default_factory=lambda: Completion(""))
+    role: ClassVar[str] = "turn"
+
+    def open(self) -> None:
+        run, first = self.run, next(iter(self.actions.known.values()))
         system = render(
             "react",
             today=run.today,
-            actions=loop.actions.describe(),
+            actions=self.actions.describe(),
             example=first.name,
             input=first.example,
             inferring=render("inferring"),
             foreign=context.foreign(run),
         )
         found = [context.numbered(run, number, passage) for number, passage in run.passages.items()]
-        loop.actions.addresses.update(passage.url for passage in run.passages.values() if passage.url)
+        self.actions.addresses.update(passage.url for passage in run.passages.values() if passage.url)
         before = "\n\nObservation: found before\n" + "\n\n".join(found) if found else ""
-        return Message("system", system), Message("user", f"Question: {loop.question}{before}")
+        self.talk.opening = Message("system", system), Message("user", f"Question: {self.question}{before}")
 
-    async def _turn(self, run: Run, loop: _Loop) -> Turn:
-        """The model's next words. An answer among them is shown while it is written."""
-        model = run.kit.model()
-        make_room(run, model, loop.transcript, self.params.turn_tokens)
-        reply = context.reserve(model, self.params.turn_tokens)
-        await loop.draft.warm()
-        prompt = Prompt(loop.transcript.messages(), (_PAUSE,), reply, self.params.temperature)
-        text, shown = "", 0
-        async with aclosing(run.generate(prompt, role="turn", model=model)) as words:
-            async for item in words:
-                if isinstance(item, Completion):
-                    loop.last = item
-                    break
-                text += item
-                shown = await self._show(loop, read_turn(text, finished=False), shown)
-        turn = read_turn(loop.last.text)
-        await self._show(loop, turn, shown)
-        loop.transcript.say(turn.said)
-        return turn
+    async def prompt(self) -> Prompt | None:
+        if not self.left:
+            return None
+        self.left -= 1
+        self.shown = 0
+        await self.draft.warm()
+        return Prompt((), (_PAUSE,), context.reserve(self.model, self.params.turn_tokens), self.params.temperature)
 
-    async def _show(self, loop: _Loop, turn: Turn, shown: int) -> int:
-        """Pass on what is new of the answer. With an answer model of its own, this one is not shown."""
-        if turn.answer is None or self.params.answer_model is not None:
-            return shown
-        await loop.draft.feed(turn.answer[shown:])
-        return max(shown, len(turn.answer))
+    async def hear(self, text: str) -> None:
+        await self._show(read_turn(text, finished=False))
 
-    async def _observe(self, loop: _Loop, turn: Turn) -> Observation:
+    async def take(self, completion: Completion) -> bool:
+        self.last, turn = completion, read_turn(completion.text)
+        await self._show(turn)
+        self.talk.say(turn.said)
+        _report(self.run, turn)
+        self.answered = turn.answer is not None or completion.finish == "refusal"
+        if self.answered:
+            return False
         if turn.action is None:
-            text = render("react-reminder", why="There was no action and no answer.")
-            return Observation(text, text)
-        loop.inputs.append(turn.given)
-        return await loop.actions.act(turn.action, turn.given)
+            observation = told(render("react-reminder", why="There was no action and no answer."))
+        else:
+            self.inputs.append(turn.given)
+            observation = await self.actions.act(turn.action, turn.given)
+        self.run.emit(Thought("observation", observation.shown))
+        self.talk.show([f"Observation: {observation.text}\n{_turns_left(self.left)}"])
+        return True
 
-    async def _at_least_one_search(self, run: Run, loop: _Loop) -> None:
-        """A model that cannot keep to the format still gets something to answer from."""
-        if not run.passages and not loop.inputs:
-            run.emit(Decided("search for the question itself", "the model used no action"))
-            loop.inputs.append(loop.question)
-            await loop.actions.search(run.source, loop.question, snippets=False)
+    async def _show(self, turn: Turn) -> None:
+        """Pass on what is new of an answer. With an answer model of its own, this one is not shown."""
+        if turn.answer is not None and self.params.answer_model is None:
+            await self.draft.feed(turn.answer[self.shown :])
+            self.shown = max(self.shown, len(turn.answer))
 
-    async def _conclude(self, run: Run, loop: _Loop) -> Answer:
-        if loop.draft.text and run.spent:
-            return await cut_short(run, loop.draft)
-        answered = loop.last.finish == "refusal" or read_turn(loop.last.text).answer is not None
-        if answered and not run.spent and self.params.answer_model is None:
+    async def without_an_answer(self) -> None:
+        """One is composed from the observations; a model that cannot keep to the format still gets something to answer from."""
+        self.run.emit(Decided("answer from the observations", "no turns are left"))
+        if not self.run.passages and not self.inputs:
+            self.run.emit(Decided("search for the question itself", "the model used no action"))
+            self.inputs.append(self.question)
+            await self.actions.search(self.run.source, self.question, snippets=False)
+
+    async def conclude(self) -> Answer:
+        run, params = self.run, self.params
+        if self.draft.text and run.spent:
+            return await cut_short(run, self.draft)
+        if self.answered and not run.spent and params.answer_model is None:
             if not run.passages:
                 run.emit(Notice("the model answered without looking anything up"))
-            return await finished(run, loop.draft, loop.last, self.params.answerer(run), loop.inputs)
-        return await compose(run, self._brief(run, loop))
-
-    def _brief(self, run: Run, loop: _Loop) -> Brief:
-        return Brief(
-            loop.question,
+            return await finished(run, self.draft, self.last, params.answerer(run), self.inputs)
+        brief = Brief(
+            self.question,
             [context.numbered(run, number, passage) for number, passage in run.passages.items()],
-            self.params.answerer(run),
-            temperature=self.params.temperature,
-            max_tokens=self.params.answer_tokens,
-            missing="the actions found nothing" if loop.inputs else "the model used no action and gave no answer",
-            tried=loop.inputs,
+            params.answerer(run),
+            temperature=params.temperature,
+            max_tokens=params.answer_tokens,
+            missing="the actions found nothing" if self.inputs else "the model used no action and gave no answer",
+            tried=self.inputs,
         )
+        return await compose(run, brief)
 
 
 def _turns_left(count: int) -> str:
