@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from wellread.index import gpu, lists
+from wellread.index import lists
 from wellread.index.rows import RowFile
 
 DIM, PARTS, CHUNK = 1024, 60_000, 50_000
@@ -23,7 +23,7 @@ DIM, PARTS, CHUNK = 1024, 60_000, 50_000
 
 def write_rows(path: Path, rows: int, scale: np.ndarray) -> RowFile:
     """Mixtures of pairs with noise, made on the device in chunks."""
-    torch = gpu.torch()
+    torch = lists.cuda_torch()
     torch.manual_seed(1)
     spread = torch.linspace(3, 0.05, DIM, device="cuda")  # embeddings differ in some directions more than in others
     parts = torch.nn.functional.normalize(torch.randn(PARTS, DIM, device="cuda") * spread)
@@ -39,11 +39,11 @@ def write_rows(path: Path, rows: int, scale: np.ndarray) -> RowFile:
 
 def timed(rows: RowFile, scale: np.ndarray, out: Path, device: str) -> dict[str, object]:
     begun = time.perf_counter()
-    found = lists.train(rows, scale, gpu.nearest_centre) if device == "cuda" else lists.train(rows, scale)
+    found = lists.train(rows, scale, lists.nearest_on_gpu) if device == "cuda" else lists.train(rows, scale)
     trained = time.perf_counter()
     scaled = found.scaled(scale)
     with out.open("wb") as file:
-        labels = lists.encode_all(rows, gpu.Encoder(scaled) if device == "cuda" else scaled.encode, file, lambda _: None)
+        labels = lists.encode_all(rows, lists.GpuEncoder(scaled) if device == "cuda" else scaled.encode, file, lambda _: None)
     encoded = time.perf_counter() - trained
     return {"train": round(trained - begun, 2), "rows_per_second": round(len(rows) / encoded), "labels": labels, "lists": found}
 
@@ -56,7 +56,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         rows = write_rows(folder / "rows", wanted, scale)
-        gpu.nearest_centre(np.zeros((8, 8), np.float32), np.zeros((8, 8), np.float32))  # the device's start is not its speed
+        lists.nearest_on_gpu(np.zeros((8, 8), np.float32), np.zeros((8, 8), np.float32))  # the device's start is not its speed
         here = timed(rows, scale, folder / "here", "cpu")
         there = timed(rows, scale, folder / "there", "cuda")
         same = here["labels"] == there["labels"]
@@ -64,14 +64,14 @@ def main() -> None:
         # The trainings differ in the last digits, which k-means carries on: for the bits one training serves both.
         block = rows.block(0, 200_000)
         scaled = here["lists"].scaled(scale)
-        (labels, bits), (found, sketched) = scaled.encode(block), gpu.Encoder(scaled)(block)
+        (labels, bits), (found, sketched) = scaled.encode(block), lists.GpuEncoder(scaled)(block)
         agree = labels == found
         equal = np.unpackbits(bits[agree] ^ sketched[agree]).mean()
     result = {
         "rows": wanted,
         "lists": int(here["lists"].count),
         "cores": os.cpu_count(),
-        "device": gpu.torch().cuda.get_device_name(),
+        "device": lists.cuda_torch().cuda.get_device_name(),
     }
     for where, figures in (("cpu", here), ("cuda", there)):
         result |= {f"{where}_train_seconds": figures["train"], f"{where}_encode_rows_per_second": figures["rows_per_second"]}

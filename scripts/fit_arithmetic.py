@@ -14,7 +14,7 @@ import hashlib
 import json
 import random
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,16 +25,51 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper
 
 from wellread.embedding.arithmetic import FIT
-from wellread.embedding.by_tensor import FITTED_TO, fitted, layer_of
+from wellread.embedding.forms import FITTED_TO, Fit, Floats, dense_weight, layer_of
 from wellread.embedding.onnx import SHIPPED as EMBEDDER
 from wellread.embedding.onnx import OnnxEmbedder, Options
-from wellread.embedding.onnx_file import read_graph
+from wellread.embedding.onnx_file import Node, read_graph
 from wellread.ranking.evaluator import MODEL, TOKENIZER
 from wellread.ranking.evaluator import SHIPPED as EVALUATOR
 from wellread.ranking.judge import Chain, Judge
 from wellread.types import Passage
 
 Row = dict[str, Any]
+
+
+def fitted(ranges: Mapping[str, tuple[Floats, Floats]], nodes: Sequence[Node], constants: Mapping[str, NDArray[Any]]) -> Fit:
+    """A fit for these dense layers, from the lowest and highest value of each channel of what they read."""
+    out: dict[str, NDArray[Any]] = {}
+    for node in nodes:
+        name, weight = layer_of(node), dense_weight(node, constants)
+        lowest, highest = ranges[name]
+        out |= {f"{name}.{part}": value for part, value in _fitted_layer(name, weight, lowest, highest).items()}
+    return out
+
+
+APART = 32  # channels of a feed-forward layer that are computed in float32
+_EVEN, _EVEN_INNER = 0.85, 0.3  # how far ranges are evened out: 0 not at all, 1 entirely
+
+
+def _fitted_layer(name: str, weight: Floats, lowest: Floats, highest: Floats) -> dict[str, NDArray[Any]]:
+    inner = name.endswith(".output.dense") and ".attention." not in name
+    shift = np.zeros_like(lowest) if inner else (lowest + highest) / 2
+    reach = np.maximum(np.maximum(highest - shift, shift - lowest), np.float32(1e-2))
+    largest = np.abs(weight).max(axis=0)
+    level = reach**_EVEN_INNER if inner else reach**_EVEN / largest ** (1 - _EVEN)
+    apart = np.argsort(-(reach * largest))[:APART] if inner else np.array([], np.int64)
+    rest = np.setdiff1d(np.arange(len(reach)), apart)
+    level = (level / np.exp(np.log(level[rest]).mean())).astype(np.float16).astype(np.float32)
+    shift = shift.astype(np.float16).astype(np.float32)
+    low, high = (((edge - shift) / level)[rest] for edge in (lowest, highest))
+    bottom, top = min(float(low.min()), 0.0), max(float(high.max()), 0.0)
+    scale = np.float32((top - bottom) / 255)
+    parts = {"shift": shift, "level": level, "scale": scale, "zero": np.uint8(round(-bottom / float(scale)))}
+    if inner:
+        parts["apart"] = np.sort(apart).astype(np.int16)
+    if name.endswith(".qkv"):
+        parts["passed"] = np.uint8(1)
+    return {part: np.asarray(value) for part, value in parts.items()}
 
 
 def rows(folder: Path, name: str, held_out: bool) -> list[Row]:

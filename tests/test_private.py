@@ -11,7 +11,7 @@ import pytest
 
 from wellread import settings
 from wellread.core.private_files import cache_folder, private_folder, replace_private
-from wellread.embedding.kept import keep
+from wellread.embedding.forms import keep
 from wellread.errors import SettingsError
 from wellread.index.kept import place_for
 from wellread.net.transport import _is_usable

@@ -15,9 +15,9 @@ from tests.index.embedders import WordEmbedder
 
 from wellread.cluster import sharded, steps
 from wellread.cluster.building import Order, Told
-from wellread.cluster.embedded import PiecesFeed, of_shard
 from wellread.cluster.merged import open_folder
 from wellread.cluster.places import Near
+from wellread.cluster.steps import PiecesFeed, of_shard
 from wellread.errors import IndexFault, UsageError
 from wellread.index.build import build as build_one
 from wellread.index.dataset import About

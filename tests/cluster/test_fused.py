@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from wellread import codec
-from wellread.cluster.asked import Candidates, Wanted
-from wellread.cluster.fused import fused_of
+from wellread.cluster.merged import fused_of
+from wellread.cluster.shard import Candidates, Wanted
 from wellread.index.search import SearchOptions, by_scores
 
 DEPTH = 20

@@ -13,15 +13,13 @@ from tests.index.embedders import WordEmbedder
 from tests.index.test_change import feed
 
 from wellread.cluster import sharded
-from wellread.cluster.asked import Candidates, Wanted
 from wellread.cluster.merged import LocalPeer, Member, MergedIndex, ShardGone, open_folder
 from wellread.cluster.reshard import shard_index
-from wellread.cluster.shard import Shard
+from wellread.cluster.shard import Candidates, Shard, Wanted
 from wellread.cluster.sharded import shard_of
 from wellread.cluster.words import in_fields
 from wellread.errors import DamagedFile, IndexFault
-from wellread.index.build import build
-from wellread.index.change import remove
+from wellread.index.build import build, remove
 from wellread.index.search import LocalIndex, SearchOptions
 from wellread.types import Hit, Passage
 

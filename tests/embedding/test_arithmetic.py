@@ -14,14 +14,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from wellread.embedding import arithmetic, kept, processors
+from wellread.embedding import arithmetic
 from wellread.embedding.arithmetic import Arithmetic, Choice, best_for, settled
-from wellread.embedding.by_tensor import by_tensor
+from wellread.embedding.forms import by_tensor
 from wellread.embedding.onnx import SHIPPED, OnnxEmbedder, Options
 from wellread.embedding.onnx_file import read_graph, write_graph
 from wellread.errors import DamagedFile, EmbedderError, MissingExtra
-from wellread.index.build import build
-from wellread.index.change import add
+from wellread.index.build import add, build
 from wellread.index.feed import EmbeddingFeed, streamed
 from wellread.ranking.evaluator import SHIPPED as EVALUATOR
 from wellread.ranking.evaluator import Evaluator
@@ -33,7 +32,7 @@ MODEL = SHIPPED / "model.onnx"
 STORED = np.load(Path(__file__).parent / "reference.npz")
 SENTENCES: list[str] = [str(text) for text in STORED["sentences"]]
 FLOAT32 = STORED["vectors"].astype(np.float32)
-BYTES = processors.instructions() & {"avx_vnni", "avx512_vnni", "amx_int8"}
+BYTES = arithmetic.instructions() & {"avx_vnni", "avx512_vnni", "amx_int8"}
 FORMS = [
     pytest.param("tensor", marks=pytest.mark.skipif(not BYTES, reason="the processor cannot sum products of bytes")),
     pytest.param("bf16", marks=pytest.mark.skipif(not arithmetic.has_openvino(), reason="OpenVINO is not installed")),
@@ -82,7 +81,7 @@ def test_a_damaged_file_in_the_cache_is_made_again(form: Arithmetic, cache: Path
     content[len(content) // 2] ^= 1
     file.write_bytes(bytes(content))
     np.testing.assert_array_equal(embedded(form, SENTENCES[:4]), first)
-    assert kept.load(file) is not None, "and is whole now"
+    assert by_tensor.load(file) is not None, "and is whole now"
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -116,11 +115,11 @@ CPUINFO = "processor\t: 0\nmodel name\t: some\n{key}\t\t: {flags}\n\nprocessor\t
 def test_the_processor_decides(tmp_path: Path, key: str, flags: str, openvino: bool, expected: str) -> None:
     told = tmp_path / "cpuinfo"
     told.write_text(CPUINFO.format(key=key, flags=flags))
-    assert best_for(processors.instructions(told), lambda: openvino) == expected
+    assert best_for(arithmetic.instructions(told), lambda: openvino) == expected
 
 
 def test_a_system_that_does_not_tell_gets_the_shipped_form(tmp_path: Path) -> None:
-    assert best_for(processors.instructions(tmp_path / "missing"), lambda: True) == "block"
+    assert best_for(arithmetic.instructions(tmp_path / "missing"), lambda: True) == "block"
 
 
 def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wellread.embedding.batches import by_length, padded
-from wellread.embedding.known import habits
+from wellread.embedding.layout import habits
 
 REPRESENT = "Represent this sentence for searching relevant passages: "
 

@@ -14,11 +14,10 @@ from tests.index.embedders import WordEmbedder
 from wellread.errors import DamagedFile, IndexFault
 from wellread.index import blocks, checks, lists, manifest, seal
 from wellread.index.blocks import BLOCK, Blocks
-from wellread.index.build import BuildOptions, build
-from wellread.index.change import remove
+from wellread.index.build import BuildOptions, build, remove
 from wellread.index.feed import EmbeddingFeed, streamed
+from wellread.index.seal import problems
 from wellread.index.search import LocalIndex, SearchOptions
-from wellread.index.verify import problems
 from wellread.types import Passage
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
@@ -48,7 +47,7 @@ async def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def nothing_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checks, "CHECKED_WHOLE", 0)
-    monkeypatch.setattr("wellread.index.segment.SMALL", 0)
+    monkeypatch.setattr("wellread.index.search.SMALL", 0)
 
 
 async def results(folder: Path) -> list[object]:

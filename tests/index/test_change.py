@@ -20,12 +20,11 @@ from tests.index.test_search import PASSAGES, make
 
 from wellread.errors import DamagedFile, IndexFault
 from wellread.index import build as building
-from wellread.index.build import BuildOptions, build
-from wellread.index.change import add, remove
+from wellread.index.build import BuildOptions, add, build, remove
 from wellread.index.feed import EmbeddingFeed, streamed
 from wellread.index.folder import writing
+from wellread.index.seal import problems
 from wellread.index.search import LocalIndex
-from wellread.index.verify import problems
 from wellread.types import Passage
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]

@@ -17,9 +17,9 @@ from wellread.index.coarse import smallest
 from wellread.index.feed import Batch
 from wellread.index.quantize import calibrate, check, code_bytes, pad_codes, to_bytes, to_codes
 from wellread.index.rows import RowFile
+from wellread.index.seal import problems
 from wellread.index.search import LocalIndex, SearchOptions
 from wellread.index.sketch import cut, hamming
-from wellread.index.verify import problems
 from wellread.types import Passage
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
@@ -71,7 +71,7 @@ async def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def index(made: Path, monkeypatch: pytest.MonkeyPatch) -> LocalIndex:
-    monkeypatch.setattr("wellread.index.segment.SMALL", 0)
+    monkeypatch.setattr("wellread.index.search.SMALL", 0)
     return LocalIndex.open(made)
 
 
@@ -183,13 +183,13 @@ def test_a_cut_query_sums_by_distances(seed: int, width: int) -> None:
 async def test_an_index_with_sketches_verifies_and_grows(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import shutil
 
-    from wellread.index.change import add
+    from wellread.index.build import add
 
     shutil.copytree(made, tmp_path / "i")
     assert list(problems(tmp_path / "i")) == []
 
     monkeypatch.setattr(lists, "FROM_ROWS", 5_000)
-    monkeypatch.setattr("wellread.index.segment.SMALL", 0)
+    monkeypatch.setattr("wellread.index.search.SMALL", 0)
     for below in (0, 100_000):  # as a segment of its own; then all written again together
         monkeypatch.setattr("wellread.index.grow.MERGE_BELOW", below)
         fresh = clustered(30, 100, seed=20 + below)
@@ -242,7 +242,7 @@ async def test_a_large_index_of_the_older_format_is_refused(made: Path, tmp_path
 
 async def test_vectors_that_are_all_alike_can_be_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lists, "FROM_ROWS", 100)
-    monkeypatch.setattr("wellread.index.segment.SMALL", 0)
+    monkeypatch.setattr("wellread.index.search.SMALL", 0)
     vectors = np.repeat(clustered(1, 70), 500, axis=0)
     await build(tmp_path, VectorFeed(vectors), BuildOptions(words=False))
     index = LocalIndex.open(tmp_path)
@@ -298,12 +298,12 @@ def test_smallest_is_a_partial_sort(values: list[int], count: int) -> None:
 
 
 def test_one_thread_is_given_back() -> None:
-    from wellread.index import blas
+    from wellread.index import lists
 
-    switch = blas._switch()
+    switch = lists._switch()
     if switch is None:
         pytest.skip("this numpy has another BLAS")
     before = switch[0]()
-    with blas.one_thread():
+    with lists.one_thread():
         assert switch[0]() == 1
     assert switch[0]() == before

@@ -29,8 +29,7 @@ from wellread.errors import DamagedFile, IndexFault
 from wellread.index.build import build
 from wellread.index.dataset import DatasetFeed, create, is_dataset, made_with, take_parts
 from wellread.index.feed import EmbeddingFeed, streamed
-from wellread.index.hub import pull
-from wellread.index.published import PublishedFeed, mappings, plain_numbers, texts_in
+from wellread.index.published import PublishedFeed, mappings, plain_numbers, pull, texts_in
 from wellread.index.quantize import calibrate, to_bytes, to_codes
 from wellread.index.search import LocalIndex
 from wellread.types import Passage

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from wellread.errors import MissingExtra
-from wellread.index import gpu, lists
+from wellread.index import lists
 from wellread.index.rows import RowFile
 
 
@@ -20,8 +20,8 @@ def torch() -> Any:
 
 @pytest.fixture
 def on_the_cpu(monkeypatch: pytest.MonkeyPatch, torch: Any) -> None:
-    monkeypatch.setattr(gpu, "torch", lambda: torch)
-    monkeypatch.setattr(gpu, "DEVICE", "cpu")
+    monkeypatch.setattr(lists, "cuda_torch", lambda: torch)
+    monkeypatch.setattr(lists, "GPU", "cpu")
 
 
 @pytest.mark.slow
@@ -34,10 +34,10 @@ def test_the_same_lists_and_sketches(tmp_path: Path) -> None:
     rows = np.rint(vectors / scale).clip(-127, 127).astype(np.int8)
     rows.tofile(tmp_path / "rows")
     file = RowFile(tmp_path / "rows", len(rows), 384)
-    plain, there = lists.train(file, scale), lists.train(file, scale, gpu.nearest_centre)
+    plain, there = lists.train(file, scale), lists.train(file, scale, lists.nearest_on_gpu)
     np.testing.assert_allclose(plain.centres, there.centres, atol=1e-3)
     labels, sketches = plain.scaled(scale).encode(rows)
-    found, sketched = gpu.Encoder(plain.scaled(scale))(rows)
+    found, sketched = lists.GpuEncoder(plain.scaled(scale))(rows)
     assert (labels == found).mean() > 0.999
     same = labels == found
     assert (np.unpackbits(sketches[same], axis=1) == np.unpackbits(sketched[same], axis=1)).mean() > 0.999
@@ -48,4 +48,4 @@ def test_without_a_device_it_says_so(torch: Any) -> None:
     if torch.cuda.is_available():
         pytest.skip("there is a device")
     with pytest.raises(MissingExtra, match="CUDA"):
-        gpu.torch()
+        lists.cuda_torch()

@@ -21,20 +21,19 @@ from tests.index.embedders import WordEmbedder
 from tests.index.test_change import Killed, Tiring, every_file, feed, numbered, sums
 
 from wellread.cli.progress import shown
-from wellread.embedding.processors import available_processors
+from wellread.embedding.arithmetic import available_processors
 from wellread.errors import IndexFault
 from wellread.index import ledger, manifest
-from wellread.index.build import BuildOptions, build
-from wellread.index.change import add, update
+from wellread.index.build import BuildOptions, add, build, update
 from wellread.index.feed import EmbeddingFeed
 from wellread.index.following import Following, Item, recalled
 from wellread.index.grow import Growing
 from wellread.index.inputs import InputOptions, origin, parts, passages
 from wellread.index.ledger import Entry, Read
 from wellread.index.progress import Gauge
+from wellread.index.seal import problems
 from wellread.index.search import LocalIndex
 from wellread.index.vectors import embed
-from wellread.index.verify import problems
 from wellread.index.write import SegmentWriter
 from wellread.types import Passage
 

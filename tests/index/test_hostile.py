@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 from wellread.cli.main import app
 from wellread.embedding import onnx
 from wellread.errors import DamagedFile, IndexFault
-from wellread.index import ledger, manifest, originals, texts
+from wellread.index import following, ledger, manifest, texts
 from wellread.index.following import RECORD, recalled
 from wellread.index.inputs import InputOptions
 from wellread.index.manifest import Listed
@@ -188,7 +188,7 @@ def test_a_list_of_inputs_with_values_of_other_types_is_damage(tmp_path: Path, r
 
 @pytest.mark.parametrize("said", ["[" * 100_000, "5", '{"inputs": [5], "splitting": {}, "columns": {}, "config": null}'])
 def test_inputs_that_a_manifest_cannot_mean(said: str) -> None:
-    assert originals.recorded({RECORD: said}) == []
+    assert following.recorded_paths({RECORD: said}) == []
     with pytest.raises(DamagedFile):
         recalled({RECORD: said}, InputOptions())
 

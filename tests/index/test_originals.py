@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from wellread.errors import ReadError
-from wellread.index import ledger, originals
+from wellread.index import following, ledger
 from wellread.index.following import RECORD
 from wellread.index.ledger import Entry
 from wellread.index.manifest import Manifest
@@ -58,11 +58,11 @@ def test_names_that_lead_out_of_an_input_lead_nowhere(vault: Path, name: str) ->
     (vault / "docs" / "zero").symlink_to("/dev/zero")
     os.mkfifo(vault / "docs" / "pipe")
     content = records(vault / "index", [str(vault / "docs")], entry(name, SECRET))
-    found = originals.find(vault / "index", content, name)
+    found = following.find_original(vault / "index", content, name)
     assert found.state in ("gone", "none")
     assert found.path is None
     with pytest.raises(ReadError):
-        originals.content(found)
+        following.original_document(found)
 
 
 def test_a_stranger_gets_only_what_he_knew(vault: Path) -> None:
@@ -70,32 +70,32 @@ def test_a_stranger_gets_only_what_he_knew(vault: Path) -> None:
     guess = b"x" * len(SECRET)
     for changed in (0, (vault / "vault" / "secret.txt").stat().st_mtime_ns):
         content = records(vault / "index", ["/"], entry(str(vault / "vault" / "secret.txt").lstrip("/"), guess, changed))
-        found = originals.find(vault / "index", content, str(vault / "vault" / "secret.txt").lstrip("/"))
+        found = following.find_original(vault / "index", content, str(vault / "vault" / "secret.txt").lstrip("/"))
         with pytest.raises(ReadError, match=r"changed|not what was read"):
-            originals.content(found)
+            following.original_document(found)
 
 
 @pytest.mark.parametrize("inputs", [["docs"], "docs", 5, None, [7], ["https://a.example/"], []])
 def test_inputs_that_are_no_places_of_this_machine_are_left_out(vault: Path, inputs: object) -> None:
     content = records(vault / "index", inputs, entry("a.txt", b"Oil burns."))
-    assert originals.find(vault / "index", content, "a.txt").state == "gone"
+    assert following.find_original(vault / "index", content, "a.txt").state == "gone"
 
 
 def test_a_file_is_the_same_by_its_content(vault: Path) -> None:
     content = records(vault / "index", [str(vault / "docs")], entry("a.txt", b"Oil burns."))
-    same = originals.find(vault / "index", content, "a.txt")
+    same = following.find_original(vault / "index", content, "a.txt")
     assert (same.state, same.path) == ("same", str(vault / "docs" / "a.txt"))
-    assert originals.content(same).body == b"Oil burns."
+    assert following.original_document(same).body == b"Oil burns."
     (vault / "docs" / "a.txt").write_bytes(b"Oil smoke.")
-    assert originals.find(vault / "index", content, "a.txt").state == "changed"
+    assert following.find_original(vault / "index", content, "a.txt").state == "changed"
     with pytest.raises(ReadError, match="changed"):
-        originals.content(same)  # between looking and reading
+        following.original_document(same)  # between looking and reading
     (vault / "docs" / "a.txt").unlink()
-    assert originals.find(vault / "index", content, "a.txt").state == "gone"
+    assert following.find_original(vault / "index", content, "a.txt").state == "gone"
 
 
 def test_pages_rows_and_unknown_names_have_no_file(vault: Path) -> None:
     page, table = entry("https://a.example/", b"x"), Entry(str(vault / "docs" / "a.txt"), table=True)
     content = records(vault / "index", [str(vault / "docs")], page, table)
     for name in (page.name, table.name, "b.txt"):
-        assert originals.find(vault / "index", content, name).state == "none"
+        assert following.find_original(vault / "index", content, name).state == "none"

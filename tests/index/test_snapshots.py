@@ -11,8 +11,7 @@ import pytest
 from tests.index.embedders import WordEmbedder
 
 from wellread.errors import DamagedFile, IndexFault
-from wellread.index.build import BuildOptions, build
-from wellread.index.change import add, remove
+from wellread.index.build import BuildOptions, add, build, remove
 from wellread.index.feed import EmbeddingFeed, streamed
 from wellread.index.search import LocalIndex, SearchOptions
 from wellread.types import Passage

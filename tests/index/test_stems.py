@@ -13,8 +13,7 @@ from wellread.cluster.merged import open_folder
 from wellread.cluster.reshard import shard_index
 from wellread.errors import DamagedFile
 from wellread.index import manifest
-from wellread.index.build import build
-from wellread.index.change import add
+from wellread.index.build import add, build
 from wellread.index.search import LocalIndex, SearchOptions
 from wellread.types import Passage
 

@@ -23,7 +23,7 @@ from tests.server.stage import TOKEN, Live, ask, finished, quoting, running, unt
 
 from wellread.errors import UsageError
 from wellread.index import manifest
-from wellread.index.change import update
+from wellread.index.build import update
 from wellread.index.vectors import embed
 from wellread.reading.folders import files_inside
 from wellread.server import collections_api

@@ -12,7 +12,7 @@ from tests.index.test_change import feed
 from tests.index.test_search import PASSAGES, make
 
 from wellread.errors import IndexFault, UsageError
-from wellread.index.change import add, remove
+from wellread.index.build import add, remove
 from wellread.index.search import LocalIndex
 from wellread.sources.index import IndexSource, from_spec, library
 from wellread.sources.index_options import Options

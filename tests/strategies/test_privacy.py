@@ -15,7 +15,7 @@ from wellread import events
 from wellread.cli.chat import Conversation
 from wellread.cli.show import Silent
 from wellread.engine import Engine
-from wellread.index.originals import are_public
+from wellread.index.following import are_public
 from wellread.models.scripted import ScriptedModel
 from wellread.privacy import Consent, Privacy, leaves
 from wellread.run import Environment

@@ -30,7 +30,7 @@ from training.evaluator.tokens import TokenTable
 from training.evaluator.weights import load_weights
 
 from wellread.effort import ALLOWED, Plan, Windows
-from wellread.embedding.processors import available_processors
+from wellread.embedding.arithmetic import available_processors
 from wellread.ranking.evaluator import MODEL
 from wellread.ranking.paths import Weights
 

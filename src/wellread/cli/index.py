@@ -6,7 +6,7 @@ import asyncio
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
@@ -20,8 +20,10 @@ from wellread.events import counted, hit_json
 from wellread.text.places import inside
 
 if TYPE_CHECKING:
+    from wellread.index.build import Changes
     from wellread.index.manifest import Manifest
     from wellread.types import Hit
+
 
 app = Commands("Build, change, search and check local indexes.")
 Folder = Annotated[Path, typer.Argument(help="Folder of the index.", metavar="INDEX")]
@@ -134,7 +136,7 @@ def add(
     """
     from wellread.index import manifest
     from wellread.index.build import BuildOptions
-    from wellread.index.change import add as append
+    from wellread.index.build import add as append
     from wellread.sources.index_options import embedder_spec
 
     async def work() -> Manifest:
@@ -191,8 +193,6 @@ def update(
 
     wellread index update notes-index --watch
     """
-    from wellread.cli.following import follow
-
     asyncio.run(follow(folder, embedder, words_only=words_only, watch=watch, as_json=as_json))
 
 
@@ -203,7 +203,7 @@ def remove(
     as_json: options.AsJson = False,
 ) -> None:
     """Forget documents or single passages."""
-    from wellread.index.change import remove as forget
+    from wellread.index.build import remove as forget
 
     count = forget(folder, names)
     say_json({"removed": count}) if as_json else say(f"{_passages(count)} removed from {folder}")
@@ -290,7 +290,7 @@ def info(folder: Folder, as_json: options.AsJson = False) -> None:
 @app.command()
 def verify(folder: Folder, as_json: options.AsJson = False) -> None:
     """Compare every file with its checksum. Exit status 1 when something has changed."""
-    from wellread.index.verify import problems
+    from wellread.index.seal import problems
 
     found = list(problems(folder))
     if as_json:
@@ -340,7 +340,7 @@ def pull(
     embedder: PublishedWith = "onnx:mixedbread-ai/mxbai-embed-large-v1",
 ) -> None:
     """Bring a published index from the Hugging Face hub and import it, in one step. One that broke off goes on."""
-    from wellread.index.hub import pull as download
+    from wellread.index.published import pull as download
 
     if repository.count("/") != 1:
         raise UsageError(f"{repository!r} is not a hub name: write owner/name")
@@ -363,3 +363,41 @@ def _go_on(folder: Path) -> str:
 
 def _passages(count: int) -> str:
     return counted(count, "passage", "passages")
+
+
+async def follow(folder: Path, embedder: str | None, *, words_only: bool, watch: bool, as_json: bool) -> None:
+    """Update an index; with `watch` stay and do it again after each change."""
+    from wellread.index import manifest
+    from wellread.index.build import update
+    from wellread.index.following import recalled
+    from wellread.index.inputs import InputOptions
+    from wellread.sources.index_options import embedder_for
+
+    content = manifest.load(folder)
+    names = recalled(content.origin, InputOptions()).names
+    note(f"{folder} is made of {', '.join(names)}")  # who has it from others sees what of theirs it would read
+    async with feeds.kit_of_settings() as kit:
+        maker = None if words_only else embedder_for(content.embedder, embedder, kit)
+
+        async def once() -> None:
+            unreadable: list[str] = []
+            with ticking(as_json, unreadable, go_on=f"{folder} is unfinished; go on with the same command") as ticker:
+                inputs = recalled(manifest.load(folder).origin, InputOptions(pages=kit.pages(), unreadable=unreadable))
+                made = await update(folder, inputs, maker, ticker)
+            _tell(made, folder, as_json)
+
+        await once()
+        if not watch:
+            return
+        import watchfiles
+
+        paths = [Path(name) for name in names if not name.startswith(("http://", "https://", "hf:"))]
+        async for _ in cast("Any", watchfiles).awatch(*paths, debounce=1000):
+            await once()
+
+
+def _tell(made: Changes, folder: Path, as_json: bool) -> None:
+    counts = {"added": len(made.added), "changed": len(made.changed), "removed": len(made.removed)}
+    facts = {**counts, "passages": made.content.passages, "vectors": made.content.vectors, "output": str(folder)}
+    words = ", ".join(f"{count} {what}" for what, count in counts.items())
+    say_json(facts) if as_json else say(f"{words}; {made.content.passages:,} passages in {folder}")

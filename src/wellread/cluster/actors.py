@@ -19,9 +19,8 @@ from typing import Any, NamedTuple, cast
 
 from wellread import codec
 from wellread.cluster import storage
-from wellread.cluster.asked import Candidates, Wanted
 from wellread.cluster.replicas import ReplicaLost
-from wellread.cluster.shard import Shard
+from wellread.cluster.shard import Candidates, Shard, Wanted
 from wellread.cluster.wire import Door, Entrance, Wire
 from wellread.codec import Fault, Raw
 from wellread.effort import Effort

@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from wellread.cluster import on_ray, sharded, steps, storage
-from wellread.cluster.embedded import Piece, file_of, of_shard
 from wellread.cluster.places import Near, Place, place_at
 from wellread.cluster.sharded import Sharded, ShardEntry
-from wellread.cluster.steps import Block, Embedded, Maker, PartRead
+from wellread.cluster.steps import Block, Embedded, Maker, PartRead, Piece, file_of, of_shard
 from wellread.errors import IndexFault, WellreadError
 from wellread.index.dataset import About, take_parts
 from wellread.index.folder import BUILDING

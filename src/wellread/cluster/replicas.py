@@ -10,8 +10,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
 
-from wellread.cluster.asked import Candidates, Wanted
 from wellread.cluster.merged import ShardGone
+from wellread.cluster.shard import Candidates, Wanted
 
 _KEPT = 200  # durations of the last calls, from which it is known what is slow
 _SLOWEST_SHARE = 0.95

@@ -10,14 +10,37 @@ On English text their vectors are within a cosine of 0.998 of float32's. Those o
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from wellread.embedding.processors import instructions
 from wellread.errors import MissingExtra
+
+CPUINFO = Path("/proc/cpuinfo")
+
+
+def available_processors() -> int:
+    """Those this process may use, which in a container are fewer than the machine's."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def instructions(cpuinfo: Path = CPUINFO) -> frozenset[str]:
+    """The extensions that the first processor names, as Linux spells them; none where the system does not tell."""
+    try:
+        lines = cpuinfo.read_text(encoding="ascii", errors="replace").splitlines()
+    except OSError:
+        return frozenset()
+    for line in lines:
+        key, _, value = line.partition(":")
+        if key.strip() in ("flags", "Features"):
+            return frozenset(value.split())
+    return frozenset()
+
 
 Arithmetic: TypeAlias = Literal["block", "tensor", "bf16"]
 Choice: TypeAlias = Literal["auto", "block", "tensor", "bf16"]

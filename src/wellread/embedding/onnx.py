@@ -16,8 +16,7 @@ from wellread.core.private_files import at_home
 from wellread.embedding.arithmetic import Arithmetic, Choice, can_run, settled
 from wellread.embedding.batches import by_length
 from wellread.embedding.hub import fetch, is_id
-from wellread.embedding.known import Kind, Pooling
-from wellread.embedding.layout import Layout, read_json, read_layout
+from wellread.embedding.layout import Kind, Layout, Pooling, read_json, read_layout
 from wellread.errors import DamagedFile, EmbedderError, UsageError
 from wellread.parameters import Range, fill, param
 
@@ -25,8 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from wellread.embedding.runtime import Runtime
-    from wellread.embedding.session import Session
+    from wellread.embedding.session import Runtime, Session
     from wellread.protocols import Parts
     from wellread.types import Spec
 
@@ -161,7 +159,7 @@ class OnnxEmbedder:
         arithmetic = self._best if kind == "passage" and self._settled else "block"
         with self._lock:
             if arithmetic not in self._runtimes:
-                from wellread.embedding.runtime import Runtime
+                from wellread.embedding.session import Runtime
 
                 layout = self._read_layout()
                 self._runtimes[arithmetic] = Runtime(layout, self._session(layout, arithmetic))
@@ -189,7 +187,7 @@ class OnnxEmbedder:
     def _embed(self, texts: Sequence[str], kind: Kind, stop: threading.Event) -> NDArray[np.float32]:
         import numpy as np
 
-        from wellread.embedding.runtime import STEP
+        from wellread.embedding.session import STEP
 
         if isinstance(texts, str):
             raise TypeError("embed takes a sequence of texts, not one text")

@@ -12,7 +12,7 @@ from urllib.parse import quote, urlsplit, urlunsplit
 
 from wellread.core.unicode_safety import encodable
 from wellread.embedding.batches import by_length
-from wellread.embedding.known import Habits, Kind, habits
+from wellread.embedding.layout import Habits, Kind, habits
 from wellread.errors import EmbedderError, SourceBusy, SourceError, UsageError
 from wellread.net.address import address, name_and_address
 from wellread.parameters import Count, Length, Range, Seconds, fill, param

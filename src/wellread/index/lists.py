@@ -13,20 +13,52 @@ Written in numpy: the same lists from the same rows.
 
 from __future__ import annotations
 
+import ctypes
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
+from importlib import import_module
 from pathlib import Path
-from typing import BinaryIO, TypeAlias
+from typing import Any, BinaryIO, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wellread.embedding.processors import available_processors
-from wellread.index.blas import one_thread
+from wellread.embedding.arithmetic import available_processors
+from wellread.errors import MissingExtra, optional
 from wellread.index.quantize import Bytes, Codes, Floats
 from wellread.index.rows import RowFile
+
+_GET, _SET = "scipy_openblas_get_num_threads64_", "scipy_openblas_set_num_threads64_"
+
+
+@cache
+def _switch() -> tuple[Callable[[], int], Callable[[int], Any]] | None:
+    for path in (Path(np.__file__).parents[1] / "numpy.libs").glob("*openblas*"):
+        library = ctypes.CDLL(str(path))
+        if hasattr(library, _SET):
+            return getattr(library, _GET), getattr(library, _SET)
+    return None  # another build of numpy: slower, not wrong
+
+
+@contextmanager
+def one_thread() -> Generator[None]:
+    """Within, a matrix product uses the thread that asks for it."""
+    switch = _switch()
+    if switch is None:
+        yield
+        return
+    get, put = switch
+    before = get()
+    put(1)
+    try:
+        yield
+    finally:
+        put(before)
+
 
 Labels: TypeAlias = NDArray[np.uint32]
 Nearest: TypeAlias = Callable[[Floats, Floats], Labels]
@@ -215,3 +247,55 @@ def _finish(folder: Path, lists: Lists, ends: NDArray[np.int64], width: int) -> 
         out.flush()
         os.fsync(out.fileno())
     fresh.replace(folder / LISTS)
+
+
+GPU = "cuda"
+
+
+def cuda_torch() -> Any:
+    """torch with a device, or an error that says what is missing."""
+    with optional("building on a GPU", "cuda"):
+        module = cast("Any", import_module("torch"))
+    if not module.cuda.is_available():
+        raise MissingExtra("building on a GPU (torch sees no CUDA device)", "cuda")
+    return module
+
+
+def nearest_on_gpu(points: Floats, centres: Floats) -> Labels:
+    """The centre at the smallest distance."""
+    up = cuda_torch().from_numpy
+    there = (up(np.ascontiguousarray(values)).to(GPU) for values in (points, centres))
+    return _down(_gpu_scores(*there).argmax(dim=1), np.uint32)
+
+
+def _gpu_scores(points: Any, centres: Any) -> Any:
+    return points @ centres.T - (centres * centres).sum(dim=1) / 2
+
+
+def _down(values: Any, kind: Any) -> NDArray[Any]:
+    return np.asarray(values.cpu().numpy(), dtype=kind)
+
+
+class GpuEncoder:
+    """Lists on the device: int8 rows go up; numbers of lists and sketches come down, a sixteenth of that."""
+
+    def __init__(self, lists: Lists) -> None:
+        self._torch = cuda_torch()
+        up = self._torch.from_numpy
+        self._projection, self._centres, self._steps = (
+            up(np.ascontiguousarray(values)).to(GPU) for values in (lists.projection, lists.centres, lists.steps)
+        )
+        self._places = up(np.array([128, 64, 32, 16, 8, 4, 2, 1], np.uint8)).to(GPU)
+
+    def __call__(self, rows: Bytes) -> tuple[Labels, Codes]:
+        points = self._torch.from_numpy(np.ascontiguousarray(rows)).to(GPU).float() @ self._projection
+        scores = _gpu_scores(*chief(points, self._centres))
+        labels = scores.argmax(dim=1)
+        rest = points - self._centres[labels]
+        first = rest > 0
+        second = (rest.abs() > self._steps) == first
+        sketches = self._torch.cat([self._packed(first), self._packed(second)], dim=1)
+        return _down(labels, np.uint32), _down(sketches, np.uint8)
+
+    def _packed(self, bits: Any) -> Any:
+        return (bits.view(len(bits), -1, 8) * self._places).sum(dim=2, dtype=self._torch.uint8)

@@ -198,10 +198,8 @@ def write_lists(
 
 def _trained(rows: RowFile, scale: Floats, device: Device) -> tuple[lists.Lists, lists.Encode]:
     if device == "cuda":
-        from wellread.index import gpu
-
-        trained = lists.train(rows, scale, gpu.nearest_centre)
-        return trained, gpu.Encoder(trained.scaled(scale))
+        trained = lists.train(rows, scale, lists.nearest_on_gpu)
+        return trained, lists.GpuEncoder(trained.scaled(scale))
     trained = lists.train(rows, scale)
     return trained, trained.scaled(scale).encode
 

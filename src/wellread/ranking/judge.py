@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 from wellread import native_panics
 from wellread.core.unicode_safety import encodable
 from wellread.effort import Windows
-from wellread.embedding.arithmetic import Arithmetic
+from wellread.embedding.arithmetic import Arithmetic, available_processors
 from wellread.embedding.batches import by_length, padded
-from wellread.embedding.processors import available_processors
 from wellread.errors import EmbedderError
 from wellread.ranking.inputs import Row, Tokens, build_row, pad_rows, sentence_scores
 from wellread.ranking.paths import Marked, Verdict

@@ -98,7 +98,7 @@ def _weights() -> Iterator[Finding]:
 
 
 def _library() -> Iterator[Finding]:
-    from wellread.index.verify import problems
+    from wellread.index.seal import problems
     from wellread.sources.index import library_path
 
     def check() -> None:

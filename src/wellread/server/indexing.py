@@ -16,7 +16,7 @@ from pathlib import Path
 
 from wellread.errors import DamagedFile, WellreadError
 from wellread.index import ledger
-from wellread.index.change import update
+from wellread.index.build import update
 from wellread.index.folder import BeingWritten, existing, writing
 from wellread.index.following import Following
 from wellread.index.inputs import InputOptions

@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 
 from wellread.core.unicode_safety import encodable
 from wellread.errors import ReadError, WellreadError
-from wellread.index.leaves import Leaves
+from wellread.index.search import Leaves
 from wellread.protocols import Source
 from wellread.reading.compressed import inner_name
 from wellread.reading.pdfpicture import Drawing, Picture
@@ -201,10 +201,10 @@ async def _paged(view: View, here: Hit, page: int | None) -> View:
 
 
 async def _drawn(original: Original, wanted: Drawing) -> Picture:
-    from wellread.index import originals
+    from wellread.index import following
     from wellread.reading import workers
 
-    document = await asyncio.to_thread(originals.content, original)
+    document = await asyncio.to_thread(following.original_document, original)
     return await workers.shared().adraw(document, wanted)
 
 

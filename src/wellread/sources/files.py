@@ -173,7 +173,7 @@ class Files(Source):
                 self._later = asyncio.create_task(self._catch_up())
 
     async def _update(self, place: Path, items: Sequence[Item]) -> Manifest:
-        from wellread.index.change import update
+        from wellread.index.build import update
         from wellread.index.following import Following
         from wellread.index.inputs import InputOptions
 

@@ -60,11 +60,11 @@ class IndexSource(Source):
     def is_private(self) -> bool:
         """What the operator says; else an index of public pages, data sets of the hub and ZIM files is not."""
         if self.private is None:
-            from wellread.index import manifest, originals
+            from wellread.index import following, manifest
 
             with suppress(WellreadError, OSError):
                 known = self._index.manifest if self._index else manifest.load(self._path)
-                self.private = not originals.are_public(known.origin)
+                self.private = not following.are_public(known.origin)
         return self.private is not False
 
     async def search(self, query: Query) -> Sequence[Hit]:
@@ -83,9 +83,11 @@ class IndexSource(Source):
 
     async def original(self, document: str, roots: Sequence[Path] | None = None) -> Original:
         """The file that a document was read from."""
-        from wellread.index import originals
+        from wellread.index import following
 
-        return await self._looked(lambda index: asyncio.to_thread(originals.find, index.folder, index.manifest, document, roots))
+        return await self._looked(
+            lambda index: asyncio.to_thread(following.find_original, index.folder, index.manifest, document, roots)
+        )
 
     async def find_title(self, title: str) -> Sequence[Hit]:
         """The passages of the document a cross-reference names; empty when there is none."""

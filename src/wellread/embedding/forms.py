@@ -1,4 +1,4 @@
-"""The shipped models with int8 products over whole layers, for processors that have instructions for them.
+"""The shipped models in other arithmetic: int8 products over whole layers, or bfloat16 by OpenVINO (extra `fast`).
 
 `MatMulNBits`, as shipped, multiplies block by block. Where a processor sums products of bytes by itself, one product over the
 whole layer is four times as fast, but has one scale for all activations, and a few channels that are much larger than the rest
@@ -9,18 +9,33 @@ and stored beside the weights (`by_tensor.npz`):
   (a copy of it) or the value's projection does this, so that it costs nothing;
 - the channels inside a feed-forward layer that are far larger than the rest are computed apart, in float32;
 - ranges are fixed beforehand, so that no text's vector depends on the texts beside it.
+
+Making a form takes most of a second, so what was made is kept in the user's cache. OpenVINO's own Python package reports its
+use to its maker through its converter, which is not needed here and is kept from being loaded. Its first calls fill tables
+under C++ guards while they hold, and may hand on, Python's lock: two threads that come first together wait for each other for
+ever. So opening and the first run of a process happen alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+import os
+import sys
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
+from pathlib import Path
+from types import ModuleType
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wellread.core.private_files import cache_folder, private_folder, replace_private
+from wellread.embedding.arithmetic import available_processors
 from wellread.embedding.onnx_file import Graph, Node, read_graph, write_graph
+from wellread.errors import DamagedFile
 
 Floats = NDArray[np.float32]
 Fit = Mapping[str, NDArray[Any]]
@@ -198,36 +213,119 @@ def _by_output(weight: Floats) -> tuple[NDArray[np.int8], Floats]:
     return np.rint(weight / scales).astype(np.int8), scales[:, 0]
 
 
-def fitted(ranges: Mapping[str, tuple[Floats, Floats]], nodes: Sequence[Node], constants: Mapping[str, NDArray[Any]]) -> Fit:
-    """A fit for these dense layers, from the lowest and highest value of each channel of what they read."""
-    out: dict[str, NDArray[Any]] = {}
-    for node in nodes:
-        name, weight = layer_of(node), dense_weight(node, constants)
-        lowest, highest = ranges[name]
-        out |= {f"{name}.{part}": value for part, value in _fitted_layer(name, weight, lowest, highest).items()}
-    return out
+_DIGEST = hashlib.sha256().digest_size
 
 
-APART = 32  # channels of a feed-forward layer that are computed in float32
-_EVEN, _EVEN_INNER = 0.85, 0.3  # how far ranges are evened out: 0 not at all, 1 entirely
+def kept_file(name: str) -> Path:
+    """Where a derived file of this name lies."""
+    return cache_folder("models") / name
 
 
-def _fitted_layer(name: str, weight: Floats, lowest: Floats, highest: Floats) -> dict[str, NDArray[Any]]:
-    inner = name.endswith(".output.dense") and ".attention." not in name
-    shift = np.zeros_like(lowest) if inner else (lowest + highest) / 2
-    reach = np.maximum(np.maximum(highest - shift, shift - lowest), np.float32(1e-2))
-    largest = np.abs(weight).max(axis=0)
-    level = reach**_EVEN_INNER if inner else reach**_EVEN / largest ** (1 - _EVEN)
-    apart = np.argsort(-(reach * largest))[:APART] if inner else np.array([], np.int64)
-    rest = np.setdiff1d(np.arange(len(reach)), apart)
-    level = (level / np.exp(np.log(level[rest]).mean())).astype(np.float16).astype(np.float32)
-    shift = shift.astype(np.float16).astype(np.float32)
-    low, high = (((edge - shift) / level)[rest] for edge in (lowest, highest))
-    bottom, top = min(float(low.min()), 0.0), max(float(high.max()), 0.0)
-    scale = np.float32((top - bottom) / 255)
-    parts = {"shift": shift, "level": level, "scale": scale, "zero": np.uint8(round(-bottom / float(scale)))}
-    if inner:
-        parts["apart"] = np.sort(apart).astype(np.int16)
-    if name.endswith(".qkv"):
-        parts["passed"] = np.uint8(1)
-    return {part: np.asarray(value) for part, value in parts.items()}
+def load(path: Path) -> bytes | None:
+    """What was kept, or None when it is not there, not ours or not whole."""
+    try:
+        if path.stat().st_uid != os.getuid():
+            return None
+        data = path.read_bytes()
+    except OSError:
+        return None
+    body = data[_DIGEST:]
+    return body if hashlib.sha256(body).digest() == data[:_DIGEST] else None
+
+
+def keep(path: Path, body: bytes) -> None:
+    """Write the file; where that cannot be done it is not kept, and nothing is said."""
+    with suppress(OSError):
+        private_folder(path.parent)
+        replace_private(path, hashlib.sha256(body).digest() + body)
+
+
+_CONVERTER = "openvino.tools.ovc"
+_ALONE = threading.Lock()
+_ran = threading.Event()  # one run has been through: the tables are filled
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """An input or output of a compiled graph, in onnxruntime's words."""
+
+    name: str
+    shape: list[int | str | None]
+    type: str
+
+
+class BFloat16Session:
+    """A compiled model; each thread that runs it has a request of its own."""
+
+    def __init__(self, compiled: Any) -> None:
+        self._compiled = compiled
+        self._requests = threading.local()
+
+    def get_inputs(self) -> list[Port]:
+        return [_port(port, "tensor(int64)") for port in self._compiled.inputs]
+
+    def get_outputs(self) -> list[Port]:
+        return [_port(port, "tensor(float)") for port in self._compiled.outputs]
+
+    def run(self, output_names: list[str], input_feed: Mapping[str, NDArray[Any]]) -> list[NDArray[Any]]:
+        if _ran.is_set():
+            return self._run(output_names, input_feed)
+        with _ALONE:
+            results = self._run(output_names, input_feed)
+            _ran.set()
+            return results
+
+    def _run(self, output_names: list[str], input_feed: Mapping[str, NDArray[Any]]) -> list[NDArray[Any]]:
+        request = getattr(self._requests, "request", None)
+        if request is None:
+            request = self._requests.request = self._compiled.create_infer_request()
+        results = request.infer(dict(input_feed), share_inputs=True)
+        return [np.array(results[name]) for name in output_names]
+
+
+def open_bfloat16(model: Path, checksum: str, threads: int = 0, *, side_by_side: bool = False) -> BFloat16Session:
+    """A model's file, compiled or taken from the cache. `side_by_side`: the threads run a batch each, not one together."""
+    with _ALONE:
+        return BFloat16Session(_compiled(model, checksum, threads or available_processors(), side_by_side=side_by_side))
+
+
+def _compiled(model: Path, checksum: str, count: int, *, side_by_side: bool) -> Any:
+    openvino = _openvino()
+    config: dict[str, object] = {
+        "INFERENCE_PRECISION_HINT": "bf16",
+        "INFERENCE_NUM_THREADS": count,
+        "NUM_STREAMS": count if side_by_side else 1,
+        "ENABLE_CPU_PINNING": False,
+    }
+    core = openvino.Core()
+    path = kept_file(f"{checksum[:16]}-bf16-{openvino.get_version().split('-')[0]}.blob")
+    if (body := load(path)) is not None:
+        try:
+            return core.import_model(body, "CPU", config)
+        except RuntimeError:  # whole, but of a version that called itself the same
+            pass
+    try:
+        compiled = core.compile_model(core.read_model(in_float32(model.read_bytes())), "CPU", config)
+    except (OSError, ValueError, KeyError, RuntimeError) as problem:
+        raise DamagedFile(f"{model} is not a model that can be loaded ({str(problem).strip()[-200:]})") from problem
+    keep(path, compiled.export_model().getvalue())
+    return compiled
+
+
+def _openvino() -> Any:
+    """The library without its converter, and so without what the converter reports."""
+    if "openvino" not in sys.modules and _CONVERTER not in sys.modules:
+        modules = cast("dict[str, ModuleType | None]", sys.modules)
+        modules[_CONVERTER] = None
+        try:
+            import openvino  # pyright: ignore[reportMissingImports]
+        finally:
+            del modules[_CONVERTER]
+        return cast(Any, openvino)
+    import openvino  # pyright: ignore[reportMissingImports]
+
+    return cast(Any, openvino)
+
+
+def _port(port: Any, kind: str) -> Port:
+    return Port(str(port.any_name), [None if d.is_dynamic else int(d.get_length()) for d in port.partial_shape], kind)
