@@ -19,6 +19,7 @@ from wellread import errors
 
 Json = dict[str, Any]
 Raw = msgspec.Raw  # a part that stays packed until somebody knows its type
+Meta = msgspec.Meta  # in a type: the least and the most that it may be, or what it looks like
 T = TypeVar("T")
 
 

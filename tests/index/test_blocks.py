@@ -12,7 +12,7 @@ import pytest
 from tests.index.embedders import WordEmbedder
 
 from wellread.errors import DamagedFile, IndexFault
-from wellread.index import blocks, checks, lists, manifest, seal
+from wellread.index import blocks, lists, manifest, seal
 from wellread.index.blocks import BLOCK, Blocks
 from wellread.index.build import BuildOptions, build, remove
 from wellread.index.feed import EmbeddingFeed, streamed
@@ -37,7 +37,7 @@ async def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Everything that a large index has: lists, sketches, words, tables, forgotten passages."""
     folder = tmp_path_factory.mktemp("large")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(checks, "CHECKED_WHOLE", 0)
+        patch.setattr(manifest, "CHECKED_WHOLE", 0)
         patch.setattr(lists, "FROM_ROWS", 2_000)
         await build(folder / "index", feed(3_000), BuildOptions())
         remove(folder / "index", ["p17"])
@@ -46,7 +46,7 @@ async def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def nothing_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checks, "CHECKED_WHOLE", 0)
+    monkeypatch.setattr(manifest, "CHECKED_WHOLE", 0)
     monkeypatch.setattr("wellread.index.search.SMALL", 0)
 
 

@@ -14,19 +14,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Annotated, Any, TypeVar
 
 from wellread import codec
-from wellread.codec import Json
+from wellread.codec import Json, Meta
 from wellread.core import safe_files
 from wellread.errors import DamagedFile, IndexFault
-from wellread.index import checks
 from wellread.index.texts import OFFSETS
-from wellread.questions.languages import ENGLISH
+from wellread.questions.languages import ENGLISH, STEMMED
 
 FORMAT = 4  # 3: passages may say their place, and may be there before their vectors; 4: words may be stemmed in another language
 _SKETCHES = 2  # the format from which large segments have sketches; small ones are the same as before
@@ -35,26 +35,34 @@ SUMS = "sums/"  # under which a large segment keeps the sums of its blocks: see 
 LARGEST = 1 << 28  # bytes of a manifest
 _ALL = -1 << 62  # as many vectors as rows: before format 3 nobody had to say so
 _BLOCK = 1 << 20
+CHECKED_WHOLE = 32 << 20  # bytes of a segment below which every file is compared with its checksum when it is opened
 T = TypeVar("T")
+
+# Anyone may have made an index: names stay inside its folder, numbers make sense.
+_PART = r"\.?[A-Za-z0-9][A-Za-z0-9._-]{0,200}"
+Name = Annotated[str, Meta(pattern=rf"^(?!\.){_PART}\Z")]  # of a file or folder directly below
+InnerName = Annotated[str, Meta(pattern=rf"^{_PART}(/{_PART}){{0,2}}\Z")]  # perhaps in a folder there
+Count = Annotated[int, Meta(ge=0, le=1 << 40)]
+Dimensions = Annotated[int, Meta(ge=0, le=1 << 16)]  # none: by words alone
 
 
 @dataclass(frozen=True, slots=True)
 class FileSum:
     """Size and SHA-256 of one file."""
 
-    bytes: int
-    sha256: str
+    bytes: Annotated[int, Meta(ge=0, le=1 << 60)]
+    sha256: Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
     """A run of passages that was written at once."""
 
-    name: str
-    rows: int
-    lists: int  # 0: too small for lists and sketches
-    files: Mapping[str, FileSum]
-    vectors: int = _ALL  # so many of its first passages have one
+    name: Name
+    rows: Count
+    lists: Count  # 0: too small for lists and sketches
+    files: Mapping[InnerName, FileSum]
+    vectors: Count = _ALL  # so many of its first passages have one
     language: str = ENGLISH  # in which its words are stemmed
 
     def __post_init__(self) -> None:
@@ -65,13 +73,18 @@ class Segment:
     def growing(self) -> bool:
         return self.vectors < self.rows
 
+    @property
+    def small(self) -> bool:
+        """So small that reading all of it costs nothing that anyone would notice."""
+        return sum(known.bytes for known in self.files.values()) <= CHECKED_WHOLE
+
 
 @dataclass(frozen=True, slots=True)
 class Listed:
     """A file beside the segments (forgotten passages' numbers, what was read) and how many are in it."""
 
-    name: str
-    count: int
+    name: Name
+    count: Count
     sum: FileSum
 
 
@@ -83,7 +96,7 @@ class Manifest:
     """Everything a reader must know before it opens a file."""
 
     embedder: str
-    dimensions: int
+    dimensions: Dimensions
     scale: tuple[float, ...]  # int8 row × scale = vector, one number per dimension; none: the first vectors are kept as floats
     codes: str  # how the one-bit codes were made: see `quantize`
     segments: tuple[Segment, ...]
@@ -91,7 +104,7 @@ class Manifest:
     removed: Listed | None = None
     read: Listed | None = None
     complete: bool = True  # everything has been read; vectors may still be missing
-    generation: int = 1
+    generation: Count = 1
     format: int = FORMAT
     origin: Mapping[str, str] = field(default_factory=dict[str, str])  # what it was built from
 
@@ -160,8 +173,6 @@ def unsealed(raw: bytes, named: str, kind: type[T], check_format: Callable[[int]
             raise DamagedFile(f"{named} is damaged: its checksum differs")
         content = codec.decode(kind, data)
         check(content)
-    except checks.Wrong as problem:
-        raise DamagedFile(f"{named} is damaged: {problem}") from None
     except (KeyError, TypeError, ValueError, OverflowError) as problem:
         raise DamagedFile(f"{named} is damaged: an entry is missing or wrong ({problem})") from None
     return content
@@ -170,12 +181,18 @@ def unsealed(raw: bytes, named: str, kind: type[T], check_format: Callable[[int]
 def replace_file(path: Path, data: bytes) -> None:
     """Write a file so that a crash leaves the old content or the new one."""
     fresh = path.with_name(path.name + ".new")
-    with checks.fresh_file(fresh) as out:
+    with fresh_file(fresh) as out:
         out.write(data)
         out.flush()
         os.fsync(out.fileno())
     fresh.replace(path)
     sync_folder(path.parent)
+
+
+def fresh_file(path: Path) -> IO[bytes]:
+    """A new file to write to, in place of whatever stood there: a link would lead the words to its target."""
+    path.unlink(missing_ok=True)
+    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666), "wb")
 
 
 def sync_folder(folder: Path) -> None:
@@ -224,26 +241,22 @@ def checksums(folder: Path, known: Mapping[str, FileSum]) -> dict[str, FileSum]:
 
 
 def _check(content: Manifest) -> None:
-    checks.scale(content.scale, content.dimensions)
+    if len(content.scale) not in (0, content.dimensions) or not all(map(math.isfinite, content.scale)):
+        raise ValueError("the scale does not fit the dimensions")
     if content.vectors and not content.dimensions:
-        raise checks.Wrong("there are vectors without dimensions")
-    checks.count("the generation", content.generation)
+        raise ValueError("there are vectors without dimensions")
+    if content.removed is not None and content.removed.count > content.rows:
+        raise ValueError("more is removed than there is")
     for segment in content.segments:
-        checks.name(segment.name)
-        checks.count("a segment's number of rows", segment.rows)
-        if segment.files[OFFSETS].bytes != segment.rows * 8:  # or what is found by words would have no place
-            raise checks.Wrong(f"a segment's number of rows is {segment.rows}, which its offsets are not")
-        checks.count("a segment's number of vectors", segment.vectors, segment.rows)
-        checks.count("a segment's number of lists", segment.lists)
-        checks.stemmed(segment.language)
-        for name in segment.files:
-            checks.inner_name(name)
-        checks.sums(segment.files.values())
-    if content.removed is not None:
-        checks.count("the number of removed rows", content.removed.count, content.rows)
-    for listed in filter(None, (content.removed, content.read)):
-        checks.name(listed.name)
-        checks.sums([listed.sum])
+        check_stemmed(segment.language)
+        if segment.vectors > segment.rows or segment.files[OFFSETS].bytes != segment.rows * 8:
+            # or what is found by words would have no place
+            raise ValueError(f"a segment's number of rows is {segment.rows}, which its offsets or vectors are not")
+
+
+def check_stemmed(language: str) -> None:
+    if language != ENGLISH and language not in STEMMED:
+        raise ValueError(f"words cannot be stemmed in {language[:80]!r}")
 
 
 def _own_sum(data: dict[str, Any]) -> str:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from wellread.errors import DamagedFile
-from wellread.index import blocks, checks, manifest
+from wellread.index import blocks, manifest
 from wellread.index.blocks import Blocks
 from wellread.index.coarse import CODES
 from wellread.index.manifest import SUMS, FileSum, Segment
@@ -26,7 +26,7 @@ _PACE = 256 << 20  # bytes a second of them
 
 def sealed(folder: Path, segment: Segment) -> Segment:
     """The segment with the sums that it lacks."""
-    if checks.small(segment.files):
+    if segment.small:
         return segment
     fresh: dict[str, FileSum] = {}
     for name, known in segment.files.items():
@@ -35,7 +35,7 @@ def sealed(folder: Path, segment: Segment) -> Segment:
             continue
         place = folder / (SUMS + name)
         place.parent.mkdir(parents=True, exist_ok=True)
-        with checks.fresh_file(place) as out:
+        with manifest.fresh_file(place) as out:
             out.write(blocks.sums_of(folder / name).tobytes())
         fresh[SUMS + name] = manifest.checksum(place)
     return replace(segment, files={**segment.files, **fresh})

@@ -19,7 +19,7 @@ import numpy as np
 
 from wellread.core.unicode_safety import encodable
 from wellread.errors import DamagedFile, IndexFault
-from wellread.index import checks, keys, lexical, manifest, seal
+from wellread.index import keys, lexical, manifest, seal
 from wellread.index.coarse import Coarse, Mode
 from wellread.index.keys import Table
 from wellread.index.lexical import Words
@@ -55,7 +55,7 @@ class SegmentReader:
         self.folder = folder / "segments" / entry.name
         self.entry = entry
         self._dimensions = dimensions
-        whole = checks.small(entry.files)
+        whole = entry.small
         for name, known in entry.files.items():
             try:
                 size = (self.folder / name).stat().st_size
