@@ -24,7 +24,8 @@ class Source:
     public: bool = False  # a service of others: what it is asked leaves the operator's hands
     private: bool | None = None  # whether what it says is the operator's own; None: where nobody said so, see `is_private`
     has_documents: bool = False  # whether `passages` knows whole documents
-    parts: Sequence[Source] = ()  # of groups and wrappers: the sources that hear the query in its stead
+    # of groups and wrappers: the sources that hear the query in its stead; a wrapper of one can what that one can
+    parts: Sequence[Source] = ()
 
     @property
     def members(self) -> Sequence[Source]:
@@ -40,15 +41,15 @@ class Source:
 
     async def find_title(self, title: str) -> Sequence[Hit]:
         """The passages of the document that a cross-reference names."""
-        return ()
+        return await self.parts[0].find_title(title) if len(self.parts) == 1 else ()
 
     async def passages(self, document: str) -> Sequence[Hit]:
         """All passages of a document, in order."""
-        return ()
+        return await self.parts[0].passages(document) if len(self.parts) == 1 else ()
 
     async def original(self, document: str) -> Original:
         """The file that a document was read from."""
-        return Original("none")
+        return await self.parts[0].original(document) if len(self.parts) == 1 else Original("none")
 
     def tuned(self, **options: int) -> Source:
         """The same source, searched with other options of its own for once."""

@@ -9,19 +9,19 @@ first one refers to by a cross-reference counts more.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from wellread.privacy import search as ask
 from wellread.protocols import Parts, Source, trained
 from wellread.text.titles import bare_title
-from wellread.types import Hit, Hits, Original, Passage, Query
+from wellread.types import Hit, Hits, Passage, Query
 
 if TYPE_CHECKING:
-    from wellread.ranking.evaluator import Evaluator
     from wellread.ranking.judge import Chain
 
+Ask = Callable[[str, int], Awaitable[Sequence[Hit]]]
 AFTER = 12  # passages looked at after each chain
 _LEAD = 300  # characters of a passage that join the question when what follows it is looked for
 _FOLLOWED = 3  # passages that are followed without the evaluator
@@ -39,7 +39,7 @@ def followed(source: Source, hops: int | None, kit: Parts) -> Source:
 
 
 class TwoSteps(Source):
-    """A source whose passages are followed. What else the source can do, it still can."""
+    """A source whose passages are followed. What else the source can do, it still can: see `Source.parts`."""
 
     def __init__(self, inner: Source, kit: Parts, *, by_effort: bool = False) -> None:
         self._inner = inner
@@ -57,15 +57,6 @@ class TwoSteps(Source):
         inside = self._inner.members
         return inside if inside[0] is not self._inner else (self,)
 
-    async def find_title(self, title: str) -> Sequence[Hit]:
-        return await self._inner.find_title(title)
-
-    async def passages(self, document: str) -> Sequence[Hit]:
-        return await self._inner.passages(document)
-
-    async def original(self, document: str) -> Original:
-        return await self._inner.original(document)
-
     def tuned(self, **options: int) -> TwoSteps:
         return TwoSteps(self._inner.tuned(**options), self._kit, by_effort=self._by_effort)
 
@@ -78,34 +69,50 @@ class TwoSteps(Source):
             return await ask(self._inner, query)
         from wellread.ranking.evaluator import Evaluator
 
+        said: list[Hits] = []
+
+        async def asked(text: str, limit: int) -> Sequence[Hit]:
+            said.append(Hits.all_of(await ask(self._inner, replace(query, text=text, limit=limit))))
+            return said[-1]
+
+        following = Following(query.text, asked, self._inner)
         tracker = trained(self._kit.answer_reader(), query.language)
-        search = _Search(self._inner, query)
         most = 0 if query.pairs is None and self._by_effort else query.pairs
         enough = most is None or (isinstance(tracker, Evaluator) and most >= tracker.plan.pairs)
-        if isinstance(tracker, Evaluator) and enough and tracker.plan.firsts:  # a low effort follows nothing
-            return await search.along_paths(tracker)
-        return await search.by_scores()
+        if not (isinstance(tracker, Evaluator) and enough and tracker.plan.firsts):  # a low effort follows nothing
+            return _together(await following.by_scores(query.limit), said)
+        first = following.remember(await asked(query.text, max(query.limit, tracker.plan.singles)))
+        trail = await tracker.trail(query.text, first, following.candidates)
+        ranked = [replace(following.met[passage.id], score=score) for passage, score in trail.passages[: query.limit]]
+        return _together(ranked, said, trail.pairs)
 
 
-class _Search:
-    """One search: everything it has met, and what went wrong on the way."""
+def _together(hits: Sequence[Hit], said: Sequence[Hits], pairs: int = 0) -> Hits:
+    """The hits, with what went wrong in all searches and what they cost."""
+    failures = dict.fromkeys(why for one in said for why in one.failures)
+    unreachable = {name: why for one in said for name, why in one.unreachable.items()}
+    return Hits(tuple(hits), tuple(failures), pairs + sum(one.pairs for one in said), unreachable)
 
-    def __init__(self, source: Source, query: Query) -> None:
-        self._source, self._query = source, query
-        self._met: dict[str, Hit] = {}
-        self._failures: dict[str, None] = {}
-        self._pairs = 0  # that the source itself had read
-        self._unreachable: dict[str, str] = {}
 
-    async def along_paths(self, tracker: Evaluator) -> Hits:
-        first = self._remember(await self._ask(self._query.text, max(self._query.limit, tracker.plan.singles)))
-        trail = await tracker.trail(self._query.text, first, self._candidates)
-        ranked = [replace(self._met[passage.id], score=score) for passage, score in trail.passages]
-        return Hits(tuple(ranked[: self._query.limit]), tuple(self._failures), trail.pairs + self._pairs, self._unreachable)
+class Following:
+    """The second step, for whoever takes one: what passages lead to is asked for by `ask`, and looked up in `source` by title."""
 
-    async def by_scores(self) -> Hits:
-        depth = max(self._query.limit, _DEPTH)
-        first = await self._scored(self._query.text, depth)
+    def __init__(self, question: str, ask: Ask, source: Source) -> None:
+        self._question, self._ask, self._source = question, ask, source
+        self.met: dict[str, Hit] = {}  # everything that was found on the way
+
+    def remember(self, hits: Sequence[Hit]) -> list[Passage]:
+        """The hits as passages, the same hit always as the same passage."""
+        return [self.met.setdefault(hit.id, hit).passage() for hit in hits if hit.words.strip()]
+
+    async def candidates(self, chains: Sequence[Chain]) -> list[list[list[Passage]]]:
+        """What may follow each chain: what its last passage refers to, and what is found together with it."""
+        return list(await asyncio.gather(*(self._after(chain[-1]) for chain in chains)))
+
+    async def by_scores(self, limit: int) -> list[Hit]:
+        """Both steps without the evaluator: what a passage is worth in the second adds to what it is in the first."""
+        depth = max(limit, _DEPTH)
+        first = await self._scored(self._question, depth)
         leads = list(first)[:_FOLLOWED]
         followed = await asyncio.gather(*(self._after_lead(lead, depth) for lead in leads))
         floor = min(first.values(), default=0.0)  # what the first step did not find is no better than its last
@@ -116,44 +123,30 @@ class _Search:
                 total[key] = max(total.get(key, floor), first.get(key, floor) + gain)
         for lead in leads[:1]:
             total[lead] = max(total.values())  # the best of the first step stays
-        best = sorted(total, key=lambda key: (-total[key], key not in leads[:1]))[: self._query.limit]
-        hits = tuple(replace(self._met[key], score=total[key]) for key in best)
-        return Hits(hits, tuple(self._failures), self._pairs, self._unreachable)
+        best = sorted(total, key=lambda key: (-total[key], key not in leads[:1]))[:limit]
+        return [replace(self.met[key], score=total[key]) for key in best]
+
+    async def _after(self, last: Passage) -> list[list[Passage]]:
+        references = self.remember(await linked(self._source, last))
+        return [mentioned(references, last), self.remember(await self._ask(second_query(self._question, last), AFTER))]
 
     async def _after_lead(self, lead: str, depth: int) -> tuple[dict[str, float], set[str]]:
-        passage = self._met[lead].passage()
-        references = {one.id for one in await self._referred(passage)}
-        return await self._scored(second_query(self._query.text, passage), depth), references
+        passage = self.met[lead].passage()
+        references = {one.id for one in self.remember(await linked(self._source, passage))}
+        return await self._scored(second_query(self._question, passage), depth), references
 
     async def _scored(self, text: str, depth: int) -> dict[str, float]:
         """Scores by id, best first. Services have scales of their own, or none: then places count."""
         found = await self._ask(text, depth)
-        self._remember(found)
+        self.remember(found)
         most = max((hit.score for hit in found), default=0.0)
         scores = {hit.id: hit.score / max(1.0, most) if most else 1 / (place + 1) for place, hit in enumerate(found)}
-        return {key: score for key, score in scores.items() if key in self._met}
+        return {key: score for key, score in scores.items() if key in self.met}
 
-    async def _candidates(self, chains: Sequence[Chain]) -> list[list[list[Passage]]]:
-        return list(await asyncio.gather(*(self._after(chain[-1]) for chain in chains)))
 
-    async def _after(self, last: Passage) -> list[list[Passage]]:
-        found = self._remember(await self._ask(second_query(self._query.text, last), AFTER))
-        return [mentioned(await self._referred(last), last), found]
-
-    async def _referred(self, passage: Passage) -> list[Passage]:
-        """What the passage refers to by title."""
-        return [one for title in passage.links for one in self._remember(await self._source.find_title(title))]
-
-    async def _ask(self, text: str, limit: int) -> Hits:
-        found = Hits.all_of(await ask(self._source, replace(self._query, text=text, limit=limit)))
-        self._failures |= dict.fromkeys(found.failures)
-        self._pairs += found.pairs
-        self._unreachable |= found.unreachable
-        return found
-
-    def _remember(self, hits: Sequence[Hit]) -> list[Passage]:
-        """The hits as passages, the same hit always as the same passage."""
-        return [self._met.setdefault(hit.id, hit).passage() for hit in hits if hit.words.strip()]
+async def linked(source: Source, passage: Passage) -> list[Hit]:
+    """What a passage's cross-references lead to; nothing where the source cannot follow them."""
+    return [hit for title in passage.links for hit in await source.find_title(title)]
 
 
 def second_query(question: str, passage: Passage) -> str:

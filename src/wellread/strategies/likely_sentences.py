@@ -14,7 +14,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from wellread.protocols import Source
 from wellread.text.sentences import sentences, statements
 from wellread.text.titles import bare_title
 from wellread.text.weighted_cache import remembered
@@ -58,11 +57,6 @@ class Asked:
         total = sum(self.weights.values())
         found = set(keys)
         return sum(w for key, w in self.weights.items() if key in found) / total if total else 0.0
-
-
-async def linked(source: Source, passage: Passage) -> list[Passage]:
-    """The passages that a passage's cross-references lead to; none where the source cannot follow them."""
-    return [hit.passage() for title in passage.links for hit in await source.find_title(title)]
 
 
 def candidates(passages: Sequence[Passage]) -> list[Candidate]:

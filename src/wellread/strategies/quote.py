@@ -34,6 +34,7 @@ from wellread.questions.comparisons import Comparison, comparison
 from wellread.questions.described import Described, described
 from wellread.questions.languages import NAMES
 from wellread.run import Run
+from wellread.sources.multi_hop import linked
 from wellread.strategies import foreign, likely_sentences, wording
 from wellread.strategies.followup import by_rules
 from wellread.strategies.likely_sentences import Asked, Candidate
@@ -250,8 +251,8 @@ class Quote(Recipe[QuoteParams]):
         """The sentence that answers what the first leaves open; none when nothing is open."""
         more = await self._search(run, asked) if len(parts) > 1 else []
         pool = {passage.id: passage for passage in (*found, *more)}
-        for passage in await likely_sentences.linked(run.source, first.passage):
-            pool.setdefault(passage.id, passage)
+        for hit in await linked(run.source, first.passage):
+            pool.setdefault(hit.id, hit.passage())
         question = likely_sentences.asked(parts[-1], list(pool.values()))
         open_before = 0.0 if len(parts) > 1 else question.coverage(likely_sentences.keys_of(first))
         ranked = sorted(

@@ -21,7 +21,7 @@ from wellread.ranking.answers import Best
 from wellread.ranking.evaluator import Evaluator, Trail
 from wellread.ranking.judge import Chain
 from wellread.run import Run
-from wellread.sources.multi_hop import AFTER, mentioned, second_query
+from wellread.sources.multi_hop import Following
 from wellread.strategies import kinds, likely_sentences, lookup, wording
 from wellread.strategies.likely_sentences import Candidate
 from wellread.text.lists import with_what_it_names
@@ -254,18 +254,13 @@ async def follow(
 ) -> Trail:
     """Search along paths from what was found; the pairs that were read show in the usage."""
 
-    async def after(chain: Chain) -> list[list[Passage]]:
-        last = chain[-1]
-        references = await likely_sentences.linked(source or run.source, last)
-        hits: Sequence[Hit] = ()
+    async def ask(text: str, limit: int) -> Sequence[Hit]:
         with run.until_spent():  # what was found so far stays
-            hits = await run.search(second_query(question, last), limit=AFTER, source=source, read=False)
-        return [mentioned(references, last), [hit.passage() for hit in hits if hit.words.strip()]]
+            return await run.search(text, limit=limit, source=source, read=False)
+        return ()
 
-    async def candidates(chains: Sequence[Chain]) -> list[list[list[Passage]]]:
-        return await run.gather([after(chain) for chain in chains])
-
-    trail = await run.timed(tracker.trail(question, found, candidates, plan))
+    following = Following(question, ask, source or run.source)
+    trail = await run.timed(tracker.trail(question, found, following.candidates, plan))
     run.budget.pairs(trail.pairs)
     return trail
 
