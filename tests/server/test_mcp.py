@@ -17,6 +17,7 @@ from tests.wire.server import Response, WireServer
 
 from wellread.engine import Engine
 from wellread.server import mcp
+from wellread.server.service import alone
 from wellread.settings import Settings
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
@@ -149,7 +150,7 @@ async def test_reading_a_page() -> None:
     async with WireServer([Response([body], headers={"Content-Type": "text/html"})]) as server:
         own = (server.url.removeprefix("http://"),)
         of = Engine(Settings(model="none", allow_hosts=own, ignore_robots=True, cache=False))
-        async with Client(mcp.build(mcp.OwnEngine(of))) as client:
+        async with alone(of) as service, Client(mcp.build(service)) as client:
             reply = await client.call_tool("read", {"url": f"{server.url}/tea"})
         await of.aclose()
     assert not reply.is_error
@@ -169,3 +170,13 @@ async def test_the_tools_over_stdio(tmp_path: Path) -> None:
         assert "Huygens" in reply.content[0].text  # type: ignore[union-attr]
         nothing = await client.call_tool("ask", {"question": "What did Zorblax the Unseen eat on Quuxday?"})
         assert nothing.content[0].text.startswith("No answer")  # type: ignore[union-attr]
+
+
+def test_an_sdk_that_cannot_be_loaded_is_said_and_not_waited_for(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(service: object) -> None:
+        raise ImportError("no module named mcp")
+
+    monkeypatch.setattr("wellread.server.mcp.build", broken)
+    with running(engine(), folder) as live, live.client() as client:
+        assert client.post("/mcp", json={}, timeout=5).status_code == 503
+        assert client.get("/healthz").status_code == 200

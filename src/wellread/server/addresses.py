@@ -26,14 +26,17 @@ def document(slug: str, name: str) -> str:
     return f"{collection(slug)}/documents/{quote(encodable(name))}"
 
 
-def linked(answer: dict[str, Any], base: str) -> dict[str, Any]:
-    """An answer for a reader elsewhere: each source that this server keeps with its page here as `url`, and in full as `link`."""
+def linked(answer: dict[str, Any], base: str | None) -> dict[str, Any]:
+    """An answer for a reader elsewhere: each source that this server keeps with its page here as `url`, and in full as `link`.
+    None: the reader is on this machine, where files have their paths."""
     rows = {name: cast("list[Row]", answer.get(name) or []) for name in ("citations", "nearest")}
     return {**answer, **{name: [linked_row(row, base) for row in some] for name, some in rows.items()}}
 
 
-def linked_row(row: Row, base: str) -> Row:
+def linked_row(row: Row, base: str | None) -> Row:
     """One citation, near passage or hit."""
+    if base is None:
+        return row
     url = str(row.get("url") or "")
     if not is_file(url):
         return {**row, "link": url or None}

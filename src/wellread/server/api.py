@@ -11,15 +11,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, Path, Query, Request
 from fastapi.responses import PlainTextResponse, StreamingResponse
 
-from wellread.errors import WellreadError
 from wellread.events import documents_json, hit_json
 from wellread.present.html import answer_html
 from wellread.server import metrics, service, session, shapes
-from wellread.server.runs import encode
 from wellread.server.security import address
-from wellread.server.session import Attached
+from wellread.server.session import Telling
 from wellread.server.shapes import RUN_ID, AskRequest, RunRequest
-from wellread.server.sse import EventStream, chunk, numbered
+from wellread.server.sharing import Numbered
+from wellread.server.sse import EventStream, numbered
 from wellread.server.viewer import of_hit
 
 router = APIRouter()
@@ -44,18 +43,16 @@ _CROWDED = shapes.refusals(429)
 async def ask(request: Request, body: AskRequest) -> EventStream:
     """Answer a question as a stream of events. Closing the connection stops the work; an answer is kept in the history."""
     telling = await session.of(request).attach(body.wish(), via="api")
-    return EventStream(_attached(telling), telling.leave)
+    return EventStream(numbered(_without_end(telling)), telling.leave)
 
 
-async def _attached(telling: Attached) -> AsyncGenerator[str, None]:
-    number = 0
-    try:
-        async with aclosing(telling.events()) as stream:
-            async for event in stream:
-                yield chunk(number, encode(event))
-                number += 1
-    except WellreadError as problem:
-        yield chunk(number, json.dumps({"event": "ended", "state": "failed", "reason": str(problem)}, ensure_ascii=False))
+async def _without_end(telling: Telling) -> AsyncGenerator[list[Numbered], None]:
+    """The events of a run whose last one is the answer; where there is none, the one that says why."""
+    answered = False
+    async with aclosing(telling.batches()) as batches:
+        async for batch in batches:
+            answered = answered or any(body.startswith('{"event": "answered"') for _, body in batch)
+            yield batch[:-1] if answered and batch[-1][1].startswith('{"event": "ended"') else batch
 
 
 @router.post("/api/runs", tags=["runs"], status_code=202, responses={**_WRONG, **_GONE})

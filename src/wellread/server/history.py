@@ -54,8 +54,8 @@ class History:
         self.failed_writes = 0
 
     @classmethod
-    async def open(cls, where: Path | str) -> History:
-        """Open or create: a file, or a database of PostgreSQL by its address."""
+    async def open(cls, where: Path | str | None) -> History:
+        """Open or create: a file, a database of PostgreSQL by its address, or None: in memory."""
         history = cls(_database(where))
         try:
             await asyncio.get_running_loop().run_in_executor(history._writing, history.database.open)
@@ -253,8 +253,8 @@ def _event(run: str, number: int, body: str) -> Job:
     return sql, (run, number, body, run)
 
 
-def _database(where: Path | str) -> Database:
-    if isinstance(where, Path):
+def _database(where: Path | str | None) -> Database:
+    if not isinstance(where, str):
         return Sqlite(where)
     from wellread.server.postgres import Postgres
 

@@ -6,37 +6,35 @@ Cancelling a call cancels the handler, which closes the run's stream: the work s
 from __future__ import annotations
 
 import asyncio
-import secrets
 from collections import Counter
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, nullcontext
-from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, Protocol
+from collections.abc import AsyncGenerator, Generator, Sequence
+from contextlib import aclosing, asynccontextmanager, contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 from starlette.datastructures import Headers
-from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from wellread import events
 from wellread.engine import Engine
-from wellread.errors import WellreadError
+from wellread.errors import UsageError, WellreadError
 from wellread.marks import Marks, shown
 from wellread.present.markdown import markdown
-from wellread.server import follow_up, origins, viewer
-from wellread.server.addresses import linked, linked_row
-from wellread.server.conversations import Conversation, Conversations
+from wellread.server import logs, session, viewer
+from wellread.server.addresses import linked_row
 from wellread.server.limits import Busy
-from wellread.server.menu import ClientRequest, Menu, ReadyRun
-from wellread.server.options import ServerOptions
+from wellread.server.menu import ClientRequest
+from wellread.server.record import Record
 from wellread.server.render_thread import beside
 from wellread.server.security import address
-from wellread.server.service import Service
+from wellread.server.service import Service, alone
+from wellread.server.session import Ending, NotFound, Session
 from wellread.server.viewer import Place
 from wellread.text.inert import inert
-from wellread.types import Answer, Hit
+from wellread.types import Hit
 from wellread.version import __version__
 
 if TYPE_CHECKING:
@@ -54,64 +52,6 @@ _LINE = 200  # characters of a line of progress
 _SESSION = "mcp-session-id"
 _MOST = 10_000
 _SESSIONS = 100  # of one client; most never say that they leave, and the SDK waits half an hour for them
-
-
-class Backend(Protocol):
-    """Where tools get their work done: alone in a process, or inside the server and its limits."""
-
-    @property
-    def menu(self) -> Menu: ...
-    def stream(self, asked: ReadyRun, client: str, name: str) -> AsyncGenerator[events.Event, None]: ...
-    async def recall(self, name: str) -> Conversation | None:
-        """What was said up to an answer that another process may have given."""
-        ...
-
-    def turn(self, client: str) -> AbstractAsyncContextManager[None]:
-        """A place among the plain searches and readings."""
-        ...
-
-
-class OwnEngine:
-    """A backend with an engine to itself, for stdio."""
-
-    def __init__(self, engine: Engine) -> None:
-        self.menu = Menu(engine, ServerOptions())
-
-    def stream(self, asked: ReadyRun, client: str, name: str) -> AsyncGenerator[events.Event, None]:
-        return asked.engine.stream(asked.question, strategy=asked.strategy, params=asked.params, history=asked.history)
-
-    async def recall(self, name: str) -> Conversation | None:
-        return None
-
-    def turn(self, client: str) -> AbstractAsyncContextManager[None]:
-        return nullcontext()
-
-
-class InServer:
-    """A backend inside the server: its limits hold."""
-
-    def __init__(self, service: Service) -> None:
-        self._service = service
-
-    @property
-    def menu(self) -> Menu:
-        return self._service.menu
-
-    async def stream(self, asked: ReadyRun, client: str, name: str) -> AsyncGenerator[events.Event, None]:
-        runs = self._service.runs
-        async with aclosing(runs.attach(asked, await runs.admit(client), "mcp", name)) as stream:
-            async for event in stream:
-                yield event
-
-    async def recall(self, name: str) -> Conversation | None:
-        history = self._service.history
-        if (record := await history.get(name)) is None:
-            return None
-        turns, sources = await follow_up.context(history, record)
-        return Conversation(turns, *sources)
-
-    def turn(self, client: str) -> AbstractAsyncContextManager[None]:
-        return self._service.turn(client)
 
 
 class McpEndpoint:
@@ -141,20 +81,25 @@ class McpEndpoint:
             await serving
 
     async def _serve(self, service: Service, ready: asyncio.Future[ASGIApp], over: asyncio.Event) -> None:
-        server = await asyncio.to_thread(build, InServer(service))
-        from mcp.server.transport_security import TransportSecuritySettings
+        try:
+            server = await asyncio.to_thread(build, service)
+            from mcp.server.transport_security import TransportSecuritySettings
 
-        # Host and Origin have been checked before a request comes here
-        unchecked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
-        server.streamable_http_app(
-            stateless_http=service.history.database.server is not None,  # the next request may come to another server
-            max_request_body_size=service.options.max_body,
-            transport_security=unchecked,
-            max_sessions=_MOST,
-        )
-        async with server.session_manager.run():
-            ready.set_result(server.session_manager.asgi_app)
-            await over.wait()
+            # Host and Origin have been checked before a request comes here
+            unchecked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+            server.streamable_http_app(
+                stateless_http=service.history.database.server is not None,  # the next request may come to another server
+                max_request_body_size=service.options.max_body,
+                transport_security=unchecked,
+                max_sessions=_MOST,
+            )
+            async with server.session_manager.run():
+                ready.set_result(server.session_manager.asgi_app)
+                await over.wait()
+        except Exception as problem:
+            logs.fault("MCP does not work here", problem)
+            if not ready.done():
+                ready.set_result(JSONResponse({"error": "MCP does not work on this server: its log says why"}, 503))
 
     async def _app(self, scope: Scope, receive: Receive, send: Send) -> None:
         assert self._ready is not None
@@ -201,16 +146,15 @@ class McpEndpoint:
 
 async def serve_stdio(engine: Engine) -> None:
     """Speak MCP on standard input and output until the client closes it."""
-    async with engine:
-        await build(OwnEngine(engine)).run_stdio_async()
+    async with engine, alone(engine) as service:
+        await build(service).run_stdio_async()
 
 
-def build(backend: Backend) -> MCPServer[Any]:
+def build(service: Service) -> MCPServer[Any]:
     """The server with its tools."""
     from mcp.server.mcpserver import Context
     from mcp.types import CallToolResult
 
-    talks = Conversations()
     server = _server()
 
     async def ask(
@@ -226,7 +170,8 @@ def build(backend: Backend) -> MCPServer[Any]:
         ] = "text",
     ) -> CallToolResult:
         """Answer a question with numbered sources that a program has checked; `previous` makes it a follow-up."""
-        return await _ask(backend, ClientRequest(question, strategy, (source,) if source else ()), ctx, talks, previous, marks)
+        wish = ClientRequest(question, strategy, (source,) if source else ())
+        return await _ask(_session(service, ctx), wish, previous, marks, ctx)
 
     async def search(
         query: Annotated[str, Field(description="Words to search for.", max_length=2_000)],
@@ -235,14 +180,14 @@ def build(backend: Backend) -> MCPServer[Any]:
         source: Annotated[str | None, Field(description="Which of the server's sources to search.")] = None,
     ) -> CallToolResult:
         """Search the sources and return the passages found, best first."""
-        return await _search(backend, query, limit, source, ctx)
+        return await _search(_session(service, ctx), query, limit, source)
 
     async def read(
         ctx: Context[Any, Any], url: _Address = None, source: _SourceOf = None, document: _DocumentOf = None
     ) -> CallToolResult:
         """Read a public web page or PDF by its url, or a document that ask or search named, by its source and document."""
-        named = Place(source, document) if source and document else None
-        return await (_open(backend, named, _client(ctx)) if named else _read(backend, url or "", _client(ctx)))
+        here = _session(service, ctx)
+        return await (_open(here, Place(source, document)) if source and document else _read(here, url or ""))
 
     # the SDK resolves annotations of functions by their module's names, and these are local
     for tool in (ask, search, read):
@@ -274,72 +219,74 @@ def _server() -> MCPServer[Any]:
     return Server("wellread", version=__version__, instructions=_INSTRUCTIONS, log_level="WARNING")
 
 
-async def _ask(backend: Backend, wish: ClientRequest, ctx: Any, talks: Conversations, previous: str | None, marks: Marks) -> Any:
-    from mcp.server.mcpserver.exceptions import ToolError
-
-    answer: Answer | None = None
-    name = secrets.token_urlsafe(9)
+async def _ask(here: Session, wish: ClientRequest, previous: str | None, marks: Marks, ctx: Any) -> Any:
+    with _refusing():
+        telling = await here.attach(wish, await _previous(here, previous), "mcp")
     try:
-        before = await talks.get(previous, backend.recall)
-        asked = backend.menu.authorize(replace(wish, history=before.turns), also=before.sources)
-        async with aclosing(backend.stream(asked, _client(ctx), name)) as stream:
+        async with aclosing(telling.events()) as stream:
             number, told = 0, None
             async for event in stream:
-                if isinstance(event, events.Answered):
-                    answer = event.answer
-                elif (words := event.said()) and words != told:  # each word of the answer says that it is being written
+                if isinstance(event, Ending):
+                    return await beside(partial(_answered, telling.run, event, marks))
+                if (words := event.said()) and words != told:  # each word of the answer says that it is being written
                     number, told = number + 1, words
                     await ctx.report_progress(number, message=words.short(_LINE))
-    except (WellreadError, Busy) as problem:
-        raise ToolError(inert(str(problem))) from None
-    assert answer is not None
-    told, base = events.answer_json(answer), _base(ctx)
-    told = linked(told, base) if base else told
-    talks.keep(name, before, answer)
-    body = {"id": name, **told}
-    return _result(markdown(shown(body, marks)), body, failed=answer.outcome == "failed")
+    finally:
+        await telling.leave()
 
 
-async def _search(backend: Backend, query: str, limit: int, source: str | None, ctx: Any) -> Any:
-    from mcp.server.mcpserver.exceptions import ToolError
-
+async def _previous(here: Session, name: str | None) -> Record | None:
     try:
-        async with backend.turn(_client(ctx)):
-            hits = await backend.menu.searching((source,) if source else ()).search(query, limit=limit)
-    except (WellreadError, Busy) as problem:
-        raise ToolError(inert(str(problem))) from None
-    base = _base(ctx)
-    found = [{**events.hit_json(hit), "text": hit.words} for hit in hits]
-    rows = [linked_row(row, base) for row in found] if base else found
+        return await here.run(name) if name is not None else None
+    except NotFound:
+        raise UsageError(f"there is no answer {name!r} to follow up on, or none is kept") from None
+
+
+def _answered(run: str, ending: Ending, marks: Marks) -> Any:
+    if ending.answer is None:
+        with _refusing():
+            raise WellreadError(ending.problem or "the run failed")
+    body = {"id": run, **ending.answer}
+    return _result(markdown(shown(body, marks)), body, failed=ending.problem is not None)
+
+
+async def _search(here: Session, query: str, limit: int, source: str | None) -> Any:
+    with _refusing():
+        async with here.service.turn(here.client):
+            hits = await here.service.menu.searching((source,) if source else ()).search(query, limit=limit)
+    rows = [linked_row({**events.hit_json(hit), "text": hit.words}, here.base) for hit in hits]
     text = "\n\n".join(f"{row['place']}\n{row['text']}" for row in rows) or "nothing found"
     return _result(inert(text), {"query": query, "hits": rows})
 
 
-async def _read(backend: Backend, url: str, client: str) -> Any:
-    from mcp.server.mcpserver.exceptions import ToolError
-
-    if not url.lower().startswith(("http://", "https://")):
-        raise ToolError("only http and https addresses can be read; documents of a source by source and document")
-    try:
-        async with backend.turn(client):
-            page = await backend.menu.engine.kit.pages().read(url)
-    except (WellreadError, Busy) as problem:
-        raise ToolError(inert(str(problem))) from None
+async def _read(here: Session, url: str) -> Any:
+    with _refusing():
+        if not url.lower().startswith(("http://", "https://")):
+            raise UsageError("only http and https addresses can be read; documents of a source by source and document")
+        async with here.service.turn(here.client):
+            page = await here.service.engine.kit.pages().read(url)
     text = page.text[:_LONGEST]
     facts = {"url": page.url, "title": page.title, "published": page.published, "truncated": len(page.text) > _LONGEST}
     return _result(inert(f"{page.title}\n\n{text}"), {**facts, "text": text})
 
 
-async def _open(backend: Backend, place: Place, client: str) -> Any:
+async def _open(here: Session, place: Place) -> Any:
     """A document as its source has it."""
+    with _refusing():
+        async with here.service.turn(here.client):
+            view = await viewer.look(here.service.menu, place, words_alone=True)
+            return await beside(lambda: _opened(view))
+
+
+@contextmanager
+def _refusing() -> Generator[None]:
+    """What cannot be done is an answer of the tool that says so."""
     from mcp.server.mcpserver.exceptions import ToolError
 
     try:
-        async with backend.turn(client):
-            view = await viewer.look(backend.menu, place, words_alone=True)
-            return await beside(lambda: _opened(view))
+        yield
     except (WellreadError, Busy) as problem:
-        raise ToolError(str(problem)) from None
+        raise ToolError(inert(str(problem))) from None
 
 
 def _opened(view: viewer.View) -> Any:
@@ -367,13 +314,7 @@ def _result(text: str, body: dict[str, Any], *, failed: bool = False) -> Any:
     return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=body, is_error=failed)
 
 
-def _base(ctx: Any) -> str | None:
-    """This server's address as the client knows it; None over stdio, where client and files are on one machine."""
+def _session(service: Service, ctx: Any) -> Session:
+    """Of a request; over stdio there is none, and client and files are on one machine."""
     request = ctx.request_context.request
-    return str(request.base_url) if isinstance(request, Request) else None
-
-
-def _client(ctx: Any) -> str:
-    """The address that the limits per client count; over stdio there is none."""
-    request = ctx.request_context.request
-    return origins.client(request.client.host) if isinstance(request, Request) and request.client else "mcp"
+    return Session(service, "mcp", None) if request is None else session.of(request, service)

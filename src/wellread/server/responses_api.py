@@ -7,7 +7,6 @@ Either way it is attached: a client that leaves stops the work.
 from __future__ import annotations
 
 import re
-import secrets
 import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -48,11 +47,10 @@ async def respond(request: Request, body: ResponseRequest) -> Response:
     wish = ClientRequest(question, openai_format.strategy(body.model, here.service.menu), history=turns)
     store = body.store is not False
     if store:
-        name = (await here.begin(wish, before, "openai")).id
-        telling = here.kept(name, body.marks)
+        telling = here.listen((await here.begin(wish, before, "openai")).id, body.marks)
     else:
-        name, telling = secrets.token_urlsafe(9), await here.attach(wish, before, marks=body.marks)
-    envelope = Envelope(name, body.model, body.previous_response_id, store, int(time.time()))
+        telling = await here.attach(wish, before, marks=body.marks)
+    envelope = Envelope(telling.run, body.model, body.previous_response_id, store, int(time.time()))
     if body.stream:
         return EventStream(_events(Script(envelope), telling), telling.leave)
     return Whole(_one(envelope, telling), telling.leave)
@@ -69,7 +67,7 @@ async def retrieve(request: Request, response: ResponseId, stream: bool = False)
     envelope = Envelope(record.id, f"{PREFIX}/{record.strategy}", previous, True, int(record.created))
     if record.state == "running":
         return envelope.response("in_progress", [])
-    ends = [piece async for piece in here.kept(record.id).pieces() if isinstance(piece, Ending)]
+    ends = [piece async for piece in here.listen(record.id).pieces() if isinstance(piece, Ending)]
     return whole(envelope, ends[0])
 
 

@@ -1,7 +1,7 @@
-"""Runs: detached ones that go on without a listener and can be read from any offset, and attached ones.
+"""Runs: each works in a task of its own, is read from any offset by whoever listens, and ends with a last event `ended`.
 
-Every event gets a number and is kept in memory while the run goes on and in the history for good. The
-log of a detached run ends with `{"event": "ended", "state": …}`.
+One that was begun is kept in the history from its beginning on and needs no listener. One that is attached ends with its
+reader, and is kept when there is an answer. Every event gets a number and is kept in memory while the run goes on.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
-from typing import Literal, cast
+from typing import Literal
 
 from wellread import events
 from wellread.errors import BudgetExhausted, WellreadError
 from wellread.server import logs
-from wellread.server.following import Following, Numbered
 from wellread.server.history import History
 from wellread.server.limits import Gate, Stopping, Ticket
 from wellread.server.menu import ReadyRun
 from wellread.server.metrics import Metrics
 from wellread.server.record import Record, State
-from wellread.server.sharing import Peers
+from wellread.server.sharing import Following, Numbered, Peers
 
 Door = Literal["api", "openai", "mcp"]  # by which a run comes in that is not the page's
+Turns = tuple[tuple[str, str], ...]
 
 
 @dataclass(eq=False, slots=True)
@@ -35,6 +35,7 @@ class LiveRun:
 
     record: Record
     ticket: Ticket
+    kept: bool  # in the history from its beginning on
     following: Following = field(default_factory=Following)
     ending: State | None = None  # set before the task is cancelled, says why
     answer: dict[str, object] | None = None
@@ -62,31 +63,32 @@ class Runs:
         self.gate = gate
         self.metrics = metrics
         self.live: dict[str, LiveRun] = {}
-        self.attached: set[asyncio.Task[object]] = set()
         self.unkept: dict[str, Numbered] = {}  # runs that have ended, which the history does not know
         self.stopping = False
 
     async def start(
-        self,
-        asked: ReadyRun,
-        client: str,
-        parent: Record | None = None,
-        turns: tuple[tuple[str, str], ...] = (),
-        via: Door | None = None,
+        self, asked: ReadyRun, client: str, parent: Record | None = None, turns: Turns = (), via: Door | None = None
     ) -> Record:
-        """Begin a detached run; when this returns, the history holds it."""
-        ticket = await self.admit(client)
-        record = _new(asked, parent, turns, via)
-        name = record.id
+        """Begin a run that goes on without a listener; when this returns, the history holds it. Or `Busy`."""
+        ticket, record = await self._admit(client), _new(asked, parent, turns, via)
         try:
             await self.history.add(record)
         except BaseException:
             ticket.release()
             raise
-        live = LiveRun(record, ticket)
-        self.live[name] = live
-        live.task = asyncio.create_task(self._work(live, asked), name=f"run {name}")
-        return record
+        return self._begin(LiveRun(record, ticket, kept=True), asked).record
+
+    async def attach(
+        self, asked: ReadyRun, client: str, parent: Record | None = None, turns: Turns = (), via: Door | None = None
+    ) -> LiveRun:
+        """Begin a run that its reader has to stop. One with an answer that came in by a named door is kept in the history
+        then, unless the operator wants none of these."""
+        return self._begin(LiveRun(_new(asked, parent, turns, via), await self._admit(client), kept=False), asked)
+
+    def _begin(self, live: LiveRun, asked: ReadyRun) -> LiveRun:
+        self.live[live.record.id] = live
+        live.task = asyncio.create_task(self._work(live, asked), name=f"run {live.record.id}")
+        return live
 
     async def stop(self, run: str) -> bool:
         """Stop a run that is going on, here or at another server, and wait until it has; False when it is not."""
@@ -113,60 +115,7 @@ class Runs:
             yield batch
             offset = batch[-1][0] + 1
 
-    async def attach(
-        self, asked: ReadyRun, ticket: Ticket, via: Door | None = None, name: str | None = None
-    ) -> AsyncGenerator[events.Event, None]:
-        """The events of a run that ends with its reader. Takes a ticket from `admit` and gives it back.
-
-        One with an answer that came in by a named door is kept in the history, unless the operator wants none of these;
-        it is called `name` there.
-        """
-        log: list[str] | None = [] if via is not None and self.keep_api else None
-        record = _new(asked, None, asked.history, via, name)
-        task = cast("asyncio.Task[object]", asyncio.current_task())
-        self.attached.add(task)
-        begun = time.monotonic()
-        outcome = "stopped"
-        try:
-            async with aclosing(self._events(asked, ticket)) as stream:
-                async for event in stream:
-                    if isinstance(event, events.Answered):
-                        outcome = event.answer.outcome
-                        await self._keep_attached(record, log, event)
-                    elif log is not None:
-                        log.append(encode(event))
-                    yield event
-        finally:
-            self.attached.discard(task)
-            self._finished(ticket, asked.strategy, outcome, time.monotonic() - begun)
-
-    async def _events(self, asked: ReadyRun, ticket: Ticket) -> AsyncGenerator[events.Event, None]:
-        """What happens in a run from its turn on, as clients may see it; it ends in time, even one that ignores its budget."""
-        await ticket.turn()
-        stream = asked.engine.stream(asked.question, strategy=asked.strategy, params=asked.params, history=asked.history)
-        try:
-            async with asyncio.timeout(asked.seconds), aclosing(stream):
-                async for event in stream:
-                    if isinstance(event, events.Answered):
-                        self.metrics.used(event.answer.usage)
-                    yield discreet(event)
-        except TimeoutError:
-            raise BudgetExhausted("seconds") from None
-
-    async def _keep_attached(self, record: Record, log: list[str] | None, last: events.Answered) -> None:
-        """Whoever asked has the answer all the same when the history cannot be written."""
-        if log is None:
-            return
-        state: State = "failed" if last.answer.outcome == "failed" else "done"
-        try:
-            await self.history.add(record)
-            for number, body in enumerate([*log, encode(last)]):
-                self.history.append(record.id, number, body)
-            await self.history.finish(record.id, state, events.answer_json(last.answer), (len(log) + 1, _ended(state, None)))
-        except WellreadError as problem:
-            logs.fault("history not written", problem)
-
-    async def admit(self, client: str) -> Ticket:
+    async def _admit(self, client: str) -> Ticket:
         """A place for a run, or `Busy`."""
         if self.stopping:
             raise Stopping("the server is stopping", 5)
@@ -182,29 +131,23 @@ class Runs:
             await self.history.finish(run, "failed", None, last)
             del self.unkept[run]
 
-    def interrupt(self) -> None:
-        """End all detached runs."""
+    def interrupt(self, *, attached: bool = False) -> None:
+        """End all runs that the history holds, and those that are attached where these are meant, too."""
         for live in list(self.live.values()):
-            live.ending = live.ending or "interrupted"
-            if live.task is not None:
+            if live.task is not None and (live.kept or attached):
+                live.ending = live.ending or "interrupted"
                 live.task.cancel()
 
     async def drain(self, seconds: float) -> None:
         """Take no more runs; let those that go on finish, then interrupt them."""
         self.stopping = True
-        tasks = self._tasks()
-        if tasks:
-            await asyncio.wait(tasks, timeout=seconds)
-        self.interrupt()
-        for task in self.attached:
-            task.cancel()
-        left = self._tasks()
-        if left:
-            await asyncio.wait(left, timeout=5)
+        await self._ended(seconds)
+        self.interrupt(attached=True)
+        await self._ended(5)
 
-    def _tasks(self) -> set[asyncio.Task[object]]:
-        detached = {cast("asyncio.Task[object]", live.task) for live in self.live.values() if live.task}
-        return {task for task in detached | self.attached if not task.done()}
+    async def _ended(self, seconds: float) -> None:
+        if tasks := [live.task for live in self.live.values() if live.task]:
+            await asyncio.wait(tasks, timeout=seconds)
 
     async def _work(self, live: LiveRun, asked: ReadyRun) -> None:
         logs.run_id.set(live.record.id)
@@ -229,26 +172,39 @@ class Runs:
                 self.live.pop(live.record.id, None)
 
     async def _run(self, live: LiveRun, asked: ReadyRun) -> tuple[State, str | None]:
-        async with aclosing(self._events(asked, live.ticket)) as stream:
-            async for event in stream:
-                if isinstance(event, events.Answered):
-                    live.answer = events.answer_json(event.answer)
-                self._append(live, encode(event))
+        """From its turn on; it ends in time, even one that ignores its budget."""
+        await live.ticket.turn()
+        stream = asked.engine.stream(asked.question, strategy=asked.strategy, params=asked.params, history=asked.history)
+        try:
+            async with asyncio.timeout(asked.seconds), aclosing(stream):
+                async for told in stream:
+                    event = discreet(told)
+                    if isinstance(event, events.Answered):
+                        self.metrics.used(event.answer.usage)
+                        live.answer = events.answer_json(event.answer)
+                    self._append(live, encode(event))
+        except TimeoutError:
+            raise BudgetExhausted("seconds") from None
         failed = (live.answer or {}).get("outcome") == "failed"
         return ("failed", str((live.answer or {}).get("reason"))) if failed else ("done", None)
 
     def _append(self, live: LiveRun, body: str) -> None:
         self.metrics.events += 1
-        self.history.append(live.record.id, live.append(body), body)
+        number = live.append(body)
+        if live.kept:
+            self.history.append(live.record.id, number, body)
 
     async def _end(self, live: LiveRun, state: State, reason: str | None) -> State:
         """The last event; readers see it when the history has it, so that what they ask next is up to date.
 
-        A run that the history could not keep has failed, whatever its answer.
+        A run that the history could not keep has failed, whatever its answer; who reads an attached one has that all the same.
         """
         live.ticket.vacate()
         body = _ended(state, reason)
-        if not await self._keep(live, state, live.answer, body):
+        if not live.kept:
+            if live.answer is not None and live.record.via is not None and self.keep_api:
+                await self._keep(live, state, live.answer, body)
+        elif not await self._keep(live, state, live.answer, body):
             state, body = "failed", _ended("failed", "the history cannot be written")
             if not await self._keep(live, state, None, body):
                 self.unkept[live.record.id] = (live.following.next, body)
@@ -257,8 +213,7 @@ class Runs:
 
     async def _keep(self, live: LiveRun, state: State, answer: dict[str, object] | None, body: str) -> bool:
         """Write how it ended, also while being cancelled: nothing may stay half-written."""
-        last = (live.following.next, body)
-        writing = asyncio.ensure_future(self.history.finish(live.record.id, state, answer, last))
+        writing = asyncio.ensure_future(self._write(live, state, answer, body))
         while not writing.done():
             with suppress(asyncio.CancelledError):
                 await asyncio.wait([writing])
@@ -268,6 +223,14 @@ class Runs:
             logs.fault("history not written", problem)
         return problem is None
 
+    async def _write(self, live: LiveRun, state: State, answer: dict[str, object] | None, body: str) -> None:
+        run = live.record.id
+        if not live.kept:
+            await self.history.add(live.record)
+            for event in live.following.known:
+                self.history.append(run, *event)
+        await self.history.finish(run, state, answer, (live.following.next, body))
+
     def _finished(self, ticket: Ticket, strategy: str, outcome: str, seconds: float) -> None:
         ticket.release()
         if outcome not in ("stopped", "interrupted"):
@@ -276,10 +239,8 @@ class Runs:
         logs.info("run ended", strategy=strategy, outcome=outcome, seconds=round(seconds, 3))
 
 
-def _new(
-    asked: ReadyRun, parent: Record | None, turns: tuple[tuple[str, str], ...], via: Door | None, name: str | None = None
-) -> Record:
-    name = name or secrets.token_urlsafe(9)
+def _new(asked: ReadyRun, parent: Record | None, turns: Turns, via: Door | None) -> Record:
+    name = secrets.token_urlsafe(9)
     return Record(
         id=name,
         thread=parent.thread if parent else name,

@@ -74,6 +74,8 @@ async def running(engine: Engine, options: ServerOptions, metrics: Metrics) -> A
     service: Service | None = None
     try:
         service = await asyncio.to_thread(_build, engine, options, history, metrics)
+        if service.menu.default_model is not None:
+            await asyncio.to_thread(engine.kit.model)  # its imports take a second, and the loop must not stall later
         chores += [asyncio.create_task(_warm(service)), asyncio.create_task(_clean(history, options.retention_days))]
         if service.runs.peers is not None:
             await service.runs.peers.join()
@@ -93,20 +95,28 @@ async def running(engine: Engine, options: ServerOptions, metrics: Metrics) -> A
         await engine.aclose()
 
 
+@asynccontextmanager
+async def alone(engine: Engine) -> AsyncGenerator[Service, None]:
+    """For one client on the same machine: its runs' own limits, and a history that is gone with the process."""
+    options = ServerOptions(collections=False, max_running=1_000, max_per_client=1_000, max_searching=1_000)
+    history = await History.open(None)
+    try:
+        yield _build(engine, options, history, Metrics())
+    finally:
+        await history.aclose()
+
+
 def of(request: Request) -> Service:
     """The service behind a request."""
     return request.app.state.service
 
 
 def _build(engine: Engine, options: ServerOptions, history: History, metrics: Metrics) -> Service:
-    """In a thread: imports of model libraries take a second, and the loop must not stall later."""
     server = history.database.server
     gate = Gate(options.max_running, options.max_queued, options.max_per_client)
     searching = Gate(options.max_searching, options.max_queued, options.max_per_client, usual_seconds=0.5)
     collections = Collections(collections_path(options), options)
     menu = Menu(engine, options, collections.specs)
-    if menu.default_model is not None:
-        engine.kit.model()
     runs = Runs(history, gate, metrics, keep_api=options.keep_api, peers=Peers(history, server) if server else None)
     indexing = Indexing(collections, engine.kit)
     sending = Gate(_SENDING, options.max_queued, min(options.max_per_client, _SENDING // 2))

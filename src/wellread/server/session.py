@@ -1,30 +1,28 @@
-"""A session: one client's way to ask, follow, stop and store. `/api`, `/v1` and the page are doors on it, MCP on its runs."""
+"""A session: one client's way to ask, follow, stop and store. `/api`, `/v1`, MCP and the page are doors on it."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, replace
-from typing import Protocol
+from functools import partial
 
 from starlette.requests import Request
 
 from wellread import events
-from wellread.codec import Json
-from wellread.errors import WellreadError
+from wellread.codec import Json, loads
 from wellread.marks import Marks, shown
 from wellread.present.markdown import opening
 from wellread.server import follow_up
 from wellread.server.addresses import linked
 from wellread.server.follow_up import TURNS
-from wellread.server.limits import Ticket
 from wellread.server.menu import ClientRequest, ReadyRun
 from wellread.server.record import Record, completed
-from wellread.server.runs import Door, Runs
+from wellread.server.runs import Door
 from wellread.server.security import address
 from wellread.server.service import Service
 from wellread.server.service import of as service_of
+from wellread.server.sharing import Numbered
 
 
 class NotFound(Exception):
@@ -40,21 +38,13 @@ class Ending:
     status: int = 200
 
 
-class Telling(Protocol):
-    """A run as a listener hears it: words of the answer, then how it ended. `leave` must follow, whatever happens."""
-
-    def pieces(self) -> AsyncGenerator[str | Ending, None]: ...
-
-    async def leave(self) -> None: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Session:
     """What one client can do; made for each request by `of`."""
 
     service: Service
     client: str  # whom the limits count
-    base: str  # this server's address, as the client knows it
+    base: str | None  # this server's address as the client knows it; None where both are one machine and files have their paths
 
     async def run(self, name: str) -> Record:
         """A run of the history."""
@@ -68,13 +58,14 @@ class Session:
 
     async def attach(
         self, wish: ClientRequest, parent: Record | None = None, via: Door | None = None, marks: Marks | None = None
-    ) -> Attached:
+    ) -> Telling:
         """Work on a question as long as its reader stays; kept in the history where it came by a named door."""
-        asked = await self._authorized(wish, parent)
-        return Attached(self.service.runs, asked, await self.service.runs.admit(self.client), self.base, via, marks)
+        live = await self.service.runs.attach(await self._authorized(wish, parent), self.client, parent, wish.history, via)
+        return Telling(self, live.record.id, partial(live.following.read, 0), marks)
 
-    def kept(self, run: str, marks: Marks | None = None) -> Kept:
-        return Kept(self.service.runs, run, self.base, marks)
+    def listen(self, run: str, marks: Marks | None = None) -> Telling:
+        """To a run of the history, going on or not."""
+        return Telling(self, run, partial(self.service.runs.follow, run), marks)
 
     async def stop(self, run: str) -> Record:
         """Stop a run, if it is going on; what the history has of it."""
@@ -100,81 +91,57 @@ class Session:
         return self.service.menu.authorize(replace(wish, history=(*turns, *wish.history)[-TURNS:]), also=earlier)
 
 
-def of(request: Request) -> Session:
-    """The session of a request."""
-    return Session(service_of(request), address(request.scope), str(request.base_url))
+def of(request: Request, service: Service | None = None) -> Session:
+    """The session of a request, which the application's state knows the service of."""
+    return Session(service or service_of(request), address(request.scope), str(request.base_url))
 
 
 @dataclass(frozen=True, slots=True)
-class Attached:
-    """A run that ends with its reader."""
+class Telling:
+    """A run as a listener hears it. `leave` must follow, whatever happens."""
 
-    runs: Runs
-    asked: ReadyRun
-    ticket: Ticket
-    base: str
-    via: Door | None
-    marks: Marks | None
-
-    def events(self) -> AsyncGenerator[events.Event, None]:
-        return self.runs.attach(self.asked, self.ticket, self.via)
-
-    async def pieces(self) -> AsyncGenerator[str | Ending, None]:
-        try:
-            async with aclosing(self.events()) as stream:
-                async for event in stream:
-                    if words := _said_now(event):
-                        yield words
-                    elif isinstance(event, events.Answered):
-                        answer = shown(linked(events.answer_json(event.answer), self.base), self.marks)
-                        failed = event.answer.outcome == "failed"
-                        yield Ending(answer, event.answer.reason or "the run failed", 502) if failed else Ending(answer)
-        except WellreadError as problem:
-            yield Ending(None, str(problem), 502)
-
-    async def leave(self) -> None:
-        self.ticket.release()
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """A run of the history, going on or not."""
-
-    runs: Runs
+    here: Session
     run: str
-    base: str
+    batches: Callable[[], AsyncGenerator[list[Numbered], None]]
     marks: Marks | None
 
-    async def pieces(self) -> AsyncGenerator[str | Ending, None]:
+    async def events(self) -> AsyncGenerator[events.Event | Ending, None]:
+        """Its events as they come, and how it ended."""
         answer: Json | None = None
-        async with aclosing(self.runs.follow(self.run)) as batches:
+        async with aclosing(self.batches()) as batches:
             async for batch in batches:
-                for event in (json.loads(body) for _, body in batch):
-                    if event["event"] == "answered":
-                        answer = shown(linked(completed(event["answer"]), self.base), self.marks)
-                    elif event["event"] == "ended":
-                        yield _ended(event, answer)
+                for body in (loads(Json, body) for _, body in batch):
+                    if body["event"] == "answered":
+                        answer = completed(body["answer"])
+                    elif body["event"] == "ended":
+                        yield self._ending(body, answer)
                         return
-                    elif event["event"] in ("answer_delta", "understood") and (known := follow_up.event_of(event)):
-                        yield _said_now(known)
+                    elif event := follow_up.event_of(body):
+                        yield event
         yield Ending(None, "the run was removed from the history", 503)
 
+    async def pieces(self) -> AsyncGenerator[str | Ending, None]:
+        """The words of the answer as they come, and how it ended."""
+        async with aclosing(self.events()) as told:
+            async for event in told:
+                if isinstance(event, Ending):
+                    yield event
+                elif isinstance(event, events.AnswerDelta):
+                    yield event.text
+                elif isinstance(event, events.Understood):
+                    yield opening(event.meant)
+
     async def leave(self) -> None:
-        await self.runs.stop(self.run)  # nothing, when it has ended
+        """Nobody else has begun it: it is of no use any more, if it goes on."""
+        if self.run in self.here.service.runs.live:
+            await self.here.service.runs.stop(self.run)
 
-
-def _said_now(event: events.Event) -> str:
-    """What an event adds to the text while it is written."""
-    if isinstance(event, events.Understood):
-        return opening(event.meant)
-    return event.text if isinstance(event, events.AnswerDelta) else ""
-
-
-def _ended(event: Json, answer: Json | None) -> Ending:
-    match event.get("state"):
-        case "done":
-            return Ending(answer) if answer else Ending(None, "the answer cannot be read", 502)
-        case "failed":
-            return Ending(answer, event.get("reason") or "the run failed", 502)
-        case state:
-            return Ending(answer, "the run was stopped" if state == "stopped" else "the server is stopping", 503)
+    def _ending(self, ended: Json, answer: Json | None) -> Ending:
+        answer = answer and shown(linked(answer, self.here.base), self.marks)
+        match ended.get("state"):
+            case "done":
+                return Ending(answer) if answer else Ending(None, "the answer cannot be read", 502)
+            case "failed":
+                return Ending(answer, ended.get("reason") or "the run failed", 502)
+            case state:
+                return Ending(answer, "the run was stopped" if state == "stopped" else "the server is stopping", 503)

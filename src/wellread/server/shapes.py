@@ -156,7 +156,7 @@ def summary(record: Record) -> Summary:
     return Summary(**_fields(record))
 
 
-def whole(record: Record, html: str, base: str) -> Run:
+def whole(record: Record, html: str, base: str | None) -> Run:
     return Run(**_fields(record), answer=record.answer and linked(record.answer, base), html=html)
 
 

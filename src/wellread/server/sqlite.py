@@ -21,7 +21,7 @@ class Sqlite:
 
     server: str | None = None
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path | None) -> None:
         self.path = path
         self.writer: sqlite3.Connection | None = None
         self.reader: sqlite3.Connection | None = None
@@ -29,6 +29,9 @@ class Sqlite:
 
     def open(self) -> None:
         """Open or create; runs that a crash left running are marked interrupted, for nobody else can be at work on them."""
+        if self.path is None:  # in memory
+            self.writer = self.reader = connect(":memory:")
+            return migrate(self.writer)
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             if self.path.exists() and not self.path.is_file():
@@ -68,6 +71,8 @@ class Sqlite:
             if time.monotonic() > until:
                 raise TooSlow from None
             raise DamagedFile(f"the history cannot be read: {problem}") from None
+        finally:
+            self.reader.set_progress_handler(None, 0)
 
     def close(self) -> None:
         for connection in (self.writer, self.reader):
@@ -94,7 +99,7 @@ def _alone(path: Path) -> int:
     return handle
 
 
-def connect(path: Path) -> sqlite3.Connection:
+def connect(path: Path | str) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=10, isolation_level=None, check_same_thread=False)
     connection.execute("PRAGMA foreign_keys = ON")
     return connection

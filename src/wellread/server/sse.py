@@ -9,9 +9,10 @@ from contextlib import aclosing, suppress
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-from wellread.server.following import Numbered
+from wellread.server.sharing import Numbered
 
 Leave = Callable[[], Awaitable[None]]
+_PIECE = 32_768  # bytes; who reads slowly makes room for one in the time that `connections` gives
 _PING = 15.0  # seconds; proxies close what is silent for longer
 
 
@@ -47,7 +48,9 @@ class EventStream(Response):
         pinging = asyncio.create_task(_ping(send))
         try:
             async for chunk in self.chunks:
-                await send({"type": "http.response.body", "body": chunk.encode(), "more_body": True})
+                data = chunk.encode()
+                for at in range(0, len(data), _PIECE):
+                    await send({"type": "http.response.body", "body": data[at : at + _PIECE], "more_body": True})
             pinging.cancel()
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
