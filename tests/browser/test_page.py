@@ -48,6 +48,30 @@ def test_ask_read_and_check(library: Live, visit: Visit) -> None:
     expect(page.locator(".step ul").first).to_contain_text("Saturn")
 
 
+def test_sources_stand_beside_the_answer_where_there_is_room(library: Live, visit: Visit) -> None:
+    page = visit(library, viewport={"width": 1280, "height": 800})
+    ask(page)
+    answered(page)
+    first, second = (page.get_by_role("button", name=f"Source {number}").first for number in (1, 2))
+    first.hover()
+    expect(page.locator("#peek")).to_contain_text("Saturn had 146 confirmed moons")
+    first.click()
+    viewer, answer = page.locator("#viewer"), page.locator(".answer")
+    expect(viewer.locator("mark")).to_contain_text("146 confirmed moons")
+    page.wait_for_timeout(300)  # it slides in
+    panel, words = viewer.bounding_box(), answer.bounding_box()
+    assert panel is not None
+    assert words is not None
+    assert words["x"] + words["width"] <= panel["x"]  # nothing of the answer is covered
+    second.click()  # without closing the first
+    expect(viewer.locator("#viewer-title")).to_have_text("Source 2")
+    expect(second).to_have_attribute("aria-current", "true")
+    page.keyboard.press("ArrowLeft")
+    expect(viewer.locator("#viewer-title")).to_have_text("Source 1")
+    page.keyboard.press("Escape")
+    expect(viewer).to_be_hidden()
+
+
 def test_words_stream_in_and_unsupported_sentences_are_marked(slow: Live, visit: Visit) -> None:
     page = visit(slow)
     ask(page, "How many moons has Saturn?")
