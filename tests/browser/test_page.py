@@ -72,6 +72,25 @@ def test_sources_stand_beside_the_answer_where_there_is_room(library: Live, visi
     expect(viewer).to_be_hidden()
 
 
+def test_on_a_phone_the_question_has_more_room_than_its_options(library: Live, visit: Visit) -> None:
+    page = visit(library, viewport={"width": 390, "height": 800})
+    expect(page.get_by_label("How thorough")).to_be_hidden()
+    page.get_by_text("Options").click()
+    expect(page.get_by_label("How thorough")).to_be_visible()
+    page.get_by_label("How thorough").select_option("low")
+    ask(page)
+    answered(page)
+    page.get_by_role("textbox").focus()
+    further = page.locator(".follow-up")
+    further.get_by_text("Options").click()
+    for label in ("How", "How thorough", "Model"):
+        box = further.get_by_label(label, exact=True).bounding_box()
+        assert box is not None
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 390
+        assert box["y"] + box["height"] <= 800
+
+
 def test_words_stream_in_and_unsupported_sentences_are_marked(slow: Live, visit: Visit) -> None:
     page = visit(slow)
     ask(page, "How many moons has Saturn?")

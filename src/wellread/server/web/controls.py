@@ -109,9 +109,9 @@ def _form(
         placeholder=f"{label} …", aria_label=label, autofocus=autofocus, enterkeyhint="send",
     )  # fmt: skip
     send = el("button", icon("send"), el("span", "Ask", class_="hidden"), class_="send", title="Ask (Enter)")
-    row = el("div", *controls, send, class_="pickers")
+    row = el("details", el("summary", "Options"), el("div", *controls, class_="pickers"), class_="options", open=True)
     problem = el("p", class_="problem", role="alert", hidden=True)
-    return el("form", area, row, hidden, problem, class_="ask", method="post", action="/ask")
+    return el("form", area, row, send, hidden, problem, class_="ask", method="post", action="/ask")
 
 
 def _picker(name: str, label: str, choices: Sequence[_Choice], chosen: str) -> Safe:

@@ -17,6 +17,7 @@ function prepare(form) {
     area.rows = Math.min(10, area.value.split("\n").length);
   };
   area.addEventListener("input", grow);
+  if (matchMedia("(max-width: 34rem)").matches) form.querySelector(".options").removeAttribute("open"); // there is little room
   form.querySelectorAll(".picker select").forEach(shorten);
   area.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
