@@ -171,6 +171,6 @@ async def test_what_is_plainly_something_else_is_for_no_reader_to_decide(
         "", "guided", kit.source("library"), kit, Budget(Limits(), time.monotonic), lambda event: None, time.monotonic, "", "a"
     )
     run.passages = {1: Passage("p", told)}
-    answer = await proofread(run, await run.answer(said), model)
+    answer = await run.answer(said, proof=lambda read: proofread(run, read, model))
     await kit.aclose()
     assert [one.supported for one in answer.sentences] == [carried]

@@ -13,7 +13,6 @@ import threading
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import aclosing, suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from wellread import events, plugins
@@ -261,15 +260,15 @@ async def _work(strategy: Strategy, run: Run, broken: ModelError | None) -> None
     """Run the strategy to its end; whatever happens, the last event is `Answered`."""
     from wellread.strategies.ending import concluded
 
+    unforeseen = None
     try:
         answer = await concluded(strategy, run, broken)
     except WellreadError as problem:
         answer = await run.answer("", outcome="failed", reason=str(problem))
     except Exception as problem:
-        kind = type(problem).__name__
-        answer = await run.answer("", outcome="failed", reason=f"unexpected {kind}: {problem}")
-        answer = replace(answer, unforeseen=kind)
-    run.emit(events.Answered(answer))
+        unforeseen = type(problem).__name__
+        answer = await run.answer("", outcome="failed", reason=f"unexpected {unforeseen}: {problem}")
+    run.emit(events.Answered(run.finished(answer, unforeseen)))
 
 
 def clean_question(text: str) -> str:

@@ -34,6 +34,7 @@ from wellread.text.inert import inert
 from wellread.types import Answer, Completion, Hit, Hits, Near, Outcome, Page, Passage, Prompt, Query, Sentence
 
 T = TypeVar("T")
+Proof = Callable[[Sequence[entailment.Read]], Awaitable[list[Sentence]]]  # the sentences with the verdicts of a closer reading
 History = tuple[tuple[str, str], ...]  # earlier questions and answers of a conversation
 
 
@@ -111,7 +112,8 @@ class Run:
     complaints: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])  # the same, by the query
     withdrawn: dict[str, str] = field(default_factory=dict[str, str])  # sources that cannot be reached, and why
     found: dict[str, Hit] = field(default_factory=dict[str, Hit])  # whatever any search has brought, to quote where a limit ends
-    unsure: dict[int, Sentence] = field(default_factory=dict[int, Sentence])  # of the last answer, by place: the other verdict
+    notes: list[str] = field(default_factory=list[str])  # what a reader of the answer should know of how it was found
+    broken: ModelError | None = None  # why its model cannot be asked, once that is known
     privacy: Privacy = field(default_factory=lambda: Privacy("", "always"))
     _lent: int = 0  # pairs that searches under way may read
     _together: int = 0  # `gather`s under way
@@ -279,36 +281,61 @@ class Run:
         confidence: float | None = None,
         missing: Sequence[str] = (),
         nearest: tuple[Near, ...] = (),
+        tries: tuple[str, ...] = (),
+        asks: str | None = None,
+        proof: Proof | None = None,
     ) -> Answer:
-        """The finished answer, its sentences checked against the numbered passages. The check decides whether it is a whole
-        one, answers a part, or only says what is missing."""
+        """The answer, its sentences checked against the numbered passages. The check, and the `proof` where there is one, decide
+        whether it is a whole one, answers a part, or only says what is missing: only then it has the `reason`. What is known
+        when all work is done comes in the end, by `finished`."""
         text = inert(text, self.passages)
+        spent = self.spent  # what a proof costs leaves the answer whole
         # Long answers on long passages take many milliseconds to check, and others share the loop.
         given = (text, dict(self.passages), self.question, missing)
         judged, said = await self.aside(verdicts.judged, *given) if text or missing else ([], [])
         read = await self._reread(judged)
         sentences = [one.sentence for one in read]
-        self.unsure = {place: one.otherwise for place, one in enumerate(read) if one.otherwise}
         missing = verdicts.missing(sentences, said)
-        outcome = verdicts.outcome(sentences, missing) if outcome == "answered" else outcome
-        if self.spent and outcome in ("answered", "partial"):
-            outcome, reason = "exhausted", str(self.spent)
+        if outcome == "answered":
+            outcome = verdicts.outcome(sentences, missing)
+            if proof and outcome != "unsure":
+                sentences = await proof(read)
+                missing = verdicts.missing(sentences, missing)
+                outcome = verdicts.outcome(sentences, missing)
+        if self.broken and not text:
+            outcome, reason = "failed", str(self.broken)
+        elif spent and outcome in ("answered", "partial"):
+            outcome, reason = "exhausted", str(spent)
         return Answer(
             question=self.question,
             text=text,
             outcome=outcome,
             strategy=self.strategy,
-            reason=reason,
+            reason=None if outcome in ("answered", "partial") else reason,
             model=self.model_name,
             short=short,
             confidence=confidence,
             missing=missing,
             sentences=tuple(sentences),
             passages=dict(self.passages),
+            asks=asks,
+            nearest=nearest,
+            tries=tries,
+        )
+
+    def finished(self, answer: Answer, unforeseen: str | None = None) -> Answer:
+        """The answer at the end of the run, with all that was numbered and used on the way."""
+        return replace(
+            answer,
+            passages={**answer.passages, **self.passages},
             usage=self.budget.usage,
             seconds=self.budget.seconds,
             understood=self.understood,
-            nearest=tuple(replace(one, number=number) for number, one in enumerate(nearest, max(self.passages, default=0) + 1)),
+            nearest=tuple(
+                replace(one, number=number) for number, one in enumerate(answer.nearest, max(self.passages, default=0) + 1)
+            ),
+            notes=(*self.notes, *answer.notes),
+            unforeseen=unforeseen,
         )
 
     def _withdraw(self, unreachable: Mapping[str, str]) -> None:

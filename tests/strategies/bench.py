@@ -159,7 +159,7 @@ class Bench:
     async def ask(self, strategy: Any, question: str, **params: object) -> Answer:
         """Run a strategy to its end; the deltas it reports add up to its answer."""
         run = self.run(question, strategy.name)
-        answer = await concluded(strategy(fill(strategy.Params, params, strategy.name)), run)
+        answer = run.finished(await concluded(strategy(fill(strategy.Params, params, strategy.name)), run))
         assert "".join(event.text for event in self.of(events.AnswerDelta)) == answer.text
         return answer
 

@@ -231,7 +231,7 @@ async def test_controls_are_the_same_in_a_replay_and_others_in_another_run() -> 
         run = bench.run(QUESTION)
         run.marker = marker
         run.number(Passage("m", "Mercury goes around the Sun in 88 days. Mercury has no moons."))
-        await proofread(run, await run.answer("Mercury has no moons. [1]"), bench.scripted)
+        await run.answer("Mercury has no moons. [1]", proof=lambda read: proofread(run, read, bench.scripted))
         return bench.scripted.prompts[-1].messages[-1].text.split("Sentences of the answer:")[1]
 
     first, again, other = await asked("0a1b2c3d"), await asked("0a1b2c3d"), await asked("3d2c1b0a")
@@ -261,7 +261,7 @@ async def test_a_passage_that_has_to_be_cut_is_not_held_against_a_sentence() -> 
     bench.scripted.capabilities = replace(bench.scripted.capabilities, context_tokens=1500)
     run = bench.run(QUESTION)
     run.number(Passage("m", "Mercury is a planet near the Sun. " * 500 + "Mercury has no moons."))
-    answer = await proofread(run, await run.answer("Mercury has no moons. [1]"), bench.scripted)
+    answer = await run.answer("Mercury has no moons. [1]", proof=lambda read: proofread(run, read, bench.scripted))
     assert [one.verdict for one in answer.sentences] == ["carried"]
     assert not bench.scripted.prompts
 

@@ -11,7 +11,7 @@ It follows no published recipe. Each step says why it was taken. `sure` steers h
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import ClassVar
 
 from wellread.events import AnswerDelta, Decided, Event
@@ -62,11 +62,10 @@ class Auto(Recipe[AutoParams]):
         held = _Held(run)
         with held:
             answer = await quote.conclude(run, reached)
-        if self.params.polish and answer.outcome == "answered":
-            if better := await polished(run, question, answer, self.params):
-                run.emit(AnswerDelta(better.text))
-                return better
-            answer = replace(answer, usage=run.budget.usage, seconds=run.budget.seconds)
+        polish = self.params.polish and answer.outcome == "answered"
+        if polish and (better := await polished(run, question, answer, self.params)):
+            run.emit(AnswerDelta(better.text))
+            return better
         held.release()
         return answer
 
@@ -82,7 +81,6 @@ class Auto(Recipe[AutoParams]):
             if not _is_worth_giving(answer) or further.outcome != "unsure" or further.text:
                 return further
             run.emit(Decided("answer a part", "searching on has found no more"))
-            answer = replace(answer, usage=further.usage, seconds=further.seconds, passages=further.passages)
         held.release()
         return answer
 

@@ -7,7 +7,7 @@ the question is read as any other.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wellread.events import AnswerDelta, Decided
@@ -58,8 +58,8 @@ async def compare(
     run.emit(AnswerDelta(text))
     weakest = min(one.confidence for one in read)
     sure = max(weakest, min(weakest / _NEARLY, _LIFTED))
-    answer = await run.answer(text, short=asked.sides[winner], confidence=sure)
-    return replace(answer, notes=(told,))
+    run.notes.append(told)
+    return await run.answer(text, short=asked.sides[winner], confidence=sure)
 
 
 async def _read(run: Run, tracker: Evaluator | None, asked: Comparison, side: str, search: Search) -> Side | None:

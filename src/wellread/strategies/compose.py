@@ -156,10 +156,8 @@ async def finished(run: Run, draft: Draft, completion: Completion, model: Model,
         return await unsure(run, "the model gave no usable answer", tried)
     if _SAYS_NOTHING.fullmatch(strip_markers(draft.text)):
         return await run.answer(draft.text, outcome="unsure", reason=_reason("the model gave no usable answer", tried))
-    answer = await run.answer(draft.text, missing=draft.missing)
-    if answer.outcome == "unsure":  # all it says is what is missing
-        return replace(answer, reason=_reason("what was found does not answer it", tried))
-    return await proofread(run, answer, model)
+    why = _reason("what was found does not answer it", tried)  # where all it says is what is missing
+    return await run.answer(draft.text, missing=draft.missing, reason=why, proof=lambda read: proofread(run, read, model))
 
 
 async def unsure(run: Run, why: str, tried: Sequence[str] = ()) -> Answer:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from wellread.errors import ModelError
 from wellread.events import AnswerDelta, Event, Notice
 from wellread.run import Run, Strategy
@@ -15,17 +13,18 @@ async def concluded(strategy: Strategy, run: Run, broken: ModelError | None = No
 
     A model that is known to be `broken` is not asked.
     """
-    told, answer = _Told(run), None
+    told, answer, run.broken = _Told(run), None, broken
     try:
         with run.until_spent():
             answer = await strategy.answer(run) if broken is None else None
     except ModelError as problem:
-        broken = problem
-    if broken:
-        run.emit(Notice(f"the model failed, so the answer is quoted: {broken}"))
+        run.broken = problem
+    if run.broken:
+        run.emit(Notice(f"the model failed, so the answer is quoted: {run.broken}"))
+        run.notes.append(f"the model failed, so this is quoted: {run.broken}")
     if answer and (answer.text or not run.spent):
         return answer
-    if not told.text and (broken or not run.found):
+    if not told.text and (run.broken or not run.found):
         answer = await _quoted(run)
     if answer is None or (not answer.text and run.spent):
         from wellread.strategies.compose import Draft, cut_short
@@ -33,7 +32,7 @@ async def concluded(strategy: Strategy, run: Run, broken: ModelError | None = No
         draft = Draft(run)
         draft.text = told.text
         answer = await cut_short(run, draft)
-    return answer if broken is None else _with_note(answer, broken)
+    return answer
 
 
 async def _quoted(run: Run) -> Answer | None:
@@ -43,12 +42,6 @@ async def _quoted(run: Run) -> Answer | None:
     with run.until_spent():
         return await Quote(QuoteParams()).answer(run)
     return None
-
-
-def _with_note(answer: Answer, problem: ModelError) -> Answer:
-    if not answer.text:
-        return replace(answer, outcome="failed", reason=str(problem))
-    return replace(answer, notes=(f"the model failed, so this is quoted: {problem}", *answer.notes))
 
 
 class _Told:

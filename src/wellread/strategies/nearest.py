@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from wellread.run import Run
 from wellread.strategies import likely_sentences
@@ -34,8 +33,8 @@ def others(run: Run, found: Sequence[Near]) -> tuple[Near, ...]:
 
 async def unsure(run: Run, why: str, sure: float | None = None, near: Sequence[Near] = ()) -> Answer:
     """No answer, with the passages that come nearest and what may find one."""
-    answer = await run.answer("", outcome="unsure", reason=why, confidence=sure, nearest=tuple(near[:_SHOWN]))
-    return replace(answer, tries=tries(run, found=bool(near)))
+    shown, others_to_try = tuple(near[:_SHOWN]), tries(run, found=bool(near))
+    return await run.answer("", outcome="unsure", reason=why, confidence=sure, nearest=shown, tries=others_to_try)
 
 
 def tries(run: Run, *, found: bool) -> tuple[str, ...]:

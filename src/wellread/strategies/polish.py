@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from wellread.errors import BudgetExhausted, ModelError
 from wellread.events import Decided
 from wellread.prompts.render import render
@@ -33,7 +31,7 @@ async def polished(run: Run, question: str, quoted: Answer, roles: Roles) -> Ans
         return _kept(run, f"{loose} of {len(answer.sentences)} sentences are not carried" if loose else "it does not answer")
     if quoted.short and not _says(answer.text, quoted.short):
         return _kept(run, f"the sentences do not say “{quoted.short}”")
-    return replace(answer, notes=quoted.notes)
+    return answer
 
 
 async def _written(run: Run, question: str, quoted: Answer, roles: Roles) -> str:

@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from wellread.citations import verdicts
+from wellread.citations.entailment import Read
 from wellread.errors import BadOutput, BudgetExhausted, ModelError
 from wellread.events import Decided, Notice
 from wellread.models.structured import numbers
@@ -23,7 +23,7 @@ from wellread.protocols import Model
 from wellread.run import Run
 from wellread.strategies import calls, context
 from wellread.text.sentences import sentences as split
-from wellread.types import Answer, Passage, Sentence
+from wellread.types import Passage, Sentence
 
 Line = tuple[int, str]  # an index, or what a control is, and the words
 _NOT_CARRIED = numbers("not_carried")
@@ -41,33 +41,30 @@ _NAME = re.compile(r"[a-z,] ([A-Z][a-z]{3,})\b")
 _WORD = re.compile(r"\b[a-z]{6,}\b")
 
 
-async def proofread(run: Run, answer: Answer, model: Model) -> Answer:
-    """The answer with the verdicts that the model's reading leaves. Where it cannot be asked, the answer as it is."""
-    asked = _asked_about(run, answer)
+async def proofread(run: Run, read: Sequence[Read], model: Model) -> list[Sentence]:
+    """The sentences of an answer with the verdicts that the model's reading leaves; as they are where it cannot be asked."""
+    sentences, asked = [one.sentence for one in read], _asked_about(run, read)
     if run.kit.effort == "low" or run.spent or not asked:
-        return answer
+        return sentences
     try:
         carried = await _carried(run, list(asked.values()), model)
     except (ModelError, BudgetExhausted) as problem:
         run.emit(Notice(f"the answer was not read a second time: {problem}"))
-        return _paid(run, answer)
+        return sentences
     faults = list(carried.values()).count(False)
     why = f"{faults} of {len(carried)} sentences are not carried" if faults else "every sentence asked about is carried"
     run.emit(Decided("read the answer again", why))
-    sentences = list(answer.sentences)
     for index, (place, sentence) in enumerate(asked.items()):
         if index in carried:
             sentences[place] = sentence if carried[index] else replace(sentences[place], verdict="not carried")
-    missing = verdicts.missing(sentences, answer.missing)
-    outcome = verdicts.outcome(sentences, missing)
-    return _paid(run, replace(answer, sentences=tuple(sentences), missing=missing, outcome=outcome))
+    return sentences
 
 
-def _asked_about(run: Run, answer: Answer) -> dict[int, Sentence]:
+def _asked_about(run: Run, read: Sequence[Read]) -> dict[int, Sentence]:
     """Sentences by their place, as they are when they are carried."""
     found: dict[int, Sentence] = {}
-    for place, sentence in enumerate(answer.sentences):
-        unsure = run.unsure.get(place)
+    for place, one in enumerate(read):
+        sentence, unsure = one.sentence, one.otherwise
         if sentence.verdict == "carried" and (unsure or run.kit.effort == "high"):
             found[place] = sentence
         elif unsure and unsure.verdict == "carried":
@@ -170,7 +167,3 @@ def _space(run: Run, model: Model, bare: str, reply: int) -> int | None:
     left = run.budget.tokens_left()
     limits = [one for one in (context.room(model, [], reply), None if left is None else left - reply) if one is not None]
     return min(limits) - model.count_tokens(bare) - _CONTROLS if limits else None
-
-
-def _paid(run: Run, answer: Answer) -> Answer:
-    return replace(answer, usage=run.budget.usage, seconds=run.budget.seconds)

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -100,7 +100,7 @@ class Quote(Recipe[QuoteParams]):
         meant = by_rules(run)
         if meant.asks:
             why = "the question refers to something that was not named"
-            return replace(await run.answer("", outcome="unsure", reason=why), asks=meant.asks)
+            return await run.answer("", outcome="unsure", reason=why, asks=meant.asks)
         tracker = _judging(run)
         if run.language is not None and tracker is None:
             return await self._in_its_language(run, meant.question, run.language)
@@ -120,18 +120,19 @@ class Quote(Recipe[QuoteParams]):
         """Search and quote by the words of a language that the evaluator does not know, and say so."""
         note = f"the question is in {NAMES[language]}, which the evaluator was not trained for: quoted by words alone"
         run.emit(Notice(note, "info"))
+        run.notes.append(note)
         found = await self._search(run, asked)
         ranked = foreign.rank(asked, language, found)
         if not ranked:
-            return replace(await unsure(run, _nothing(run)), notes=(note,))
+            return await unsure(run, _nothing(run))
         run.emit(_ranking(ranked))
         sure = ranked[0].confidence
         near = nearest(likely_sentences.asked(asked, found), list({one.passage.id: one.passage for one in _of(ranked)}.values()))
         if sure < self._least:
             why = f"nothing found fits the question (best match: {ranked[0].candidate.passage.title}, {sure:.0%} sure)"
-            return replace(await unsure(run, why, sure, near), notes=(note,))
+            return await unsure(run, why, sure, near)
         text = _quoted(run, foreign.near_best(ranked, self.params.max_sentences))
-        return replace(await self._tell(run, text, sure, near), notes=(note,))
+        return await self._tell(run, text, sure, near)
 
     @property
     def _least(self) -> float:
@@ -143,7 +144,7 @@ class Quote(Recipe[QuoteParams]):
         """What is quoted, as the answer; where it is not sure enough as a probable one, with what else to try."""
         run.emit(AnswerDelta(text))
         known = sure >= self.params.min_confidence
-        answer = await run.answer(
+        return await run.answer(
             text,
             short=short,
             confidence=sure,
@@ -151,8 +152,8 @@ class Quote(Recipe[QuoteParams]):
             outcome="answered" if known else "unsure",
             reason=None if known else f"probable, not sure ({sure:.0%})",
             nearest=others(run, near) if sure < SURE else (),
+            tries=() if known else tries(run, found=True),
         )
-        return answer if known else replace(answer, tries=tries(run, found=True))
 
     async def reach(self, run: Run, tracker: Evaluator, asked: str) -> Reading:
         """Search, follow paths, read the answer; of a two-part question first the one, then the other."""
