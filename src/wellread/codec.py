@@ -28,9 +28,9 @@ def encode(value: object) -> Any:
     return msgspec.to_builtins(value, str_keys=True, enc_hook=_known)
 
 
-def decode(kind: type[T], value: object) -> T:
-    """JSON types as a value of ours."""
-    return msgspec.convert(value, kind)
+def decode(kind: type[T], value: object, *, strict: bool = True) -> T:
+    """JSON types as a value of ours; not `strict`: texts as the numbers that they are, too."""
+    return msgspec.convert(value, kind, strict=strict)
 
 
 def dumps(value: object) -> str:

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound="DataclassInstance")
 M = TypeVar("M")
 Part = Literal["sources", "models", "embedders", "rerankers", "graders"]
-_TRUE = {"1", "true", "yes", "on"}
-_FALSE = {"0", "false", "no", "off"}
+_TRUTHS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,11 +152,7 @@ def _kind(hint: Any) -> str:
     origin = get_origin(hint)
     if origin is Annotated:
         base, mark = get_args(hint)
-        return (
-            mark.part.removesuffix("s")
-            if isinstance(mark, Names)
-            else f"{_kind(base)} {_number(mark.least)} to {_number(mark.most)}"
-        )
+        return mark.part.removesuffix("s") if isinstance(mark, Names) else f"{_kind(base)} {mark.least:.15g} to {mark.most:.15g}"
     if origin is Literal:
         return "|".join(str(choice) for choice in get_args(hint))
     if origin in (Union, types.UnionType):
@@ -168,72 +163,46 @@ def _kind(hint: Any) -> str:
 
 
 def _convert(hint: Any, value: object, where: str) -> object:
-    origin = get_origin(hint)
-    if origin is Annotated:
-        base, mark = get_args(hint)
-        converted = _convert(base, value, where)
-        return _within(mark, converted, where) if isinstance(mark, Range) else _one_line(str(converted), where)
-    if origin in (Union, types.UnionType):
-        return _convert_union(hint, value, where)
-    if origin is Literal:
-        if value in get_args(hint):
-            return value
-        raise UsageError(f"{where} must be one of {', '.join(map(str, get_args(hint)))}, not {value!r}")
-    if origin is tuple:
-        if not isinstance(value, str | list | tuple):
-            raise UsageError(f"{where} must be a list, not {value!r}")
-        items = value.split(",") if isinstance(value, str) else cast("list[object]", value)
-        return tuple(_convert(get_args(hint)[0], item.strip() if isinstance(item, str) else item, where) for item in items)
-    if hint is bool:
-        return _bool(value, where)
-    if origin is Mapping:
-        return value
-    return _scalar(hint, value, where)
+    """The codec checks what a value must be; what is said where it is not, and bounds, are ours."""
+    from wellread import codec
 
-
-def _convert_union(hint: Any, value: object, where: str) -> object:
-    parts = get_args(hint)
-    if type(None) in parts and (value is None or (isinstance(value, str) and value.lower() in ("none", ""))):
-        return None
-    rest = [part for part in parts if part is not type(None)]
-    return _convert(rest[0], value, where)
-
-
-def _one_line(spec: str, where: str) -> str:
-    """A spec stands on a line of a file, of a form and of a list: what some reader takes for the end of one breaks these."""
-    if spec.splitlines() not in ([], [spec]) or any(sign < " " for sign in spec):
-        raise UsageError(f"{where} must be one line without control signs")
-    return spec
-
-
-def _within(bounds: Range, value: Any, where: str) -> object:
-    if value < bounds.least:
-        raise UsageError(f"{where} must be at least {_number(bounds.least)}, not {value}")
-    if value > bounds.most:
-        raise UsageError(f"{where} must be at most {_number(bounds.most)}, not {value}")
-    return value
-
-
-def _number(value: float) -> str:
-    return f"{value:.15g}"
-
-
-def _bool(value: object, where: str) -> bool:
-    if isinstance(value, bool):
-        return value
-    text = str(value).lower()
-    if text in _TRUE | _FALSE:
-        return text in _TRUE
-    raise UsageError(f"{where} must be true or false, not {value!r}")
-
-
-def _scalar(hint: Any, value: object, where: str) -> object:
-    if hint is str:
-        return str(value)
     try:
-        number: int | float = int(str(value)) if hint is int else float(str(value))
+        found = codec.decode(hint, _read(hint, value), strict=False)
     except ValueError:
-        raise UsageError(f"{where} must be {'a whole number' if hint is int else 'a number'}, not {value!r}") from None
-    if number != number or number in (float("inf"), float("-inf")):
-        raise UsageError(f"{where} must be finite")
-    return number
+        raise UsageError(f"{where} must be {_wanted(hint)}, not {value!r}") from None
+    bounds, spec = _mark(hint, Range), _mark(hint, Names)
+    each: tuple[Any, ...] = found if get_origin(hint) is tuple else (found,)
+    for one in each:
+        if bounds and one is not None and not bounds.least <= one <= bounds.most:
+            limit = f"at least {bounds.least:.15g}" if one < bounds.least else f"at most {bounds.most:.15g}"
+            raise UsageError(f"{where} must be {'finite' if str(one)[-3:] in ('nan', 'inf') else limit}, not {one}")
+        # A spec stands on a line of a file, of a form and of a list: what some reader takes for the end of one breaks these.
+        if spec and one and (one.splitlines() != [one] or any(sign < " " for sign in one)):
+            raise UsageError(f"{where} must be one line without control signs")
+    return found
+
+
+def _read(hint: Any, value: Any) -> Any:
+    """A value as somebody typed it, in the form that the codec takes for its type."""
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        return None if value is None or str(value).lower() in ("none", "") else _read(parts[0], value)
+    if origin is Annotated:
+        return _read(parts[0], value)
+    if origin is tuple:
+        items = cast("object", re.split(r"\s*,\s*", value.strip()) if isinstance(value, str) else value)
+        return [_read(parts[0], each) for each in cast("list[object]", items)] if isinstance(items, list | tuple) else items
+    if hint is bool and str(value).lower() in _TRUTHS:
+        return _TRUTHS[str(value).lower()]
+    return str(value) if hint is str else value.strip() if isinstance(value, str) else value
+
+
+def _wanted(hint: Any) -> str:
+    """What a value of this type is called."""
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin is Literal:
+        return f"one of {', '.join(map(str, parts))}"
+    if origin is tuple:
+        return "a list"
+    words = {int: "a whole number", float: "a number", bool: "true or false"}
+    return _wanted(parts[0]) if origin in (Annotated, Union, types.UnionType) else words.get(hint, "a table")
