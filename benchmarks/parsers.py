@@ -12,8 +12,8 @@ from starlette.requests import Request
 
 from wellread.core.unicode_safety import encodable
 from wellread.engine import clean_question
-from wellread.models import structured, thinking, tokens
-from wellread.models.stops import Stops
+from wellread.models import structured, tokens
+from wellread.models.reply import Stops, Thinking
 from wellread.net import robots
 from wellread.net.address import canonical
 from wellread.present import html
@@ -38,7 +38,7 @@ from wellread.reading import (
 )
 from wellread.reading.markup import Target
 from wellread.reading.opendocument import OpenDocument, Slide
-from wellread.replay.secrets import Covers
+from wellread.replay.record import Covers
 from wellread.server import access, filing, intake, openai_format, settings_file
 from wellread.server.viewer import Place, View
 from wellread.server.web import documents
@@ -174,7 +174,7 @@ PARSERS: dict[str, Parser] = {
     "content words": relevance.content,
     "tokens": tokens.estimate,
     "JSON": lambda text: structured.parse(text),
-    "thinking": lambda text: _streamed(thinking.Thinking().feed, text),
+    "thinking": lambda text: _streamed(Thinking().feed, text),
     "stops": lambda text: _streamed(Stops(("</search>", "PAUSE")).feed, text),
     "web page": lambda text: extract.extract(f"<html><body><article><p>{text}"),
     "web page's head": lambda text: extract.extract(f"<head><title>{text}</title><meta name=author content='{text}'></head><p>a"),

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 import tantivy
 
-from wellread import native_panics
-from wellread.errors import IndexFault
+from wellread.errors import IndexFault, panics_as
 from wellread.index.lexical import Words, WordsWriter
 from wellread.types import Passage
 
@@ -31,14 +30,14 @@ def panic(folder: Path) -> None:
 def test_a_panic_becomes_the_error_that_is_named(folder: Path) -> None:
     with (
         pytest.raises(IndexFault, match=r"searching: a library has failed \(capacity overflow"),
-        native_panics.typed(IndexFault, "searching"),
+        panics_as(IndexFault, "searching"),
     ):
         panic(folder)
 
 
 @pytest.mark.parametrize("problem", [ValueError("x"), KeyboardInterrupt(), GeneratorExit(), IndexFault("y")])
 def test_everything_else_passes(problem: BaseException) -> None:
-    with pytest.raises(type(problem)) as caught, native_panics.typed(IndexFault, "working"):
+    with pytest.raises(type(problem)) as caught, panics_as(IndexFault, "working"):
         raise problem
     assert caught.value is problem
 

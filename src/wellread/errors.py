@@ -30,7 +30,7 @@ Errors carry facts; they never log and never format for a terminal.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 from wellread.core.unicode_safety import encodable
@@ -180,3 +180,16 @@ class ReplayMismatch(WellreadError):
     def __init__(self, message: str, diff: str = "") -> None:
         super().__init__(message)
         self.diff = diff
+
+
+@contextmanager
+def panics_as(error: Callable[[str], WellreadError], doing: str) -> Generator[None]:
+    """Around calls of libraries written in Rust (tantivy, tokenizers, pydantic-monty, nh3): they panic where others raise, with a
+    `BaseException` that no handler expects. It becomes `error`, which is told what was being done."""
+    try:
+        yield
+    except BaseException as problem:
+        # Each library has a class of its own by this name, and none can be imported.
+        if type(problem).__name__ != "PanicException":
+            raise
+        raise error(f"{doing}: a library has failed ({str(problem)[:200]})") from problem

@@ -17,11 +17,10 @@ from typing import Any
 import pytest
 
 from wellread.errors import BadOutput
-from wellread.evals import compare, report, runs
+from wellread.evals import report, results, runs
 from wellread.evals.data import Data, Question, load
-from wellread.evals.judge import ModelJudge
 from wellread.evals.results import Result, summary
-from wellread.evals.runs import Cell, Plan, Remembering, run_cell
+from wellread.evals.runs import Cell, ModelJudge, Plan, Remembering, run_cell
 from wellread.models.scripted import ScriptedModel
 from wellread.settings import Settings
 from wellread.types import Answer
@@ -180,7 +179,7 @@ async def test_a_report_is_one_page_with_plots_and_what_went_wrong(tmp_path: Pat
     saved = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
     assert len(saved) == 2
     assert len(saved[0]["results"]) == 16
-    lines = compare.against_first(["a", "b"], found)
+    lines = results.against_first(["a", "b"], found)
     assert all(line.startswith("b against a: ") for line in lines if line)
 
 

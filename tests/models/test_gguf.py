@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from wellread.errors import UsageError
-from wellread.models.gguf import context_length, control_tokens
+from wellread.models.local import context_length, control_tokens
 
 
 def text(value: str) -> bytes:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.models.stops import Stops, unclosed
+from wellread.models.reply import Stops, unclosed
 
 
 def cut(pieces: list[str], sequences: list[str]) -> tuple[str, str | None]:

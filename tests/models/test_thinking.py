@@ -4,8 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from wellread.models.reply import Reply
-from wellread.models.thinking import Thinking
+from wellread.models.reply import Reply, Thinking
 
 
 def words(text: str, size: int = 1, *, begun: bool = False) -> str:

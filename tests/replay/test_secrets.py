@@ -12,8 +12,8 @@ from tests.strategies.test_all import HITS, QUESTION, say
 
 from wellread.engine import Engine
 from wellread.models.scripted import ScriptedModel
+from wellread.replay.record import Covers
 from wellread.replay.runs import recorded, replayed
-from wellread.replay.secrets import Covers
 from wellread.settings import Settings
 
 pytestmark = pytest.mark.anyio

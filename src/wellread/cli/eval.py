@@ -115,11 +115,9 @@ async def _measure(
     from dataclasses import replace
 
     from wellread.engine import Engine
-    from wellread.evals.corpus import index_of
     from wellread.evals.data import load
-    from wellread.evals.judge import ModelJudge
     from wellread.evals.results import summary
-    from wellread.evals.runs import run_cell
+    from wellread.evals.runs import ModelJudge, index_of, run_cell
     from wellread.parts import Parts
 
     data = load(path, limit)
@@ -175,7 +173,7 @@ def _known(strategy: str, names: Iterable[str]) -> list[str]:
 
 
 def _print(tables: list[dict[str, Any]], results: list[list[Result]]) -> None:
-    from wellread.evals.compare import against_first
+    from wellread.evals.results import against_first
 
     columns = [(key, title) for key, title in _COLUMNS if any(table.get(key) is not None for table in tables)]
     names = [_name(table) for table in tables]

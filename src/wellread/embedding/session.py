@@ -27,8 +27,17 @@ os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 import onnxruntime
 
+<<<<<<< HEAD
 from wellread.embedding.arithmetic import FIT, Arithmetic, available_processors
 from wellread.errors import DamagedFile
+=======
+from wellread.embedding.arithmetic import FIT, Arithmetic
+from wellread.embedding.processors import available_processors
+from wellread.errors import DamagedFile, EmbedderError, panics_as
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+>>>>>>> 166bf25 (Merge modules that one other module used into it)
 
 Device: TypeAlias = Literal["cpu", "cuda"]
 
@@ -122,7 +131,7 @@ def open_tokenizer(file: Path, longest: int | None = None, cut: str = "longest_f
     from tokenizers import Tokenizer
 
     try:
-        with native_panics.typed(DamagedFile, "opening it"):
+        with panics_as(DamagedFile, "opening it"):
             tokenizer = Tokenizer.from_file(str(file))
             tokenizer.no_padding()
             if longest is None:

@@ -9,7 +9,7 @@ from typing import Any
 from wellread import events
 from wellread.citations.check import strip_markers
 from wellread.core.unicode_safety import Encodable
-from wellread.evals import metrics, statistics
+from wellread.evals import metrics
 from wellread.evals.data import Question
 from wellread.types import Answer, Passage
 
@@ -99,11 +99,11 @@ def cited(question: Question, answer: Answer) -> dict[str, float]:
     """How far the citations carry the answer; nothing without an answer."""
     scores: dict[str, float] = {}
     if answer.sentences:
-        scores["sentences_supported"] = statistics.mean([float(one.supported) for one in answer.sentences])
+        scores["sentences_supported"] = metrics.mean([float(one.supported) for one in answer.sentences])
     if answer.citations:
         numbered = answer.passages
         verified = [c.number in numbered and c.quote != "" and c.quote in numbered[c.number].text for c in answer.citations]
-        scores["quotes_verified"] = statistics.mean([float(one) for one in verified])
+        scores["quotes_verified"] = metrics.mean([float(one) for one in verified])
     if question.gold and answer.text:
         used = {citation.passage.id.partition("~")[0] for citation in answer.citations}
         right = used & set(question.gold)
@@ -133,13 +133,13 @@ def summary(results: Sequence[Result]) -> dict[str, Any]:
             table[name] = None
             continue
         values, weights = [value for value, _ in rows], [weight for _, weight in rows]
-        table[name] = round(statistics.mean(values, weights), 4)
+        table[name] = round(metrics.mean(values, weights), 4)
         if name in RANKING or name in ANSWERS or name in CITATIONS:
-            low, high = statistics.interval(values, weights)
+            low, high = metrics.interval(values, weights)
             intervals[name] = (round(low, 4), round(high, 4))
     seconds = [result.scores["seconds"] for result in results if "seconds" in result.scores]
-    table["seconds_p50"] = round(statistics.percentile(seconds, 0.5), 4)
-    table["seconds_p95"] = round(statistics.percentile(seconds, 0.95), 4)
+    table["seconds_p50"] = round(metrics.percentile(seconds, 0.5), 4)
+    table["seconds_p95"] = round(metrics.percentile(seconds, 0.95), 4)
     return {**table, **_sureness(results), "intervals": intervals, "kinds": _kinds(results)}
 
 
@@ -151,8 +151,8 @@ def _sureness(results: Sequence[Result]) -> dict[str, float | None]:
     error = metrics.calibration_error([c for c, _ in sure], [right for _, right in sure])
     return {
         "calibration_error": None if error is None else round(error, 4),
-        "right_when_answered": round(statistics.mean([r.scores["answer_in_text"] for r in spoken]), 4) if spoken else None,
-        "right_to_be_unsure": round(statistics.mean([r.scores["answer_in_text"] for r in silent]), 4) if silent else None,
+        "right_when_answered": round(metrics.mean([r.scores["answer_in_text"] for r in spoken]), 4) if spoken else None,
+        "right_to_be_unsure": round(metrics.mean([r.scores["answer_in_text"] for r in silent]), 4) if silent else None,
     }
 
 
@@ -161,9 +161,35 @@ def _kinds(results: Sequence[Result]) -> dict[str, dict[str, float]]:
     chosen = ("recall@5", "f1", "answer_in_text", "unsure")
     return {
         kind: {
-            name: round(statistics.mean(values), 4)
+            name: round(metrics.mean(values), 4)
             for name in chosen
             if (values := [r.scores[name] for r in results if r.kind == kind and name in r.scores])
         }
         for kind in kinds
     }
+
+
+COMPARED = ("recall@5", "f1", "answer_in_text", "sentences_supported")
+
+
+def paired(first: Sequence[Result], second: Sequence[Result], score: str) -> metrics.Comparison | None:
+    """The comparison over the questions that both have this score for."""
+    theirs = {result.id: result for result in second}
+    both = [(one, theirs[one.id]) for one in first if one.id in theirs and score in one.scores and score in theirs[one.id].scores]
+    if not both:
+        return None
+    weights = [one.weight for one, _ in both]
+    return metrics.compare([one.scores[score] for one, _ in both], [other.scores[score] for _, other in both], weights)
+
+
+def against_first(names: Sequence[str], results: Sequence[Sequence[Result]]) -> list[str]:
+    """Lines on how each further run differs from the first."""
+    lines: list[str] = []
+    for name, others in zip(names[1:], results[1:], strict=True):
+        for score in COMPARED:
+            found = paired(results[0], others, score)
+            if found is not None and found.difference:
+                sure = "more than chance" if found.p < 0.05 else "may be chance"
+                span = f"{found.low:+.3f} to {found.high:+.3f}"
+                lines.append(f"{name} against {names[0]}: {score} {found.difference:+.3f} ({span}, p = {found.p:.3f}: {sure})")
+    return ["", *lines] if lines else []

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import asdict, dataclass, field, replace
@@ -20,15 +21,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from wellread import events, plugins
+from wellread.citations.check import strip_markers
+from wellread.core.private_files import cache_folder
 from wellread.engine import Engine
-from wellread.errors import DamagedFile, ReplayMismatch
+from wellread.errors import BadOutput, DamagedFile, IndexFault, ReplayMismatch, UsageError
 from wellread.evals.data import Data, Question
 from wellread.evals.results import Result, Watch, ranked
+from wellread.index import manifest
+from wellread.index.build import BuildOptions, build
+from wellread.index.feed import EmbeddingFeed, streamed
+from wellread.index.progress import Progress
 from wellread.parts import Parts
-from wellread.protocols import Embedder
+from wellread.prompts.render import render
+from wellread.protocols import Embedder, Model
 from wellread.replay.runs import recorded, replayed
 from wellread.settings import Settings
-from wellread.types import Answer
+from wellread.types import Answer, Completion, Message, Prompt
 
 if TYPE_CHECKING:
     import numpy as np
@@ -233,3 +241,72 @@ def _known(path: Path, resume: bool) -> dict[str, Result]:
     kept = [json.dumps(asdict(result), ensure_ascii=False) + "\n" for result in found.values()]
     path.write_text("".join(kept), encoding="utf-8")  # without the broken line, if there is one
     return found
+
+
+_VERDICT = re.compile(r"\b(yes|no)\b", re.IGNORECASE)
+
+
+class ModelJudge:
+    """Yes is 1, no is 0. Silence is right where there is no answer, and is not shown to the model."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+
+    async def __call__(self, question: Question, answer: Answer) -> float:
+        if answer.outcome in ("unsure", "failed") or not question.answers:
+            return float(answer.outcome == "unsure" and not question.answers)
+        text = render(
+            "judge",
+            question=question.text,
+            accepted="\n".join(f"- {one}" for one in question.answers),
+            answer=f"{answer.short or ''}\n{strip_markers(answer.text)}".strip(),
+        )
+        async for item in self._model.stream(Prompt((Message("user", text),), max_tokens=200)):
+            if isinstance(item, Completion):
+                return self._verdict(item.text)
+        raise BadOutput(self._model.name, "the judge said nothing")
+
+    def _verdict(self, text: str) -> float:
+        found = _VERDICT.findall(text)
+        if not found:
+            raise BadOutput(self._model.name, f"the judge said neither yes nor no: {text[:80]!r}")
+        return float(found[-1].lower() == "yes")
+
+
+_MARK = "eval "
+
+
+async def index_of(data: Data, folder: Path | None, settings: Settings, progress: Progress) -> str:
+    """The source to search: the data's index, made now if it is not there, or the library."""
+    if data.corpus is None:
+        return "library"
+    origin = f"{_MARK}{data.name} {_fingerprint(data)}"
+    where = folder or cache_folder("evals") / origin.replace(" ", "-")
+    try:
+        found = manifest.load(where)
+    except IndexFault:
+        found = None
+    if found is None or not found.finished:
+        await _build(data, where, origin, settings, progress)
+    elif (made_from := str(found.origin.get("inputs", ""))).startswith(_MARK) and made_from != origin:
+        raise UsageError(f"{where} is the index of another corpus ({made_from.removeprefix(_MARK)}); name another folder")
+    return f"index:{where}"
+
+
+async def _build(data: Data, where: Path, origin: str, settings: Settings, progress: Progress) -> None:
+    assert data.corpus is not None
+    corpus = data.corpus
+    kit = Parts(settings)
+    try:
+        feed = EmbeddingFeed(lambda: streamed(corpus()), kit.embedder(), origin)
+        await build(where, feed, BuildOptions(resume=True), progress)
+    finally:
+        await kit.aclose()
+
+
+def _fingerprint(data: Data) -> str:
+    assert data.corpus is not None
+    total = sha256()
+    for passage in data.corpus():
+        total.update(f"{passage.id}\n{passage.title}\n{passage.text}\n".encode("utf-8", "surrogatepass"))
+    return total.hexdigest()[:16]

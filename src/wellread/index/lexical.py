@@ -14,8 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wellread import native_panics
-from wellread.errors import DamagedFile, IndexFault
+from wellread.errors import DamagedFile, IndexFault, panics_as
 from wellread.questions.languages import ENGLISH, NAMES, NO_STOP_WORDS
 from wellread.text.lexicon import UNSPACED_CLASS
 from wellread.text.places import about
@@ -111,7 +110,7 @@ class WordsWriter:
 def _disk_errors(folder: Path) -> Generator[None]:
     """tantivy says everything with a ValueError: a full disk too."""
     try:
-        with native_panics.typed(IndexFault, f"{folder}: writing the word index"):
+        with panics_as(IndexFault, f"{folder}: writing the word index"):
             yield
     except (ValueError, OSError) as problem:
         raise IndexFault(f"{folder}: the word index cannot be written: {problem}") from problem
@@ -127,7 +126,7 @@ class Words:
         self._tantivy = tantivy
         self._analyser = analyser(language)
         try:
-            with native_panics.typed(DamagedFile, f"{folder}: opening the word index"):
+            with panics_as(DamagedFile, f"{folder}: opening the word index"):
                 self._index, self._searcher = _open(folder)
         except (ValueError, OSError) as problem:
             raise DamagedFile(f"{folder}: the word index cannot be opened: {problem}") from problem
@@ -151,7 +150,7 @@ class Words:
         limit = min(limit, self._searcher.num_docs)  # tantivy makes room for as many as it is asked for
         if limit < 1 or not parts:
             return [], []
-        with native_panics.typed(IndexFault, f"{self._folder}: searching the words"):
+        with panics_as(IndexFault, f"{self._folder}: searching the words"):
             query = self._query(parts)
             hits = self._searcher.search(query, limit, count=False).hits
             rows = self._searcher.fast_field_values("row", [address for _, address in hits])

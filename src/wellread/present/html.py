@@ -12,8 +12,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from wellread import native_panics
-from wellread.errors import WellreadError
+from wellread.errors import WellreadError, panics_as
 from wellread.present.sections import sections
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ def _safe(text: str) -> str:
     import nh3
 
     html = _parser().render(text)
-    with native_panics.typed(WellreadError, "cleaning an answer's HTML"):
+    with panics_as(WellreadError, "cleaning an answer's HTML"):
         return nh3.clean(
             html,
             tags=_TAGS,

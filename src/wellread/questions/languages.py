@@ -16,8 +16,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 from zlib import crc32
 
-from wellread import native_panics
-from wellread.errors import WellreadError
+from wellread.errors import WellreadError, panics_as
 from wellread.text.lexicon import word_set
 from wellread.text.weighted_cache import remembered
 
@@ -113,7 +112,7 @@ def stems(text: str, language: str) -> tuple[str, ...] | None:
     analyser = _analyser(language)
     if analyser is None:
         return None
-    with native_panics.typed(WellreadError, "taking words apart"):
+    with panics_as(WellreadError, "taking words apart"):
         return tuple(dict.fromkeys(analyser.analyze(text)))
 
 

@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from wellread import native_panics
 from wellread.core.private_files import at_home
 from wellread.embedding.batches import by_length
-from wellread.errors import EmbedderError, UsageError
+from wellread.errors import EmbedderError, UsageError, panics_as
 from wellread.parameters import Range, fill, param
 from wellread.protocols import Parts, Reranker
 from wellread.types import Passage, Spec
@@ -82,7 +81,7 @@ class CrossEncoder(Reranker):
 
     def _rerank(self, question: str, texts: Sequence[str]) -> list[float]:
         session, tokenizer = self._open()
-        with native_panics.typed(EmbedderError, f"{self._tokenizer_file}: cutting texts into tokens"):
+        with panics_as(EmbedderError, f"{self._tokenizer_file}: cutting texts into tokens"):
             rows = tokenizer.encode_batch([(question, text) for text in texts])
         scores = [0.0] * len(rows)
         for batch in by_length([len(row.ids) for row in rows], budget=_BATCH_TOKENS):

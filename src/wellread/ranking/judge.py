@@ -18,12 +18,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from wellread import native_panics
 from wellread.core.unicode_safety import encodable
 from wellread.effort import Windows
 from wellread.embedding.arithmetic import Arithmetic, available_processors
 from wellread.embedding.batches import by_length, padded
-from wellread.errors import EmbedderError
+from wellread.errors import EmbedderError, panics_as
 from wellread.ranking.inputs import Row, Tokens, build_row, pad_rows, sentence_scores
 from wellread.ranking.paths import Marked, Verdict
 from wellread.text.sentences import statements
@@ -103,7 +102,7 @@ class Judge:
         if not chains:
             return []
         session, tokenizer = self._open()
-        with native_panics.typed(EmbedderError, f"{self._tokenizer_file}: cutting the question into tokens"):
+        with panics_as(EmbedderError, f"{self._tokenizer_file}: cutting the question into tokens"):
             asked = np.array(tokenizer.encode(encodable(question[:_MAX_CHARACTERS]), add_special_tokens=False).ids, np.int32)
         rows = [
             build_row(asked, [self._read(passage.title, passage.text).tokens for passage in chain], self._windows)
@@ -169,7 +168,7 @@ class Judge:
     def _read_now(self, title: str, text: str) -> _Read:
         _, tokenizer = self._open()
         told = [encodable(title[:_MAX_CHARACTERS]), encodable(text[:_MAX_CHARACTERS])]
-        with native_panics.typed(EmbedderError, f"{self._tokenizer_file}: cutting a passage into tokens"):
+        with panics_as(EmbedderError, f"{self._tokenizer_file}: cutting a passage into tokens"):
             heading, body = tokenizer.encode_batch(told, add_special_tokens=False)
         tokens = Tokens(np.array(heading.ids[:MAX_TOKENS], np.int32), np.array(body.ids[:MAX_TOKENS], np.int32))
         offsets = np.array(body.offsets[:MAX_TOKENS], np.int32).reshape(-1, 2)

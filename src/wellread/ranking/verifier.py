@@ -17,12 +17,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from wellread import native_panics
 from wellread.citations.belief import Belief
 from wellread.core.unicode_safety import encodable
 from wellread.effort import Windows
 from wellread.embedding.batches import padded
-from wellread.errors import DamagedFile, EmbedderError
+from wellread.errors import DamagedFile, EmbedderError, panics_as
 from wellread.ranking.inputs import Ids, Tokens, build_row, pad_rows
 from wellread.types import Passage, Weighing
 
@@ -104,7 +103,7 @@ class Verifier:
         return Weighing(float(carried[0]), float(said.max()) if len(said) else 0.0)
 
     def _ids(self, opened: _Opened, text: str) -> Ids:
-        with native_panics.typed(EmbedderError, "cutting a sentence or passage into tokens"):
+        with panics_as(EmbedderError, "cutting a sentence or passage into tokens"):
             encoding = opened.tokenizer.encode(encodable(text[:_MAX_CHARACTERS]), add_special_tokens=False)
         return np.array(encoding.ids[:_MAX_TOKENS], np.int32)
 

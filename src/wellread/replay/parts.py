@@ -5,16 +5,19 @@ When replaying there is no part behind it; its facts come from the file.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
 
 from wellread.codec import Json, brief, decode
-from wellread.effort import Effort
+from wellread.effort import Effort, Plan
 from wellread.privacy import search as ask
 from wellread.protocols import AnswerReader, Embedder, Grader, Model, PageReader, Parts, Reranker, Source
-from wellread.replay.tape import Tape, Vectors
-from wellread.types import Capabilities, Completion, Grade, Hit, Hits, Page, Passage, Prompt, Query, ShortAnswer
+from wellread.ranking.evaluator import Evaluator
+from wellread.ranking.judge import Chain
+from wellread.ranking.paths import Verdict
+from wellread.types import Capabilities, Completion, Grade, Hit, Hits, Page, Passage, Prompt, Query, ShortAnswer, Weighing
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,6 +25,41 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 FACTS = {"source": ("name", "hint", "examples", "has_documents"), "model": ("name",), "embedder": ("name", "dimensions")}
+
+
+class Tape(Protocol):
+    """Where a part's calls go."""
+
+    async def call(self, part: str, method: str, request: Json, job: Callable[[], Awaitable[T]], kind: type[T]) -> T: ...
+    def stream(
+        self, part: str, request: Json, job: Callable[[], AsyncIterator[str | Completion]]
+    ) -> AsyncIterator[str | Completion]: ...
+    def count(self, part: str, text: str, job: Callable[[], int]) -> int: ...
+    def price(self, part: str, tokens: tuple[int, int], job: Callable[[], float | None]) -> float | None: ...
+    def part(self, kind: str, spec: str, build: Callable[[], Any]) -> Any:
+        """The part that is asked for by this name, on the tape; None or an error like the kit's."""
+        ...
+
+    def member(self, inner: Any, place: str) -> Any:
+        """A source within a source, on the tape."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """Numbers that no person would read: in base64."""
+
+    shape: tuple[int, ...]
+    float32: bytes
+
+    @classmethod
+    def of(cls, vectors: NDArray[np.float32]) -> Vectors:
+        return cls(vectors.shape, vectors.astype("<f4").tobytes())
+
+    def array(self) -> NDArray[np.float32]:
+        import numpy as np
+
+        return np.frombuffer(self.float32, dtype="<f4").reshape(self.shape)
 
 
 class SourceOnTape(Source):
@@ -129,10 +167,34 @@ class PagesOnTape:
         return await self._tape.call(self._label, "read", {"url": url}, lambda: self._inner.read(url), Page)
 
 
+class EvaluatorOnTape(Evaluator):
+    """Searches along paths call back into the run, so the tape has to be under them and not around them."""
+
+    def __init__(self, tape: Tape, label: str, facts: Json, inner: Any = None) -> None:
+        super().__init__()
+        self._plan: Plan = decode(Plan, facts["plan"])
+        self.languages = frozenset(facts["languages"])
+        self._tape, self._label, self._inner = tape, label, inner
+
+    @property
+    def plan(self) -> Plan:
+        return self._plan
+
+    async def judge(self, question: str, chains: Sequence[Chain]) -> list[Verdict]:
+        shown = [[{"id": passage.id, "title": passage.title, "text": passage.text} for passage in chain] for chain in chains]
+        asked: Json = {"question": question, "chains": shown}
+        return await self._tape.call(self._label, "judge", asked, lambda: self._inner.judge(question, chains), list[Verdict])
+
+    async def weigh(self, claim: str, passages: Sequence[Passage]) -> Weighing:
+        shown = [{"id": passage.id, "title": passage.title, "text": passage.text} for passage in passages]
+        asked: Json = {"claim": claim, "passages": shown}
+        return await self._tape.call(self._label, "weigh", asked, lambda: self._inner.weigh(claim, passages), Weighing)
+
+
 def judge(tape: Tape, label: str, facts: Json, inner: Any = None) -> Any:
     """A part that judges; the evaluator, which knows paths, is put on tape where its model is asked."""
     if "plan" in facts:
-        from wellread.replay.evaluator import EvaluatorOnTape
+        from wellread.replay.parts import EvaluatorOnTape
 
         return EvaluatorOnTape(tape, label, facts, inner)
     return JudgeOnTape(tape, label, facts, inner)

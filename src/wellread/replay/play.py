@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import difflib
 import json
 from collections import defaultdict, deque
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import nullcontext
 from typing import Any, TypeVar
 
@@ -14,7 +15,6 @@ from wellread.codec import Fault, Json
 from wellread.effort import Effort
 from wellread.errors import BudgetExhausted, DamagedFile, ReplayMismatch, WellreadError
 from wellread.protocols import Source
-from wellread.replay import departure
 from wellread.replay.one_at_a_time import RecordedLimit, Threads
 from wellread.replay.parts import ON_TAPE, PartsOnTape
 from wellread.replay.record import fingerprint
@@ -81,12 +81,12 @@ class Player:
         recorded = self.recording.events[self._seen] if self._seen < len(self.recording.events) else None
         self._seen += 1
         if self.departed is None and seen != recorded and (recorded is not None or self.recording.complete):
-            self.departed = departure.of_event(self._seen, recorded, seen)
+            self.departed = of_event(self._seen, recorded, seen)
 
     def finish(self) -> None:
         """The run is over: raise where it departed, if it did."""
         if self.departed is None and self._seen < len(self.recording.events):
-            self.departed = departure.of_event(self._seen + 1, self.recording.events[self._seen], None)
+            self.departed = of_event(self._seen + 1, self.recording.events[self._seen], None)
         if self.departed is not None:
             raise self.departed
 
@@ -124,7 +124,7 @@ class Player:
     def part(self, kind: str, spec: str, build: Callable[[], Any]) -> Any:
         line = self.recording.parts.get((kind, spec))
         if line is None:
-            raise self._depart(departure.of_call(self._asked, None, (kind, "is asked for", {"spec": spec})))
+            raise self._depart(of_call(self._asked, None, (kind, "is asked for", {"spec": spec})))
         if "error" in line:
             raise self._decoded(Fault, line["error"]).error()
         return None if line["part"] is None else self._part(line["part"])
@@ -164,7 +164,7 @@ class Player:
             asked = (part, method, request)
             place = self._asked if expected is None else expected.number
             recorded = None if expected is None else (expected.part, expected.method, expected.request)
-            raise self._depart(departure.of_call(place, recorded, asked))
+            raise self._depart(of_call(place, recorded, asked))
         call = found.popleft()
         self._reach(call.at)
         return call
@@ -255,3 +255,80 @@ class Player:
 
 def _key(part: str, method: str, request: Json) -> str:
     return json.dumps([part, method, request], sort_keys=True, ensure_ascii=False)
+
+
+_AROUND = 30  # characters shown on each side of the first difference
+
+
+def of_call(number: int, recorded: tuple[str, str, Json] | None, asked: tuple[str, str, Json]) -> ReplayMismatch:
+    """A call that is not in the recording; `recorded` is the one that stands in its place there."""
+    part, method, request = asked
+    what = f"call {number} ({part}, {method})"
+    if recorded is None:
+        return ReplayMismatch(f"{what} is not in the recording: nothing like it is left there", _pretty(request))
+    if recorded[:2] != asked[:2]:
+        instead = f"{recorded[0]}, {recorded[1]}"
+        return ReplayMismatch(f"{what} is not in the recording, which has ({instead}) there", _diff(recorded[2], request))
+    place, old, new = first_difference(recorded[2], request)
+    words = f"{what} departs from the recording at {place}: {old!r} was asked, now it is {new!r}"
+    return ReplayMismatch(words, _diff(recorded[2], request))
+
+
+def of_event(number: int, recorded: Json | None, seen: Json | None) -> ReplayMismatch:
+    """An event that is not the one in the recording."""
+    if recorded is None or seen is None:
+        name = (seen or recorded or {}).get("event", "?")
+        where = "is new: the recording has no such event" if recorded is None else "is missing: the run ended before it"
+        return ReplayMismatch(f"event {number} ({name}) {where}", _diff(recorded or {}, seen or {}))
+    place, old, new = first_difference(recorded, seen)
+    return ReplayMismatch(
+        f"event {number} ({seen['event']}) departs from the recording at {place}: {old!r} was reported, now it is {new!r}",
+        _diff(recorded, seen),
+    )
+
+
+def first_difference(old: Any, new: Any, place: str = "") -> tuple[str, str, str]:
+    """The path to the first difference, and both sides around it."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in [*old, *(key for key in new if key not in old)]:  # pyright: ignore[reportUnknownVariableType]
+            if old.get(key) != new.get(key):  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+                return first_difference(old.get(key), new.get(key), f"{place}.{key}" if place else str(key))  # pyright: ignore
+    if isinstance(old, list) and isinstance(new, list):
+        for index, (one, other) in enumerate(zip(old, new, strict=False)):  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+            if one != other:
+                return first_difference(one, other, f"{place}[{index}]")
+        return f"the length of {place}", str(len(old)), str(len(new))  # pyright: ignore[reportUnknownArgumentType]
+    if isinstance(old, str) and isinstance(new, str):
+        at = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
+        return f"{place}, character {at + 1}", _around(old, at), _around(new, at)
+    return place or "the whole", _short(old), _short(new)
+
+
+def _around(text: str, at: int) -> str:
+    start = max(0, at - _AROUND)
+    end = at + _AROUND
+    return f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 2 * _AROUND else text[: 2 * _AROUND] + "…"
+
+
+def _diff(old: Json, new: Json) -> str:
+    return "\n".join(difflib.unified_diff(_lines(old), _lines(new), "recorded", "now", lineterm="", n=2))
+
+
+def _pretty(value: Json) -> str:
+    return "\n".join(_lines(value))
+
+
+def _lines(value: Any, place: str = "") -> Sequence[str]:
+    """One line for each value, texts with their own line breaks, so that a diff shows the words that changed."""
+    if isinstance(value, dict):
+        return [line for key, item in value.items() for line in _lines(item, f"{place}.{key}" if place else str(key))]  # pyright: ignore
+    if isinstance(value, list):
+        return [line for index, item in enumerate(value) for line in _lines(item, f"{place}[{index}]")]  # pyright: ignore
+    if isinstance(value, str) and "\n" in value:
+        return [f"{place}:", *(f"    {line}" for line in value.split("\n"))]
+    return [f"{place}: {value if isinstance(value, str) else json.dumps(value)}"]

@@ -9,8 +9,7 @@ from __future__ import annotations
 import ast
 import re
 
-from wellread import native_panics
-from wellread.errors import CalculationError
+from wellread.errors import CalculationError, panics_as
 
 _SECONDS = 1.0
 _MEMORY = 16_000_000
@@ -100,7 +99,7 @@ async def _run(code: str) -> object:
 
     limits = monty.ResourceLimits(max_feed_duration_secs=_SECONDS, max_memory=_MEMORY, max_recursion_depth=50)
     try:
-        with native_panics.typed(CalculationError, "the calculator"):
+        with panics_as(CalculationError, "the calculator"):
             async with (
                 monty.AsyncMonty(max_processes=1, request_timeout=_SECONDS * 3) as pool,
                 pool.checkout(limits=limits) as session,
