@@ -13,7 +13,7 @@ from tests.strategies.bench import Shelf
 
 from wellread import events
 from wellread.cli.chat import Conversation
-from wellread.cli.show import Silent
+from wellread.cli.show import Display
 from wellread.engine import Engine
 from wellread.index.following import are_public
 from wellread.models.scripted import ScriptedModel
@@ -126,8 +126,8 @@ async def test_nor_in_a_conversation_at_the_terminal_or_in_a_plain_search() -> N
     web, notes = Service([WEB], everything=True), Shelf([PRIVATE], name="files:notes", everything=True)
     talk = Conversation(Settings(effort="low", model="none", hops=2, sources=("a", "b")), {})
     talk.kit._parts |= {("sources", "a"): notes, ("sources", "b"): web}
-    await talk.ask(QUESTION, Silent())
-    await talk.ask("And what is the password?", Silent())
+    await talk.ask(QUESTION, Display())
+    await talk.ask("And what is the password?", Display())
     async with Engine(talk.settings, kit=talk.kit) as engine:
         await engine.search(QUESTION)
     assert any(SECRET in query.text for query in notes.asked), "the second step was taken"

@@ -8,8 +8,8 @@ from __future__ import annotations
 import asyncio
 import sys
 import textwrap
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Self
 
 from wellread import events
 from wellread.cli.terminal import clean, note, say, say_json
@@ -27,14 +27,6 @@ if TYPE_CHECKING:
 _DELIBERATE = ("react", "corrective")  # a person wants to follow how these come to their answer
 _STEPS = (events.Thought, events.Decided, events.Graded, events.Rewritten, events.Searched, events.Ranked)
 _PASSAGES_SHOWN = 3  # of one document in a list of results
-
-
-class Display(Protocol):
-    """A reader of events; entered before the first and left after the last."""
-
-    def __enter__(self) -> Display: ...
-    def __exit__(self, *_: object) -> None: ...
-    def event(self, event: events.Event) -> None: ...
 
 
 def consent(display: Display) -> Consent | None:
@@ -67,8 +59,14 @@ def display(*, as_json: bool = False, as_events: bool = False, steps: bool | Non
     if as_events:
         return Lines()
     if as_json:
-        return Object(Steps(steps))
-    return Terminal(Steps(steps)) if sys.stdout.isatty() else Plain(Steps(steps))
+        return Display(lambda answer: say_json(events.answer_json(answer)), steps)
+    return Terminal(steps) if sys.stdout.isatty() else Display(_plain, steps)
+
+
+def _plain(answer: Answer) -> None:
+    """For pipes and files: the answer, then its sources."""
+    for line in terminal.lines(events.answer_json(answer)):
+        say(line)
 
 
 class Steps:
@@ -89,29 +87,19 @@ class Steps:
         return kept + [f"{what}: {failure}" for failure in new]
 
 
-class Silent:
-    """Says nothing."""
+class Display:
+    """A reader of events, entered before the first and left after the last: a moving line on stderr where a person looks at
+    that, and what is told of the answer."""
 
-    def __enter__(self) -> Silent:
-        return self
-
-    def __exit__(self, *_: object) -> None: ...
-
-    def event(self, event: events.Event) -> None: ...
-
-
-class Spinner(Silent):
-    """A moving line of progress on stderr, where a person looks at that while stdout goes elsewhere."""
-
-    def __init__(self, steps: Steps | None = None) -> None:
-        self._steps = steps or Steps()
+    def __init__(self, tell: Callable[[Answer], None] = lambda answer: None, steps: bool | None = None) -> None:
+        self._tell, self._steps = tell, Steps(steps)
         self._status: Status | None = None
         if sys.stderr.isatty():
             from rich.console import Console
 
             self._status = Console(stderr=True).status("…", spinner="dots")
 
-    def __enter__(self) -> Spinner:
+    def __enter__(self) -> Self:
         if self._status is not None:
             self._status.start()
         return self
@@ -123,98 +111,65 @@ class Spinner(Silent):
     def event(self, event: events.Event) -> None:
         if isinstance(event, events.Answered):
             self.__exit__()
-            self.answer(event.answer)
+            self._tell(event.answer)
             return
         for line in self._steps.lines(event):
-            _leave(self._status, line)
-        if self._status is not None and (doing := progress(event)):
-            self._status.update(doing)
+            self._leave(line)
+        if self._status is not None and (words := event.said()):
+            self._status.update(_escaped(words.short(72)))
 
-    def answer(self, answer: Answer) -> None: ...
-
-
-class Object(Spinner):
-    """The answer as one JSON object."""
-
-    def answer(self, answer: Answer) -> None:
-        say_json(events.answer_json(answer))
+    def _leave(self, line: str, style: str = "dim") -> None:
+        """A line that stays, above the moving one where there is one."""
+        if self._status is None:
+            note(line)
+        else:
+            self._status.console.print(_escaped(line), style=style, highlight=False)
 
 
-class Plain(Spinner):
-    """For pipes and files: the answer, then its sources."""
-
-    def answer(self, answer: Answer) -> None:
-        for line in terminal.lines(events.answer_json(answer)):
-            say(line)
-
-
-class Lines(Silent):
+class Lines(Display):
     """Every event as one JSON object a line."""
+
+    def __init__(self) -> None:
+        self._status = None
 
     def event(self, event: events.Event) -> None:
         say_json(events.to_json(event))
 
 
-class Terminal(Silent):
-    """A moving line of progress on stderr, the answer as it is written, then as Markdown."""
+class Terminal(Display):
+    """On a terminal: the answer as it is written, then as Markdown."""
 
-    def __init__(self, steps: Steps | None = None) -> None:
+    def __init__(self, steps: bool | None = None) -> None:
         from rich.console import Console
         from rich.live import Live
 
-        self._steps = steps or Steps()
+        super().__init__(lambda answer: terminal.show(clean(events.answer_json(answer)), self._out), steps)
         self._out = Console()
-        self._status = Console(stderr=True).status("…", spinner="dots")
         self._live = Live(console=self._out, transient=True, auto_refresh=False)
         self._draft = ""
 
-    def __enter__(self) -> Terminal:
-        self._status.start()
-        return self
-
     def __exit__(self, *_: object) -> None:
-        self._status.stop()
+        super().__exit__()
         self._live.stop()
 
     def event(self, event: events.Event) -> None:
-        if isinstance(event, events.Answered):
-            self._status.stop()
-            self._live.stop()
-            terminal.show(clean(events.answer_json(event.answer)), self._out)
-            return
-        for line in self._steps.lines(event):
-            _leave(self._status, line)
         if isinstance(event, events.AnswerDelta):
             self._delta(clean(event.text))
         elif isinstance(event, events.Notice):
-            self._status.console.print(f"[yellow]{_escaped(clean(event.message))}[/]")
-        elif doing := progress(event):
-            self._status.update(doing)
+            self._leave(event.message, "yellow")
+        else:
+            super().event(event)
 
     def _delta(self, text: str) -> None:
         """Show the last lines of the draft; the finished answer takes their place."""
         from rich.text import Text
 
         if not self._draft:
-            self._status.stop()
+            super().__exit__()
             self._live.start()
         self._draft += text
         lines = textwrap.wrap(self._draft, self._out.width - 1, replace_whitespace=False)
         self._live.update(Text("\n".join(lines[-12:]), style="dim"), refresh=True)
-
-
-def _leave(status: Status | None, line: str) -> None:
-    """A line that stays, above the moving one where there is one."""
-    if status is None:
-        note(line)
-    else:
-        status.console.print(_escaped(clean(line)), style="dim", highlight=False)
-
-
-def progress(event: events.Event) -> str:
-    """One line on what is happening now, fit for a status; empty for events that say nothing."""
-    words = event.said()
-    return _escaped(clean(words.short(72))) if words else ""
 
 
 def found(number: int, title: str, where: str, text: str) -> None:
@@ -245,4 +200,4 @@ def found_document(number: int, group: Sequence[Hit]) -> None:
 def _escaped(text: str) -> str:
     from rich.markup import escape
 
-    return escape(text)
+    return escape(clean(text))

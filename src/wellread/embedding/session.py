@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from wellread import native_panics
 from wellread.core.unicode_safety import encodable
 from wellread.embedding.batches import padded
 from wellread.embedding.layout import Layout, Pooling
-from wellread.errors import EmbedderError
+from wellread.errors import DamagedFile, EmbedderError, panics_as
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -27,17 +26,7 @@ os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 import onnxruntime
 
-<<<<<<< HEAD
 from wellread.embedding.arithmetic import FIT, Arithmetic, available_processors
-from wellread.errors import DamagedFile
-=======
-from wellread.embedding.arithmetic import FIT, Arithmetic
-from wellread.embedding.processors import available_processors
-from wellread.errors import DamagedFile, EmbedderError, panics_as
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
->>>>>>> 166bf25 (Merge modules that one other module used into it)
 
 Device: TypeAlias = Literal["cpu", "cuda"]
 
@@ -170,7 +159,7 @@ class Runtime:
         """Token numbers of every text, special tokens included, cut to what the model reads."""
         most = self.layout.max_tokens * _CHARACTERS_PER_TOKEN
         ready = [encodable(text[:most]) for text in texts]
-        with native_panics.typed(EmbedderError, f"{self.layout.tokenizer}: cutting texts into tokens"):
+        with panics_as(EmbedderError, f"{self.layout.tokenizer}: cutting texts into tokens"):
             return [encoding.ids for encoding in self._tokenizer.encode_batch_fast(ready)]
 
     def vectors(self, batch: Sequence[Sequence[int]]) -> NDArray[np.float32]:

@@ -51,6 +51,11 @@ _NAMED = {
     "max_tokens": r"max_(?:completion_|output_)?tokens",
     "temperature": r"temperature",
 }
+_FINAL: tuple[tuple[type[ModelAPIError], type[ModelError], str], ...] = (
+    (ModelQuotaExceededError, ModelError, "the account is out of credit: {}"),
+    (ModelAuthenticationError, WrongKey, "{}"),
+    (ModelNotFoundError, UnknownModel, "{}"),
+)
 
 
 class Refused(Exception):
@@ -92,56 +97,39 @@ def translate(problem: Exception, where: Where, sent: frozenset[str], *, speakin
     if beyond := _too_much(problem):
         return Failure(BrokenStream(where.model, where.clean(str(beyond))))
     words = where.clean(_words(problem))
-    if isinstance(problem, ModelHTTPError) and problem.status_code in (400, 413, 422):
-        return _rejected(problem, where, words, frozenset() if speaking else sent)
     if isinstance(problem, ModelAPIError):
-        return _api(problem, where, words, speaking=speaking)
+        return _api(problem, where, words, frozenset() if speaking else sent, speaking=speaking)
     if isinstance(problem, UserError):
         return Failure(ModelError(where.model, words))
     # What remains is a reply that is no reply: not JSON, no such event, cut in the middle of one.
     return Failure(BrokenStream(where.model, f"the reply could not be read ({words})"), again=True)
 
 
-def _rejected(problem: ModelHTTPError, where: Where, words: str, sent: frozenset[str]) -> Failure | Refused:
-    raw = f"{words} {problem.provider_error_type or ''} {problem.provider_error_code or ''}"
-    if isinstance(problem, ModelContextWindowExceededError) or _TOO_LONG.search(raw) or problem.status_code == 413:
-        return Failure(ContextTooLong(where.model, words), window=_window(problem.body, words))
-    if isinstance(problem, ModelQuotaExceededError):
-        return Failure(ModelError(where.model, f"the account is out of credit: {words}"))
-    if isinstance(problem, ModelAuthenticationError):
-        return Failure(WrongKey(where.model, words))
-    if isinstance(problem, ModelNotFoundError):
-        return Failure(UnknownModel(where.model, words))
-    for what, pattern in _NAMED.items():
-        if what in sent and re.search(pattern, raw, re.IGNORECASE):
-            return Refused(what)
-    return Failure(ModelError(where.model, words))
-
-
-def _api(problem: ModelAPIError, where: Where, words: str, *, speaking: bool) -> Failure:
-    name = where.model
-    if isinstance(problem, ModelAuthenticationError):
-        return Failure(WrongKey(name, words))
-    if isinstance(problem, ModelNotFoundError):
-        suggested = problem.suggested_model_id if isinstance(problem, ModelHTTPError) else None
-        return Failure(UnknownModel(name, f"{words} (did you mean {suggested}?)" if suggested else words))
-    if isinstance(problem, ModelContextWindowExceededError):
+def _api(problem: ModelAPIError, where: Where, words: str, sent: frozenset[str], *, speaking: bool) -> Failure | Refused:
+    name, status, raw, suggested = where.model, 0, words, None
+    if isinstance(problem, ModelHTTPError):
+        status, suggested = problem.status_code, problem.suggested_model_id
+        raw = f"{words} {problem.provider_error_type or ''} {problem.provider_error_code or ''}"
+    rejected = status in (400, 413, 422)
+    too_long = rejected and (status == 413 or _TOO_LONG.search(raw))
+    if too_long or isinstance(problem, ModelContextWindowExceededError):
         return Failure(ContextTooLong(name, words), window=_window(problem.body, words))
-    if isinstance(problem, ModelQuotaExceededError):
-        return Failure(ModelError(name, f"the account is out of credit: {words}"))
+    for kind, error, form in _FINAL:
+        if isinstance(problem, kind):
+            return Failure(error(name, form.format(words) + (f" (did you mean {suggested}?)" if suggested else "")))
+    if rejected:
+        named = (what for what, pattern in _NAMED.items() if what in sent and re.search(pattern, raw, re.IGNORECASE))
+        what = next(named, None)
+        return Refused(what) if what else Failure(ModelError(name, words))
     if isinstance(problem, ModelRateLimitError | ModelUnavailableError):
-        return _busy(problem, where, words)
+        return Failure(ModelBusy(name, words, problem.retry_after), again=_again(problem.retry_after))
     if isinstance(problem, ModelServerError):
         return Failure(ModelError(name, f"the provider failed: {words}"), again=_again(problem.retry_after))
     if isinstance(problem, ModelConnectionError) and not speaking:
         return _unreachable(problem, where, words)
-    if isinstance(problem, ModelHTTPError) and 400 <= problem.status_code < 500:
+    if 400 <= status < 500:
         return Failure(ModelError(name, words))
     return Failure(BrokenStream(name, f"the reply broke off ({words})"), again=True)
-
-
-def _busy(problem: ModelAPIError, where: Where, words: str) -> Failure:
-    return Failure(ModelBusy(where.model, words, problem.retry_after), again=_again(problem.retry_after))
 
 
 def _again(wait: float | None) -> bool | float:
