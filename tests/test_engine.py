@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
 import pytest
@@ -13,7 +13,8 @@ import pytest
 import wellread
 from wellread import engine as engine_module
 from wellread import events, plugins
-from wellread.engine import Engine, clean_question, run_sync
+from wellread.api import Flags, run_sync
+from wellread.engine import Engine, clean_question
 from wellread.errors import SourceError, UsageError
 from wellread.protocols import Source
 from wellread.run import Run
@@ -235,3 +236,18 @@ def test_a_source_of_no_known_class_is_refused_with_what_to_do() -> None:
 
     with pytest.raises(UsageError, match=r"Plain is no source: derive it from wellread\.protocols\.Source"):
         Engine(Settings(), source=Plain())
+
+
+def test_keywords_are_the_settings_and_the_library_exports_what_it_promises() -> None:
+    tables = {"strategy", "params", "server", "keys"}
+    assert set(Flags.__annotations__) == {one.name for one in fields(Settings)} - tables
+    assert all(hasattr(wellread, name) for name in wellread.__all__)
+
+
+async def test_an_answer_shows_itself_with_its_sources(strategy: Callable[[Body], None]) -> None:
+    strategy(quoting)
+    hit = replace(TITAN, title="<Titan>", url="https://example.org/?a=1&b=2")
+    answer = await Engine(Settings(), source=Shelf([hit])).ask("Who discovered Titan?", strategy="made")
+    assert "[1] <Titan>" in str(answer)
+    assert "[1] [<Titan>](https://example.org/?a=1&b=2)" in answer._repr_markdown_()
+    assert '[1] <a href="https://example.org/?a=1&amp;b=2">&lt;Titan&gt;</a></p>' in answer._repr_html_()

@@ -2,18 +2,23 @@
 
 import wellread
 answer = wellread.ask("Who invented the telescope?")
-print(answer.text)
+print(answer)
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
+from wellread import errors
+from wellread.errors import UsageError, WellreadError
 from wellread.types import Answer, Citation, Hit, Passage, Query, Sentence, Usage
 from wellread.version import __version__
 
 if TYPE_CHECKING:
-    from wellread.engine import Engine, ask, retrieve
+    from wellread import events
+    from wellread.api import Index, ask, retrieve
+    from wellread.engine import Engine
     from wellread.settings import Settings
 
 __all__ = [
@@ -21,25 +26,27 @@ __all__ = [
     "Citation",
     "Engine",
     "Hit",
+    "Index",
     "Passage",
     "Query",
     "Sentence",
     "Settings",
     "Usage",
+    "UsageError",
+    "WellreadError",
     "__version__",
     "ask",
+    "errors",
+    "events",
     "retrieve",
 ]
+_LATER = {"Engine": "engine", "Index": "api", "Settings": "settings", "ask": "api", "retrieve": "api"}
 
 
 def __getattr__(name: str) -> object:
     """Load the engine when it is asked for, so that `import wellread` stays quick."""
-    if name in ("Engine", "ask", "retrieve"):
-        from wellread import engine
-
-        return getattr(engine, name)
-    if name == "Settings":
-        from wellread.settings import Settings
-
-        return Settings
-    raise AttributeError(f"module 'wellread' has no attribute {name!r}")
+    if name == "events":
+        return import_module("wellread.events")
+    if name not in _LATER:
+        raise AttributeError(f"module 'wellread' has no attribute {name!r}")
+    return getattr(import_module(f"wellread.{_LATER[name]}"), name)

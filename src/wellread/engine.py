@@ -8,12 +8,10 @@ answer = await engine.ask("Who invented the telescope?")
 from __future__ import annotations
 
 import asyncio
-import sys
-import threading
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from wellread import events, plugins
 from wellread import settings as settings_module
@@ -280,45 +278,3 @@ def clean_question(text: str) -> str:
     if len(cleaned) > MAX_QUESTION:
         raise UsageError(f"the question is {len(cleaned):,} characters long; at most {MAX_QUESTION:,} are read")
     return cleaned
-
-
-def ask(question: str, *, strategy: str | None = None, params: Mapping[str, object] | None = None, **flags: object) -> Answer:
-    """Ask from a script, a notebook or a thread. Flags are settings: `ask(q, model="ollama:qwen3")`."""
-
-    async def go() -> Answer:
-        async with Engine(settings_module.load(flags)) as engine:
-            return await engine.ask(question, strategy=strategy, params=params)
-
-    return run_sync(go())
-
-
-def retrieve(question: str, *, params: Mapping[str, object] | None = None, verbose: bool = False, **flags: object) -> Retrieval:
-    """What `iterative` finds, without the answer; from a script, a notebook or a thread. `verbose`: the transcript, to stderr."""
-
-    async def go() -> Retrieval:
-        async with Engine(settings_module.load(flags)) as engine:
-            return await engine.retrieve(question, params=params, watch=sys.stderr.write if verbose else None)
-
-    return run_sync(go())
-
-
-def run_sync(job: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end; inside a running event loop, in a thread with its own."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(job)
-    outcome: list[T | BaseException] = []
-
-    def work() -> None:
-        try:
-            outcome.append(asyncio.run(job))
-        except BaseException as problem:
-            outcome.append(problem)
-
-    thread = threading.Thread(target=work, name="wellread-ask")
-    thread.start()
-    thread.join()
-    if isinstance(outcome[0], BaseException):
-        raise outcome[0]
-    return outcome[0]

@@ -294,11 +294,30 @@ class Answer(Encodable):
 
     def __str__(self) -> str:
         """The answer as a person reads it, marks and sources included; `text` is the text alone."""
+        return self._put_together("\n".join(f"[{number}] {name}" for number, name, _ in self._sources()))
+
+    def _repr_markdown_(self) -> str:
+        """For notebooks that know Markdown."""
+        rows = (f"[{number}] [{name}]({url})" if url else f"[{number}] {name}" for number, name, url in self._sources())
+        return self._put_together("  \n".join(rows))
+
+    def _repr_html_(self) -> str:
+        """For all notebooks: paragraphs of text, and links to the sources."""
+        from html import escape
+
+        named = ((number, escape(name), escape(url or "", quote=True)) for number, name, url in self._sources())
+        rows = (f'[{number}] <a href="{url}">{name}</a>' if url else f"[{number}] {name}" for number, name, url in named)
+        text = escape(self._put_together("\0"))
+        return "".join(f"<p>{part}</p>" for part in text.split("\n\n")).replace("\0", "<br>".join(rows)).replace("\n", "<br>")
+
+    def _sources(self) -> list[tuple[int, str, str | None]]:
+        """What is cited: number, name, address."""
         cited = {one.number: one.passage for one in self.citations}
-        sources = [f"[{number}] {one.title or one.url or one.source}" for number, one in sorted(cited.items())]
-        likely = "Probably:" if self.probable else None
-        text = "\n\n".join(filter(None, (likely, self.short, self.marked))) or self.asks or f"No answer was found: {self.reason}"
-        return "\n\n".join(filter(None, (text, "\n".join(sources), self.checked if self.text else "")))
+        return [(number, one.title or one.url or one.source, one.url) for number, one in sorted(cited.items())]
+
+    def _put_together(self, sources: str) -> str:
+        text = "\n\n".join(filter(None, (self.short, self.marked))) or self.asks or f"No answer was found: {self.reason}"
+        return "\n\n".join(filter(None, (text, sources, self.checked if self.text else "")))
 
     @property
     def citations(self) -> tuple[Citation, ...]:
