@@ -97,7 +97,8 @@ def test_words_stream_in_and_unsupported_sentences_are_marked(slow: Live, visit:
     draft = page.locator(".draft")
     expect(draft).to_contain_text("Saturn has 146")
     early = draft.inner_text()
-    assert "[1] Titan is the largest of them. [1] Titan is the largest of them. [1] Titan" not in early
+    assert early.count("Titan") < 12
+    expect(draft.locator("p .cite").first).to_have_text("1")  # as it will look in the end, while it is written
     expect(page.locator(".status-text")).to_have_text("Writing the answer")
     expect(page.locator("#announcer")).to_have_text("Writing the answer")
     answered(page)

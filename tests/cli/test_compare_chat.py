@@ -193,7 +193,7 @@ def test_chat_without_a_model_understands_follow_ups_by_rules() -> None:
 def test_a_refusal_shows_what_is_near_and_an_answer_how_sure_it_is() -> None:
     refused = invoke("ask", "What is the capital of Mongolia?", "--model", "none", "--effort", "low")
     assert refused.exit_code == 3
-    assert "Nearest, not an answer:" in refused.stdout
+    assert "Nearest, may answer it:" in refused.stdout
     assert "To try: " in refused.stdout
     answered = invoke("ask", QUESTION, "--model", "none", "--effort", "low")
     assert " sure, 0." in answered.stdout

@@ -16,7 +16,7 @@ FIRST, SECOND = "Who discovered Titan?", "When was he born?"
 MEANT = "Understood as: When was Christiaan Huygens born?"
 CAPITAL = "What is the capital of Australia?"
 NOBODY = "Who won the chess championship of Mongolia in 1987?"
-NEAREST = "Nearest, not an answer"
+NEAREST = "Nearest, may answer it"
 
 
 def connected(live: Live) -> openai.OpenAI:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache
+from html import unescape
 from typing import TYPE_CHECKING, Any
 
 from wellread.errors import WellreadError, panics_as
@@ -35,6 +36,20 @@ def answer_html(answer: Mapping[str, Any] | None) -> str:
         return ""
     parts = sections(_without_marks(answer))
     return _elements(_safe(_cited(parts.marked(_WEAK), {one.number for one in parts.sources})))
+
+
+def draft_html(text: str) -> str:
+    """The words of an answer that is still being written, as safe HTML; every number is one of a source."""
+    return _elements(
+        _safe(_NUMBERS.sub(lambda found: re.sub(r"(\d+)\W*", f"{_CITE}\\1{_CLOSE}", found[1]), _PRIVATE.sub("", text)))
+    )
+
+
+def plain_text(markdown: str) -> str:
+    """The words of an answer in one line, without the signs of Markdown."""
+    import nh3
+
+    return " ".join(unescape(nh3.clean(_parser().render(markdown), tags=set())).split())
 
 
 def _without_marks(answer: Mapping[str, Any]) -> dict[str, Any]:

@@ -49,7 +49,7 @@ class Sections:
     @property
     def near(self) -> str:
         """What the passages are called that come near."""
-        return "Also near" if self.text else "These may answer it"
+        return "Also near" if self.text else "Nearest, may answer it"
 
     def marked(self, mark: str = MARK) -> str:
         """The text with a mark behind every sentence that no source carries."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from wellread.events import AnswerDelta, Event
-from wellread.present.html import answer_html
+from wellread.present.html import answer_html, draft_html
 from wellread.present.markdown import markdown
 from wellread.present.sections import UNDERSTOOD, Cited, Sections, sections
 from wellread.server.addresses import WORDS, linked
@@ -66,7 +67,7 @@ def _running(seen: Sequence[Event], *, waiting: bool) -> Safe:
     stop = el("button", icon("stop"), "Stop", type="button", class_="button stop", data_action="stop")
     return join(
         el("div", el("span", class_="pulse", aria_hidden="true"), el("span", now, class_="status-text"), stop, class_="status"),
-        el("div", draft, class_="answer draft", aria_busy="true"),
+        el("div", Safe(draft_html(draft)), class_="answer draft", aria_busy="true"),
     )
 
 
@@ -106,7 +107,8 @@ def _nearest(parts: Sections) -> Safe | None:
     listed = el(
         "section", el("h3", parts.near), el("ul", *items, class_="sources"), aria_label=parts.near, class_="source-list nearest"
     )
-    hints = el("p", "To try: ", "; ".join(parts.tries), ".", class_="facts tries") if parts.tries else None
+    tries = [re.sub(r" ?\(--\w[^)]*\)", "", one) for one in parts.tries]  # flags are for those who type
+    hints = el("p", "To try: ", "; ".join(tries), ".", class_="facts tries") if tries else None
     return join(listed if items else None, hints) if items or hints else None
 
 
@@ -121,7 +123,7 @@ def _near_link(one: Body) -> Safe:
 def _notes(record: Record, answer: Body | None) -> Safe:
     if record.state in ("stopped", "interrupted"):
         return el("p", icon("warning"), _STATES[record.state], class_="note")
-    outcome = str((answer or {}).get("outcome") or "failed")
+    outcome = sections(answer or {}).outcome
     if outcome == "answered":
         return Safe("")
     if answer and answer.get("asks"):

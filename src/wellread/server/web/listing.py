@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 
+from wellread.present.html import plain_text
 from wellread.server.record import Record
 from wellread.server.web.html import Safe, el, icon
 
@@ -44,7 +45,7 @@ def _conversation(thread: Sequence[Record], name: str | None) -> Safe:
 
 def _told(record: Record, heading: str) -> list[Safe | None]:
     """Question, what was answered in a few words, when, how and with what outcome."""
-    words = " ".join(record.text.split())
+    words = plain_text(record.text[:600])
     preview = words if len(words) <= 180 else words[:179] + "…"
     state = _STATES.get(record.state) or _OUTCOMES.get(record.outcome or "")
     facts = el(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from functools import partial
 from pathlib import Path as File
 from typing import Annotated, Literal
 from urllib.parse import quote
@@ -15,6 +17,7 @@ from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Resp
 
 from wellread.codec import Json
 from wellread.events import AnswerDelta
+from wellread.present.html import draft_html
 from wellread.server import follow_up, service, session
 from wellread.server.api import RunId
 from wellread.server.menu import ClientRequest
@@ -33,6 +36,7 @@ from wellread.server.web.steps import status, step
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 _STATIC = File(__file__).parent / "static"
 _FILES = {path.name: path for path in _STATIC.iterdir()}
+_DRAWN = 0.2  # seconds between two drafts
 _LANDMARK = re.compile(r'(?<=<section )aria-label="([^"]*)"')
 _EXAMPLES = (
     "Who invented the telescope?",
@@ -116,13 +120,22 @@ async def live(
     offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
     last_event_id: Annotated[str | None, Header()] = None,
 ) -> Response:
-    """A run's events as what the page shows: `{"status", "step", "delta", "ended"}`."""
-    batches = await session.of(request).follow(run, offset, last_event_id)
+    """A run's events as what the page shows: `{"status", "step", "draft", "ended"}`; the draft now and then, and whole."""
+    if last_event_id is not None and last_event_id.isdecimal() and len(last_event_id) < 10:
+        offset = max(offset, int(last_event_id) + 1)
+    batches = await session.of(request).follow(run, 0, None)  # the words before the offset are a part of the draft
 
     async def chunks() -> AsyncGenerator[str, None]:
+        words, drawn = "", 0.0
         async with aclosing(batches):
             async for batch in batches:
-                yield "".join(_shown(number, json.loads(body)) for number, body in batch)
+                news = [(number, _shown(json.loads(body))) for number, body in batch]
+                words += "".join(shown.pop("delta", "") for _, shown in news)
+                news = [one for one in news if one[0] >= offset]
+                if news and words and time.monotonic() - drawn > _DRAWN:
+                    news[-1][1]["draft"] = await beside(partial(draft_html, words))
+                    drawn = time.monotonic()
+                yield "".join(f"id: {number}\ndata: {json.dumps(shown, ensure_ascii=False)}\n\n" for number, shown in news)
 
     return EventStream(chunks())
 
@@ -208,14 +221,14 @@ def _local(path: str) -> str:
     return quote(path, safe="/") if fine else "/"
 
 
-def _shown(number: int, body: Json) -> str:
+def _shown(body: Json) -> Json:
     event = follow_up.event_of(body)
     shown: Json = {"status": status(event), "step": step(event)} if event else {}
     if isinstance(event, AnswerDelta):
         shown["delta"] = event.text
     if body["event"] == "ended":
         shown["ended"] = body.get("state", "failed")
-    return f"id: {number}\ndata: {json.dumps({k: v for k, v in shown.items() if v}, ensure_ascii=False)}\n\n"
+    return {name: value for name, value in shown.items() if value}
 
 
 async def _article(request: Request, record: Record) -> Safe:

@@ -1,5 +1,5 @@
 // A run that is going on: status, steps and words as they come. The server makes the HTML of steps and
-// of the finished answer; words of the draft go in as text.
+// of the answer, unfinished and finished.
 import { announce } from "./announce.js";
 
 export function followAll() {
@@ -27,7 +27,7 @@ function follow(article) {
 function draw(article, news) {
   if (news.status) setStatus(article, news.status);
   if (news.step) article.querySelector(".steps").insertAdjacentHTML("beforeend", news.step);
-  if (news.delta) article.querySelector(".draft").append(news.delta);
+  if (news.draft) article.querySelector(".draft").innerHTML = news.draft;
 }
 
 function setStatus(article, text) {
