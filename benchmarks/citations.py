@@ -23,7 +23,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from training.verifier.measure import cases_of
+from training.verifier.written import cases_of
 
 import wellread
 from benchmarks.citations_changes import changed, passages, unchanged

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from training.verifier.claims import Case, Text
-from training.verifier.measure import cases_of
+from training.verifier.written import cases_of
 
 from wellread.budget import Budget, Limits
 from wellread.effort import Effort

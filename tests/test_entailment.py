@@ -9,7 +9,6 @@ import pytest
 
 from wellread.budget import Budget, Limits
 from wellread.citations import entailment
-from wellread.citations.belief import Belief
 from wellread.citations.check import weighed
 from wellread.effort import Effort
 from wellread.models.scripted import ScriptedModel
@@ -20,7 +19,7 @@ from wellread.ranking.evaluator import Evaluator
 from wellread.run import Run
 from wellread.settings import Settings
 from wellread.strategies.proof import proofread
-from wellread.types import Capabilities, Judgement, Passage, ShortAnswer, Weighing
+from wellread.types import Capabilities, Judgement, Passage, ShortAnswer
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -42,7 +41,7 @@ class Says(AnswerReader):
     async def read(self, question: str, passages: Sequence[Passage]) -> Sequence[ShortAnswer]:
         raise AssertionError("nobody asks for an answer here")
 
-    async def carries(self, claim: str, passages: Sequence[Passage], signs: Sequence[str], share: float) -> Judgement | None:
+    async def carries(self, claim: str, passages: Sequence[Passage], share: float) -> Judgement | None:
         self.asked.append(claim)
         return self.judgement
 
@@ -110,19 +109,13 @@ async def test_no_more_sentences_are_read_than_allowed() -> None:
     assert (await entailment.reread(found, lambda: reader, 0))[1] == 0
 
 
-def test_what_the_rules_saw_and_what_the_reader_says_count_together() -> None:
-    belief = Belief({"carried": 1.0, "foreign number": -2.0, "bias": 0.5}, 0.0)
-    assert belief.judge([], 1.0, Weighing(-0.4, 0.0)) == (True, True)
-    assert belief.judge(["foreign number"], 1.0, Weighing(-0.4, 0.0)) == (False, True)
-    assert belief.judge(["foreign number"], 1.0, Weighing(1.6, 0.0)) == (True, True)
-    assert belief.judge([], 1.0, Weighing(-0.6, 0.0)) == (False, True)
-
-
 @pytest.mark.parametrize(
     ("said", "judgement"), [(-4, (False, True)), (-2, (False, False)), (1, (True, False)), (3, (True, True))]
 )
 def test_between_two_scores_the_verdict_is_not_sure(said: float, judgement: tuple[bool, bool]) -> None:
-    assert Belief({"carried": 1.0}, 0.0, (-3.0, 2.0)).judge([], 1.0, Weighing(said, 0.0)) == judgement
+    belief = verifier.Belief(1.0, 2.0, -1.0, 0.0, (-3.0, 2.0))
+    assert belief.judge(said, 0.5) == judgement
+    assert belief.judge(said, 9.0) == (True, True), "the share counts, too"
 
 
 needs_weights = pytest.mark.skipif(not verifier.available(), reason="the verifier's file is not here")
@@ -133,8 +126,7 @@ async def test_the_shipped_verifier_reads_who_it_was() -> None:
     reader = Evaluator()
     wrong = await reader.weigh("Gary Groves was born in Swindon and lives in Bath.", [BOXER])
     right = await reader.weigh("Olaf Reed was born in Swindon and lives in Bath.", [BOXER])
-    assert right.carried > wrong.carried + 1
-    assert right.astray < wrong.astray
+    assert right > wrong + 1
 
 
 @needs_weights

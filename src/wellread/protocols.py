@@ -176,8 +176,8 @@ class AnswerReader(Judge):
     async def read(self, question: str, passages: Sequence[Passage]) -> Sequence[ShortAnswer]:
         raise NotImplementedError
 
-    async def carries(self, claim: str, passages: Sequence[Passage], signs: Sequence[str], share: float) -> Judgement | None:
-        """Whether passages carry a sentence, knowing what the rules saw at it; None where it cannot tell."""
+    async def carries(self, claim: str, passages: Sequence[Passage], share: float) -> Judgement | None:
+        """Whether passages carry a sentence of which they hold so large a share; None where it cannot tell."""
         return None
 
 

@@ -10,7 +10,7 @@ from wellread import marks
 from wellread.core.unicode_safety import Encodable
 
 Outcome = Literal["answered", "partial", "unsure", "exhausted", "failed"]
-Verdict = Literal["carried", "not carried", "says what is missing"]
+Verdict = Literal["carried", "not carried", "says what is missing", "not checked"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +216,7 @@ class Sentence:
 
     @property
     def supported(self) -> bool:
-        return self.verdict != "not carried"
+        return self.verdict not in ("not carried", "not checked")
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,14 +347,6 @@ class ShortAnswer:
     start: int = 0
     end: int = 0
     confidence: float = 0.0  # calibrated: how often such an answer is right
-
-
-@dataclass(frozen=True, slots=True)
-class Weighing:
-    """What a reader of whole sentences says of one beside its passages; logits."""
-
-    carried: float
-    astray: float  # that a word is not carried, of the one that is likeliest not to be
 
 
 class Judgement(NamedTuple):

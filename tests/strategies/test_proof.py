@@ -17,14 +17,13 @@ from tests.wire import openai
 from tests.wire.server import Response, as_json, serving
 
 from wellread import events
-from wellread.citations.belief import Belief
 from wellread.citations.check import strip_markers
 from wellread.effort import Effort
 from wellread.engine import Engine
-from wellread.ranking.verifier import Verifier
+from wellread.ranking.verifier import Belief, Verifier
 from wellread.settings import Settings
 from wellread.strategies.proof import proofread
-from wellread.types import Answer, Hit, Passage, Weighing
+from wellread.types import Answer, Hit, Passage
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -147,8 +146,8 @@ async def test_less_effort_asks_nothing_where_the_check_is_sure(effort: Effort) 
 async def test_what_the_check_is_not_sure_of_is_asked(
     faults: tuple[str, ...], verdict: str, believed: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Verifier, "weigh", lambda *_: Weighing(believed, 0.0))
-    monkeypatch.setattr(Verifier, "belief", Belief({"carried": 1.0}, 0.0, (-2.0, 2.0)))
+    monkeypatch.setattr(Verifier, "weigh", lambda *_: believed)
+    monkeypatch.setattr(Verifier, "belief", Belief(1.0, 0.0, 0.0, 0.0, (-2.0, 2.0)))
     text = "Mercury has no moons. No planet has a shorter year than Mercury, which needs 88 days for its way. [1]"
     answer, _, (prompt,) = await ask(marks(*faults), answer=text, effort="normal")
     assert [one.verdict for one in answer.sentences] == ["carried", verdict]

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 from training.verifier.changes import changes
 from training.verifier.claims import Case, Claim, Text, astray, untrue
-from training.verifier.combine import fit, scores
 from training.verifier.curves import area, shares
 from training.verifier.disguise import disguised
-from training.verifier.measure import Row
+from training.verifier.fit import Row, balanced, fit
 from training.verifier.statements import Statements, compared, said
 from training.verifier.wordings import reworded
 
@@ -87,24 +86,14 @@ def test_reworded_sentences_keep_their_subject() -> None:
     assert "Olaf Reed beat Tim Cooper on points in the hall of Bath." in made
 
 
-def _row(true: bool, carried: float, signs: list[str]) -> Row:
-    return Row(
-        text="", kind="" if true else "agent", true=true, supported=not signs, signs=signs, share=0.5, carried=carried, astray=0.0
-    )
-
-
-def test_the_fit_lets_no_sign_speak_for_a_sentence() -> None:
+def test_the_fit_weighs_what_is_said_and_the_share() -> None:
     chance = np.random.default_rng(1)
-    rows = [_row(True, chance.normal(1), ["foreign number"] if chance.random() < 0.1 else []) for _ in range(200)]
-    rows += [
-        _row(False, chance.normal(-1), ["foreign number"] if chance.random() < 0.5 else ["opposite"] * 0) for _ in range(200)
-    ]
-    rows += [_row(True, 0.0, ["opposite"]) for _ in range(10)]
-    weights = fit([(rows, 1.0)])
-    assert weights["carried"] > 0 > weights["foreign number"]
-    assert "opposite" not in weights
-    decided = Row(text="", kind="", true=True, supported=False, signs=None, share=0.0, carried=9.0, astray=0.0)
-    assert scores([decided], weights)[0] < -10
+    rows = [Row(true, chance.normal(2 * true - 1), chance.uniform(0.3 * true, 1.0)) for true in (True, False) for _ in range(200)]
+    rows += [Row(False, 0.0, 0.0, decided=False)] * 20  # a veto: for nobody to weigh
+    found = fit([rows])
+    assert found["weights"]["carried"] > 0 < found["weights"]["share"]
+    assert found["unsure"][0] < found["carried"] < found["unsure"][1]
+    assert balanced(rows, np.array([1.0 if row.true else -1.0 for row in rows]), 0.0) == 1.0
 
 
 def test_curves_count_what_passes() -> None:

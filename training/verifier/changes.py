@@ -13,8 +13,6 @@ from functools import lru_cache
 from training.evaluator.cloze import answers_in
 from training.verifier.claims import Claim, Text, untrue
 
-from wellread.text import lexicon
-
 _HELPER = re.compile(r"\b(?:is|are|was|were|has|have|had|can|could|will|would|should|may|must|did|does|do)\b(?! not\b|n['’]t)")
 _NOT = re.compile(
     r"\b(?:(?:is|are|was|were|has|have|had|can|could|will|would|should|must)(?P<one> not|n['’]t)\b)"
@@ -27,12 +25,18 @@ directed:produced wrote:edited
 novel:play actor:director actress:singer singer:actor born:buried founded:closed capital:suburb British:American
 American:Canadian French:Italian German:Austrian English:Scottish king:prince queen:princess short:long old:new under:over
 inside:outside public:private begin:stop began:stopped start:stop minimum:maximum least:most enable:disable enabled:disabled
-can:cannot cannot:can must:may need:want cause:prevent causes:prevents import:export include:exclude includes:excludes"""
+can:cannot cannot:can must:may need:want cause:prevent causes:prevents import:export include:exclude includes:excludes
+most:least won:lost wins:loses winner:loser increased:decreased rose:fell agrees:refuses agreed:refused accepted:rejected
+accept:reject admits:denies admitted:denied support:oppose supported:opposed supports:opposes largest:smallest
+oldest:youngest oldest:newest highest:lowest longest:shortest best:worst allowed:forbidden allowed:banned legal:illegal
+open:closed opened:closed northern:southern eastern:western son:daughter father:mother brother:sister begin:end began:ended
+same:different true:false always:never male:female men:women man:woman man:women woman:man won:defeated private:public
+rare:common rare:often elder:younger eldest:youngest primary:secondary silver:bronze gold:bronze gold:silver agrees:opposes
+agree:oppose agreed:opposed upper:lower rural:urban permanent:temporary evenly:unevenly raise:lower easy:difficult
+doubled:tripled doubled:quadrupled doubled:halved tripled:quadrupled tripled:halved"""
 _PAIRS = [tuple(pair.split(":")) for pair in _MORE.split()]
 OTHER_WORDS: Mapping[str, tuple[str, ...]] = {
-    word: tuple({b if a == word else a for a, b in (*_PAIRS, *lexicon.OPPOSITES) if word in (a, b)})
-    for pair in (*_PAIRS, *lexicon.OPPOSITES)
-    for word in pair
+    word: tuple({b if a == word else a for a, b in _PAIRS if word in (a, b)}) for pair in _PAIRS for word in pair
 }
 _OPPOSED = re.compile(r"\b(?:" + "|".join(sorted(map(re.escape, OTHER_WORDS), key=len, reverse=True)) + r")\b")
 _YEAR = "January February March April May June July August September October November December"

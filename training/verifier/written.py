@@ -6,8 +6,12 @@ true one, `- kind | sentence` is untrue as it stands. The sentences are this pro
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+
+from training.evaluator.data import read_rows
+from training.verifier.claims import Case, Claim, Text
 
 
 @dataclass(slots=True)
@@ -47,3 +51,22 @@ def told(lines: Iterable[str]) -> Iterator[Told]:
                 last.add(mark, last.true.replace(old, new))
     if last:
         yield last
+
+
+def cases_of(paths: Sequence[Path], data: Path) -> list[Case]:
+    """Files of such sentences, with their passages."""
+    ones = [one for path in paths for one in told(path.read_text(encoding="utf-8").splitlines())]
+    wanted = {name for one in ones for name in one.passages}
+    known = {
+        name: Text(str(row["title"]), str(row["text"]))
+        for folder in sorted({name.partition(":")[0] for name in wanted})
+        for row in read_rows(data / folder / "corpus.jsonl.gz")
+        if (name := f"{folder}:{row['id']}") in wanted
+    }
+    return [
+        Case(
+            tuple(known[name] for name in one.passages),
+            (Claim(one.true, True), *(Claim(text, False, None, kind) for kind, text in zip(one.kinds, one.untrue, strict=True))),
+        )
+        for one in ones
+    ]

@@ -12,13 +12,12 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from wellread.citations.contradiction_signs import DOUBTED, VETOES, Reading, doubt, signs
+from wellread.citations.contradiction_signs import VETOES, Reading, signs
 from wellread.citations.evidence import Asked, Evidence, Window, union
-from wellread.citations.inference import is_marked, unmarked
 from wellread.citations.missing import told
 from wellread.text import lexicon
 from wellread.text import patterns as re
-from wellread.text.disguises import as_seen
+from wellread.text.disguises import as_shown, is_disguised
 from wellread.text.markers import Link, Marker, addresses, links, markers, same_address, strip_markers
 from wellread.text.sentences import FENCE, paragraphs, prefix_end, sentences
 from wellread.text.words import Words, fold, read
@@ -29,6 +28,12 @@ __all__ = ["Weighed", "check", "markers", "sentences", "strip_markers", "weighed
 
 _HEADING = re.compile(r"#{1,6}[ \t]|\*\*[^*\n]+\*\*:?\Z|__[^_\n]+__:?\Z")
 _RULE_CELL = re.compile(r":?-*:?")
+# `(inference)`, before or behind its citations: the prompt asks for it of a sentence that concludes. It stays in the text.
+_INFERENCE = re.compile(
+    r"[ \t]?[(\[](?:an )?(?:inference|inferred|conclusion|deduction|schlussfolgerung|abgeleitet|inférence|déduction|inferencia"
+    r"|deducción|inferenza|deduzione|推論|推论)[)\]]",
+    re.IGNORECASE,
+)
 _LIST_ITEM = re.compile(r"[ \t]*(?:[-*+•‣◦·–]|\d{1,3}[.)])[ \t]")
 T = TypeVar("T", Marker, Link)
 
@@ -37,29 +42,8 @@ _LONGEST_CLAIM = 500  # distinct words; what goes on for longer is no sentence, 
 _CONCLUDES_FROM = 0.3  # share of a marked inference that its passages must hold: the conclusion is in its own words
 _ASKS = ("?", "？", "؟")
 # How links call a source beside its own words. Of these a longer one may be a part: "Guardian" of theguardian.com.
-_NAMING = frozenset(
-    [
-        "a",
-        "the",
-        "of",
-        "on",
-        "in",
-        "at",
-        "to",
-        "via",
-        "see",
-        "here",
-        "source",
-        "sources",
-        "link",
-        "page",
-        "article",
-        "website",
-        "wikipedia",
-        "news",
-        "report",
-        "from",
-    ]
+_NAMING = lexicon.word_set(
+    "a the of on in at to via see here source sources link page article website wikipedia news report from"
 )
 _TELLING = 4  # letters
 
@@ -82,10 +66,9 @@ class _Claim:
 
 @dataclass(frozen=True, slots=True)
 class Signs:
-    """What the rules saw at a sentence that they decided by signs: a closer reader may come to another verdict."""
+    """A sentence that the rules decided by signs, none of them a veto: a closer reader may come to another verdict."""
 
     body: str
-    found: tuple[str, ...]
     share: float  # of the sentence that its passages hold
     citations: tuple[Citation, ...]
 
@@ -126,33 +109,32 @@ def _is_table_rule(row: str) -> bool:
 
 def _judge(claim: _Claim, lent: tuple[int, ...], header: bool, evidence: Evidence) -> Weighed:
     cited = claim.cited if claim.marked else lent
-    citations, supported, signs = _weigh(claim, cited, evidence)
-    verdict: Verdict = "carried" if supported else "not carried"
-    if not supported:
+    verdict, citations, signs = _weigh(claim, cited, evidence)
+    if verdict != "carried":
         shown = citations if claim.cited else ()  # borrowed ones are only shown when they carry the sentence
-        verdict, citations = _otherwise(claim, cited, shown, header, evidence)
+        verdict, citations = _otherwise(claim, cited, shown, header, evidence, verdict)
         if verdict != "not carried" or told(claim.body).missing:
             signs = None
     return Weighed(Sentence(claim.raw, claim.start, claim.end, verdict, citations, claim.inferred), signs)
 
 
 def _otherwise(
-    claim: _Claim, cited: tuple[int, ...], citations: tuple[Citation, ...], header: bool, evidence: Evidence
+    claim: _Claim, cited: tuple[int, ...], citations: tuple[Citation, ...], header: bool, evidence: Evidence, verdict: Verdict
 ) -> tuple[Verdict, tuple[Citation, ...]]:
-    """What a sentence is that its passages do not carry: it states nothing, says what is missing, or is not carried."""
+    """What a sentence is that its passages do not carry: it states nothing, says what is missing, or has that verdict."""
     if _states_nothing(claim, header, evidence):
         return "carried", citations
     said = told(claim.body)
-    if not said.missing or evidence.smuggles(said.missing):
-        return "not carried", citations
+    if verdict == "not checked" or not said.missing or evidence.smuggles(said.missing):
+        return verdict, citations
     if not said.claim:
         return "says what is missing", citations
     rest = replace(claim, body=said.claim, bare=said.claim, words=read(said.claim))
-    found, supported, _ = _weigh(rest, cited, evidence)
-    return ("carried", found) if supported else ("not carried", citations)
+    verdict, found, _ = _weigh(rest, cited, evidence)
+    return (verdict, found) if verdict == "carried" else (verdict, citations)
 
 
-def _weigh(claim: _Claim, cited: tuple[int, ...], evidence: Evidence) -> tuple[tuple[Citation, ...], bool, Signs | None]:
+def _weigh(claim: _Claim, cited: tuple[int, ...], evidence: Evidence) -> tuple[Verdict, tuple[Citation, ...], Signs | None]:
     citations: list[Citation] = []
     windows: dict[int, Window] = {}
     held: dict[int, dict[int, int]] = {}
@@ -168,18 +150,20 @@ def _weigh(claim: _Claim, cited: tuple[int, ...], evidence: Evidence) -> tuple[t
             held[number] = source.held(asked)
             windows[number] = window = source.window(asked, held[number])
             citations.append(Citation(number, source.passage, window.start, window.end, asked.share(window.bits)))
-    citations = _best_of_each(citations, claim.linked)
+    found = tuple(_best_of_each(citations, claim.linked))
     if verbatim:
-        return tuple(citations), all(verbatim), None
-    if claim.inferred and readable:
-        return tuple(citations), _concludes(claim, asked, windows, evidence), None
+        return "carried" if all(verbatim) else "not carried", found, None
     if not readable or not cited:
-        return tuple(citations), False, None
+        return "not carried", found, None
+    if is_disguised(claim.body, (evidence.sources[number].passage for number in cited)):
+        return "not checked", found, None
+    if claim.inferred:
+        return "carried" if _concludes(claim, asked, windows, evidence) else "not carried", found, None
     reading = Reading(evidence, claim.body, asked, windows, held)
-    found = tuple(signs(reading, cited))
-    if not VETOES.isdisjoint(found):
-        return tuple(citations), False, None
-    return tuple(citations), doubt(found) < DOUBTED, Signs(claim.body, found, reading.share, tuple(citations))
+    against = signs(reading, cited)
+    if not VETOES.isdisjoint(against):
+        return "not carried", found, None
+    return "not carried" if against else "carried", found, Signs(claim.body, reading.share, found)
 
 
 def _concludes(claim: _Claim, asked: Asked, windows: Mapping[int, Window], evidence: Evidence) -> bool:
@@ -218,9 +202,9 @@ def _claims(text: str, passages: Mapping[int, Passage]) -> list[list[_Claim]]:
             naming = {link for link in shown if _names(link.text, (passages[n] for n in known.get(same_address(link.url), ())))}
             body = _body(text, start, end, shown, naming)
             bare = _unmarked_end(text, prefix_end(text, start, end), end, inside)
-            inferred = is_marked(body)
-            body, bare = (unmarked(body), unmarked(bare)) if inferred else (_unfenced(body), _unfenced(bare))
-            body = as_seen(body)
+            inferred = _INFERENCE.search(body) is not None
+            body, bare = (_INFERENCE.sub("", one) if inferred else _unfenced(one) for one in (body, bare))
+            body = as_shown(body)
             linked = tuple(dict.fromkeys(group for group in linked if not known_numbers.intersection(group)))
             marked = bool(inside or cited)
             claims.append(_Claim(start, end, text[start:end], body, bare, read(body), cited, linked, marked, inferred))
@@ -339,7 +323,7 @@ def _names(shown: str, passages: Iterable[Passage]) -> bool:
     """Whether a link shows nothing but what its source is called."""
     own = _NAMING.union(*map(_own_words, passages))
     whole = " ".join(own)
-    words = [fold(word) for word in re.findall(r"[^\W_]+", as_seen(shown))]
+    words = [fold(word) for word in re.findall(r"[^\W_]+", as_shown(shown))]
     labelled = len(words) == 1 == len(words[0])
     return labelled or all(word in own or (len(word) >= _TELLING and word in whole) for word in words)
 

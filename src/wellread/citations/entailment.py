@@ -33,7 +33,7 @@ async def reread(judged: Sequence[Weighed], reader_of: Callable[[], AnswerReader
             read.append(Read(one.sentence))
             continue
         used += 1
-        said = await reader.carries(one.signs.body, cited(one.signs), one.signs.found, one.signs.share)
+        said = await reader.carries(one.signs.body, cited(one.signs), one.signs.share)
         if said is None:  # it cannot tell
             read.append(Read(one.sentence))
             continue

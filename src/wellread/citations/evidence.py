@@ -9,11 +9,12 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from wellread.citations.amounts import Amount, amounts
 from wellread.citations.arrangement import Line, Mention, arranged
 from wellread.citations.derived import SCALED, Known, follows, is_small_count
 from wellread.citations.missing import about, presumed
 from wellread.text import lexicon
+from wellread.text.amounts import amounts
+from wellread.text.dates import Date, dates_in
 from wellread.text.markers import same_address
 from wellread.text.sentences import prefix_end, sentences
 from wellread.text.weighted_cache import remembered
@@ -81,17 +82,16 @@ class Source:
         self._whole = {passage.text[start:end]: (start, end) for start, end in reversed(self.spans)}
 
     @cached_property
-    def amounts(self) -> set[Amount]:
+    def amounts(self) -> set[tuple[str, str]]:
         return amounts(f"{self.passage.title}\n{self.passage.text}")
+
+    @cached_property
+    def dates(self) -> list[Date]:
+        return dates_in(f"{self.passage.title}\n{self.passage.published or ''}\n{self.passage.text}")
 
     def between(self, first: int, last: int) -> str:
         """The sentences from one place to another, each as far as it is looked at."""
         return "\n".join(self.passage.text[start : min(end, start + LINE)] for start, end in self.spans[first : last + 1])
-
-    def line(self, place: int) -> Line:
-        """A sentence with its names and numbers in their places."""
-        start, end = self.spans[place]
-        return arranged(self.passage.text[start : min(end, start + LINE)], self.passage.title)
 
     def held(self, asked: Asked) -> dict[int, int]:
         """Which keys each sentence of the passage holds; sentences without any are left out."""
@@ -276,17 +276,7 @@ def has_number(counts: set[str], key: str) -> bool:
 def _has_name(forms: set[str], name: str) -> bool:
     if name in forms or name + "s" in forms or name.removesuffix("s") in forms or name.removesuffix("es") in forms:
         return True
-    if any(other in forms for other in _also_called(name)):
-        return True
-    return name in _PLACES and any(lexicon.LIES_IN.get(form) in _PLACES[name] for form in forms)
-
-
-_PLACES = {
-    name: frozenset((place, *others))
-    for place in set(lexicon.LIES_IN.values())
-    for others in [[other for group in lexicon.SAME_COUNTRY if place in group for other in group]]
-    for name in (place, *others)
-}
+    return any(other in forms for other in _also_called(name))
 
 
 @lru_cache(maxsize=4096)

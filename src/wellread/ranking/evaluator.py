@@ -41,7 +41,7 @@ from wellread.ranking.paths import (
     search_paths,
 )
 from wellread.text.entries import nearer_label
-from wellread.types import Grade, Judgement, Passage, ShortAnswer, Spec, Weighing
+from wellread.types import Grade, Judgement, Passage, ShortAnswer, Spec
 
 T = TypeVar("T")
 SHIPPED = Path(__file__).parent / "weights"
@@ -197,13 +197,13 @@ class Evaluator(Reranker, Grader, AnswerReader):
         answers = self._answers(question, passages, verdicts)
         return [best.short_answer(numbers[best.chain[best.verdict.passage].id]) for best in answers]
 
-    async def carries(self, claim: str, passages: Sequence[Passage], signs: Sequence[str], share: float) -> Judgement | None:
+    async def carries(self, claim: str, passages: Sequence[Passage], share: float) -> Judgement | None:
         """Whether passages carry a sentence; None where the verifier's weights are not installed."""
         if not verifier.available(self._folder):
             return None
-        return self._verifier.belief.judge(signs, share, await self.weigh(claim, passages))
+        return self._verifier.belief.judge(await self.weigh(claim, passages), share)
 
-    async def weigh(self, claim: str, passages: Sequence[Passage]) -> Weighing:
+    async def weigh(self, claim: str, passages: Sequence[Passage]) -> float:
         """What the verifier says of a sentence."""
         return await asyncio.to_thread(self._verifier.weigh, claim, passages)
 

@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from wellread.citations.belief import Belief
 from wellread.core.unicode_safety import encodable
 from wellread.effort import Windows
 from wellread.embedding.batches import padded
 from wellread.errors import DamagedFile, EmbedderError, panics_as
 from wellread.ranking.inputs import Ids, Tokens, build_row, pad_rows
-from wellread.types import Passage, Weighing
+from wellread.types import Judgement, Passage
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -36,7 +35,26 @@ EMBEDDER = Path(__file__).parents[1] / "embedding" / "weights" / "all-minilm-l6-
 WINDOWS = Windows(question=96, title=24, alone=272, known=176, judged=176, total=448)
 MOST_PASSAGES = 4  # that are read beside one sentence
 _MAX_TOKENS, _MAX_CHARACTERS = 1024, 16_000
+_MOST = 8.0  # of a logit, either way
 _STEP = 4  # of a matrix, in onnxruntime: rows left over are rounded otherwise
+
+
+class Belief(NamedTuple):
+    """How far a sentence is believed: by what the model says, a logit, and by how much of it the passages hold.
+
+    Fitted by training/verifier/fit.py. From `least` on it is carried; within `unsure` somebody who reads better is asked.
+    """
+
+    said: float
+    share: float
+    bias: float
+    least: float
+    unsure: tuple[float, float] = (0.0, 0.0)
+
+    def judge(self, said: float, share: float) -> Judgement:
+        score = self.said * min(_MOST, max(-_MOST, said)) + self.share * share + self.bias
+        low, high = self.unsure
+        return Judgement(score >= self.least, not low <= score < high)
 
 
 class _Opened(NamedTuple):
@@ -79,16 +97,16 @@ class Verifier:
 
     @cached_property
     def belief(self) -> Belief:
-        """How its numbers and the signs of the rules make a verdict."""
+        """What makes a verdict of its number."""
         content = _fitted(self._folder)
         try:
-            low, high = content["unsure"]
-            return Belief(content["weights"], float(content["carried"]), (float(low), float(high)))
+            weights, (low, high) = content["weights"], content["unsure"]
+            return Belief(weights["carried"], weights["share"], weights["bias"], content["carried"], (low, high))
         except (KeyError, TypeError, ValueError) as problem:
             raise DamagedFile(f"{self._folder / FITTED} holds no weights that fit this version") from problem
 
-    def weigh(self, claim: str, passages: Sequence[Passage]) -> Weighing:
-        """How sure the passages carry the claim, and how far its worst word is from being carried."""
+    def weigh(self, claim: str, passages: Sequence[Passage]) -> float:
+        """How sure the passages carry the claim, as a logit."""
         opened = self._open()
         chain = [Tokens(self._ids(opened, one.title), self._ids(opened, one.text)) for one in passages[:MOST_PASSAGES]]
         row = build_row(self._ids(opened, claim), chain, WINDOWS)
@@ -96,11 +114,10 @@ class Verifier:
         words = opened.codes[ids].astype(np.float32) * opened.scales[ids]
         feed = {"input_ids": ids, "token_type_ids": types, "attention_mask": mask, "words": words}
         try:
-            carried, astray = opened.session.run(["carried", "astray"], feed)
+            (carried,) = opened.session.run(["carried"], feed)
         except Exception as problem:  # onnxruntime's errors have no common root but this
             raise EmbedderError(f"{self._folder / MODEL} failed: {problem}") from problem
-        said = astray[0, 1 : row.question_length - 1]
-        return Weighing(float(carried[0]), float(said.max()) if len(said) else 0.0)
+        return float(carried[0])
 
     def _ids(self, opened: _Opened, text: str) -> Ids:
         with panics_as(EmbedderError, "cutting a sentence or passage into tokens"):

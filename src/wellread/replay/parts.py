@@ -17,7 +17,7 @@ from wellread.protocols import AnswerReader, Embedder, Grader, Model, PageReader
 from wellread.ranking.evaluator import Evaluator
 from wellread.ranking.judge import Chain
 from wellread.ranking.paths import Verdict
-from wellread.types import Capabilities, Completion, Grade, Hit, Hits, Page, Passage, Prompt, Query, ShortAnswer, Weighing
+from wellread.types import Capabilities, Completion, Grade, Hit, Hits, Page, Passage, Prompt, Query, ShortAnswer
 
 if TYPE_CHECKING:
     import numpy as np
@@ -185,10 +185,10 @@ class EvaluatorOnTape(Evaluator):
         asked: Json = {"question": question, "chains": shown}
         return await self._tape.call(self._label, "judge", asked, lambda: self._inner.judge(question, chains), list[Verdict])
 
-    async def weigh(self, claim: str, passages: Sequence[Passage]) -> Weighing:
+    async def weigh(self, claim: str, passages: Sequence[Passage]) -> float:
         shown = [{"id": passage.id, "title": passage.title, "text": passage.text} for passage in passages]
         asked: Json = {"claim": claim, "passages": shown}
-        return await self._tape.call(self._label, "weigh", asked, lambda: self._inner.weigh(claim, passages), Weighing)
+        return await self._tape.call(self._label, "weigh", asked, lambda: self._inner.weigh(claim, passages), float)
 
 
 def judge(tape: Tape, label: str, facts: Json, inner: Any = None) -> Any:

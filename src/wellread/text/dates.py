@@ -1,14 +1,53 @@
-"""Dates as pages and services write them, as ISO 8601."""
+"""Dates: read out of running text, and as pages and services write them in their data, as ISO 8601."""
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from typing import NamedTuple
 
+from wellread.text import patterns as re
+from wellread.text.lexicon import MONTHS
+
+_MONTHS = {name[:3]: place for place, name in enumerate(MONTHS, 1)}
+_MONTH = "(?P<month>" + "|".join(f"{name}|{name[:3]}" for name in map(str.capitalize, MONTHS)) + r"|Sept)\b\.?"
+_DAY = r"\d{1,2}(?:st|nd|rd|th)?(?![\d:])"
+_IN_TEXT = re.compile(
+    rf"\b(?:(?P<day>{_DAY})(?: of)? )?{_MONTH}(?:,? (?P<on>{_DAY}))?(?:,? (?P<of>\d{{3,4}})\b)?"
+    r"|\b(?P<before>\d{1,4}) B\.?C\b|\b(?P<year>1\d{3}|20\d\d|[5-9]\d\d)(?=s?\b)"
+)
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?(?:\.\d+)?\s?(?:Z|[+-]\d{2}:?\d{2})?)?")
-_FORMATS = ("%Y/%m/%d", "%Y%m%d", "%B %d, %Y", "%b %d, %Y", "%b. %d, %Y", "%d %B %Y", "%d %b %Y", "%d.%m.%Y", "%Y")
+_FORMATS = ("%Y/%m/%d", "%Y%m%d", "%d.%m.%Y", "%Y")
 _SECONDS = re.compile(r"\d{9,10}(\.\d+)?")  # since 1970
+
+
+class Date(NamedTuple):
+    """A date of a text, and its words there; 0 for what is not said. Years before Christ are negative."""
+
+    year: int
+    month: int
+    day: int
+    said: str
+
+    def agrees(self, other: Date) -> bool:
+        return all(not mine or not theirs or mine == theirs for mine, theirs in zip(self[:3], other[:3], strict=True))
+
+    def is_rival(self, other: Date) -> bool:
+        """Whether it shares a part with another and differs in one that both have."""
+        shares = any(mine and mine == theirs for mine, theirs in zip(self[:3], other[:3], strict=True))
+        return shares and not self.agrees(other)
+
+
+def dates_in(text: str) -> list[Date]:
+    """The dates of a text in order: "17 April 1982", "April 17, 1982", "April 1982", "17 April", "1982", "44 BC"."""
+    found: list[Date] = []
+    for one in _IN_TEXT.finditer(text):
+        day, year = one["day"] or one["on"] or "", one["of"] or one["year"]
+        month = _MONTHS[one["month"][:3].lower()] if one["month"] else 0
+        if day or year or one["before"]:
+            number = int(day.rstrip("stndrh") or 0)
+            found.append(Date(-int(one["before"]) if one["before"] else int(year or 0), month, number, one[0]))
+    return found
 
 
 def iso_date(text: str, earliest: int = 1900) -> str | None:
@@ -19,7 +58,7 @@ def iso_date(text: str, earliest: int = 1900) -> str | None:
     text = " ".join(text[:256].split())[:64]
     if not text:
         return None
-    found = _of_iso(text) or _of_formats(text) or _of_seconds(text) or _of_mail(text)
+    found = _of_iso(text) or _of_words(text) or _of_formats(text) or _of_seconds(text) or _of_mail(text)
     return found if found and earliest <= int(found[:4]) <= datetime.now(UTC).year + 1 else None
 
 
@@ -33,6 +72,16 @@ def _of_iso(text: str) -> str | None:
     except ValueError:
         return None
     return _written(moment) if "T" in found else found
+
+
+def _of_words(text: str) -> str | None:
+    date = next(iter(dates_in(text)), None)
+    if date is None or date.said != text or not date.day:
+        return None
+    try:
+        return datetime(date.year, date.month, date.day).date().isoformat()
+    except ValueError:
+        return None
 
 
 def _of_formats(text: str) -> str | None:

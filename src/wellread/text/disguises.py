@@ -1,97 +1,79 @@
-"""Text as a reader sees it. What is checked in one form and shown in another would be shown as checked: a "not" with an invisible
-sign inside it, in letters of another script that look the same, in circles, as entities or with a part of it in bold; one that is
-struck through; a number that is a fraction in one sign, or has a letter for its last digit.
+"""Disguised text: a sentence with signs outside of its language's alphabet cannot be checked as it is read.
+
+Small capitals, letters of other scripts that look the same, signs in circles, emoji and formulas that say "not", digits within
+words, letters within numbers, emphasis within words, what is struck through; and a sentence that is about a sentence ("It is a
+myth that …"). Each is harmless where the passages have it, too. No list of tricks is kept: what is not plain is said to be so.
 """
 
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
+from collections.abc import Iterable
 
 from wellread.text import patterns as re
+from wellread.text.amounts import UNITS
 from wellread.text.entities import unescaped
+from wellread.types import Passage
 
-_MARKUP = re.compile(r"[&*`~<]")
-_STYLED = re.compile(r"(?<=[^\W\d_])(?:\*|`|~~|</?[a-zA-Z]{1,12}/?>)++(?=[^\W\d_])")
-# Struck through: between tildes, in an element, or by marks over half of a word's signs.
-_STRUCK = re.compile(
-    r"(?<![\w~])(~~?)(?=[^\s~])[^~\n]{0,200}(?<=[^\s~])\1(?![\w~])|<(del|strike|s)>[^<\n]{0,200}</\2>", re.IGNORECASE
+_SYMBOLS = frozenset("°±×÷−→←≈≤≥©®™′″²³+<=>|^`~$")
+_UNITS = "|".join(re.escape(word) for word in sorted(UNITS, key=len, reverse=True) if word.isalpha())
+_PLAIN_NUMBER = re.compile(rf"\d+(?:st|nd|rd|th|s|{_UNITS})?", re.IGNORECASE)
+_MIXED = re.compile(r"(?<![A-Za-z\d])(?:\d+[A-Za-z]|[A-Za-z]+\d)[A-Za-z\d]*")
+_MARKUP = re.compile(
+    r"<(?:del|strike|s)>|(?<=[^\W\d_])(?:</?[a-zA-Z]{1,12}>|\*+|`)(?=[^\W\d_])"  # struck through; within a word
+    r"|~~|(?<![\w~])~\w[^~\n]{0,200}\w~(?![\w~])|\\[a-zA-Z]{2,}",  # a command of TeX
+    re.IGNORECASE,
 )
-_OVER = "\u0334-\u0338\u20d2\u20d3\u20d8-\u20da\u20e0\u20e5\u20e6\u20ea\u20eb"
-_ANY_OVER = re.compile(f"[{_OVER}]")
-_WRITTEN_OVER = re.compile(rf"[{_OVER}]*+(?:[^\W_][{_OVER}]*+)++")
-_NUMBER = re.compile(
-    r"(?<![\w.,])(?:\.(?P<part>\d+)|(?P<thousands>\d{1,4}(?:\.\d{1,3})?)k|(?P<power>\d{1,6}(?:\.\d{1,6})?[eE][+-]?\d{1,2})"
-    r"|(?P<letters>(?:\d{1,9}O|[lI]\d)[\dO]{0,9}))(?!\w)"
+_ABOUT_A_SENTENCE = re.compile(
+    r"\b(?:(?:false|incorrect|wrong|lie|not the case|not so|hardly true) that|contrary to (?:the )?(?:facts?|truth)"
+    r"|myths?|hoax(?:es)?|misconceptions?|untrue|which (?:is|was) (?:false|wrong)|a (?:lie|falsehood|fabrication))\b",
+    re.IGNORECASE,
 )
-_FRACTION = re.compile("([0-9]{1,9})?[ \u00a0\u202f]?([\u00bc-\u00be\u2150-\u215e])")
+_FRACTION = re.compile(r"\d*[\u00bc-\u00be\u2150-\u215e]\d* ?\w*")  # "5½ mg", with what it counts
 _WORD = re.compile(r"[^\W\d_]+")
-_LETTER = re.compile(r"(?:LATIN (SMALL|CAPITAL)|INDICATOR SYMBOL) LETTER ([A-Z])\Z")
-# Digits in circles, brackets or with a full stop. One alone counts the items of a list.
-_DIGITS = re.compile(
-    "[\u2460-\u2468\u2474-\u247c\u2488-\u2490\u24ea\u24f5-\u24fd\u24ff\u2776-\u277e\u2780-\u2788\u278a-\u2792\U0001f100-\U0001f10c]{2,}"
-)
-_OTHERS = "аАВеЕѕЅіІјЈКМНоОрРсСТуУхХԁԛԝһѵӏոօսհοΟαΑΒΕΖΗΙικΚΜΝνΡρΤτΥυΧχıɑɡ"
-_LATIN = "aABeEsSiIjJKMHoOpPcCTyYxXdqwhvlnouhoOaABEZHIikKMNvPpTtYuXxiag"
-_ALIKE = str.maketrans(_OTHERS, _LATIN)
-_ANY_ALIKE = re.compile(f"[{_OTHERS}]")
+_TOGETHER = frozenset(("HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "HANGUL", "BOPOMOFO"))  # written among Chinese signs
 
 
-class _Seen(dict[int, int | str | None]):
-    """For `str.translate`: what is invisible goes, letters in circles and squares become letters, the rest stays."""
-
-    def __missing__(self, code: int) -> int | str | None:
-        sign = chr(code)
-        category = unicodedata.category(sign)
-        seen = None if category == "Cf" else _letter(sign) if category == "So" else code
-        if code < 0x10000:  # so few that all may be remembered
-            self[code] = seen
-        return seen
+def as_shown(text: str) -> str:
+    """The text without its invisible signs and with its entities read: so it is shown, and so it is checked."""
+    text = unicodedata.normalize("NFC", unescaped(text))
+    return text if text.isascii() else "".join(sign for sign in text if unicodedata.category(sign) != "Cf")
 
 
-def _letter(sign: str) -> str:
-    found = _LETTER.search(unicodedata.name(sign, ""))
-    if found is None:
-        return sign
-    return found[2] if found[1] == "CAPITAL" else found[2].lower()
+def is_disguised(sentence: str, passages: Iterable[Passage]) -> bool:
+    """Whether something in a sentence may look like what it is not, and stands nowhere in its passages."""
+    found = [match[0] for pattern in (_MARKUP, _ABOUT_A_SENTENCE) for match in pattern.finditer(sentence)]
+    found += [match[0] for match in _MIXED.finditer(sentence) if not _PLAIN_NUMBER.fullmatch(match[0])]
+    if not sentence.isascii():
+        found += [*_FRACTION.findall(sentence), *filter(_is_odd, sentence), *_of_other_scripts(sentence)]
+    if not found:
+        return False
+    known = "\n".join(f"{one.title}\n{one.text}" for one in passages).casefold()
+    return any(one.casefold() not in known for one in found)
 
 
-_SEEN = _Seen(dict.fromkeys(map(ord, "≠¬∄∉∌≢≭≮≯≰≱⊄⊅⊈⊉"), " not "))
+def _is_odd(sign: str) -> bool:
+    """A symbol, a number in one sign, or a mark over a letter that no letter of its own has."""
+    if sign.isascii() or sign in _SYMBOLS:
+        return False
+    category = unicodedata.category(sign)
+    return category in ("So", "Sm", "Sk", "No", "Nl", "Co", "Cn") or (category[0] == "M" and _script(sign) == "COMBINING")
 
 
-def as_seen(text: str) -> str:
-    """The text with nothing in it that looks like something else."""
-    if _MARKUP.search(text):
-        text = _STYLED.sub("", _STRUCK.sub(" ", unescaped(text)))
-    text = _NUMBER.sub(_number, text)
-    if text.isascii():
-        return text
-    if _ANY_OVER.search(text):
-        text = _WRITTEN_OVER.sub(_not_struck, text.replace("=\u0338", "≠"))
-    text = _FRACTION.sub(_decimal, _DIGITS.sub(_digits, text)).translate(_SEEN)
-    return _WORD.sub(_in_one_script, text) if _ANY_ALIKE.search(text) else text
+def _of_other_scripts(sentence: str) -> list[str]:
+    """The words that are neither in the script of most letters nor in plain Latin ones, or in both."""
+    words = {word: {_script(sign) for sign in word} for word in _WORD.findall(sentence)}
+    counted = Counter(_script(sign) for word in _WORD.findall(sentence) for sign in word)
+    main = max(counted, key=counted.__getitem__, default="LATIN")
+    return [
+        word for word, scripts in words.items() if not (scripts == {main} or scripts == {"LATIN"} or scripts <= {"CJK", "LATIN"})
+    ]
 
 
-def _not_struck(found: re.Match[str]) -> str:
-    word, marks = _ANY_OVER.subn("", found[0])
-    return "" if 2 * marks >= len(word) else word
-
-
-def _number(found: re.Match[str]) -> str:
-    if found["part"]:
-        return f"0.{found['part']}"
-    if found["letters"]:
-        return found["letters"].translate({ord("O"): "0", ord("l"): "1", ord("I"): "1"})
-    return f"{float(found['power'] or found['thousands'] + 'e3'):.15g}"
-
-
-def _decimal(found: re.Match[str]) -> str:
-    return f" {int(found[1] or 0) + unicodedata.numeric(found[2]):.4g} "
-
-
-def _digits(found: re.Match[str]) -> str:
-    return "".join(str(unicodedata.digit(sign, "")) for sign in found[0])
-
-
-def _in_one_script(found: re.Match[str]) -> str:
-    word = found[0]
-    return word if word.isascii() or not any(map(str.isascii, word)) else word.translate(_ALIKE)
+def _script(sign: str) -> str:
+    name = unicodedata.name(sign, "")
+    first = name.partition(" ")[0]
+    if first == "LATIN" and (not name.startswith(("LATIN SMALL LETTER", "LATIN CAPITAL LETTER")) or "\u024f" < sign < "\u1e00"):
+        return "LATIN-LIKE"  # small capitals, signs of phonetics
+    return "CJK" if first in _TOGETHER else first

@@ -14,10 +14,10 @@ from itertools import groupby, takewhile
 from typing import NamedTuple
 
 from wellread.text import german, lexicon
-from wellread.text.disguises import as_seen
 
 _TOKEN = re.compile(
-    r"(?P<number>\d{1,3}(?:[,.\u00a0\u202f\u2009'’]\d{3})+(?!\d)(?:[.,]\d{1,2}(?!\d))?|\d+(?:\.\d+|,\d{1,2}(?!\d))?)"
+    r"(?P<number>\d{1,3}(?:[,.\u00a0\u202f\u2009'’]\d{3})+(?!\d)(?:[.,]\d{1,2}(?!\d))?|\d+(?:\.\d+|,\d{1,2}(?!\d))?"
+    r"|(?<![\w.])\.\d+)"
     r"(?:(?P<tail>st|nd|rd|th|s)(?![^\W_]))?"
     r"|(?P<dotted>(?:[^\W\d_]\.){2,})"
     r"|(?P<word>[^\W\d_](?:[^\W_]++|[’'](?=[^\W\d_]))*+)"
@@ -30,10 +30,10 @@ _KATAKANA = re.compile(r"[\u30a1-\u30fa\u30fc]{3,}")
 
 
 class _Plain(dict[int, int | str | None]):
-    """For `str.translate`: small digits become digits, marks on letters go, the rest stays."""
+    """For `str.translate`: small digits become digits, marks on letters and what is invisible go, the rest stays."""
 
     def __missing__(self, code: int) -> int | str | None:
-        kept = None if unicodedata.category(chr(code)).startswith("M") else code
+        kept = None if unicodedata.category(chr(code)) in ("Mn", "Mc", "Me", "Cf") else code
         if code < 0x10000:  # so few that all may be remembered
             self[code] = kept
         return kept
@@ -56,7 +56,6 @@ class Words:
     numbers: dict[str, None] = field(default_factory=dict[str, None])  # "#1610"; those that must be found
     counts: set[str] = field(default_factory=set[str])  # every number, also "one" and "first"
     negated: set[str] = field(default_factory=set[str])  # the stem behind a "not"
-    denies: bool = False  # calls something false or not true
     acronyms: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])  # "un": united, nations
 
 
@@ -74,7 +73,6 @@ _END = Token("stop", "")
 
 def read(text: str) -> Words:
     """The words of one sentence."""
-    text = as_seen(text)
     tokens = tokens_of(_URL.sub(" ", text if text.isascii() else text.translate(_PLAIN)))
     words = Words()
     _read_names(tokens, words)
@@ -138,7 +136,7 @@ def tokens_of(text: str) -> list[Token]:
     tokens: list[Token] = []
     for match in _TOKEN.finditer(text):
         if match["number"]:
-            tokens.append(Token("number", match["number"], _plain(match["number"]), match["tail"] or ""))
+            tokens.append(Token("number", match["number"], plain_number(match["number"]), match["tail"] or ""))
         elif (word := match["dotted"] or match["word"]) and max(word) >= "\u0e00" and any(map(_is_unspaced, word)):
             for wide, run in groupby(word, _is_unspaced):
                 piece = "".join(run)
@@ -154,7 +152,7 @@ def _is_unspaced(character: str) -> bool:
     return any(first <= character <= last for first, last in lexicon.UNSPACED)
 
 
-def _plain(number: str) -> str:
+def plain_number(number: str) -> str:
     """One spelling for a number: plain digits, a point before decimals, no idle zeros."""
     digits = "".join(str(unicodedata.decimal(c, c)) for c in number)
     whole, decimals = digits, ""
@@ -246,7 +244,6 @@ def _read_content(tokens: list[Token], words: Words) -> None:
         elif denied and keys and token.form not in lexicon.SKIPPED_BY_NEGATION:
             words.negated.add(keys[0])
             denied = False
-    words.denies = "true" in words.negated or not words.forms.isdisjoint(lexicon.DENYING)
 
 
 def _denies(tokens: list[Token], index: int) -> bool:
