@@ -37,7 +37,7 @@ from wellread.reading import (
     unmarked,
 )
 from wellread.reading.markup import Target
-from wellread.reading.opendocument import OpenDocument, Slide
+from wellread.reading.office import Office
 from wellread.replay.record import Covers
 from wellread.server import access, filing, intake, openai_format, settings_file
 from wellread.server.viewer import Place, View
@@ -245,10 +245,10 @@ PARSERS: dict[str, Parser] = {
     "a letter's subject": lambda text: letters.read_eml(_bytes(f"Subject: =?utf-8?q?{text}"), "a", "a"),
     "a letter's kind": lambda text: letters.read_eml(_bytes(f"Content-Type: text/plain; a={text}"), "a", "a"),
     "a cell of OpenDocument": lambda text: _in_a_cell(
-        OpenDocument(10**9), (f"{_TABLE}table-row", f"{_TABLE}table-cell"), (f"{_TEXT}p",), text
+        Office(10**9), (f"{_TABLE}table-row", f"{_TABLE}table-cell"), (f"{_TEXT}p",), text
     ),
     "a cell of a slide": lambda text: _in_a_cell(
-        Slide(1), (f"{_DRAWING}tr", f"{_DRAWING}tc"), (f"{_DRAWING}p", f"{_DRAWING}t"), text
+        Office(10**9), (f"{_DRAWING}tr", f"{_DRAWING}tc"), (f"{_DRAWING}p", f"{_DRAWING}t"), text
     ),
     "letters": lambda text: letters.read_mbox(_bytes(text), "a", "a"),
     "reStructuredText": lambda text: rst.read_rst(text, "a"),

@@ -72,31 +72,3 @@ class Builder:
             self.blocks.append(entry(self._said(self.term), text, self.depth))
         elif text:
             self.blocks.append(Block("paragraph" if self.kind == "entry" else self.kind, text, self.depth))
-
-
-class Flow:
-    """Takes the paragraphs of an office document: in the cells of tables, which may stand in each other, or by themselves."""
-
-    def __init__(self) -> None:
-        self.blocks: list[Block] = []
-        self._rows: list[list[list[str]]] = []  # those that are open, as cells of paragraphs
-
-    def open_row(self) -> None:
-        self._rows.append([])
-
-    def open_cell(self) -> None:
-        if self._rows:
-            self._rows[-1].append([])
-
-    def close_row(self, page: int | None = None) -> None:
-        if self._rows and any(cells := self._rows.pop()):
-            self.blocks.append(row(map(" ".join, cells), page))
-
-    def paragraph(self, lines: str, *, heading: int = 0, item: int = 0, page: int | None = None) -> None:
-        """`heading`: its level, `item`: its depth."""
-        text = "\n".join(filter(None, (" ".join(line.split()) for line in lines.split("\n"))))
-        if text and self._rows and self._rows[-1]:
-            self._rows[-1][-1].append(text.replace("\n", " "))
-        elif text:
-            kind = "heading" if heading else "item" if item else "paragraph"
-            self.blocks.append(Block(kind, text.replace("\n", " ") if heading else text, heading or item, page=page))

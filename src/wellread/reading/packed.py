@@ -18,9 +18,8 @@ from wellread.reading.charset import decode
 from wellread.reading.dom import parse
 from wellread.reading.mainpart import all_blocks
 from wellread.reading.markup import feed_xml
-from wellread.reading.opendocument import OpenDocument, Slide
+from wellread.reading.office import Office, fed, heading_styles
 from wellread.reading.render import blocks as blocks_of
-from wellread.reading.wordxml import Notes, Paragraphs, fed, heading_styles
 from wellread.text.dates import iso_date
 from wellread.types import Block, Page
 
@@ -39,7 +38,7 @@ class _TooMuch(ReadError):
     """Nothing more of this archive is unpacked."""
 
 
-class _Archive:
+class Archive:
     """Reads members until the allowance is used up."""
 
     def __init__(self, body: bytes, url: str) -> None:
@@ -114,37 +113,41 @@ def _facts(data: bytes) -> _Fields:
 
 def read_docx(body: bytes, url: str, name: str = "", allowance: Allowance = OWN_FILE) -> Page:
     """A Word document: headings, lists and tables kept."""
-    archive = _Archive(body, url)
+    archive = Archive(body, url)
     document = archive.read("word/document.xml")
     if not document:
         raise ReadError(url, "not a Word document")
-    notes = Notes(allowance.characters)
+    notes = Office(allowance.characters)
     headings: dict[str, int] = {}
     with suppress(ReadError):  # it can be read without them
         headings = heading_styles(archive.facts("word/styles.xml").elements)
         for part in ("word/footnotes.xml", "word/endnotes.xml"):
             if told := archive.read(part):
                 fed(told, notes, url, "the notes are broken")
-    paragraphs = Paragraphs(allowance.characters, headings, notes.texts)
-    notice = fed(document, paragraphs, url, "the Word document is broken")
-    facts = archive.facts("docProps/core.xml").texts
-    return _page(url, paragraphs.blocks, facts, "docx", notice)
+    office = Office(allowance.characters, headings, notes.notes)
+    notice = fed(document, office, url, "the Word document is broken")
+    return _page(url, office.blocks, archive.facts("docProps/core.xml").texts, "docx", notice)
 
 
 def read_opendocument(body: bytes, url: str, name: str = "", allowance: Allowance = OWN_FILE) -> Page:
     """Text (ODT) and presentations (ODP); also flat, which is one XML file with all of it."""
     if body.startswith(b"PK"):
-        archive = _Archive(body, url)
-        if b"encryption-data" in archive.read("META-INF/manifest.xml", most=_MAX_FACTS):
-            raise ReadError(url, "the document is locked with a password")
-        content, facts = archive.read("content.xml"), archive.facts("meta.xml")
+        archive = Archive(body, url)
+        content, facts = open_content(archive, url), archive.facts("meta.xml")
     else:
         content, facts = body, _facts(_head(body))
-    if not content:
-        raise ReadError(url, "not an OpenDocument file")
-    document = OpenDocument(allowance.characters)
+    document = Office(allowance.characters)
     notice = fed(content, document, url, "the OpenDocument file is broken")
     return _page(url, document.blocks, facts.texts, "odf", notice)
+
+
+def open_content(archive: Archive, url: str) -> bytes:
+    """What an OpenDocument archive says."""
+    if b"encryption-data" in archive.read("META-INF/manifest.xml", most=_MAX_FACTS):
+        raise ReadError(url, "the document is locked with a password")
+    if not (content := archive.read("content.xml")):
+        raise ReadError(url, "not an OpenDocument file")
+    return content
 
 
 def _head(flat: bytes) -> bytes:
@@ -156,14 +159,14 @@ def _head(flat: bytes) -> bytes:
 
 def read_pptx(body: bytes, url: str, name: str = "", allowance: Allowance = OWN_FILE) -> Page:
     """Slides in the order of their numbers; each is a page. One that is broken does not keep the others from being read."""
-    archive = _Archive(body, url)
+    archive = Archive(body, url)
     names = sorted((name for name in archive.names() if _SLIDE.fullmatch(name)), key=lambda name: int(_SLIDE.sub(r"\1", name)))
     if not names:
         raise ReadError(url, "not a PowerPoint presentation")
     blocks: list[Block] = []
     broken = 0
     for number, name in enumerate(names, start=1):
-        slide = Slide(number)
+        slide = Office(allowance.characters, page=number)
         try:
             fed(archive.read(name), slide, url, "the presentation is broken")
         except _TooMuch:
@@ -180,7 +183,7 @@ def read_pptx(body: bytes, url: str, name: str = "", allowance: Allowance = OWN_
 
 def read_epub(body: bytes, url: str, name: str = "", allowance: Allowance = OWN_FILE) -> Page:
     """An e-book: the chapters in reading order, and where it does not say that, in the order of their names."""
-    archive = _Archive(body, url)
+    archive = Archive(body, url)
     container = archive.facts("META-INF/container.xml")
     root = next((given.get("full-path", "") for name, given in container.elements if name == "rootfile"), "")
     root = root or next((name for name in archive.names() if name.lower().endswith(".opf")), "")
@@ -198,7 +201,7 @@ def read_epub(body: bytes, url: str, name: str = "", allowance: Allowance = OWN_
     return _page(url, blocks, package.texts, "epub", notice)
 
 
-def _texts(archive: _Archive, chapters: list[str], allowance: Allowance) -> Iterator[tuple[Block, ...] | None]:
+def _texts(archive: Archive, chapters: list[str], allowance: Allowance) -> Iterator[tuple[Block, ...] | None]:
     """Chapter by chapter, None for a broken one, until the book is as long as a page may be or the time is nearly up."""
     deadline = time.monotonic() + allowance.seconds * _READING
     left = allowance.characters
