@@ -20,9 +20,8 @@ from tests.wire.loopback import Asked, Loopback, Reply
 from wellread.core.private_files import cache_folder
 from wellread.errors import SourceBusy, SourceError, UsageError
 from wellread.net.address import address, is_loopback, key, name_and_address, user_agent
-from wellread.net.pace import retry_after
 from wellread.net.payload import Payload, complaint
-from wellread.net.service import Http, Manners, Refused
+from wellread.net.service import Http, Manners, Refused, retry_after
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 QUICK = Manners(timeout=5, back_off=0.01, patience=2)

@@ -4,7 +4,7 @@ pages                                 sources · embedders (chat models bring a 
   │                                     │
 fetch    robots, limits, redirects    service    patience, limits, the service's words as errors
   │                                     │   │
-  │                                     │   └── pace (turns, Retry-After) · payload (foreign JSON, complaints)
+  │                                     │   └── payload (foreign JSON, complaints)
 transport                             transport
   cache ─► guarded network              cache ─► keys ─► network, proxies
   │                                     │

@@ -8,8 +8,12 @@ service's own words and without any key in it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+import re
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
 from functools import partial
 from typing import TypeVar
 
@@ -20,9 +24,43 @@ from wellread.core.private_files import cache_folder
 from wellread.errors import SourceBusy, SourceError, Unreachable, UsageError
 from wellread.net import transport
 from wellread.net.address import user_agent
-from wellread.net.pace import Pace, retry_after
 from wellread.net.payload import MOST_VALUES, Payload, complaint, told
 from wellread.protocols import Parts
+
+
+class Pace:
+    """Turns at one host: so many at once, so far apart."""
+
+    def __init__(self, concurrency: int, interval: float) -> None:
+        self._slots = asyncio.Semaphore(concurrency)
+        self._interval = interval
+        self._next = 0.0
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncGenerator[None]:
+        async with self._slots:
+            now = time.monotonic()
+            start = max(now, self._next)
+            self._next = start + self._interval
+            if start > now:
+                await asyncio.sleep(start - now)
+            yield
+
+    def hold(self, seconds: float) -> None:
+        """Nobody goes before that."""
+        self._next = max(self._next, time.monotonic() + seconds)
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds that a Retry-After header asks for, in either of its forms."""
+    value = headers.get("retry-after", "").strip()
+    if re.fullmatch(r"\d+(\.\d+)?", value, re.ASCII):
+        return float(value)
+    try:
+        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
+    except (ValueError, TypeError, OverflowError):
+        return None
+
 
 T = TypeVar("T")
 _SPENT = "insufficient_quota"  # OpenAI's 429 for an empty account, which no waiting fills

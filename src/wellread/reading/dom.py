@@ -7,14 +7,143 @@ cost them gigabytes.
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 
-from wellread.reading.hints import tokens, words, writes_manuals
+from wellread.reading.hints import ASIDE_CLASSES, HIDDEN_CLASSES, tokens, words, writes_manuals
 from wellread.reading.markup import feed_html
-from wellread.reading.tree import HEADINGS, Facts, Node, Run, Tree, count_words
-from wellread.reading.visible import is_hidden
+from wellread.text.lexicon import UNSPACED_CLASS
+
+HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+_LONGEST_HEADING = 25  # words
+_WORD = re.compile(r"\w+")
+_UNSPACED = re.compile(UNSPACED_CLASS)
+
+
+@dataclass(slots=True, eq=False)
+class Run:
+    """Text with nothing block-like inside."""
+
+    text: str
+    words: int
+    linked: int  # words inside links
+    inner: int  # words inside links to the same site
+    turns: bool  # has a link to the next page, or the one before
+    node: Node
+    anchor: str = ""  # an id inside, or just before it
+    weight: float = 0.0
+
+    @property
+    def is_heading(self) -> bool:
+        """Marked as one, and short enough to be one."""
+        return self.node.tag in HEADINGS and self.words <= _LONGEST_HEADING
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """A block element; `children` are nodes and runs in reading order."""
+
+    tag: str
+    hint: str  # class, id, itemprop and role, as written
+    tokens: frozenset[str]
+    parent: Node | None
+    anchor: str = ""  # its id
+    children: list[Node | Run] = field(default_factory=list["Node | Run"])
+    words: int = 0  # this and the next seven: of everything below
+    linked: int = 0
+    inner: int = 0
+    pieces: int = 0  # runs
+    longest: int = 0  # words of the longest run
+    rows: int = 0
+    cells: int = 0
+    tables: int = 0
+    frame: Node | None = None  # the list or table that it is in, or is
+    total: float = 0.0  # sum of the weights below
+    good: float = 0.0  # sum of the positive ones
+    code: bool = False  # has some inside
+    holds: bool = False  # has something that speaks for content inside
+    named: bool = False  # its own name says that it is the main text
+    dropped: str = ""  # the reason
+    linked_headings: int = 0
+
+    def nodes(self) -> Iterator[Node]:
+        return (child for child in self.children if isinstance(child, Node))
+
+    def ancestors(self) -> Iterator[Node]:
+        node = self.parent
+        while node is not None:
+            yield node
+            node = node.parent
+
+    @property
+    def is_article_body(self) -> bool:
+        return "articleBody" in self.hint
+
+
+@dataclass(slots=True)
+class Facts:
+    """What a page says about itself, as found."""
+
+    title: str = ""
+    language: str = ""
+    metas: dict[str, str] = field(default_factory=dict[str, str])  # name or property → content; the first wins
+    json_ld: list[str] = field(default_factory=list[str])
+    times: list[str] = field(default_factory=list[str])
+
+
+@dataclass(slots=True)
+class Tree:
+    """A parsed page; the first node is the root."""
+
+    nodes: list[Node]
+    runs: list[Run]
+    facts: Facts
+
+
+def below(node: Node) -> Iterator[Run]:
+    """Runs under a node in reading order, without what was dropped; the depth may be great."""
+    stack: list[Node | Run] = [node]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, Run):
+            yield item
+        elif not item.dropped or item is node:
+            stack.extend(reversed(item.children))
+
+
+def count_words(text: str) -> int:
+    """Words; in scripts that write without spaces, two characters count as one."""
+    count = len(_WORD.findall(text))
+    if not text.isascii():
+        count += len(_UNSPACED.findall(text)) // 2
+    return count
+
+
+_INLINE_WITH_HINTS = frozenset({"span", "time", "small", "sup", "a", "em", "i", "b", "strong", "cite"})
+_ROOTS = frozenset({"html", "body", "main", "article"})  # pages hide these until a script has run
+_HIDING_STYLE = re.compile(r"display:none|visibility:hidden|font-size:0(?![.\d])|(?:left|top|text-indent):-\d{4,}", re.IGNORECASE)
+
+
+def is_hidden(tag: str, attributes: Mapping[str, str], *, asides: bool) -> bool:
+    """Hidden from a reader by attribute, style or a class that means so everywhere; `asides` count as hidden, or not."""
+    if not attributes or tag in _ROOTS:
+        return False
+    if "hidden" in attributes or attributes.get("aria-hidden") == "true":
+        return True
+    style = attributes.get("style")
+    if style and _HIDING_STYLE.search(style.replace(" ", "")):
+        return True
+    names = attributes.get("class")
+    if not names or tag not in _INLINE_WITH_HINTS:
+        return False
+    classes = frozenset(names.lower().split())
+    if not HIDDEN_CLASSES.isdisjoint(classes):
+        return True
+    return asides and (not ASIDE_CLASSES.isdisjoint(classes) or (tag == "sup" and "reference" in classes))
+
 
 _BLOCKS = HEADINGS | words(
     """p div section article main li ul ol dl dt dd blockquote pre table tr td th tbody thead tfoot figure

@@ -1,22 +1,174 @@
 """Which part of a page is its main text.
 
 Every run of text has a weight (`weights`). Parts that their names or their shape give away as something else
-are dropped (`boilerplate`). The node with the largest sum of weights below it is the main part, less the lines in it
-that are not text (`noise`). The rules know no site and, but for a few words, no language.
+are dropped as boilerplate. The node with the largest sum of weights below it is the main part, less the lines in it
+that are not text. The rules know no site and, but for a few words, no language.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from itertools import islice
 
-from wellread.reading.boilerplate import ENOUGH, FEW, drop, drop_cards, is_main, spare
-from wellread.reading.dom import give_way
-from wellread.reading.hints import is_about_the_page
-from wellread.reading.noise import without_noise, without_orphans
-from wellread.reading.tree import Node, Run, Tree, below
-from wellread.reading.weights import measure, sum_up, weigh
+from wellread.reading.dom import HEADINGS, Node, Run, Tree, below, give_way
+from wellread.reading.hints import COMMENTS, PICTURES, QUOTING, STRONG, USUAL, is_about_the_page, points_away
+from wellread.reading.weights import WHOLE, measure, sum_up, weigh
+
+_APART = frozenset({"aside", "figure", "form", "footer"})
+_ENOUGH = 30.0  # words of prose that make a part worth keeping
+_FEW = 15  # words that make a part marked as the main one believable
+_CARD = 130  # words; a longer thing with a linked heading is an article
+
+
+def _drop(tree: Tree) -> None:
+    nodes = tree.nodes
+    page = nodes[0].good or 1.0
+    marked = any((node.is_article_body and node.good > _ENOUGH) or (_is_main(node) and node.words > _FEW) for node in nodes)
+    outer: dict[int, Node] = {}  # the article that a node is in
+    for node in nodes:
+        article = outer.get(id(node.parent))
+        if node.tag not in WHOLE and not node.named:
+            node.dropped = _reason_to_drop(node, page, marked, article)
+        if node.tag == "article" or article is not None:
+            outer[id(node)] = node if article is None or node.tag == "article" else article
+
+
+def _reason_to_drop(node: Node, page: float, marked: bool, article: Node | None) -> str:
+    """Names accuse a part; what is inside, and what would be left without it, speaks for it."""
+    share = node.good / page
+    if node.tag in _APART or not node.tokens.isdisjoint(STRONG):
+        if _is_named_apart(node, share, page, marked):
+            return "name"
+    elif node.tag == "header" or not node.tokens.isdisjoint(USUAL):
+        if share < 0.3:
+            return "name"
+    elif not node.tokens.isdisjoint(PICTURES) and not node.holds and node.words < 60 and share < 0.1:
+        return "picture"
+    if node.tag == "article" and article is not None and share < 0.4 and node.good < 0.5 * article.good:
+        return "another article"
+    return ""
+
+
+def _is_named_apart(node: Node, share: float, page: float, marked: bool) -> bool:
+    left = page - node.good > _ENOUGH
+    if node.holds and (node.tag == "figure" or not node.tokens.isdisjoint(QUOTING)):
+        return False
+    if share < 0.4 or (left and not node.tokens.isdisjoint(COMMENTS)):
+        return True
+    return not node.holds and (left or marked)
+
+
+def _drop_cards(tree: Tree) -> None:
+    """Pointers to other pages: a linked heading with a few words, several of the same make."""
+    found = [(node, _card_of(node)) for node in tree.nodes if node.tag in HEADINGS and node.linked_headings]
+    inside: set[int] = set()  # a part that is named as the main one
+    for node in tree.nodes:  # parents come before their children
+        if node.named or id(node.parent) in inside:
+            inside.add(id(node))
+    makes = Counter((heading.tag, heading.hint, card.tag) for heading, card in found)
+    for heading, card in found:
+        if card is heading or makes[heading.tag, heading.hint, card.tag] < 3:
+            continue
+        if id(card) not in inside:
+            card.dropped = "card"
+
+
+def _card_of(heading: Node) -> Node:
+    card = heading
+    while card.parent is not None and card.parent.words <= _CARD and card.parent.linked_headings == 1:
+        card = card.parent
+    return card
+
+
+def _is_main(node: Node) -> bool:
+    return node.tag == "main" or "main" in node.hint.split()
+
+
+def _spare(tree: Tree, *, everything: bool) -> None:
+    """Take back what was dropped; if not everything, then not what is mostly links, and not comments."""
+    for node in tree.nodes:
+        accused = node.linked * 2 > node.words or node.tag == "footer" or not node.tokens.isdisjoint(COMMENTS)
+        if node.dropped and (everything or not accused):
+            node.dropped = ""
+
+
+_TEXTS = HEADINGS | {"p", "li", "td", "th", "dd", "dt", "pre", "blockquote"}
+_LINE_ENDS = frozenset('.!?"”»。！？…:：')
+_SIGNATURE = 3  # lines
+_LABEL = 8  # words
+_SENTENCE_ENDS = frozenset('.!?"”»。！？…')
+
+
+def _without_noise(runs: list[Run]) -> list[Run]:
+    kept: list[Run] = []
+    pointing = False  # after "Related stories:", the list that follows is not text
+    for run in runs:
+        frame = run.node.frame
+        if pointing and frame is not None and frame.linked * 4 > frame.words:
+            continue
+        pointing = points_away(run.text, run.words)
+        is_title = run.node.tag == "h1" and not kept  # it stands elsewhere; a later h1 is a heading like others
+        if not pointing and not is_title and not _is_noise(run):
+            kept.append(run)
+    kept = _without_scraps(kept)
+    return _without_signature(kept)
+
+
+def _without_signature(runs: list[Run]) -> list[Run]:
+    """Without headings at the end, and without initials, agencies and names; a page of short pieces has more of these."""
+    end, signed = len(runs), 0
+    while end and (runs[end - 1].is_heading or _signs_off(runs[end - 1])):
+        end -= 1
+        signed += not runs[end].is_heading
+        if signed > _SIGNATURE:
+            return runs
+    return runs[:end]
+
+
+def _without_scraps(runs: list[Run]) -> list[Run]:
+    """On a page that knows paragraphs, a few words without one are a label or a button."""
+    prose = sum(run.words for run in runs if run.weight > 0)
+    if sum(run.words for run in runs if run.weight > 0 and run.node.tag in _TEXTS) < 0.8 * prose:
+        return runs
+    return [run for run in runs if run.weight >= 0 or run.node.tag in _TEXTS or run.text[-1] in _LINE_ENDS]
+
+
+def _signs_off(run: Run) -> bool:
+    return run.node.tag in {"p", "div"} and run.weight < 0 and run.words <= _LABEL and run.text[-1] not in _SENTENCE_ENDS
+
+
+def _is_noise(run: Run) -> bool:
+    if is_about_the_page(run.text, run.words):
+        return True
+    if run.text.startswith(("http://", "https://")) and " " not in run.text:
+        return True
+    if run.weight >= -1.5:
+        return False
+    needed = {"p": 3, "blockquote": 3, "li": 8}.get(run.node.tag)  # words of its own that make a sentence
+    return needed is None or run.words - run.linked < needed or run.text[-1] not in _SENTENCE_ENDS
+
+
+def without_orphans(every: Sequence[Run], kept: Sequence[Run]) -> list[Run]:
+    """Without the headings, and the lines that end in a colon, of which all that followed was dropped."""
+    wanted = {id(run) for run in kept}
+    result: list[Run] = []  # from the end
+    dropped: Run | None = None  # just after the one that is looked at
+    for run in reversed(every):
+        if id(run) not in wanted or (dropped is not None and _is_orphan(run, dropped, result[-1] if result else None)):
+            dropped = run
+        else:
+            result.append(run)
+            dropped = None
+    return result[::-1]
+
+
+def _is_orphan(run: Run, dropped: Run, following: Run | None) -> bool:
+    if run.is_heading:
+        return following is None or (following.is_heading and following.node.tag <= run.node.tag)
+    return run.words <= _LABEL and run.text.endswith(":") and dropped.linked * 2 > dropped.words
+
 
 _CLOCK = re.compile(r"\b\d{1,2}[:.h]\d\d\b")
 _TOO_LITTLE = 0.2  # of the page's prose
@@ -30,7 +182,7 @@ def main_blocks(tree: Tree) -> list[Run]:
     """The runs of the main text, in order; empty when the page has none."""
     if not tree.nodes:
         return []
-    for step in (measure, weigh, sum_up, drop, drop_cards, sum_up):
+    for step in (measure, weigh, sum_up, _drop, _drop_cards, sum_up):
         step(tree)
         give_way()
     kept = _chosen(tree)
@@ -41,7 +193,7 @@ def main_blocks(tree: Tree) -> list[Run]:
 
 
 def _chosen(tree: Tree) -> list[Run]:
-    kept = without_noise(list(below(_best(tree.nodes))))
+    kept = _without_noise(list(below(_best(tree.nodes))))
     return without_orphans(tree.runs, [*_lead(tree.runs, kept), *kept])
 
 
@@ -53,9 +205,9 @@ def _second_opinion(tree: Tree, kept: list[Run]) -> list[Run]:
     """Where names took nearly all: once believing only those of links and comments; if that is nothing, believing none."""
     before = [node.dropped for node in tree.nodes]
     for everything in (False, True):
-        if everything and _prose(kept) > ENOUGH:
+        if everything and _prose(kept) > _ENOUGH:
             break
-        spare(tree, everything=everything)
+        _spare(tree, everything=everything)
         sum_up(tree)
         kept = max(kept, _chosen(tree), key=_prose)
     for node, reason in zip(tree.nodes, before, strict=True):
@@ -99,16 +251,16 @@ def _best(nodes: list[Node]) -> Node:
             continue
         score = node.total
         if node.is_article_body:
-            score = score * 1.5 + ENOUGH
-        elif node.named and node.words > 2 * ENOUGH:
-            score = score * 1.25 + ENOUGH
+            score = score * 1.5 + _ENOUGH
+        elif node.named and node.words > 2 * _ENOUGH:
+            score = score * 1.25 + _ENOUGH
         elif node.tag == "article":
             score *= 1.15
         if score > best_score:
             best, best_score = node, score
     # pages of many short pieces have no heaviest part: trust the one that is marked as the main one
-    marked = [node for node in nodes if is_main(node) and node.words > FEW and id(node) not in dead]
-    if (len(marked) == 1 and best.good < 0.5 * marked[0].good) or (marked and best.good < FEW):
+    marked = [node for node in nodes if _is_main(node) and node.words > _FEW and id(node) not in dead]
+    if (len(marked) == 1 and best.good < 0.5 * marked[0].good) or (marked and best.good < _FEW):
         best = marked[0]
     twins = [node for node in nodes if best.hint and (node.tag, node.hint) == (best.tag, best.hint) and id(node) not in dead]
     return _widened(_with_twins(best, twins), nodes[0].good)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from wellread.reading.dom import Facts, Node, Run, Tree, below
 from wellread.reading.hints import words, writes_manuals
-from wellread.reading.noise import without_orphans
-from wellread.reading.tree import Facts, Node, Run, Tree, below
+from wellread.reading.mainpart import without_orphans
 from wellread.reading.weights import measure
 
 _MARKS = words(  # classes and ids that programs write into every page of a manual

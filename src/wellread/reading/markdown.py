@@ -1,12 +1,14 @@
-"""Markdown to blocks, by markdown-it (CommonMark with tables)."""
+"""Markdown to blocks, by markdown-it (CommonMark with tables), and Jupyter notebooks, which are made of it."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+from wellread.errors import ReadError
 from wellread.reading.builder import row
 from wellread.text.dates import iso_date
 from wellread.types import Block, Page
@@ -14,6 +16,7 @@ from wellread.types import Block, Page
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
+
 
 _FIELD = re.compile(r"^(title|date|author|lang|language)\s*:\s*(.+?)\s*$", re.IGNORECASE | re.MULTILINE)
 _ATTRIBUTES = re.compile(r"\s*\{[#.][^{}]{0,200}\}$")
@@ -128,3 +131,34 @@ def _without_comments(text: str) -> str:
     """In linear time; what is not closed is one to the end."""
     before, *after = text.split("<!--")
     return before + "".join(part.partition("-->")[2] for part in after)
+
+
+_LONGEST_OUTPUT = 2_000  # characters; beyond that it is data
+
+
+def read_notebook(text: str, url: str, name: str) -> Page:
+    try:
+        book: Any = json.loads(text)
+        cells = book["cells"] if "cells" in book else [cell for sheet in book["worksheets"] for cell in sheet["cells"]]
+        blocks = tuple(block for cell in cells for block in _cell(cell))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ReadError(url, "the notebook is broken") from error
+    title = next((block.text for block in blocks if block.kind == "heading" and block.level == 1), "")
+    return Page(url, title or name, (), kind="notebook", blocks=blocks)
+
+
+def _cell(cell: dict[str, Any]) -> Iterator[Block]:
+    source = _joined(cell.get("source") or cell.get("input") or "")
+    if cell.get("cell_type") == "markdown":
+        yield from markdown_blocks(source)
+    elif source.strip():
+        yield Block("code", source.strip("\n"))
+        for output in cast("list[dict[str, Any]]", cell.get("outputs") or []):
+            data: dict[str, Any] = output.get("data") or {}
+            said = _joined(output.get("text") or data.get("text/plain") or "").strip()
+            if said:
+                yield Block("code", said[:_LONGEST_OUTPUT])
+
+
+def _joined(text: object) -> str:
+    return "".join(map(str, cast("list[object]", text))) if isinstance(text, list) else str(text)

@@ -1,6 +1,6 @@
 """The text of a PDF with its structure.
 
-lines of each page (pdflines) → margins and contents out (pdfmargins) → headings (pdfheadings) → blocks (pdfblocks)
+lines of each page (pdflines) → margins and contents out → headings → blocks (pdfblocks)
 """
 
 from __future__ import annotations
@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any, cast
 from wellread.errors import ReadError
 from wellread.reading import pdfblocks, pdflines
 from wellread.reading.allowance import OWN_FILE, Allowance
-from wellread.reading.pdfheadings import Entry, headings
+from wellread.reading.pdfblocks import Entry, headings, without_margins
 from wellread.reading.pdflines import Line
-from wellread.reading.pdfmargins import without_margins
 from wellread.text.dates import iso_date
 from wellread.types import Page
 

@@ -98,7 +98,7 @@ _BUILT_IN = (
     Reader("csv", "csv", f"{_HERE}tables:read_csv", types="text/csv"),
     Reader("tsv", "tsv tab", f"{_HERE}tables:read_tsv", types="text/tab-separated-values"),
     Reader("jsonl", "jsonl ndjson", f"{_HERE}tables:read_jsonl"),
-    Reader("notebook", "ipynb", f"{_HERE}notebook:read_notebook", types="application/x-ipynb+json"),
+    Reader("notebook", "ipynb", f"{_HERE}markdown:read_notebook", types="application/x-ipynb+json"),
     Reader("text", "txt text json log", f"{_HERE}unmarked:read_text", types="text/plain application/json"),
 )  # fmt: skip
 

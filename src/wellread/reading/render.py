@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from wellread.reading.tree import Node, Run, below
+from wellread.reading.dom import Node, Run, below
 from wellread.reading.weights import is_data
 from wellread.text import blocks as structure
 from wellread.types import Block, BlockKind

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+from wellread.reading.dom import HEADINGS, Node, Run, Tree
 from wellread.reading.hints import names_main_text
-from wellread.reading.tree import HEADINGS, Node, Run, Tree
 
 WHOLE = frozenset({"html", "body"})
 _CELLS = frozenset({"td", "th", "dt", "dd"})

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Literal
 
 from wellread.errors import SourceError, UsageError
 from wellread.net.address import address
-from wellread.net.pace import retry_after
 from wellread.net.payload import Payload
-from wellread.net.service import Http, Manners
+from wellread.net.service import Http, Manners, retry_after
 from wellread.parameters import CountOrZero, Seconds, fill, param
 from wellread.protocols import Parts
 from wellread.sources.hits import cleaned, hit

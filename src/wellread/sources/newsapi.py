@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from wellread.net.address import address, key
-from wellread.net.pace import retry_after
 from wellread.net.payload import Payload
-from wellread.net.service import Http, Manners, Params
+from wellread.net.service import Http, Manners, Params, retry_after
 from wellread.parameters import Count, Range, Seconds, fill, param
 from wellread.protocols import Parts
 from wellread.sources.hits import hit, with_page

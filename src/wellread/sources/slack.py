@@ -9,9 +9,8 @@ from datetime import date, timedelta
 from typing import Literal
 
 from wellread.net.address import address, key
-from wellread.net.pace import retry_after
 from wellread.net.payload import Payload
-from wellread.net.service import Http, Manners
+from wellread.net.service import Http, Manners, retry_after
 from wellread.parameters import Seconds, fill, param
 from wellread.protocols import Parts
 from wellread.sources.hits import cleaned, hit
