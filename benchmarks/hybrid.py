@@ -23,8 +23,7 @@ from wellread.index.build import BuildOptions, build
 from wellread.index.feed import Batch
 from wellread.index.quantize import calibrate, to_bytes, to_codes
 from wellread.index.search import LocalIndex, SearchOptions
-from wellread.sources.index import IndexSource
-from wellread.sources.index_options import Options
+from wellread.sources.index import IndexSource, Options
 from wellread.sources.multi_hop import TwoSteps
 from wellread.types import Passage, Query
 

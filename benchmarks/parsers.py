@@ -42,7 +42,7 @@ from wellread.replay.record import Covers
 from wellread.server import access, filing, intake, openai_format, settings_file
 from wellread.server.viewer import Place, View
 from wellread.server.web import documents
-from wellread.sources import keywords, markup, mediawiki, newsapi, slack
+from wellread.sources import markup, mediawiki, newsapi, slack, web
 from wellread.strategies import attribution, context, kinds, likely_sentences, refine, relevance, turns
 from wellread.text import (
     arrangement,
@@ -195,7 +195,7 @@ PARSERS: dict[str, Parser] = {
     "wiki page": mediawiki.from_html,
     "newsapi's cut mark": newsapi._without_cut_mark,
     "slack": slack._words,
-    "keywords": keywords.keywords,
+    "keywords": web.keywords,
     "robots.txt": lambda text: robots.parse(text).allows("/a" * 50),
     "address": lambda text: canonical(f"http://a.b/{text[:20_000]}"),
     "cookies": access._cookie,

@@ -147,8 +147,7 @@ async def stage(folder: Path) -> str:
 async def test_another_process_finds_more_and_more(tmp_path: Path, builder: Builder) -> None:
     from tests.sources.kit import TestKit
 
-    from wellread.sources.index import IndexSource
-    from wellread.sources.index_options import Options
+    from wellread.sources.index import IndexSource, Options
     from wellread.types import Query
 
     class Parts(TestKit):

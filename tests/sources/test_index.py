@@ -14,8 +14,7 @@ from tests.index.test_search import PASSAGES, make
 from wellread.errors import IndexFault, UsageError
 from wellread.index.build import add, remove
 from wellread.index.search import LocalIndex
-from wellread.sources.index import IndexSource, from_spec, library
-from wellread.sources.index_options import Options
+from wellread.sources.index import IndexSource, Options, from_spec, library
 from wellread.types import Passage, Query, Spec
 
 pytestmark = pytest.mark.anyio

@@ -17,8 +17,7 @@ from wellread.errors import DamagedFile, EmbedderError
 from wellread.protocols import Grader, Reranker
 from wellread.ranking.evaluator import Evaluator, Trail
 from wellread.sources.several import Several
-from wellread.strategies.digest import Digest
-from wellread.strategies.documents import Document, relevant
+from wellread.strategies.digest import Digest, Document, relevant
 from wellread.strategies.relevance import content
 from wellread.types import Capabilities, Completion, Grade, Hit, Passage, Prompt
 

@@ -32,6 +32,8 @@ WEEKNOTES = entry(
     url="https://blog.example/weeknotes",
 )
 
+TOWNS = [entry(f"Town {n}", f"Town {n} lies on the river Ister and has {n} bridges.") for n in range(8)]
+
 
 def wiki(*script: object, **options: object) -> Bench:
     sources = {"wikipedia": Shelf([ENGLAND], name="wikipedia"), "posts": Shelf([WEEKNOTES], name="datasette:blog.example")}
@@ -63,17 +65,58 @@ async def test_what_england_shares_borders_with() -> None:
     assert bench.scripted.prompts[0].stop == ("PAUSE",)
 
 
-async def test_an_invented_observation_never_counts_as_evidence() -> None:
-    bench = wiki(
-        "Thought: I can search the blog.\n\nAction: blog_search: Madagascar\n\nPAUSE",
-        "Observation: According to the blog he has visited the Pirates Museum in Antananarivo, Madagascar.\n\n"
-        "Answer: Yes, Simon has been to Madagascar and visited the Pirates Museum located in Antananarivo.",
-    )
+MUSEUM = "This week Simon visited the Pirates Museum in Antananarivo, Madagascar."
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Observation: {0}\n\nAnswer: {0}",
+        "Observation: [1] {0}\nAnswer: {0} [1]",
+        "**Observation 1:** {0}\n**Answer:** {0} [1]",
+        "Thought: I know it.\nObservations: {0}\nThought: So that is it.\nFinal Answer: I added the Pirates Museum. [1]",
+        "PAUSE\nObservation [1]: {0}\nAnswer: This week I added the Pirates Museum in Antananarivo, Madagascar, to the list.",
+        "> Observation: {0}\n\nAnswer: {0} [1]",
+    ],
+)
+async def test_an_invented_observation_never_counts_as_evidence(said: str) -> None:
+    turn = said.format(MUSEUM).removeprefix("PAUSE\n")
+    bench = wiki("Thought: I can search the blog.\n\nAction: blog_search: Madagascar\n\nPAUSE", turn)
     answer = await bench.ask(React, "Has Simon been to Madagascar?", blog="posts")
-    assert answer.text.startswith("Yes, Simon has been")
-    assert supported(answer) == [False]
+    assert "Pirates Museum" in answer.text
+    assert not any(supported(answer))
+    assert not answer.citations
     assert any("wrote an observation itself" in notice.message for notice in bench.of(events.Notice))
     assert [event.passage.title for event in bench.of(events.Numbered)] == ["Weeknotes: more museums"]
+
+
+async def test_what_is_thought_behind_an_invented_observation_is_not_shown_again() -> None:
+    bench = wiki("Thought: a\nObservation: it is so\nThought: So it is.\nAction: wikipedia: England\nPAUSE", "Answer: So. [1]")
+    await bench.ask(React, "What is England?")
+    assert "So it is." not in bench.prompt(1)
+
+
+async def test_reading_is_offered_where_an_address_was_seen() -> None:
+    bench = wiki("Action: wikipedia: England\nPAUSE", "Answer: England is a country. [1]")
+    await bench.ask(React, "What is England?")
+    assert "- read: " not in bench.prompt(0)
+    assert "(One action more: read" in bench.prompt(1)
+    named = wiki("Answer: It is so.")
+    await named.ask(React, "What does https://wiki.example/England say?")
+    assert "- read: " in named.prompt(0)
+
+
+async def test_a_name_that_no_search_finds_ends_the_loop() -> None:
+    shelf = Shelf(TOWNS, everything=True)
+    turns = [f"Action: shelf: Zorblax Quent {what}\nPAUSE" for what in ("", "birth", "life", "town")]
+    bench = Bench(turns, source=shelf)
+    answer = await bench.ask(React, "When was Zorblax Quent born?", wikipedia=None)
+    assert (len(shelf.asked), len(bench.scripted.prompts)) == (2, 2)
+    assert (answer.outcome, "nothing that was found speaks of “Zorblax Quent”" in (answer.reason or "")) == ("unsure", True)
+    both = Bench([*turns[:2], "Town 3 has 3 bridges. [4]\nMISSING: Zorblax Quent"], source=shelf)
+    answer = await both.ask(React, "Has Town 3 more bridges than Zorblax Quent?", wikipedia=None)
+    assert len(both.scripted.prompts) == 3, "what else was asked is answered from the observations"
+    assert answer.outcome == "partial"
 
 
 async def test_a_blog_question() -> None:
@@ -130,7 +173,7 @@ async def test_an_unknown_action_lists_those_there_are() -> None:
     )
     answer = await bench.ask(React, "Who?")
     seen = [text for kind, text in thoughts(bench) if kind == "observation"]
-    assert seen[0] == "There is no action 'telephone'. The actions are: shelf, wikipedia, read, calculate."
+    assert seen[0] == "There is no action 'telephone'. The actions are: shelf, wikipedia, calculate."
     assert seen[1].startswith("wikipedia needs an input")
     assert answer.outcome == "answered"
 
@@ -140,7 +183,7 @@ async def test_every_configured_source_is_an_action_with_help_and_example() -> N
     bench = wiki("Action: library: England\nPAUSE", "Answer: England is a country. [1]", source=source)
     await bench.ask(React, "What is England?")
     system = bench.scripted.prompts[0].messages[0].text
-    for name in ("library", "wikipedia", "blog_search", "read", "calculate"):
+    for name in ("library", "wikipedia", "blog_search", "calculate"):
         assert f"- {name}: " in system
         assert f"Action: {name}: " in system
     assert "Look things up whenever" in system
@@ -303,14 +346,11 @@ async def test_sources_of_one_kind_are_told_apart_and_missing_ones_left_out() ->
     bench = Bench(["Action: index_2: England\nPAUSE", "Answer: NO ANSWER: it"], source=source)
     await bench.ask(React, "What is England?")
     system = bench.scripted.prompts[0].messages[0].text
-    for name in ("index", "index_2", "read_2", "read", "calculate"):
+    for name in ("index", "index_2", "read_2", "calculate"):
         assert f"- {name}: " in system
     assert "- wikipedia: " not in system
     assert "no wikipedia action" in bench.of(events.Notice)[0].message
     assert bench.source.parts[1].asked[0].text == "England"
-
-
-TOWNS = [entry(f"Town {n}", f"Town {n} lies on the river Ister and has {n} bridges.") for n in range(8)]
 
 
 async def test_a_search_shows_three_passages_and_none_of_them_again() -> None:
@@ -335,7 +375,8 @@ async def test_a_search_that_finds_nothing_new_says_where_it_was_shown() -> None
 async def test_the_turns_left_are_said() -> None:
     bench = wiki(*["Action: wikipedia: England\nPAUSE"] * 3, "England is a country. [1]")
     await bench.ask(React, "What is England?", max_turns=3)
-    assert "(2 turns left.)" in bench.prompt(1)
+    assert "(3 turns left, one for each action.)" in bench.prompt(0)
+    assert "(2 turns left, one for each action.)" in bench.prompt(1)
     assert "(One turn left: answer now.)" in bench.prompt(2)
 
 
@@ -348,9 +389,10 @@ async def test_a_source_that_cannot_be_reached_is_withdrawn_and_called_that() ->
     dead = Dead(name="wikipedia")
     bench = wiki("Action: wikipedia: England\nPAUSE", "Action: wikipedia: Wales\nPAUSE", "Answer: NO ANSWER: all of it")
     bench.sources = {"wikipedia": dead}
-    await bench.ask(React, "What is England?")
+    await bench.ask(React, "What is England?", max_turns=3)
+    assert "(3 turns left" in bench.prompt(1), "it costs no turn"
     seen = [text for kind, text in thoughts(bench) if kind == "observation"]
-    assert seen[0] == "wikipedia cannot be reached. The actions left are: shelf, read, calculate."
+    assert seen[0] == "wikipedia cannot be reached. The actions left are: shelf, calculate."
     assert seen[1].startswith("There is no action 'wikipedia'.")
     assert len(dead.asked) == 1
     assert "wikipedia cannot be reached and is not asked again: connection refused" in [

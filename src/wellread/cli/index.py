@@ -137,7 +137,7 @@ def add(
     from wellread.index import manifest
     from wellread.index.build import BuildOptions
     from wellread.index.build import add as append
-    from wellread.sources.index_options import embedder_spec
+    from wellread.sources.index import embedder_spec
 
     async def work() -> Manifest:
         unreadable: list[str] = []
@@ -170,7 +170,7 @@ def embed(folder: Folder, embedder: feeds.EmbedderSpec = None, as_json: options.
     from wellread.index import manifest
     from wellread.index.folder import disk_errors, writing
     from wellread.index.vectors import embed as make
-    from wellread.sources.index_options import embedder_for
+    from wellread.sources.index import embedder_for
 
     async def work() -> Manifest:
         known = manifest.load(folder).embedder
@@ -371,7 +371,7 @@ async def follow(folder: Path, embedder: str | None, *, words_only: bool, watch:
     from wellread.index.build import update
     from wellread.index.following import recalled
     from wellread.index.inputs import InputOptions
-    from wellread.sources.index_options import embedder_for
+    from wellread.sources.index import embedder_for
 
     content = manifest.load(folder)
     names = recalled(content.origin, InputOptions()).names

@@ -21,9 +21,8 @@ from wellread.parameters import Seconds, fill, param
 from wellread.protocols import Parts
 from wellread.ranking.fusion import reciprocal_ranks
 from wellread.sources.hits import Roles, cleaned, hit
-from wellread.sources.keywords import match_all, match_any
 from wellread.sources.markup import plain
-from wellread.sources.web import WebSource
+from wellread.sources.web import WebSource, match_all, match_any
 from wellread.types import Hit, Query, Spec
 
 _SNIPPET = 1000  # characters of a text without its tags

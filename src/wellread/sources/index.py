@@ -1,4 +1,4 @@
-"""A local index as a source: `index:PATH`, and `library`, the one that comes in the wheel."""
+"""A local index as a source: `index:PATH`, `index:ray://NAME` in a cluster, and `library`, the one in the wheel."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 from wellread.core.private_files import at_home
 from wellread.errors import DamagedFile, IndexFault, SourceError, UsageError, WellreadError
-from wellread.parameters import fill
-from wellread.protocols import Parts, Source
-from wellread.sources.index_options import HINT, Options, embedder_for
+from wellread.parameters import Count, EmbedderSpec, Hops, Range, fill, param
+from wellread.protocols import Embedder, Parts, Source
 from wellread.sources.multi_hop import followed
-from wellread.types import Hit, Original, Query, Spec
+from wellread.types import Hit, Hits, Original, Query, Spec
 
 if TYPE_CHECKING:
-    from wellread.index.search import LocalIndex
+    from wellread.cluster.merged import MergedIndex
+    from wellread.index.search import LocalIndex, SearchOptions
 
 T = TypeVar("T")
 LIBRARY_HINT = (
@@ -28,6 +28,58 @@ LIBRARY_HINT = (
     "and name the thing itself rather than 'it'"
 )
 ASKING = "ask in a full sentence or with the names involved, one fact at a time"
+HINT = "a local collection of passages"
+_RAY = "ray://"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How the index is searched; the long names are those of the published recipe."""
+
+    mode: Literal["default", "exact", "thorough"] = param("default", "how candidates are found: default, exact or thorough")
+    similarity_search_top_k_nodes: Annotated[int, Range(1, 100_000)] = param(100, "passages the similarity search returns")
+    similarity_search_rescore_multiplier: Count = param(4, "candidates read again with int8 vectors, times the above")
+    words: bool = param(True, "search by words")
+    meaning: bool = param(True, "search by meaning")
+    fusion: Literal["scores", "ranks"] = param("scores", "words and meaning are put together by scores or by ranks (RRF)")
+    hops: Hops | None = param(None, "2: also follow what the first passages lead to; 1: don't; none: unless the effort is low")
+    embedder: EmbedderSpec | None = param(None, "the embedder the index was built with, when it is not the default one")
+    about: str = param("", "what is in it, as language models are told: the handbooks of a printing works")
+    name: str = param("", "what it is called in answers and in the page; its spec if empty")
+
+    def __post_init__(self) -> None:
+        if not (self.words or self.meaning):
+            raise ValueError("words and meaning cannot both be off")
+
+    def searching(self) -> SearchOptions:
+        """What of this concerns the index itself."""
+        from wellread.index.search import SearchOptions
+
+        return SearchOptions(**{one.name: getattr(self, one.name) for one in fields(SearchOptions)})
+
+
+def embedder_spec(wanted: str, given: str | None, kit: Parts) -> str | None:
+    """The embedder of an index that was built with `wanted`: the one that was given; else the usual one; else the one it was
+    built with, where that is in the package or was downloaded before.
+
+    A manifest may be a stranger's: it decides neither which server hears the questions nor which file is loaded.
+    """
+    if given or not wanted.startswith("onnx:") or kit.embedder(None).name == wanted:
+        return given
+    from wellread.embedding.hub import at_hand
+    from wellread.embedding.onnx import DEFAULT
+
+    model = wanted.removeprefix("onnx:").partition("?")[0]
+    if model != DEFAULT and not at_hand(model, kit.environ):
+        raise IndexFault(
+            f"the index needs {wanted}, which it may not load by itself: allow it with ?embedder={wanted} (--embedder)"
+        )
+    return wanted
+
+
+def embedder_for(wanted: str, given: str | None, kit: Parts) -> Embedder:
+    """The same, made."""
+    return kit.embedder(embedder_spec(wanted, given, kit))
 
 
 class IndexSource(Source):
@@ -127,6 +179,69 @@ class IndexSource(Source):
         return [replace(hit, source=self.name) for hit in hits]
 
 
+class ClusterSource(Source):
+    """Searches all shards. Those that cannot be reached are named in the result."""
+
+    has_documents = True
+
+    def __init__(self, name: str, argument: str, options: Options, kit: Parts, hint: str = HINT) -> None:
+        self.name = name
+        self.hint = hint
+        self._argument = argument
+        self._options = options
+        self._kit = kit
+        self._opening = asyncio.Lock()
+        self._index: MergedIndex | None = None
+
+    async def search(self, query: Query) -> Sequence[Hit]:
+        index = await self._opened()
+        embedder = embedder_for(index.embedder, self._options.embedder, self._kit) if self._options.meaning else None
+        outcome = await index.search(query.text, embedder, query.limit, self._options.searching())
+        failures = ()
+        if outcome.gone:
+            share = f"{outcome.searched:.0%} of the passages were searched"
+            failures = (f"{self.name}: {share}; nobody answers for shard {', '.join(outcome.gone)}",)
+        return Hits(tuple(self._named(outcome.hits)), failures)
+
+    def tuned(self, **options: int) -> ClusterSource:
+        """The same index, searched with other options."""
+        other = ClusterSource(self.name, self._argument, replace(self._options, **options), self._kit, self.hint)
+        other._index, other.private = self._index, self.private
+        return other
+
+    async def passages(self, document: str) -> Sequence[Hit]:
+        return await asyncio.to_thread(self._named, await (await self._opened()).document(document))
+
+    async def find_title(self, title: str) -> Sequence[Hit]:
+        return self._named(await (await self._opened()).titled(title))
+
+    async def aclose(self) -> None:
+        if self._index is not None:
+            self._index.close()
+            self._index = None
+
+    async def _opened(self) -> MergedIndex:
+        async with self._opening:
+            if self._index is None:
+                self._index = await asyncio.to_thread(self._open)
+            return self._index
+
+    def _open(self) -> MergedIndex:
+        if not self._argument.startswith(_RAY):
+            from wellread.cluster.merged import open_folder
+
+            return open_folder(at_home(self._argument))
+        from wellread.cluster.on_ray import open_index
+
+        name, _, address = self._argument.removeprefix(_RAY).partition("@")
+        if not name:
+            raise SourceError(self.name, "index:ray://NAME needs the name of a deployed index")
+        return open_index(name, address or None)
+
+    def _named(self, hits: Sequence[Hit]) -> list[Hit]:
+        return [replace(hit, source=self.name) for hit in hits]
+
+
 def from_spec(spec: Spec, kit: Parts) -> Source:
     """An index made with `wellread index build`: index:PATH, or index:ray://NAME in a cluster."""
     if not spec.argument:
@@ -134,8 +249,6 @@ def from_spec(spec: Spec, kit: Parts) -> Source:
     options = fill(Options, spec.options, "index")
     path, name = at_home(spec.argument), options.name or f"index:{spec.argument}"
     if spec.argument.startswith("ray://") or (path / "shards.json").is_file():
-        from wellread.sources.cluster import ClusterSource
-
         return followed(ClusterSource(name, spec.argument, options, kit), options.hops, kit)
     return followed(IndexSource(name, path, options, kit), options.hops, kit)
 

@@ -59,7 +59,7 @@ class Actions:
     model: Model
     limits: Limits
     known: dict[str, Action] = field(default_factory=dict[str, Action])
-    addresses: set[str] = field(default_factory=set[str])
+    addresses: set[str] = field(default_factory=set[str])  # of what was found, and of the question
     shown: dict[str, int] = field(default_factory=dict[str, int])  # the numbers of passages, of joined ones too, by their ids
 
     def add(self, action: Action) -> None:
@@ -76,7 +76,18 @@ class Actions:
             return told(f"There is no action {name[:60]!r}. The actions are: {', '.join(self.known)}.")
         if not given:
             return told(f"{action.name} needs an input, like: Action: {action.name}: {action.example}")
-        return await action.act(given)
+        could_read = "read" in self.known
+        observation = await action.act(given)
+        if "read" in self.known and not could_read:
+            now = "\n(One action more: read, with an address from an observation.)"
+            return Observation(observation.text + now, observation.shown)
+        return observation
+
+    def see(self, address: str | None) -> None:
+        """An address came up: from the first one on, pages can be read."""
+        if address:
+            self.addresses.add(address)
+            self.add(Action("read", "Reads the page at an address from an observation.", "https://example.org/page", self.read))
 
     async def search(self, source: Source, term: str, *, snippets: bool) -> Observation:
         """The best hits that were not shown before: their snippets, or of their texts what is nearest. Neighbours are one."""
@@ -98,7 +109,7 @@ class Actions:
         url = url.strip("<>\"'` ")
         # An address that the model makes up could carry anything out of the conversation; so could a choice among many that
         # a page lists, one for each letter.
-        if url not in self.addresses and url not in _ADDRESS.findall(self.run.question):
+        if url not in self.addresses:
             return told("Only addresses from the question and those of search results can be read.")
         page = await self.run.read(url)
         if page is None or not page.text.strip():
@@ -136,8 +147,7 @@ class Actions:
     def _observe(self, passage: Passage) -> Observation:
         number = self.run.number(passage)
         where = f"\n{passage.url}" if passage.url else ""
-        if passage.url:
-            self.addresses.add(passage.url)
+        self.see(passage.url)
         inner = f"{passage.title}: {passage.text}{where}"
         return Observation(f"[{number}] {context.fence(self.run, inner)}", f"[{number}] {inner}")
 
@@ -170,7 +180,7 @@ def told(text: str) -> Observation:
 
 
 def available(run: Run, model: Model, limits: Limits, wikipedia: str | None, blog: str | None) -> Actions:
-    """The actions of a run: Wikipedia, the blog, every configured source, reading and calculating."""
+    """The actions of a run: Wikipedia, the blog, every configured source, reading where an address was seen, calculating."""
     actions = Actions(run, model, limits)
     sources = run.source.members
     wiki = _configured(sources, "wikipedia", "mediawiki") or _named(run, wikipedia)
@@ -182,7 +192,8 @@ def available(run: Run, model: Model, limits: Limits, wikipedia: str | None, blo
         _add_source(actions, "wikipedia", wiki, "Looks a term up in Wikipedia and returns a snippet.", "Danube", snippets=True)
     if posts is not None:
         _add_source(actions, "blog_search", posts, "Searches the blog and returns how the best entry begins.", "museum")
-    actions.add(Action("read", "Reads the page at an address from an observation.", "https://example.org/page", actions.read))
+    for address in (*_ADDRESS.findall(run.question), *(passage.url for passage in run.passages.values())):
+        actions.see(address)
     actions.add(Action("calculate", "Calculates an expression in Python's notation.", "4 * 7 / 3", actions.calculate))
     return actions
 

@@ -14,7 +14,7 @@ from wellread.events import AnswerDelta, Decided
 from wellread.questions import comparisons
 from wellread.questions.comparisons import Comparison, Value
 from wellread.run import Run
-from wellread.strategies import likely_sentences, trail, wording
+from wellread.strategies import likely_sentences, trail
 from wellread.strategies.likely_sentences import Candidate
 from wellread.text.words import fold
 from wellread.types import Answer, Passage
@@ -67,7 +67,7 @@ async def _read(run: Run, tracker: Evaluator | None, asked: Comparison, side: st
     if tracker is None:
         found = await search(question, 0)
         sentences = likely_sentences.candidates(found)
-        ranked = await wording.rank(run, likely_sentences.asked(question, found), sentences) if sentences else []
+        ranked = await likely_sentences.rank(run, likely_sentences.asked(question, found), sentences) if sentences else []
         told, sure = [(one.candidate, one.candidate.text) for one in ranked[:1]], ranked[0].confidence if ranked else 0.0
     else:
         plan = trail.shared(tracker.plan)

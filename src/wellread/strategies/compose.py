@@ -11,9 +11,10 @@ import re
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Literal
 
-from wellread.citations.check import strip_markers
+from wellread.citations.check import sentences, strip_markers
 from wellread.errors import BudgetExhausted, ContextTooLong
 from wellread.events import AnswerDelta, Cut, Event
 from wellread.modelcall import LEAST_REPLY
@@ -22,11 +23,11 @@ from wellread.protocols import Model
 from wellread.run import Run
 from wellread.strategies import context
 from wellread.strategies.attribution import Attribution
-from wellread.strategies.extract import extractive
 from wellread.strategies.proof import proofread
+from wellread.strategies.relevance import best, by_words
 from wellread.text.inert import Inert, leads_to
 from wellread.text.quoting import one_after_another, quoted
-from wellread.types import Answer, Completion, Message, Prompt
+from wellread.types import Answer, Completion, Message, Passage, Prompt
 
 Detail = Literal["brief", "full"]
 _DECLINED = re.compile(r"[*_#>\s]*no answer\b[*_\s]*(?:[:.–—-]+|\n|\Z)[*_\s]*", re.IGNORECASE)
@@ -38,6 +39,8 @@ _SAYS_NOTHING = re.compile(r"(?:\W|_|\bmissing\b)*+", re.IGNORECASE)  # numbers 
 _STEP = 500  # characters that are looked at before others have their turn
 _DECIDED_AT = 16  # characters after which it is clear whether a reply opens with NO ANSWER
 _TRIES = 3
+_QUOTED = 3  # sentences of an answer without a model
+_READ = 1500  # sentences looked at for it: this runs when time is already up
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,10 @@ class Draft:
     def missing(self) -> list[str]:
         """What a partial answer says is missing, a row for each."""
         return [_MISSING.sub("", f"\n{row}").strip(" *_-\t\n") for row in (self._lacking or "").splitlines()]
+
+    def distrust(self) -> None:
+        """Give no numbers to sentences: their writer made up what they rest on."""
+        self._attribution = Attribution({})
 
     async def warm(self) -> None:
         """Read the passages before an answer streams: checking it sentence by sentence then takes no time."""
@@ -266,3 +273,14 @@ def _space(run: Run, brief: Brief, messages: tuple[Message, ...], reply: int) ->
     if affordable < LEAST_REPLY:
         raise BudgetExhausted("tokens")
     return affordable if window is None else min(window, affordable)
+
+
+def extractive(question: str, passages: Sequence[Passage]) -> list[tuple[Passage, str]]:
+    """An answer without a model: sentences, with the passages they stand in, that share most with the question, verbatim."""
+    every = ((place, passage.text[start:end]) for place, passage in enumerate(passages) for start, end in sentences(passage.text))
+    found = list(islice(every, _READ))
+    scores = by_words(question, [f"{passages[place].title}. {sentence}" for place, sentence in found])
+    chosen = [index for index in best(scores, _QUOTED) if scores[index] > max(scores) / 3]
+    if not chosen:  # nothing shares a word with the question, perhaps for its language: how the best passages begin
+        chosen = list({place: index for index, (place, _) in reversed([*enumerate(found)])}.values())[:-3:-1]
+    return [(passages[found[index][0]], found[index][1]) for index in sorted(chosen)]

@@ -31,11 +31,9 @@ from wellread.ranking.answers import to_be_told
 from wellread.run import Run
 from wellread.strategies import calls, context, lookup, trail
 from wellread.strategies.compose import Brief, compose
-from wellread.strategies.followup import one_line, stand_alone
 from wellread.strategies.grading import Chain, CountedGrader, ModelGrader, grader
-from wellread.strategies.recipe import Recipe
+from wellread.strategies.recipe import JudgingRoles, Recipe, one_line, stand_alone
 from wellread.strategies.refine import Refined, refine
-from wellread.strategies.roles import JudgingRoles
 from wellread.text.neighbours import by_place
 from wellread.types import Answer, Grade, Passage
 

@@ -29,9 +29,7 @@ from wellread.run import Run, Together
 from wellread.sources.markup import plain
 from wellread.strategies import calls, context, lookup, relevance
 from wellread.strategies.compose import Brief, compose
-from wellread.strategies.followup import stand_alone
-from wellread.strategies.recipe import Recipe
-from wellread.strategies.roles import Roles
+from wellread.strategies.recipe import Recipe, Roles, stand_alone
 from wellread.text.neighbours import by_place
 from wellread.types import Answer, Hit, Passage
 

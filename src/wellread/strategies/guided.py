@@ -22,9 +22,7 @@ from wellread.ranking.evaluator import Trail
 from wellread.run import Run
 from wellread.strategies import context, trail
 from wellread.strategies.compose import Brief, compose
-from wellread.strategies.followup import stand_alone
-from wellread.strategies.recipe import Recipe
-from wellread.strategies.roles import Roles
+from wellread.strategies.recipe import Recipe, Roles, stand_alone
 from wellread.text.neighbours import by_place
 from wellread.types import Answer, Passage
 

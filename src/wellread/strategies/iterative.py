@@ -32,9 +32,7 @@ from wellread.strategies import context, lookup, relevance, turns
 from wellread.strategies.agent import Agent, Talk
 from wellread.strategies.attribution import attributed
 from wellread.strategies.compose import Brief, compose
-from wellread.strategies.followup import stand_alone
-from wellread.strategies.recipe import Recipe
-from wellread.strategies.roles import Roles
+from wellread.strategies.recipe import Recipe, Roles, stand_alone
 from wellread.text.neighbours import by_place
 from wellread.types import Answer, Completion, Hit, Message, Passage, Prompt, Tool, ToolCall
 

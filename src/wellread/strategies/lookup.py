@@ -6,8 +6,10 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import replace
 
+from wellread.questions.mentions import names
 from wellread.run import Run
 from wellread.sources.markup import plain
+from wellread.strategies.relevance import content
 from wellread.types import Hit, Page, Passage
 
 _EACH = 2  # hits of a place that is shown, as a rule
@@ -49,6 +51,15 @@ def shown_as(run: Run, passage: Passage) -> int | None:
         if one.id == passage.id or within:
             return number
     return None
+
+
+def nowhere(run: Run, question: str) -> list[str]:
+    """Names in a question that no hit of any search has, each by all of its words in one of them."""
+    if run.language is not None:  # names are told by their capital letters
+        return []
+    wanted = {name: content(name) for name in names(question)}
+    held = [content(f"{hit.title} {hit.words}") for hit in run.found.values()]
+    return [name for name, words in wanted.items() if words and not any(words <= one for one in held)]
 
 
 def beyond_shown(run: Run) -> int:

@@ -35,12 +35,10 @@ from wellread.questions.described import Described, described
 from wellread.questions.languages import NAMES
 from wellread.run import Run
 from wellread.sources.multi_hop import linked
-from wellread.strategies import foreign, likely_sentences, wording
-from wellread.strategies.followup import by_rules
-from wellread.strategies.likely_sentences import Asked, Candidate
+from wellread.strategies import likely_sentences
+from wellread.strategies.likely_sentences import Asked, Candidate, Scored
 from wellread.strategies.nearest import nearest, others, tries, unsure
-from wellread.strategies.recipe import Recipe
-from wellread.strategies.wording import Scored
+from wellread.strategies.recipe import Recipe, by_rules
 from wellread.text.certainty import SURE
 from wellread.text.lists import with_context, with_what_follows
 from wellread.text.neighbours import places
@@ -122,7 +120,7 @@ class Quote(Recipe[QuoteParams]):
         run.emit(Notice(note, "info"))
         run.notes.append(note)
         found = await self._search(run, asked)
-        ranked = foreign.rank(asked, language, found)
+        ranked = likely_sentences.rank_foreign(asked, language, found)
         if not ranked:
             return await unsure(run, _nothing(run))
         run.emit(_ranking(ranked))
@@ -131,7 +129,7 @@ class Quote(Recipe[QuoteParams]):
         if sure < self._least:
             why = f"nothing found fits the question (best match: {ranked[0].candidate.passage.title}, {sure:.0%} sure)"
             return await unsure(run, why, sure, near)
-        text = _quoted(run, foreign.near_best(ranked, self.params.max_sentences))
+        text = _quoted(run, likely_sentences.near_best(ranked, self.params.max_sentences))
         return await self._tell(run, text, sure, near)
 
     @property
@@ -225,7 +223,7 @@ class Quote(Recipe[QuoteParams]):
         if not found:
             return await unsure(run, _nothing(run))
         question = likely_sentences.asked(parts[0], found)
-        ranked = await wording.rank(run, question, likely_sentences.candidates(found))
+        ranked = await likely_sentences.rank(run, question, likely_sentences.candidates(found))
         run.emit(_ranking(ranked))
         best = ranked[0]
         near = nearest(question, list({one.passage.id: one.passage for one in _of(ranked)}.values()))

@@ -8,8 +8,9 @@ Recipe: the model thinks aloud, asks for one action at a time and is told what i
     without an Answer by then, one is composed from the observations
 
 Departures from the original. Observations are numbered and can be cited, calculations too. Calculating
-happens in a sandbox. An observation that the model writes itself is cut off. An unknown action is an
-observation that lists those there are. Only addresses of results, and of the question, can be read.
+happens in a sandbox. An observation that the model writes itself is cut off, and what it answers in the same turn has no source.
+An unknown action is an observation that lists those there are. Only addresses of results, and of the question, can be read. A
+source that cannot be reached costs no turn; a name that two searches have not found ends the loop.
 """
 
 from __future__ import annotations
@@ -17,21 +18,22 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from wellread.citations.check import strip_markers
 from wellread.events import Decided, Notice, Thought
 from wellread.parameters import Count, CountOrZero, Length, SourceSpec, param
 from wellread.prompts.render import render
+from wellread.questions.mentions import names
 from wellread.run import Run
-from wellread.strategies import context
+from wellread.strategies import context, lookup
 from wellread.strategies.actions import Actions, Limits, available, told
 from wellread.strategies.agent import Agent, Talk
-from wellread.strategies.compose import Brief, Draft, compose, cut_short, finished
-from wellread.strategies.followup import stand_alone
-from wellread.strategies.recipe import Recipe
-from wellread.strategies.roles import Roles
+from wellread.strategies.compose import Brief, Draft, compose, cut_short, finished, unsure
+from wellread.strategies.recipe import Recipe, Roles, stand_alone
 from wellread.strategies.turns import Turn, read_turn
 from wellread.types import Answer, Completion, Message, Prompt
 
 _PAUSE = "PAUSE"
+_TRIES = 2  # searches for a name that nothing found has
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,7 @@ class _Thinking(Agent):
     left: int  # turns
     shown: int = 0  # characters of the answer that were passed on
     answered: bool = False
+    unfound: str = ""  # the name that was searched for in vain
     inputs: list[str] = field(default_factory=list[str])
     last: Completion = field(default_factory=lambda: Completion(""))
     role: ClassVar[str] = "turn"
@@ -99,9 +102,9 @@ class _Thinking(Agent):
             foreign=context.foreign(run),
         )
         found = [context.numbered(run, number, passage) for number, passage in run.passages.items()]
-        self.actions.addresses.update(passage.url for passage in run.passages.values() if passage.url)
         before = "\n\nObservation: found before\n" + "\n\n".join(found) if found else ""
-        self.talk.opening = Message("system", system), Message("user", f"Question: {self.question}{before}")
+        asked = f"Question: {self.question}{before}\n{_turns_left(self.left)}"
+        self.talk.opening = Message("system", system), Message("user", asked)
 
     async def prompt(self) -> Prompt | None:
         if not self.left:
@@ -117,6 +120,9 @@ class _Thinking(Agent):
     async def take(self, completion: Completion) -> bool:
         self.last, turn = completion, read_turn(completion.text)
         await self._show(turn)
+        if turn.invented and turn.answer and self.params.answer_model is None:  # nothing in it has a source
+            self.draft.distrust()
+            await self.draft.feed(strip_markers(turn.answer))
         self.talk.say(turn.said)
         _report(self.run, turn)
         self.answered = turn.answer is not None or completion.finish == "refusal"
@@ -126,19 +132,42 @@ class _Thinking(Agent):
             observation = told(render("react-reminder", why="There was no action and no answer."))
         else:
             self.inputs.append(turn.given)
+            reached = len(self.run.withdrawn)
             observation = await self.actions.act(turn.action, turn.given)
+            self.left += len(self.run.withdrawn) > reached  # what cannot be reached costs no turn
         self.run.emit(Thought("observation", observation.shown))
+        if name := self._in_vain(turn):
+            self.run.emit(Decided("stop searching", f"no search has found anything on “{name}”"))
+            return False
         self.talk.show([f"Observation: {observation.text}\n{_turns_left(self.left)}"])
         return True
 
+    def _in_vain(self, turn: Turn) -> str:
+        """A name of the question that was searched for twice and that nothing found has; "" where there is none."""
+        action = self.actions.known.get((turn.action or "").lower())
+        if action is None or action.source is None or not self.run.found:
+            return ""
+        for name in lookup.nowhere(self.run, self.question):
+            if (
+                sum(name.casefold() in one.casefold() for one in self.inputs) >= _TRIES
+                and name.casefold() in turn.given.casefold()
+            ):
+                self.unfound = name
+                return name
+        return ""
+
     async def _show(self, turn: Turn) -> None:
         """Pass on what is new of an answer. With an answer model of its own, this one is not shown."""
-        if turn.answer is not None and self.params.answer_model is None:
+        if turn.invented or turn.answer is None:
+            return
+        if self.params.answer_model is None:
             await self.draft.feed(turn.answer[self.shown :])
             self.shown = max(self.shown, len(turn.answer))
 
     async def without_an_answer(self) -> None:
         """One is composed from the observations; a model that cannot keep to the format still gets something to answer from."""
+        if self.unfound:
+            return
         self.run.emit(Decided("answer from the observations", "no turns are left"))
         if not self.run.passages and not self.inputs:
             self.run.emit(Decided("search for the question itself", "the model used no action"))
@@ -153,6 +182,8 @@ class _Thinking(Agent):
             if not run.passages:
                 run.emit(Notice("the model answered without looking anything up"))
             return await finished(run, self.draft, self.last, params.answerer(run), self.inputs)
+        if self.unfound and set(lookup.nowhere(run, self.question)) == set(names(self.question)):
+            return await unsure(run, f"nothing that was found speaks of “{self.unfound}”", self.inputs)
         brief = Brief(
             self.question,
             [context.numbered(run, number, passage) for number, passage in run.passages.items()],
@@ -167,7 +198,13 @@ class _Thinking(Agent):
 
 def _turns_left(count: int) -> str:
     """What a model is told of its turns, after each observation."""
-    return f"({count} turns left.)" if count > 1 else "(One turn left: answer now.)" if count else "(No turns left.)"
+    return (
+        f"({count} turns left, one for each action.)"
+        if count > 1
+        else "(One turn left: answer now.)"
+        if count
+        else "(No turns left.)"
+    )
 
 
 def _report(run: Run, turn: Turn) -> None:

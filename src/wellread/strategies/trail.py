@@ -22,7 +22,7 @@ from wellread.ranking.evaluator import Evaluator, Trail
 from wellread.ranking.judge import Chain
 from wellread.run import Run
 from wellread.sources.multi_hop import Following
-from wellread.strategies import kinds, likely_sentences, lookup, wording
+from wellread.strategies import kinds, likely_sentences, lookup
 from wellread.strategies.likely_sentences import Candidate
 from wellread.text.lists import with_what_it_names
 from wellread.text.sentences import sentences
@@ -95,7 +95,7 @@ async def _reach(
     trail = await follow(run, tracker, question, found, plan)
     near = {p.id: p for p in (*found[:_LISTED], *(passage for passage, _ in trail.passages[:_REACHED]))}
     asked = likely_sentences.asked(question, list(near.values()))
-    worded = await wording.rank(run, asked, likely_sentences.candidates(list(near.values())), meanings)
+    worded = await likely_sentences.rank(run, asked, likely_sentences.candidates(list(near.values())), meanings)
     fitting = worded[0].candidate
     best = _agreeing(kinds.possible(question, trail.answers), fitting, slack if worded[0].confidence >= _AGREED else 0.0)
     if best is not None and best.kind == "text":

@@ -6,7 +6,10 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-_LABEL = re.compile(r"^[ \t>#*_-]*(Thought|Action|Observation|Answer|Final Answer|PAUSE)\b[ \t*_]*(:|$)[ \t*_]*", re.I | re.M)
+_LABEL = re.compile(
+    r"^[ \t>#*_-]*(Thought|Action|Observations?(?:[ \t]*\[?\d{1,3}\]?)?|(?:Final )?Answer|PAUSE)(?!\w)[ \t*_]*(:|$)[ \t*_]*",
+    re.I | re.M,
+)
 _ACTION = re.compile(r"`?\s*([\w-]+)\s*(?:`\s*)?(?::|$)\s*(.*)")
 _MAYBE_LABEL = re.compile(r"[A-Za-z]{0,11}(?: [A-Za-z]{0,6})?")
 _LONGEST_LABEL = 18  # characters
@@ -15,7 +18,8 @@ _LONGEST_QUERY = 300  # characters; beyond that a model has forgotten to close t
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What counts of a turn. After an action nothing counts: the model could not know what it returns."""
+    """What counts of a turn. After an action nothing counts: the model could not know what it returns. What it thinks after an
+    observation of its own making does not count either."""
 
     thought: str = ""
     action: str | None = None
@@ -42,12 +46,13 @@ def read_turn(text: str, *, finished: bool = True) -> Turn:
         content = text[match.end() : labels[index + 1].start() if index + 1 < len(labels) else len(text)]
         label = match[1].lower()
         if label == "action" and (action := _ACTION.match(content.strip().partition("\n")[0])):
-            return Turn(_joined(thoughts), action[1], action[2].strip().strip("`").strip(), invented=invented)
+            given = action[2].partition("PAUSE")[0]  # where the server keeps to no stop sequence
+            return Turn(_joined(thoughts), action[1], given.strip().strip("`").strip(), invented=invented)
         if label.endswith("answer"):
             return Turn(_joined(thoughts), answer=content, invented=invented)
-        if label == "thought":
+        if label == "thought" and not invented:
             thoughts.append(content)
-        invented = invented or (label == "observation" and bool(content.strip()))
+        invented = invented or (label.startswith("observation") and bool(content.strip()))
     return Turn(_joined(thoughts), invented=invented)
 
 
