@@ -9,7 +9,7 @@ from contextlib import aclosing, contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import typer
 
@@ -42,21 +42,12 @@ def ask(
     chosen: options.Chosen,
     as_json: options.AsJson = False,
     as_events: options.AsEvents = False,
-    shown: Annotated[
-        Shown | None,
-        typer.Option("--show", metavar="steps|answer", help="Leave each step on stderr, or the answer alone."),
-    ] = None,
-    verbose: Annotated[bool, typer.Option("--verbose", metavar="", help="The same as --show steps.")] = False,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit status 3 for what is only probable, too.")] = False,
-    trace: Annotated[
-        Path | None, typer.Option("--trace", metavar="FILE", help="Write the run's events to this file, as JSON lines.")
-    ] = None,
-    record: Annotated[
-        Path | None, typer.Option("--record", metavar="FILE", help="Write everything the run gets from outside to this file.")
-    ] = None,
-    replay: Annotated[
-        Path | None, typer.Option("--replay", metavar="FILE", help="Answer from such a file, without network or model.")
-    ] = None,
+    shown: Shown | None = options.flag("--show", "steps|answer", "Leave each step on stderr, or the answer alone."),
+    verbose: bool = options.flag("--verbose", "", "The same as --show steps.", False),
+    strict: bool = options.flag("--strict", None, "Exit status 3 for what is only probable, too.", False),
+    trace: Path | None = options.flag("--trace", "FILE", "Write the run's events to this file, as JSON lines."),
+    record: Path | None = options.flag("--record", "FILE", "Write everything the run gets from outside to this file."),
+    replay: Path | None = options.flag("--replay", "FILE", "Answer from such a file, without network or model."),
 ) -> None:
     """Answer a question, with numbered sources that a program has checked.
 

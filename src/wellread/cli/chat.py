@@ -10,9 +10,7 @@ import sys
 from collections.abc import Coroutine
 from contextlib import aclosing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from wellread.cli import last, options, show
 from wellread.cli.terminal import note, say
@@ -30,9 +28,7 @@ _HELP = "Ask a question, or: /sources  what the last answer rests on · /clear  
 @options.answering()
 def chat(
     chosen: options.Chosen,
-    history: Annotated[
-        Path | None, typer.Option("--history", metavar="FILE", help="Keep the conversation in this file, and go on with it.")
-    ] = None,
+    history: Path | None = options.flag("--history", "FILE", "Keep the conversation in this file, and go on with it."),
 ) -> None:
     """Ask one question after another. A follow-up is made to stand alone before it is searched.
 

@@ -6,7 +6,7 @@ import asyncio
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -19,24 +19,19 @@ from wellread.types import Answer
 if TYPE_CHECKING:
     from rich.text import Text
 
-Strategies = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--strategy",
-        "-s",
-        metavar="NAME",
-        help="A strategy to compare; may be repeated. All that can run unless given.",
-        show_default=False,
-        autocompletion=completion.strategies,
-    ),
-]
 FIGURES = ("cited", "supported", "searches", "tokens", "seconds")
 
 
 @options.answering(without=["strategy"])
 def compare(
     question: options.Question,
-    strategy: Strategies = None,
+    strategy: list[str] | None = options.flag(
+        "--strategy -s",
+        "NAME",
+        "A strategy to compare; may be repeated. All that can run unless given.",
+        show_default=False,
+        autocompletion=completion.strategies,
+    ),
     *,
     chosen: options.Chosen,
     as_json: options.AsJson = False,

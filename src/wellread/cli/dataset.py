@@ -31,8 +31,8 @@ def create(
     overlap: feeds.Overlap = 0,
     column: feeds.ColumnNames = None,
     config: feeds.Config = None,
-    shard_rows: Annotated[int, typer.Option("--shard-rows", metavar="N", min=1, help="Passages in one file.")] = 50_000,
-    fresh: Annotated[bool, typer.Option("--fresh", metavar="", help="Begin again, even if a part is done.")] = False,
+    shard_rows: int = options.flag("--shard-rows", "N", "Passages in one file.", 50000, min=1),
+    fresh: bool = options.flag("--fresh", "", "Begin again, even if a part is done.", False),
     ray: feeds.OnRay = None,
     as_json: options.AsJson = False,
 ) -> None:

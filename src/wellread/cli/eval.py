@@ -44,34 +44,22 @@ def evaluate(
         Path | None,
         typer.Argument(metavar="DATA", help="Folder with corpus and questions, or a HotpotQA or SQuAD file; else the library's."),
     ] = None,
-    strategy: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--strategy", "-s", metavar="NAME", help="A strategy. May be repeated.", autocompletion=completion.strategies
-        ),
-    ] = None,
-    param: Annotated[
-        list[str] | None,
-        typer.Option("--param", "-p", metavar="NAME=VALUE", help="name=value; the same name twice tries both values."),
-    ] = None,
-    retrieval: Annotated[bool, typer.Option("--retrieval", metavar="", help="Measure the search alone.")] = False,
-    index: Annotated[
-        Path | None, typer.Option("--index", metavar="DIR", help="Where the corpus is indexed: built once, then reused.")
-    ] = None,
-    source: options.Sources = None,
-    model: options.Model = None,
-    effort: options.Effort = None,
-    hops: options.Hops = None,
-    limit: Annotated[int | None, typer.Option("--limit", metavar="N", min=1, help="Only the first questions.")] = None,
-    parallel: Annotated[int, typer.Option("--parallel", metavar="N", min=1, max=64, help="Questions at once.")] = 4,
-    judge: Annotated[
-        str | None, typer.Option("--judge", metavar="SPEC", help="A language model that judges answers; an opinion.")
-    ] = None,
-    runs: Annotated[Path | None, typer.Option("--runs", metavar="DIR", help="Where results and recordings are kept.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", metavar="", help="Keep the results of an earlier, finished run.")] = False,
-    report: Annotated[
-        Path | None, typer.Option("--report", metavar="DIR", help="Write report.html and results.json there.")
-    ] = None,
+    strategy: list[str] | None = options.flag(
+        "--strategy -s", "NAME", "A strategy. May be repeated.", autocompletion=completion.strategies
+    ),
+    param: list[str] | None = options.flag("--param -p", "NAME=VALUE", "name=value; the same name twice tries both values."),
+    retrieval: bool = options.flag("--retrieval", "", "Measure the search alone.", False),
+    index: Path | None = options.flag("--index", "DIR", "Where the corpus is indexed: built once, then reused."),
+    source: list[str] | None = options.SOURCES,
+    model: str | None = options.MODEL,
+    effort: str | None = options.EFFORT,
+    hops: int | None = options.HOPS,
+    limit: int | None = options.flag("--limit", "N", "Only the first questions.", min=1),
+    parallel: int = options.flag("--parallel", "N", "Questions at once.", 4, min=1, max=64),
+    judge: str | None = options.flag("--judge", "SPEC", "A language model that judges answers; an opinion."),
+    runs: Path | None = options.flag("--runs", "DIR", "Where results and recordings are kept."),
+    resume: bool = options.flag("--resume", "", "Keep the results of an earlier, finished run.", False),
+    report: Path | None = options.flag("--report", "DIR", "Write report.html and results.json there."),
     as_json: options.AsJson = False,
 ) -> None:
     """Measure retrieval, answers, citations and cost over questions with known answers.

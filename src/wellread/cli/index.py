@@ -217,7 +217,7 @@ def search(
     mode: Annotated[
         Literal["default", "exact", "thorough"], typer.Option("--mode", help="How candidates are found.")
     ] = "default",
-    param: options.Params = None,
+    param: list[str] | None = options.PARAMS,
     as_json: options.AsJson = False,
 ) -> None:
     """Search an index and show the passages. Exit status 3 when nothing is found.

@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from wellread.cli import options
 from wellread.cli.terminal import say
 from wellread.errors import UsageError, WellreadError
 from wellread.parameters import Parameter, describe
@@ -46,8 +47,8 @@ def init(
     path: Annotated[
         Path | None, typer.Argument(metavar="FILE", help="Where to write it; where wellread looks for it unless given.")
     ] = None,
-    stdout: Annotated[bool, typer.Option("--print", metavar="", help="Print it, write nothing.")] = False,
-    force: Annotated[bool, typer.Option("--force", metavar="", help="Write over a file that is there.")] = False,
+    stdout: bool = options.flag("--print", "", "Print it, write nothing.", False),
+    force: bool = options.flag("--force", "", "Write over a file that is there.", False),
 ) -> None:
     """Write a settings file that names every setting with its meaning and default.
 

@@ -36,9 +36,7 @@ _BROWSERS = ("x-www-browser", "firefox", "chromium", "google-chrome")
 
 def open_place(
     number: Annotated[int, typer.Argument(metavar="N", help="The number of a source, as the last answer or search shows it.")],
-    printed: Annotated[
-        bool, typer.Option("--print", help="Print the passage and the command that opens it, and open nothing.")
-    ] = False,
+    printed: bool = options.flag("--print", None, "Print the passage and the command that opens it, and open nothing.", False),
 ) -> None:
     """Open a source of the last `ask`, `chat` or `search` at its place: the page of a PDF, the words of a page on the web.
 

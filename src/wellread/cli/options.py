@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import wraps
+from functools import partial, wraps
 from inspect import Parameter, Signature, signature
 from typing import Annotated, Any, cast
 
@@ -16,86 +16,24 @@ from wellread.cli import completion
 from wellread.errors import UsageError
 from wellread.settings import Settings
 
-Strategy = Annotated[
-    str | None,
-    typer.Option(
-        "--strategy",
-        "-s",
-        metavar="NAME",
-        help="How to answer: auto, quote, guided, iterative, fanout, react, corrective, digest.",
-        show_default=False,
-        autocompletion=completion.strategies,
-    ),
-]
-Sources = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--source",
-        metavar="SPEC",
-        help="What to search: library, wikipedia, FOLDER, FILE, index:FOLDER … (wellread plugins sources). May be repeated.",
-        show_default=False,
-        autocompletion=completion.sources,
-    ),
-]
-Fallback = Annotated[
-    str | None,
-    typer.Option(
-        "--fallback",
-        metavar="SPEC",
-        help="Where corrective looks when the index does not know.",
-        autocompletion=completion.sources,
-    ),
-]
-Model = Annotated[
-    str | None,
-    typer.Option(
-        "--model",
-        "-m",
-        metavar="SPEC",
-        help="Language model: anthropic:NAME, openai:NAME, openai:NAME@URL, ollama:NAME, local, none.",
-        autocompletion=completion.models,
-    ),
-]
-Effort = Annotated[
-    str | None,
-    typer.Option(
-        "--effort",
-        metavar="LEVEL",
-        help="How much is read closely: low (nothing), normal, high (a model also checks its own answer).",
-        autocompletion=completion.efforts,
-    ),
-]
-Hops = Annotated[
-    int | None,
-    typer.Option("--hops", metavar="N", min=1, max=2, help="2: every search also follows what its first passages lead to."),
-]
-Params = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--param",
-        "-p",
-        metavar="NAME=VALUE",
-        help="A parameter of the strategy, name=value. May be repeated.",
-        autocompletion=completion.parameters,
-    ),
-]
-NoCache = Annotated[bool, typer.Option("--no-cache", metavar="", help="Take nothing from the HTTP cache.")]
-MaxSearches = Annotated[
-    int | None, typer.Option("--max-searches", metavar="N", min=0, rich_help_panel="Limits", help="Outer limit on searches.")
-]
-MaxTokens = Annotated[
-    int | None,
-    typer.Option(
-        "--max-tokens", metavar="N", min=0, rich_help_panel="Limits", help="Outer limit on tokens, in and out together."
-    ),
-]
-MaxSeconds = Annotated[
-    float | None,
-    typer.Option("--max-seconds", metavar="S", min=0, rich_help_panel="Limits", help="Outer limit on time (300 unless set)."),
-]
-MaxCost = Annotated[
-    float | None, typer.Option("--max-cost", metavar="USD", min=0, rich_help_panel="Limits", help="Outer limit on dollars.")
-]
+
+def flag(names: str, metavar: str | None, help: str, default: Any = None, **more: Any) -> Any:
+    """A flag of a command, as the default of its parameter: `limit: int = flag("--limit -n", "N", "How many.", 10, min=1)`."""
+    return typer.Option(default, *names.split(), metavar=metavar, help=help, **more)
+
+
+_KINDS = "How to answer: auto, quote, guided, iterative, fanout, react, corrective, digest."
+_PLACES = "What to search: library, wikipedia, FOLDER, FILE, index:FOLDER … (wellread plugins sources). May be repeated."
+_MODELS = "Language model: anthropic:NAME, openai:NAME, openai:NAME@URL, ollama:NAME, local, none."
+_EFFORTS = "How much is read closely: low (nothing), normal, high (a model also checks its own answer)."
+STRATEGY = flag("--strategy -s", "NAME", _KINDS, show_default=False, autocompletion=completion.strategies)
+SOURCES = flag("--source", "SPEC", _PLACES, show_default=False, autocompletion=completion.sources)
+MODEL = flag("--model -m", "SPEC", _MODELS, autocompletion=completion.models)
+EFFORT = flag("--effort", "LEVEL", _EFFORTS, autocompletion=completion.efforts)
+HOPS = flag("--hops", "N", "2: every search also follows what its first passages lead to.", min=1, max=2)
+PARAMS = flag(
+    "--param -p", "NAME=VALUE", "A parameter of the strategy, name=value. May be repeated.", autocompletion=completion.parameters
+)
 Question = Annotated[
     list[str],
     typer.Argument(metavar="QUESTION", help="What you want to know, in one or more words; - reads it from standard input."),
@@ -103,22 +41,24 @@ Question = Annotated[
 Words = Annotated[list[str], typer.Argument(metavar="QUERY", help="What to look for, in one or more words.")]
 AsEvents = Annotated[bool, typer.Option("--events", metavar="", help="Print every event as one JSON object a line.")]
 AsJson = Annotated[bool, typer.Option("--json", metavar="", help="Print one JSON object on stdout and nothing else there.")]
+NoCache = Annotated[bool, typer.Option("--no-cache", metavar="", help="Take nothing from the HTTP cache.")]
 
-
-# The flags of every command that answers, in the order of their help.
-_ANSWERING: Mapping[str, Any] = {
-    "strategy": Strategy,
-    "source": Sources,
-    "fallback": Fallback,
-    "model": Model,
-    "effort": Effort,
-    "hops": Hops,
-    "param": Params,
-    "no_cache": NoCache,
-    "max_searches": MaxSearches,
-    "max_tokens": MaxTokens,
-    "max_seconds": MaxSeconds,
-    "max_cost": MaxCost,
+_fallback = flag("--fallback", "SPEC", "Where corrective looks when the index does not know.", autocompletion=completion.sources)
+_limit = partial(flag, min=0, rich_help_panel="Limits")
+# The flags of every command that answers, in the order of their help: type and default.
+_ANSWERING: Mapping[str, tuple[Any, Any]] = {
+    "strategy": (str | None, STRATEGY),
+    "source": (list[str] | None, SOURCES),
+    "fallback": (str | None, _fallback),
+    "model": (str | None, MODEL),
+    "effort": (str | None, EFFORT),
+    "hops": (int | None, HOPS),
+    "param": (list[str] | None, PARAMS),
+    "no_cache": (NoCache, False),
+    "max_searches": (int | None, _limit("--max-searches", "N", "Outer limit on searches.")),
+    "max_tokens": (int | None, _limit("--max-tokens", "N", "Outer limit on tokens, in and out together.")),
+    "max_seconds": (float | None, _limit("--max-seconds", "S", "Outer limit on time (300 unless set).")),
+    "max_cost": (float | None, _limit("--max-cost", "USD", "Outer limit on dollars.")),
 }
 
 
@@ -133,7 +73,7 @@ class Chosen:
 
 def answering(*, without: Sequence[str] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Gives a command these flags, in the place of its parameter `chosen`, which it gets made of them."""
-    taken = {name: flag for name, flag in _ANSWERING.items() if name not in without}
+    taken = {name: given for name, given in _ANSWERING.items() if name not in without}
 
     def decorated(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
@@ -141,7 +81,7 @@ def answering(*, without: Sequence[str] = ()) -> Callable[[Callable[..., None]],
             own = {name: value for name, value in given.items() if name not in taken}
             command(chosen=_chosen(**{name: given[name] for name in taken}), **own)
 
-        flags = [Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=flag) for name, flag in taken.items()]
+        flags = [Parameter(name, Parameter.KEYWORD_ONLY, default=value, annotation=kind) for name, (kind, value) in taken.items()]
         before, after = _around(list(signature(command, eval_str=True).parameters.values()))
         cast("Any", called).__signature__ = Signature([*before, *flags, *after])
         return called

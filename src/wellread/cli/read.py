@@ -18,15 +18,10 @@ from wellread.types import Page
 def read(
     what: Annotated[str, typer.Argument(metavar="URL|FILE", help="A page (http or https) or a file.")],
     as_json: options.AsJson = False,
-    ignore_robots: Annotated[
-        bool, typer.Option("--ignore-robots", metavar="", help="Read what robots.txt asks not to: your own site.")
-    ] = False,
-    allow_host: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--allow-host", metavar="HOST", help="A host of your own that is not public, as host or host:port. May be repeated."
-        ),
-    ] = None,
+    ignore_robots: bool = options.flag("--ignore-robots", "", "Read what robots.txt asks not to: your own site.", False),
+    allow_host: list[str] | None = options.flag(
+        "--allow-host", "HOST", "A host of your own that is not public, as host or host:port. May be repeated."
+    ),
     no_cache: options.NoCache = False,
 ) -> None:
     """Print the main text of a page, a PDF, or a text, Markdown, Word or EPUB file.

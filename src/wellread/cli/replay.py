@@ -17,11 +17,9 @@ from wellread.types import Answer
 
 def replay(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A recording, made with: wellread ask QUESTION --record FILE.")],
-    strategy: options.Strategy = None,
-    param: options.Params = None,
-    diff: Annotated[
-        bool, typer.Option("--diff", metavar="", help="Show what was asked then and now where the run departs.")
-    ] = False,
+    strategy: str | None = options.STRATEGY,
+    param: list[str] | None = options.PARAMS,
+    diff: bool = options.flag("--diff", "", "Show what was asked then and now where the run departs.", False),
     as_json: options.AsJson = False,
     as_events: options.AsEvents = False,
 ) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated
 
 import typer
 
@@ -14,10 +13,10 @@ from wellread.types import Hits, by_document
 
 def search(
     words: options.Words,
-    source: options.Sources = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, max=1000, help="How many results.")] = 10,
-    effort: options.Effort = None,
-    hops: options.Hops = None,
+    source: list[str] | None = options.SOURCES,
+    limit: int = options.flag("--limit -n", "N", "How many results.", 10, min=1, max=1000),
+    effort: str | None = options.EFFORT,
+    hops: int | None = options.HOPS,
     no_cache: options.NoCache = False,
     as_json: options.AsJson = False,
 ) -> None:

@@ -3,44 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from wellread.cli import options
 
 
 @options.answering(without=["param"])
 def serve(
-    host: Annotated[
-        str | None, typer.Option("--host", metavar="HOST", help="Address to listen on; any but loopback needs a token.")
-    ] = None,
-    port: Annotated[
-        int | None, typer.Option("--port", metavar="PORT", min=0, max=65535, help="Port to listen on; 8000 unless set.")
-    ] = None,
-    token: Annotated[
-        str | None,
-        typer.Option("--token", metavar="TOKEN", help="What clients must show; WELLREAD_TOKEN keeps it out of the process list."),
-    ] = None,
-    history: Annotated[
-        str | None,
-        typer.Option(
-            "--history",
-            metavar="PLACE",
-            help="File of the history, or postgresql://USER@HOST/DATABASE; WELLREAD_HISTORY keeps passwords out of sight.",
-        ),
-    ] = None,
-    folder: Annotated[
-        list[Path] | None,
-        typer.Option("--folder", metavar="DIR", help="Folder that the page may read documents from; on loopback alone."),
-    ] = None,
-    workers: Annotated[
-        int | None,
-        typer.Option("--workers", metavar="N", min=1, max=256, help="Processes behind the one address, on a PostgreSQL history."),
-    ] = None,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", metavar="", help="Log every request; without it only where stderr is a file.")
-    ] = False,
+    host: str | None = options.flag("--host", "HOST", "Address to listen on; any but loopback needs a token."),
+    port: int | None = options.flag("--port", "PORT", "Port to listen on; 8000 unless set.", min=0, max=65535),
+    token: str | None = options.flag(
+        "--token", "TOKEN", "What clients must show; WELLREAD_TOKEN keeps it out of the process list."
+    ),
+    history: str | None = options.flag(
+        "--history",
+        "PLACE",
+        "File of the history, or postgresql://USER@HOST/DATABASE; WELLREAD_HISTORY keeps passwords out of sight.",
+    ),
+    folder: list[Path] | None = options.flag(
+        "--folder", "DIR", "Folder that the page may read documents from; on loopback alone."
+    ),
+    workers: int | None = options.flag(
+        "--workers", "N", "Processes behind the one address, on a PostgreSQL history.", min=1, max=256
+    ),
+    verbose: bool = options.flag("--verbose -v", "", "Log every request; without it only where stderr is a file.", False),
     *,
     chosen: options.Chosen,
 ) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from wellread.cli import options
 from wellread.cli.terminal import clean, note
 from wellread.errors import UsageError
 
@@ -21,7 +22,7 @@ _BARS = ("search", "read", "model")
 
 def trace(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A trace (ask --trace) or a recording (ask --record).")],
-    html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a page that needs nothing else.")] = None,
+    html: Path | None = options.flag("--html", "FILE", "Write a page that needs nothing else."),
 ) -> None:
     """Show where the time and tokens of a run went, what was found, kept and dropped, and why.
 
