@@ -29,21 +29,13 @@ from wellread.modelcall import ModelCall, all_that_shows
 from wellread.parameters import PublicSpec, public
 from wellread.privacy import Consent, Privacy, in_force
 from wellread.privacy import search as ask
-from wellread.protocols import AnswerReader, Model, Parts, Source, trained
+from wellread.protocols import Model, Parts, Source, trained
 from wellread.text.inert import inert
 from wellread.types import Answer, Completion, Hit, Hits, Near, Outcome, Page, Passage, Prompt, Query, Sentence
 
 T = TypeVar("T")
 Proof = Callable[[Sequence[entailment.Read]], Awaitable[list[Sentence]]]  # the sentences with the verdicts of a closer reading
 History = tuple[tuple[str, str], ...]  # earlier questions and answers of a conversation
-
-
-def _kit_as_it_is(kit: Parts) -> Parts:
-    return kit
-
-
-def _source_as_it_is(role: str, source: Source) -> Source:
-    return source
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +49,8 @@ class Environment:
     stamp: Callable[[], float] | None = None  # instead of the clock, when an event is reported
     aside: Aside = asyncio.to_thread
     consent: Consent | None = None  # asks a person whether a query with private words may leave
-    kit: Callable[[Parts], Parts] = _kit_as_it_is
-    source: Callable[[str, Source], Source] = _source_as_it_is  # the role is "main" or "fallback"
+    kit: Callable[[Parts], Parts] = lambda kit: kit
+    source: Callable[[str, Source], Source] = lambda role, source: source  # the role is "main" or "fallback"
 
 
 class Strategy(Protocol):
@@ -201,7 +193,8 @@ class Run:
                 else:  # before the stream is closed: whoever cancels that does not get the call for nothing
                     completion = self._ended(call, item)
                 finally:
-                    await _close(stream)
+                    if close := getattr(stream, "aclose", None):  # asking for the protocol instead would cost more than the call
+                        await close()
         if call.narrowed and completion.finish == "length":
             with self.until_spent():
                 raise BudgetExhausted(call.narrowed)
@@ -349,14 +342,13 @@ class Run:
         """The closer reading. Without time or evaluator the rules' verdicts stand."""
         try:
             most = entailment.MOST if ALLOWED[self.kit.effort].pairs and not self.spent else 0
-            read, used = await self.timed(entailment.reread(judged, self._answer_reader, most))
+            read, used = await self.timed(
+                entailment.reread(judged, lambda: trained(self.kit.answer_reader(), self.language), most)
+            )
         except WellreadError:
             return [entailment.Read(one.sentence) for one in judged]
         self.budget.pairs(used)
         return read
-
-    def _answer_reader(self) -> AnswerReader | None:
-        return trained(self.kit.answer_reader(), self.language)
 
     async def _slotted(self, job: Awaitable[T]) -> T:
         async with self._slots:
@@ -402,11 +394,6 @@ class Run:
         tokens_in, tokens_out = call.prompt_tokens(), call.prompt.max_tokens or 0
         cost = None if limits.cost is None else call.price(tokens_in, tokens_out)
         return self.budget.call(tokens_in + tokens_out, cost or 0.0)
-
-
-async def _close(stream: object) -> None:
-    if close := getattr(stream, "aclose", None):  # asking for the protocol instead would cost more than the call
-        await close()
 
 
 async def _unless_spent(job: Awaitable[T]) -> T | BudgetExhausted:

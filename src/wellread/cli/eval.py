@@ -161,19 +161,20 @@ def _known(strategy: str, names: Iterable[str]) -> list[str]:
 
 
 def _print(tables: list[dict[str, Any]], results: list[list[Result]]) -> None:
+    from wellread.evals.report import name
     from wellread.evals.results import against_first
 
     columns = [(key, title) for key, title in _COLUMNS if any(table.get(key) is not None for table in tables)]
-    names = [_name(table) for table in tables]
+    names = [name(table) for table in tables]
     width = max(map(len, [*names, "strategy"]))
     say(f"{tables[0]['data']}: {tables[0]['questions']} questions, effort {tables[0]['effort']}\n")
     for number, part in enumerate(_parts(columns, width)):
         if number:
             say("")
         say("  ".join([f"{'strategy':{width}}", *(f"{title:>{_width(title)}}" for _, title in part)]))
-        for name, table in zip(names, tables, strict=True):
+        for row, table in zip(names, tables, strict=True):
             cells = [f"{'' if table.get(key) is None else f'{table[key]:.3f}':>{_width(title)}}" for key, title in part]
-            say("  ".join([f"{name:{width}}", *cells]))
+            say("  ".join([f"{row:{width}}", *cells]))
     _print_kinds(tables[0])
     for line in against_first(names, results):
         say(line)
@@ -208,10 +209,6 @@ def _print_kinds(table: dict[str, Any]) -> None:
         say("")
         for kind, scores in table["kinds"].items():
             say(f"  {kind}: " + ", ".join(f"{name} {value:.3f}" for name, value in scores.items()))
-
-
-def _name(table: dict[str, Any]) -> str:
-    return " ".join([table["strategy"], *(f"{key}={value}" for key, value in table["params"].items())])
 
 
 def _width(title: str) -> int:

@@ -95,10 +95,5 @@ def _lines(parameters: Iterable[Parameter]) -> Iterator[str]:
     for one in parameters:
         yield ""
         yield from (f"# {line}" for line in wrap(one.help, 96))
-        empty = one.default is None or one.default == ()
-        yield f"# {one.name} = {_toml(_EXAMPLES.get(one.name, []) if empty else one.default)}"
-
-
-def _toml(value: object) -> str:
-    """Texts, numbers, truths and lists are written alike in TOML and JSON."""
-    return json.dumps(value, ensure_ascii=False)
+        empty = one.default is None or one.default == ()  # texts, numbers, truths and lists are alike in TOML and JSON
+        yield f"# {one.name} = {json.dumps(_EXAMPLES.get(one.name, []) if empty else one.default, ensure_ascii=False)}"

@@ -32,7 +32,11 @@ def read(
     """
     if not what.strip():
         raise UsageError("nothing to read: give an address or a file")
-    page = asyncio.run(_fetched(what, ignore_robots, allow_host, no_cache)) if _is_address(what) else _opened(what)
+    page = (
+        asyncio.run(_fetched(what, ignore_robots, allow_host, no_cache))
+        if "://" in what and not what.lower().startswith("file://")
+        else _opened(what)
+    )
     if as_json:
         facts = {name: getattr(page, name) for name in ("url", "title", "author", "published", "language", "kind", "notice")}
         say_json({**facts, "text": page.text, "passages": page.passages})
@@ -41,10 +45,6 @@ def read(
         if line:
             note(line)
     say(page.text)
-
-
-def _is_address(what: str) -> bool:
-    return "://" in what and not what.lower().startswith("file://")
 
 
 def _opened(what: str) -> Page:

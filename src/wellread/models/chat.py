@@ -135,7 +135,7 @@ class ChatModel:
         )
         begun: list[Reply] = []  # an attempt that breaks off is billed as well
         try:
-            first, rest = await again(_worth_it, self._begin, prompt, begun)
+            first, rest = await again(lambda problem: isinstance(problem, Failure) and problem.again, self._begin, prompt, begun)
             async with aclosing(rest):
                 yield self._counted(first, prompt, begun)
                 async for item in rest:
@@ -274,10 +274,6 @@ def _size(event: ModelResponseStreamEvent) -> int:
         given = delta.content_delta if isinstance(delta, TextPartDelta | ThinkingPartDelta) else None
         said = delta.args_delta if isinstance(delta, ToolCallPartDelta) else given
     return len(said) if isinstance(said, str) else 0
-
-
-def _worth_it(problem: Exception) -> bool | float:
-    return problem.again if isinstance(problem, Failure) else False
 
 
 _SECONDS = 3.0

@@ -40,11 +40,11 @@ def from_spec(spec: Spec, kit: Parts) -> Model:
     name = spec.argument
     if not name:
         raise UsageError("ollama needs a model: ollama:NAME (`ollama list` shows what there is)")
-    address = ollama_address(kit.environ)
+    address, configured = ollama_address(kit.environ), kit.environ.get("OLLAMA_CONTEXT_LENGTH", "")
     shown, secrets = public(address)
     own = is_local(address) and not name.endswith("-cloud")
     able = Capabilities(
-        context_tokens=options.context or _context(kit.environ.get("OLLAMA_CONTEXT_LENGTH", "")),
+        context_tokens=options.context or (int(configured) if configured.isdigit() else 0) or _WINDOW,
         continues=options.continues,
         tools=options.tools,
         schemas=options.schemas and own,
@@ -59,7 +59,3 @@ def from_spec(spec: Spec, kit: Parts) -> Model:
         return connection(name, f"{address}/v1", None)
 
     return ChatModel(traits, connect)
-
-
-def _context(configured: str) -> int:
-    return int(configured) if configured.isdigit() and int(configured) > 0 else _WINDOW

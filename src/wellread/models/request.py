@@ -129,7 +129,7 @@ def _turns(messages: Sequence[Message], *, continues: bool) -> tuple[list[Messag
         if not message.text.strip() and not message.tool_calls and message.role != "tool":
             continue
         last = turns[-1] if turns else None
-        if last is not None and _joinable(last, message):
+        if last is not None and last.role == message.role != "tool" and not last.tool_calls:
             between = "" if message.role == "assistant" else "\n\n"
             turns[-1] = replace(last, text=last.text + between + message.text, tool_calls=message.tool_calls)
         else:
@@ -142,10 +142,6 @@ def _turns(messages: Sequence[Message], *, continues: bool) -> tuple[list[Messag
     # Anthropic refuses a partial answer that ends in white space.
     trimmed = partial.text.rstrip()
     return [*turns[:-1], replace(partial, text=trimmed)], trimmed != partial.text
-
-
-def _joinable(last: Message, message: Message) -> bool:
-    return last.role == message.role and message.role != "tool" and not last.tool_calls
 
 
 def _without_marks(turn: Message, marks: re.Pattern[str] | None) -> Message:

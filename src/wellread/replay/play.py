@@ -265,7 +265,7 @@ def of_call(number: int, recorded: tuple[str, str, Json] | None, asked: tuple[st
     part, method, request = asked
     what = f"call {number} ({part}, {method})"
     if recorded is None:
-        return ReplayMismatch(f"{what} is not in the recording: nothing like it is left there", _pretty(request))
+        return ReplayMismatch(f"{what} is not in the recording: nothing like it is left there", "\n".join(_lines(request)))
     if recorded[:2] != asked[:2]:
         instead = f"{recorded[0]}, {recorded[1]}"
         return ReplayMismatch(f"{what} is not in the recording, which has ({instead}) there", _diff(recorded[2], request))
@@ -317,10 +317,6 @@ def _short(value: Any) -> str:
 
 def _diff(old: Json, new: Json) -> str:
     return "\n".join(difflib.unified_diff(_lines(old), _lines(new), "recorded", "now", lineterm="", n=2))
-
-
-def _pretty(value: Json) -> str:
-    return "\n".join(_lines(value))
 
 
 def _lines(value: Any, place: str = "") -> Sequence[str]:
