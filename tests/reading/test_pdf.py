@@ -81,6 +81,23 @@ def test_headings_come_from_the_type_where_there_is_no_outline() -> None:
     assert JOINED in page.passages
 
 
+def test_headings_below_those_of_an_outline_that_names_chapters_alone() -> None:
+    names = ("Oil", "Wicks", "Glass")
+    pages = [[(50, 780, 14, "B", x), (50, 740, 10, "B", f"Filling {x}"), (50, 728, 10, "F", f"{x}: {PROSE[0]}")] for x in names]
+    page = read(*pages, outline=[(name, place, 792) for place, name in enumerate(names)])
+    assert list(pieces(page.blocks, Splitting()))[1].heading == "Wicks › Filling Wicks"
+
+
+@pytest.mark.parametrize(("label", "lines"), [(712, 3), (706, 4)])
+def test_a_label_at_the_middle_of_its_cell_stands_before_it(label: float, lines: int) -> None:
+    """It stood among the words of the cell."""
+    cell = [(150, 724 - 12 * n, 10, "F", f"the lamp {'abcd'[n]}") for n in range(lines)]
+    once: list[Set] = [*cell[:1], (50, label, 10, "F", "Duties"), *cell[1:]]
+    again: list[Set] = [(x, y - 60, size, font, words) for x, y, size, font, words in once]
+    said = f"| Duties | {' '.join(words for *_, words in cell)} |"
+    assert read([*prose(780), *once, *again]).passages[1:] == (f"{said}\n{said}",)
+
+
 def test_running_heads_numbers_and_contents_are_no_text() -> None:
     heads = ["Oil", "Oil", "Oil", "Wicks", "Wicks", "Wicks"]
 

@@ -46,7 +46,9 @@ def read_pdf(body: bytes, url: str, name: str = "", allowance: Allowance = OWN_F
         empty = [number for number, lines in enumerate(read) if not lines]
         pictures = _pictures(document, empty, begun + allowance.seconds * _LOOKING)
     inner = without_margins(read)
-    pages = [pdflines.apart(lines) for lines in (inner if any(inner) else read)]  # all pages may say the same
+    pages = [
+        pdflines.with_whole_cells(pdflines.apart(lines)) for lines in (inner if any(inner) else read)
+    ]  # all pages may say the same
     title = _title(said, read)
     body_size = pdfblocks.body_size(pages)
     blocks = pdfblocks.blocks(pages, headings(pages, outline, body_size))

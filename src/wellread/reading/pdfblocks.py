@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from wellread.reading.pdflines import Line
+from wellread.reading.pdflines import Line, joined
 from wellread.types import Block
 
 _EDGE = 3  # lines that a running head or foot may have
@@ -136,10 +136,11 @@ def headings(pages: Pages, outline: Sequence[Entry], body: float) -> list[dict[i
             _place(found[entry.page], named[entry.page].heading(entry))
     levels = _levels(pages, found)
     outlined = sum(map(len, found)) >= 3
+    chapters_alone = all(entry.level == 1 for entry in outline)  # what is below them is told by its type
     first = min((page for page, here in enumerate(found) if here), default=0) if outlined else 0
     for page, lines in enumerate(pages[first:], start=first):  # before the first part there is a title page
         taken = {place for one in found[page].values() for place in range(one.start, one.end)}
-        for start, end in _larger(lines, body, taken, bold=not outlined):
+        for start, end in _larger(lines, body, taken, bold=chapters_alone):
             text = " ".join(line.text for line in lines[start:end])
             found[page].setdefault(start, Heading(text, _level(lines[start].size, levels), start, end))
     return found if outlined else _ranked(pages, found)
@@ -263,7 +264,6 @@ def _ranked(pages: Pages, found: list[dict[int, Heading]]) -> list[dict[int, Hea
 _BULLET = re.compile(r"^[•◦▪‣∙·●○■□–*-]\s+(?=\S)")
 _NUMBERED = re.compile(r"^(?:\(?\d{1,2}[.)]|\(?[a-z]\)|\[\d{1,3}\])\s+(?=\S)")
 _ENDS = (".", "!", "?", ":", "”", '"', ")", "。")
-_HYPHEN = re.compile(r"(?<=[^\W\d_])[-\u2010]$")
 _TERM = re.compile(r"[\w./${}()-]{1,40}")
 _WIDEST_GAP = 1.18  # times the usual distance of lines; more parts paragraphs
 
@@ -380,13 +380,13 @@ class _Writer:
 
     def _write(self) -> None:
         if self._term and self._kind == "text":
-            self.blocks.append(Block("entry", f"{self._term}: {_joined(self._lines)}", 1, page=self._begun))
+            self.blocks.append(Block("entry", f"{self._term}: {joined(self._lines)}", 1, page=self._begun))
         elif self._kind == "code":
             self._code()
         elif self._kind == "row" and len(self._lines) > 1:
             self.blocks += [Block("row", f"| {' | '.join(line.cells)} |", page=self._begun) for line in self._lines]
         else:
-            text = _joined(self._lines)
+            text = joined(self._lines)
             item = _is_item(text)
             self.blocks.append(Block("item" if item else "paragraph", _BULLET.sub("", text), int(item), page=self._begun))
 
@@ -403,15 +403,3 @@ class _Writer:
 
 def _is_item(text: str) -> bool:
     return bool(_BULLET.match(text) or _NUMBERED.match(text))
-
-
-def _joined(lines: Sequence[Line]) -> str:
-    """Put together once: a book may be one paragraph."""
-    parts: list[str] = []
-    for line in lines:
-        if parts and _HYPHEN.search(parts[-1]) and line.text[:1].islower():
-            parts[-1] = parts[-1][:-1]
-        elif parts:
-            parts.append(" ")
-        parts.append(line.text)
-    return "".join(parts)

@@ -8,7 +8,7 @@ import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from itertools import pairwise
@@ -19,6 +19,8 @@ _raw: Any = import_module("pypdfium2.raw")  # it has no types; nothing else touc
 _MONO = re.compile(r"mono|cour|consol|menlo|typew|tt\d|cmtt|slant.*tt|fixed|terminal", re.IGNORECASE)
 _BOLD = re.compile(r"bold|black|heavy|semib|demi|cmbx|sfbx|bx\d|-b$", re.IGNORECASE)
 _PROSE = 15  # characters; shorter cells are a table's
+_HYPHEN = re.compile(r"(?<=[^\W\d_])[-\u2010]$")
+_CELL = 1.45  # times the size of the type: how far apart the lines of one cell are
 _SAMPLES = 5  # characters that a line's font is read from
 _GAP = 1.6  # times the size of the type; wider than any blank of justified text
 _BROKEN = re.compile("[\x02\ufffe]")  # PDFium's signs for a hyphen at the end of a line, the lines joined
@@ -71,9 +73,24 @@ def lines(textpage: Any, most: int) -> list[Line]:
     start = 0
     for part in text.split("\r\n"):
         if part.strip():
-            found.append(_line(page, part, start))
+            found.extend(_level(page, part, start))
         start += len(part) + 2
     return in_order(found)
+
+
+def _level(page: Any, text: str, start: int) -> list[Line]:
+    """Words that PDFium has put into one line though they are at other heights and apart from each other, as lines."""
+    whole = _line(page, text, start)
+    if whole.y == whole.last_y or _BROKEN.search(text):
+        return [whole]
+    cuts = [0]
+    for blank in re.finditer(r"(?<=\S)\s+(?=\S)", text):
+        before, after = start + blank.start() - 1, start + blank.end()
+        apart = abs(_box(page, after)[0] - _box(page, before)[1]) > whole.size
+        if apart and _height(page, before) != _height(page, after):
+            cuts.append(blank.end())
+    parts = [_line(page, text[begin:end], start + begin) for begin, end in pairwise([*cuts, len(text)])]
+    return sorted(parts, key=lambda line: -line.y)
 
 
 def _line(page: Any, text: str, start: int) -> Line:
@@ -169,3 +186,59 @@ def apart(found: Sequence[Line]) -> list[Line]:
         else:
             halves.append(line)
     return _by_columns(halves)
+
+
+def joined(lines: Iterable[Line]) -> str:
+    """As one text. Put together once: a book may be one paragraph."""
+    parts: list[str] = []
+    for line in lines:
+        if parts and _HYPHEN.search(parts[-1]) and line.text[:1].islower():
+            parts[-1] = parts[-1][:-1]
+        elif parts:
+            parts.append(" ")
+        parts.append(line.text)
+    return "".join(parts)
+
+
+def with_whole_cells(found: Sequence[Line]) -> list[Line]:
+    """A label with what is said of it as one line of two cells: the second goes on in the lines right below it and, where the
+    label stands at the middle of its cell, in as many above it."""
+    made: list[Line] = []
+    place = 0
+    while place < len(found):
+        line = found[place]
+        between = _stands_between(found[place - 1 : place + 2]) if made else False
+        place += 1
+        if not between and len(line.cells) != 2:
+            made.append(line)
+            continue
+        column, label = (found[place].left, line.text) if between else (line.gap[1], line.cells[0])
+        above: list[Line] = []
+        while made and _goes_on(made[-1], above[-1] if above else line, column):
+            above.append(made.pop())
+        cell = above[::-1] if between else [*above[::-1], replace(line, text=line.cells[1])]
+        most = place + len(above) if above else len(found)
+        while place < min(most, len(found)) and _goes_on(cell[-1], found[place], column, below=True):
+            cell.append(found[place])
+            place += 1
+        said, end = joined(cell), cell[-1]
+        reach = max(one.reach for one in (line, *cell))
+        made.append(
+            replace(line, text=f"{label} {said}", cells=(label, said), y=max(line.y, cell[0].y), last_y=end.last_y, reach=reach)
+        )
+    return made
+
+
+def _goes_on(upper: Line, lower: Line, column: float, *, below: bool = False) -> bool:
+    """Whether two lines, of which the upper or the one `below` is looked at, are of a cell that begins at that column."""
+    one = lower if below else upper
+    return not one.cells and abs(one.left - column) < 2 and 0 < upper.last_y - lower.y <= _CELL * max(upper.size, lower.size)
+
+
+def _stands_between(lines: Sequence[Line]) -> bool:
+    """Whether the second of three lines is a label to the left of the other two, at the height of the gap between them."""
+    if len(lines) < 3 or any(line.cells for line in lines):
+        return False
+    before, line, after = lines
+    beside = line.right + line.size < before.left and abs(before.left - after.left) < 2
+    return beside and before.last_y > line.y > after.y and before.last_y - after.y <= _CELL * before.size
