@@ -127,12 +127,12 @@ async def test_an_answer_cut_by_its_length_shows_it() -> None:
 
 
 async def test_material_is_cut_to_the_window_and_the_cut_is_reported() -> None:
-    bench = Bench(["It was Lipperhey. [1]"], model_options={"capabilities": Capabilities(800)})
+    bench = Bench(["It was Lipperhey. [1]"], model_options={"capabilities": Capabilities(1000)})
     blocks = [f"[{n}] " + "word " * 200 for n in range(1, 9)]
     await written(bench, material=blocks)
     (cut,) = bench.of(events.Cut)
     assert cut.what == "material"
-    assert bench.scripted.count_tokens(bench.prompt(0)) + (bench.scripted.prompts[0].max_tokens or 0) <= 800
+    assert bench.scripted.count_tokens(bench.prompt(0)) + (bench.scripted.prompts[0].max_tokens or 0) <= 1000
     assert "[8]" not in bench.prompt(0)
 
 
