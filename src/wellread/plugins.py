@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import EntryPoint, EntryPoints, entry_points
+from importlib.metadata import EntryPoint, EntryPoints, distribution, entry_points
 from typing import Any, Literal, cast
 from urllib.parse import parse_qsl
 
@@ -50,7 +50,7 @@ def parse_spec(text: str) -> Spec:
 def parse_source(text: str) -> Spec:
     """The spec of a source; a bare folder or file stands for the index that it is, or for the documents in it."""
     head, _, _ = text.strip().partition("?")
-    if not head or head.partition(":")[0] in _registered("sources"):
+    if not head or _find("sources", head.partition(":")[0]):
         return parse_spec(text)
     path = at_home(head)
     if os.path.exists(path):  # of a name that is too long for any file, too
@@ -64,7 +64,7 @@ def parse_source(text: str) -> Spec:
 def parse_model(text: str) -> Spec:
     """The spec of a model; the name of one alone is answered with the spec that it lacks."""
     head = text.strip().partition("?")[0]
-    if not head or (provider := head.partition(":")[0]) in _registered("models"):
+    if not head or _find("models", provider := head.partition(":")[0]):
         return parse_spec(text)
     close = difflib.get_close_matches(provider, names("models"), n=1)
     meant = f"{close[0]}:{head.partition(':')[2]}" if close else f"{_seller(head)}:{head}"
@@ -79,15 +79,19 @@ def _seller(model: str) -> str:
     return next((name for name in ("openai", "anthropic") if Tariff(model, name).window()), "ollama")
 
 
-@cache
-def _registered(kind: Kind) -> dict[str, EntryPoint]:
-    return {entry.name: entry for entry in _installed().select(group=f"wellread.{kind}")}
+def _find(kind: Kind, name: str) -> EntryPoint | None:
+    """One of our own; else of any package, all of which have to be looked through for it."""
+    return _registered(kind, own=True).get(name) or _registered(kind).get(name)
 
 
 @cache
-def _installed() -> EntryPoints:
-    """Of all packages: they are looked through once, whatever is asked for."""
-    return cast("Any", entry_points())
+def _registered(kind: Kind, *, own: bool = False) -> dict[str, EntryPoint]:
+    return {entry.name: entry for entry in _installed(own).select(group=f"wellread.{kind}")}
+
+
+@cache
+def _installed(own: bool) -> EntryPoints:
+    return distribution("wellread").entry_points if own else cast("Any", entry_points())
 
 
 def names(kind: Kind) -> list[str]:
@@ -97,7 +101,7 @@ def names(kind: Kind) -> list[str]:
 
 def load(kind: Kind, name: str) -> Callable[..., Any]:
     """A plugin's factory (or a strategy's class)."""
-    found = _registered(kind).get(name)
+    found = _find(kind, name)
     if found is None:
         one = _ONE.get(kind, kind.removesuffix("s"))
         close = difflib.get_close_matches(name, names(kind), n=1)

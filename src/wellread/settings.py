@@ -21,7 +21,6 @@ from __future__ import annotations
 import os
 import re
 import stat
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -125,7 +124,10 @@ def with_keys(environ: Mapping[str, str], keys: Mapping[str, object]) -> Mapping
 
 def _from_file(path: Path, *, named: bool) -> dict[str, object]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        import tomllib
+
+        return tomllib.loads(text)
     except FileNotFoundError:
         if named:
             raise SettingsError(f"{path}: there is no such settings file (WELLREAD_CONFIG names it)") from None

@@ -15,7 +15,6 @@ from wellread import events
 from wellread.cli.terminal import clean, note, say, say_json
 from wellread.errors import UsageError
 from wellread.present import terminal
-from wellread.sources.markup import without_headings
 from wellread.text.places import inside, is_file
 from wellread.types import Answer, Hit
 
@@ -181,6 +180,8 @@ def found(number: int, title: str, where: str, text: str) -> None:
 
 def found_document(number: int, group: Sequence[Hit]) -> None:
     """A document with the best of its passages that were found, each at its place."""
+    from wellread.sources.markup import without_headings
+
     first = group[0]
     where = (first.document or first.url or "") if is_file(first.url) else first.url or first.source
     found(
