@@ -6,6 +6,8 @@ import re
 import shlex
 import subprocess
 import sys
+from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -84,3 +86,12 @@ def test_every_guard_has_its_test() -> None:
     assert len(named) > 30
     for file, test in named:
         assert f"def {test}" in (ROOT / file).read_text("utf-8"), (file, test)
+
+
+def test_every_hand_that_a_question_goes_through_is_there() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    hands = re.findall(r"`([\w/]+)\.py` `([\w.]+)`", text)
+    assert hands
+    assert len(re.findall(r"^\d+\. ", text.split("## The walk")[1].split("\n## ")[0], re.MULTILINE)) <= 20
+    for file, name in hands:
+        attrgetter(name)(import_module(f"wellread.{file.replace('/', '.')}"))
