@@ -16,8 +16,8 @@ from tests.index.embedders import WordEmbedder
 from wellread.cluster import sharded, steps
 from wellread.cluster.building import Order, Told
 from wellread.cluster.merged import open_folder
-from wellread.cluster.places import Near
 from wellread.cluster.steps import PiecesFeed, of_shard
+from wellread.cluster.storage import Place
 from wellread.errors import IndexFault, UsageError
 from wellread.index.build import build as build_one
 from wellread.index.dataset import About
@@ -138,7 +138,7 @@ def test_a_block_is_one_file_however_many_shards_there_are(tmp_path: Path, monke
     source, how = write_documents(tmp_path / "notes", 40), InputOptions(unreadable=[])
     found: list[dict[int, tuple[int, str, bytes]]] = []
     for name, most in (("small", 8_192), ("large", 2)):
-        work = Near(tmp_path / name)
+        work = Place(tmp_path / name)
         with monkeypatch.context() as patched:
             patched.setattr(steps, "BLOCK", 64)
             patched.setattr(steps, "BATCH", 16)
@@ -174,7 +174,7 @@ async def read_all(feed: PiecesFeed) -> tuple[list[Passage], list[bytes]]:
 @pytest.mark.slow
 def test_a_shard_is_stemmed_in_the_language_of_everything_that_was_read(tmp_path: Path) -> None:
     """Its own passages may be in another: here all but one of the notes are German, and the shard holds that one alone."""
-    work, source = Near(tmp_path / "work"), tmp_path / "notes"
+    work, source = Place(tmp_path / "work"), tmp_path / "notes"
     source.mkdir()
     for number in range(9):
         text = f"Die alten Häuser am Markt wurden im Jahr {1900 + number} nach langen Arbeiten fertig.\n"
@@ -187,7 +187,7 @@ def test_a_shard_is_stemmed_in_the_language_of_everything_that_was_read(tmp_path
     embedded = steps.embed(work, blocks[0], 64, About("words-64", 64, "notes"), ("words", WordEmbedder))
     alone: list[str] = []
     for number in (piece.shard for piece in embedded.pieces):
-        steps.assemble(work, Near(tmp_path / "made"), number, of_shard([embedded.pieces], number), True, language)
+        steps.assemble(work, Place(tmp_path / "made"), number, of_shard([embedded.pieces], number), True, language)
         index = LocalIndex.open(tmp_path / "made" / sharded.SHARDS / sharded.shard_name(number))
         assert index.manifest.language == "de"
         alone += [index.passage(0).text] if index.manifest.rows == 1 else []

@@ -17,9 +17,9 @@ from tests.services import swift
 from wellread.cluster import storage
 from wellread.cluster.building import build as build_by_many
 from wellread.cluster.merged import LocalPeer, Member, MergedIndex
-from wellread.cluster.places import Place
 from wellread.cluster.reshard import shard_index
 from wellread.cluster.shard import Shard
+from wellread.cluster.storage import Place
 from wellread.errors import IndexFault, UsageError
 from wellread.index.build import build
 from wellread.index.search import LocalIndex

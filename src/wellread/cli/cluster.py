@@ -185,7 +185,7 @@ def data_set_on_ray(order: Order, output: Path, address: str, as_json: bool) -> 
 
 def _seen_by_all(place: str) -> str:
     """A place by a name that means the same on every node."""
-    from wellread.cluster.places import is_address
+    from wellread.cluster.storage import is_address
 
     return place if is_address(place) else str(at_home(place).resolve())
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from wellread.cluster import on_ray, sharded, steps, storage
-from wellread.cluster.places import Near, Place, place_at
 from wellread.cluster.sharded import Sharded, ShardEntry
 from wellread.cluster.steps import Block, Embedded, Maker, PartRead, Piece, file_of, of_shard
+from wellread.cluster.storage import Place
 from wellread.errors import IndexFault, WellreadError
 from wellread.index.dataset import About, take_parts
 from wellread.index.folder import BUILDING
@@ -54,7 +54,7 @@ class Told:
 
 def build(where: str | Path, order: Order, progress: Progress = silent, told: Told | None = None) -> Sharded:
     """An index in shards, made by whatever nodes the connected cluster has, in a folder that all of them see or at an address."""
-    module, place = on_ray.connect(), place_at(where)
+    module, place = on_ray.connect(), Place(where)
     with place.writing():
         embedded = _embedded(module, place, order, progress, told if told is not None else Told())
         work, pieces = embedded.work, [of_shard(embedded.blocks, number) for number in range(order.shards)]
@@ -78,7 +78,7 @@ def build(where: str | Path, order: Order, progress: Progress = silent, told: To
 
 def data_set(folder: Path, order: Order, progress: Progress = silent, told: Told | None = None) -> int:
     """An embedded data set; the number of its rows."""
-    module, place = on_ray.connect(), Near(folder)
+    module, place = on_ray.connect(), Place(folder)
     with place.writing():
         embedded = _embedded(module, place, replace(order, shards=1), progress, told if told is not None else Told())
         made = [folder / BUILDING / file_of(number) for number in range(len(embedded.blocks))]

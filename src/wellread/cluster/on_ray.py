@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
@@ -18,10 +18,11 @@ from typing import Any, cast
 from wellread.cluster import storage
 from wellread.cluster.actors import NAMESPACE, THREADS, EvaluatorActor, RayReplica, ShardActor, find, ray
 from wellread.cluster.merged import Member, MergedIndex
-from wellread.cluster.places import is_address
 from wellread.cluster.replicas import Known, Patience, ReplicaLost, ReplicatedShard
+from wellread.cluster.storage import is_address
 from wellread.errors import IndexFault, UsageError, WellreadError
 
+_SHARD, _EVALUATOR = "shard", "evaluator"  # kinds of actors, in their names
 _SHARE = 0.01  # of a core that a replica claims: what it uses is decided by the traffic, not by Ray
 _REACHING = 5.0  # seconds
 _ANSWERING = 5.0
@@ -76,9 +77,10 @@ class Deployed:
 def deploy(place: str, name: str, replicas: int = 2, evaluators: int = 0) -> Deployed:
     """Start R replicas of each shard, and evaluators; wait until all of them are ready."""
     module = connect()
-    _check_name(name)
+    if not name or not all(letter.isalnum() or letter in "-_." for letter in name):
+        raise UsageError(f"{name!r} is no name for an index: letters, digits, '-', '_' and '.'")
     content = storage.load(place)
-    if _actors(name):
+    if _actors(name, _SHARD):
         raise UsageError(f"{name} is deployed already: change it with `wellread cluster scale`, or stop it first")
     wanted = [*_shards(place, name, len(content.shards), range(replicas)), *_evaluators(name, range(evaluators))]
     _start(module, name, wanted, _time_for(place))
@@ -88,44 +90,30 @@ def deploy(place: str, name: str, replicas: int = 2, evaluators: int = 0) -> Dep
 def scale(name: str, replicas: int | None = None, evaluators: int | None = None) -> Deployed:
     """So many replicas of each shard, and so many evaluators, from now on."""
     module = connect()
-    known = _actors(name)
-    if not known:
-        raise UsageError(f"{name} is not deployed here")
-    wanted: list[_Wanted] = []
-    old: list[tuple[int, int]] = []
-    place = _place(module, name, known)
+    known, there = _deployed(name), _actors(name, _EVALUATOR)
+    place, wanted = _place(module, name, known), list[_Wanted]()
     if replicas is not None:
-        first, old = 1 + max(replica for _, replica in known), known
+        first = 1 + max(replica for _, replica in known)
         wanted += _shards(place, name, len(storage.load(place).shards), range(first, first + replicas))
     if evaluators is not None:
-        there = _evaluator_numbers(name)
-        wanted += _evaluators(name, [number for number in range(evaluators) if number not in there])
-        for number in there:
-            if number >= evaluators:
-                _kill(module, f"{name}:evaluator:{number}")
+        wanted += _evaluators(name, [number for number in range(evaluators) if (number,) not in there])
+        _end(module, name, _EVALUATOR, [one for one in there if one[0] >= evaluators])
     _start(module, name, wanted, _time_for(place))
-    _end(module, name, old)  # only now: whoever searches always finds some
+    _end(module, name, _SHARD, known if replicas is not None else [])  # only now: whoever searches always finds some
     return status(name)
 
 
 def stop(name: str) -> int:
     """End all its actors; how many there were."""
     module = connect()
-    shards, thinking = _actors(name), _evaluator_numbers(name)
-    _end(module, name, shards)
-    for number in thinking:
-        _kill(module, f"{name}:evaluator:{number}")
-    return len(shards) + len(thinking)
+    return sum(_end(module, name, kind, _actors(name, kind)) for kind in (_SHARD, _EVALUATOR))
 
 
 def status(name: str) -> Deployed:
     """Where its replicas are now."""
     module = connect()
-    known = _actors(name)
-    if not known:
-        raise UsageError(f"{name} is not deployed here")
-    thinking = _evaluator_numbers(name)
-    fulls = [*(_full(name, *key) for key in known), *(f"{name}:evaluator:{number}" for number in thinking)]
+    known, thinking = _deployed(name), _actors(name, _EVALUATOR)
+    fulls = [_full(name, kind, *one) for kind, some in ((_SHARD, known), (_EVALUATOR, thinking)) for one in some]
     found = _nodes(module, fulls)
     nodes: dict[int, list[str]] = {}
     for (shard, _), node in zip(known, found, strict=False):
@@ -136,48 +124,36 @@ def status(name: str) -> Deployed:
 def names() -> list[str]:
     """The indexes that are deployed."""
     connect()
-    return sorted({index for index, kind, *_ in _named() if kind == "shard"})
+    return sorted({index for index, kind, *_ in _named() if kind == _SHARD})
 
 
 def evaluators(name: str, address: str | None = None) -> ReplicatedShard:
     """The evaluators of a deployed index: whoever is least busy answers."""
     connect(address)
-    if not _evaluator_numbers(name):
+    if not _actors(name, _EVALUATOR):
         raise UsageError(f"{name} has no evaluators: start some with `wellread cluster scale {name} --evaluators N`")
-    return ReplicatedShard("evaluators", Known(partial(_evaluator_names, name), RayReplica))
+    return ReplicatedShard("evaluators", Known(partial(_replicas, name, _EVALUATOR), RayReplica))
 
 
 def open_index(name: str, address: str | None = None, patience: Patience | None = None) -> MergedIndex:
     """A deployed index, to be searched."""
     module = connect(address)
-    known = _actors(name)
+    known = _actors(name, _SHARD)
     if not known:
         there = ", ".join(names()) or "none"
         raise IndexFault(f"no index {name} is deployed in this cluster (there is: {there}); see: wellread cluster deploy")
     content = storage.load(_place(module, name, known))
+    reached = (Known(partial(_replicas, name, _SHARD, number), RayReplica) for number in range(len(content.shards)))
     members = [
-        Member(
-            entry.name, entry.passages, ReplicatedShard(entry.name, Known(partial(_replicas, name, number), RayReplica), patience)
-        )
-        for number, entry in enumerate(content.shards)
+        Member(entry.name, entry.passages, ReplicatedShard(entry.name, replicas, patience))
+        for entry, replicas in zip(content.shards, reached, strict=True)
     ]
     return MergedIndex(members, content.embedder, content.dimensions, content.language)
 
 
-def _evaluator_names(name: str) -> list[str]:
-    with _lost_where_ray_is():
-        return [f"{name}:evaluator:{number}" for number in _evaluator_numbers(name)]
-
-
-def _replicas(name: str, shard: int) -> list[str]:
-    with _lost_where_ray_is():
-        return [_full(name, number, replica) for number, replica in _actors(name) if number == shard]
-
-
-@contextmanager
-def _lost_where_ray_is() -> Generator[None]:
+def _replicas(name: str, kind: str, *first: int) -> list[str]:
     try:
-        yield
+        return [_full(name, kind, *one) for one in _actors(name, kind) if one[: len(first)] == first]
     except (ray().exceptions.RayError, RuntimeError, ConnectionError) as problem:
         raise ReplicaLost(f"Ray does not say who is there: {cause(problem)}") from None
 
@@ -195,14 +171,16 @@ class _Wanted:
 
 def _shards(place: str, name: str, count: int, replicas: range) -> list[_Wanted]:
     return [
-        _Wanted(_full(name, shard, replica), ShardActor, (place, shard), THREADS, f"{name}:group:{shard}:{replicas.start}")
+        _Wanted(
+            _full(name, _SHARD, shard, replica), ShardActor, (place, shard), THREADS, f"{name}:group:{shard}:{replicas.start}"
+        )
         for shard in range(count)
         for replica in replicas
     ]
 
 
 def _evaluators(name: str, numbers: Iterable[int]) -> list[_Wanted]:
-    return [_Wanted(f"{name}:evaluator:{number}", EvaluatorActor, ("normal",), 1) for number in numbers]
+    return [_Wanted(_full(name, _EVALUATOR, number), EvaluatorActor, ("normal",), 1) for number in numbers]
 
 
 def _time_for(place: str) -> float:
@@ -257,13 +235,14 @@ def _placed(module: Any, wanted: Sequence[_Wanted]) -> dict[str, Any]:
     return places
 
 
-def _end(module: Any, name: str, numbers: Sequence[tuple[int, int]]) -> None:
-    """End replicas and give their places back."""
-    for number in numbers:
-        _kill(module, _full(name, *number))
-    for shard in {shard for shard, _ in numbers}:
+def _end(module: Any, name: str, kind: str, numbers: Sequence[tuple[int, ...]]) -> int:
+    """End actors and give their places back; how many."""
+    for one in numbers:
+        _kill(module, _full(name, kind, *one))
+    for shard in {shard for shard, *_ in numbers} if kind == _SHARD else ():
         first = min(replica for other, replica in numbers if other == shard)
-        _remove_group(module, f"{name}:group:{shard}:{first}")
+        _remove_group(module, _full(name, "group", shard, first))
+    return len(numbers)
 
 
 def _remove_group(module: Any, group: str) -> None:
@@ -276,13 +255,15 @@ def cause(problem: BaseException) -> str:
     return str(problem).strip().splitlines()[-1] if str(problem).strip() else type(problem).__name__
 
 
-def _actors(name: str) -> list[tuple[int, int]]:
-    """Shards and replicas that have a name."""
-    return sorted((int(rest[0]), int(rest[1])) for index, kind, *rest in _named() if (index, kind) == (name, "shard"))
+def _actors(name: str, kind: str) -> list[tuple[int, ...]]:
+    """Of one kind, those that have a name: shard and replica, or an evaluator's number."""
+    return sorted(tuple(map(int, rest)) for index, other, *rest in _named() if (index, other) == (name, kind))
 
 
-def _evaluator_numbers(name: str) -> list[int]:
-    return sorted(int(rest[0]) for index, kind, *rest in _named() if (index, kind) == (name, "evaluator"))
+def _deployed(name: str) -> list[tuple[int, ...]]:
+    if known := _actors(name, _SHARD):
+        return known
+    raise UsageError(f"{name} is not deployed here")
 
 
 def _named() -> list[list[str]]:
@@ -296,11 +277,11 @@ def _kill(module: Any, full: str) -> None:
         module.kill(find(full), no_restart=True)
 
 
-def _place(module: Any, name: str, known: Sequence[tuple[int, int]]) -> str:
+def _place(module: Any, name: str, known: Sequence[tuple[int, ...]]) -> str:
     """Where the shards lie, as any replica says."""
-    for shard, replica in known:
+    for one in known:
         try:
-            return str(module.get(find(_full(name, shard, replica)).place.remote(), timeout=10))
+            return str(module.get(find(_full(name, _SHARD, *one)).place.remote(), timeout=10))
         except (module.exceptions.RayError, TimeoutError, ValueError):
             continue
     raise IndexFault(f"none of the {len(known)} replicas of {name} answers")
@@ -320,10 +301,5 @@ def _nodes(module: Any, fulls: Sequence[str]) -> list[str]:
     return list(found.values())
 
 
-def _full(name: str, shard: int, replica: int) -> str:
-    return f"{name}:shard:{shard}:{replica}"
-
-
-def _check_name(name: str) -> None:
-    if not name or not all(letter.isalnum() or letter in "-_." for letter in name):
-        raise UsageError(f"{name!r} is no name for an index: letters, digits, '-', '_' and '.'")
+def _full(name: str, kind: str, *numbers: int) -> str:
+    return ":".join([name, kind, *map(str, numbers)])

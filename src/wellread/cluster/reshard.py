@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wellread.cluster import shard, sharded, storage
-from wellread.cluster.places import Near
 from wellread.cluster.shard import Shard
 from wellread.cluster.sharded import SHARDS, Sharded, shard_name, shard_of
+from wellread.cluster.storage import Place
 from wellread.errors import IndexFault, UsageError
 from wellread.index import manifest
 from wellread.index.build import BuildOptions, build
@@ -134,7 +134,7 @@ async def _put_apart(
             progress("shards", number + 1, count)
         shard.share_words(homes)
         entries = tuple(sharded.entry_of(home, home.name) for home in homes)
-        place = Near(folder)
+        place = Place(folder)
         generation = sharded.next_generation(place.content(sharded.NAME))
         about = content.embedder, content.dimensions, content.words
         made = Sharded(*about, entries, generation, origin=origin, language=language)

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from wellread import codec
 from wellread.cluster import shard
-from wellread.cluster.places import Place
 from wellread.cluster.sharded import BESIDE, SHARDS, ShardEntry, entry_of, shard_name, shard_of
+from wellread.cluster.storage import Place
 from wellread.index import texts
 from wellread.index.build import BuildOptions, build
 from wellread.index.dataset import About, made_of, part_of, read_part
