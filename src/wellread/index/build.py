@@ -18,13 +18,13 @@ from wellread.index import manifest
 from wellread.index.feed import Batch, EmbeddingFeed, Feed
 from wellread.index.folder import BUILDING, disk_errors, existing, place, start_over, tidy, unbroken, write_removed, writing
 from wellread.index.following import Following, joined
-from wellread.index.grow import Growing, Pace, first_to_merge
+from wellread.index.grow import Growing, Pace, first_to_merge, refuse_known
 from wellread.index.ledger import Entry
-from wellread.index.manifest import Listed, Manifest, Segment, replace_file
+from wellread.index.manifest import Manifest, Segment, replace_file
 from wellread.index.progress import Progress, silent
 from wellread.index.quantize import Floats
 from wellread.index.search import LocalIndex
-from wellread.index.vectors import Embedding, computed, embed
+from wellread.index.vectors import Embedding, VectorLog, computed, embed
 from wellread.index.write import Device, SegmentWriter, Wording
 from wellread.protocols import Embedder
 
@@ -111,9 +111,14 @@ async def _with_vectors(folder: Path, feed: Feed, options: BuildOptions, progres
 
 
 async def fill_segment(
-    work: Path, scale: tuple[float, ...] | None, feed: Feed, options: BuildOptions, progress: Progress = silent
+    work: Path,
+    scale: tuple[float, ...] | None,
+    feed: Feed,
+    options: BuildOptions,
+    progress: Progress = silent,
+    beside: LocalIndex | None = None,
 ) -> tuple[Segment, Floats]:
-    """Stream a feed into one segment under `work`."""
+    """Stream a feed into one segment under `work`; of an index that it is to stand `beside` no id may come again."""
     writer = SegmentWriter(work / "segment", feed.dimensions)
     try:
         known = np.asarray(scale, np.float32) if scale is not None else None
@@ -123,6 +128,8 @@ async def fill_segment(
                 if known is None and feed.scale is not None:
                     known = feed.scale
                     _settle(work / _PLAN, known)
+                if beside is not None:
+                    refuse_known(beside, batch.passages, beside.removed)
                 await asyncio.to_thread(writer.append, batch.passages, batch.rows, batch.codes)
                 progress("passages", writer.rows, None)
                 if time.monotonic() - saved >= options.checkpoint_seconds:
@@ -216,33 +223,6 @@ def _write_plan(path: Path, plan: _Plan) -> None:
     replace_file(path, codec.dumps(plan).encode())
 
 
-_STORED = 5_000  # rows copied at once
-
-
-class GrowingFeed:
-    """The kept passages of small segments, as they are stored, and then the new ones."""
-
-    def __init__(self, index: LocalIndex, first: int, feed: Feed) -> None:
-        self._index, self._first, self._feed = index, first, feed
-        self.embedder, self.dimensions, self.origin = feed.embedder, feed.dimensions, feed.origin
-        self.scale: Floats | None = np.asarray(index.manifest.scale, np.float32)
-
-    async def batches(self, skip: int, scale: Floats | None) -> AsyncIterator[Batch]:
-        base = sum(entry.rows for entry in self._index.manifest.segments[: self._first])
-        for segment in self._index.segments[self._first :]:
-            for start in range(0, segment.entry.rows, _STORED):
-                rows = [r for r in range(start, min(start + _STORED, segment.entry.rows)) if base + r not in self._index.removed]
-                yield Batch(
-                    segment.texts.passages(rows), segment.rows.stored(np.array(rows, np.int64)), segment.coarse.stored(rows)
-                )
-            base += segment.entry.rows
-        async for batch in self._feed.batches(0, self.scale):
-            for passage in batch.passages:
-                if self._index.find_id(passage.id):
-                    raise IndexFault(f"the id {passage.id!r} is in the index already: remove it first")
-            yield batch
-
-
 async def add(folder: Path, feed: Feed, options: BuildOptions | None = None, progress: Progress = silent) -> Manifest:
     """Append passages; searchable by their words at once, by meaning when this returns."""
     manifest.load(folder)  # before the lock: nothing is made where there is no index
@@ -283,21 +263,15 @@ async def _add_vectors(folder: Path, index: LocalIndex, feed: Feed, options: Bui
     old = index.manifest
     if not old.finished:
         raise IndexFault(f"{folder} has passages without vectors: run wellread index embed {folder} first")
-    first = first_to_merge(old)
-    work = start_over(folder / BUILDING)
-    kept = old.segments[:first]
-    options = replace(options, language=old.language if kept else None)
-    made, _ = await fill_segment(work, old.scale, GrowingFeed(index, first, feed), options, progress)
-    generation = old.generation + 1
-    fresh = replace(
-        old,
-        segments=(*kept, place(folder, work / made.name, made, generation)),
-        removed=_tombstones(folder, index, sum(entry.rows for entry in kept), generation),
-        generation=generation,
-        origin={**old.origin, **computed(feed, old)},
-    )
+    work, generation = start_over(folder / BUILDING), old.generation + 1
+    options = replace(options, language=old.language)
+    made, _ = await fill_segment(work, old.scale, feed, options, progress, index)
+    segments = (*old.segments, place(folder, work / made.name, made, generation))
+    fresh = replace(old, segments=segments, generation=generation, origin={**old.origin, **computed(feed, old)})
     manifest.save(folder, fresh)
-    return fresh
+    growing = Growing(folder, folder, fresh, Pace(options.checkpoint_seconds, options.threads))
+    await unbroken(growing.merge, first_to_merge(old))
+    return await unbroken(VectorLog(folder, folder, options.device).complete, growing.content, progress)
 
 
 async def update(
@@ -374,8 +348,3 @@ def remove(folder: Path, names: Sequence[str]) -> int:
         shutil.rmtree(folder / BUILDING, ignore_errors=True)
         tidy(folder, fresh)
         return count
-
-
-def _tombstones(folder: Path, index: LocalIndex, below: int, generation: int) -> Listed | None:
-    """What stays forgotten: passages of merged segments were left out, so only the others' numbers remain."""
-    return write_removed(folder, {row for row in index.removed if row < below}, generation)

@@ -9,15 +9,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
 import numpy as np
 
 from wellread import codec
+from wellread.codec import Meta
 from wellread.errors import DamagedFile, IndexFault, optional
 from wellread.index.feed import Batch, Feed
 from wellread.index.folder import disk_errors, writing
@@ -32,10 +33,7 @@ _ABOUT = "dataset.json"
 _KEY = b"wellread"
 _READ = 5_000  # rows of a shard in memory at once
 _COLUMNS = ("_id", "title", "url", "text", "document", "links", "published", "heading", "page", "anchor")
-
-
-_MOST_DIMENSIONS = 65_536
-_LARGEST_STEP = 1e30  # of a scale
+_VECTORS = {"emb_int8", "emb_ubinary"}
 _DAMAGE = (OSError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RuntimeError)  # pyarrow's, and of values
 
 
@@ -53,9 +51,13 @@ class About:
     """What a data set was made with."""
 
     embedder: str
-    dimensions: int
+    dimensions: Annotated[int, Meta(gt=0, le=65_536)]
     origin: str
-    scale: tuple[float, ...] | None = None
+    scale: tuple[Annotated[float, Meta(ge=0, lt=1e30)], ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.scale and len(self.scale) != self.dimensions:
+            raise ValueError("the scale does not fit the dimensions")
 
 
 async def create(
@@ -108,14 +110,8 @@ def part_path(folder: Path, number: int) -> Path:
 
 def is_dataset(path: Path) -> bool:
     """Whether a folder holds embedded shards."""
-    first = next(iter(sorted(path.glob("*.parquet"))), None) if path.is_dir() else None
-    if first is None:
-        return False
-    with optional("parquet", "scale"):
-        import pyarrow.parquet as pq
-
-    with _told(first):
-        return {"emb_int8", "emb_ubinary"} <= set(cast("Any", pq.read_schema(_local(first))).names)
+    first = min(path.glob("*.parquet"), default=None) if path.is_dir() else None
+    return first is not None and set(_opened(first).schema_arrow.names) >= _VECTORS
 
 
 def made_with(folder: Path) -> str | None:
@@ -182,7 +178,7 @@ class HubFeed:
 def is_embedded_hub(name: str, config: str | None) -> bool:
     """Whether a data set on the hub brings vectors."""
     first: Mapping[str, object] = next(hub_rows(name, config), dict[str, object]())
-    return set(first) >= {"emb_int8", "emb_ubinary"}
+    return set(first) >= _VECTORS
 
 
 def _begin(folder: Path, about: About, resume: bool) -> tuple[About, list[Path]]:
@@ -265,11 +261,8 @@ def _lists(arrow: Any, values: Bytes | Codes, kind: Any) -> Any:
 
 def read_part(content: Path | BytesIO, dimensions: int, skip: int, named: str) -> Iterator[Batch]:
     """The rows of a part from one on; errors call it so."""
-    with optional("parquet", "scale"):
-        import pyarrow.parquet as pq
-
+    file = _opened(content)
     with _told(named):
-        file = cast("Any", pq.ParquetFile(_local(content)))
         for record in file.iter_batches(_READ):
             if skip >= record.num_rows:
                 skip -= record.num_rows
@@ -315,20 +308,26 @@ def _words(row: dict[str, Any], name: str) -> str:
     return "" if row.get(name) is None else str(row[name])
 
 
-def _rows(path: Path) -> int:
+def _opened(content: Path | BytesIO) -> Any:
     with optional("parquet", "scale"):
         import pyarrow.parquet as pq
 
-    with _told(path):
-        return int(cast("Any", pq.read_metadata(_local(path))).num_rows)
+    with _told(_named(content)):
+        return pq.ParquetFile(_local(content))
+
+
+def _named(content: Path | BytesIO) -> Path:
+    return content if isinstance(content, Path) else Path("a part of a data set")
+
+
+def _rows(path: Path) -> int:
+    return int(_opened(path).metadata.num_rows)
 
 
 def _width(path: Path) -> int:
-    with optional("parquet", "scale"):
-        import pyarrow.parquet as pq
-
+    file = _opened(path)
     with _told(path):
-        first = next(cast("Any", pq.ParquetFile(_local(path))).iter_batches(1, columns=["emb_int8"]), None)
+        first = next(file.iter_batches(1, columns=["emb_int8"]), None)
         return len(first.column("emb_int8")[0].as_py()) if first is not None else 0
 
 
@@ -340,13 +339,8 @@ def made_of(content: Path | BytesIO) -> About:
 
 
 def _schema_about(content: Path | BytesIO) -> About | None:
-    with optional("parquet", "scale"):
-        import pyarrow.parquet as pq
-
-    named = content if isinstance(content, Path) else Path("a part of a data set")
-    with _told(named):
-        raw = cast("dict[bytes, bytes]", cast("Any", pq.read_schema(_local(content))).metadata or {}).get(_KEY)
-    return _decoded(raw, named) if raw else None
+    raw = cast("dict[bytes, bytes]", _opened(content).schema_arrow.metadata or {}).get(_KEY)
+    return _decoded(raw, _named(content)) if raw else None
 
 
 def _encoded(about: About) -> bytes:
@@ -355,11 +349,6 @@ def _encoded(about: About) -> bytes:
 
 def _decoded(raw: bytes, path: Path) -> About:
     try:
-        about = codec.loads(About, raw)
-        if not 0 < about.dimensions <= _MOST_DIMENSIONS:
-            raise ValueError(about.dimensions)
-        if about.scale and (len(about.scale) != about.dimensions or not all(0 <= step < _LARGEST_STEP for step in about.scale)):
-            raise ValueError(about.scale)
-        return replace(about, scale=about.scale or None)
-    except _DAMAGE:
+        return codec.loads(About, raw)
+    except ValueError:
         raise DamagedFile(f"{path} is damaged: it does not say how the data set was made") from None

@@ -90,7 +90,7 @@ class Stream:
         entry = known.get("") or Entry("", whole=False, table=True)
         if entry.whole:
             return
-        async for passages in _grouped(self._passages(), entry.passages):
+        async for passages in grouped(self._passages(), entry.passages):
             entry = entry._replace(passages=entry.passages + len(passages))
             yield Read(entry, passages)
         yield Read(entry._replace(whole=True))
@@ -132,7 +132,7 @@ class EmbeddingFeed:
         self._scale = scale
         self.settle()
         waiting: list[tuple[Sequence[Passage], Floats]] = []
-        async for passages in _grouped(self._passages(), skip):
+        async for passages in grouped(self._passages(), skip):
             vectors = await self._vectors(passages)
             waiting.append((passages, vectors))
             if self._scale is None and len(waiting) * BATCH < SAMPLE:
@@ -156,14 +156,15 @@ class EmbeddingFeed:
             yield Batch(passages, to_bytes(vectors, self._scale), to_codes(vectors))
 
 
-async def _grouped(passages: AsyncIterator[Passage], skip: int) -> AsyncIterator[Sequence[Passage]]:
+async def grouped(passages: AsyncIterator[Passage], skip: int, size: int = BATCH) -> AsyncIterator[list[Passage]]:
+    """Passages in groups, without the first ones."""
     group: list[Passage] = []
     async for passage in passages:
         if skip:
             skip -= 1
             continue
         group.append(passage)
-        if len(group) == BATCH:
+        if len(group) == size:
             yield group
             group = []
     if group:

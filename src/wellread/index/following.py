@@ -24,6 +24,7 @@ from wellread.core.private_files import at_home
 from wellread.core.unicode_safety import encodable
 from wellread.errors import DamagedFile, ReadError
 from wellread.index import inputs, ledger
+from wellread.index.feed import grouped
 from wellread.index.inputs import Columns, InputOptions, Names
 from wellread.index.keys import hashed
 from wellread.index.ledger import Entry, Read
@@ -33,10 +34,9 @@ from wellread.net.address import is_of_own_network
 from wellread.reading import workers
 from wellread.reading.documents import MAX_FILE, Document, opened
 from wellread.text.split import Splitting
-from wellread.types import Original, OriginalState, Passage
+from wellread.types import Original, OriginalState
 
 RECORD = "reading"  # under which a manifest remembers what was read, and how
-_PART = 256  # rows of a table taken in at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class Following:
         read = len(self.found) - len(before)
         progress("files", read, len(self.found))
         for kind, group in groupby(before, key=lambda pair: pair[0].kind):
-            steps = {"document": self._documents, "table": self._tables, "page": self._pages}[kind]
+            steps = {"document": partial(documents, how=self._how), "table": self._tables, "page": self._pages}[kind]
             async with aclosing(steps(list(group))) as reads:
                 async for made in reads:
                     read += made.entry.whole
@@ -127,10 +127,6 @@ class Following:
             return True
         return (about.st_size, about.st_mtime_ns) != (entry.size, entry.changed)
 
-    async def _documents(self, items: Sequence[tuple[Item, Entry | None]]) -> AsyncGenerator[Read]:
-        async for read in documents([(item, entry) for item, entry in items if item.path is not None], self._how):
-            yield read
-
     async def _pages(self, items: Sequence[tuple[Item, Entry | None]]) -> AsyncGenerator[Read]:
         for item, entry in items:
             found = [passage async for passage in inputs.passages([item.name], self._how)]
@@ -147,7 +143,7 @@ class Following:
             again = self.rows is not None
             same = entry is not None and not entry.whole and (entry.size, entry.changed) == (fresh.size, fresh.changed)
             count = entry.passages if entry is not None and same and not again else 0
-            async for part in _parts(item.name, self._how, count):
+            async for part in grouped(inputs.passages([item.name], self._how), count):
                 count += len(part)
                 if self.rows is not None:
                     self.rows.update(hashed(passage.id) for passage in part)
@@ -229,20 +225,6 @@ def _sum(path: Path) -> str:
         return checksum(path).sha256 if path.stat().st_size <= MAX_FILE else ""
     except OSError:
         return ""
-
-
-async def _parts(name: str, how: InputOptions, skip: int) -> AsyncIterator[list[Passage]]:
-    part: list[Passage] = []
-    async for passage in inputs.passages([name], how):
-        if skip:
-            skip -= 1
-            continue
-        part.append(passage)
-        if len(part) == _PART:
-            yield part
-            part = []
-    if part:
-        yield part
 
 
 def find_original(folder: Path, content: Manifest, document: str, roots: Sequence[Path] | None = None) -> Original:

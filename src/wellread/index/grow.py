@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -173,7 +174,7 @@ class Growing:
             gone |= {row for name, rows in there.items() if name not in same for row in rows}
             passages = [passage for passage in passages if passage.id not in same]
         if passages:
-            self._refuse_known(passages, self._gone | gone)
+            refuse_known(self._index, passages, self._gone | gone)
             if self._writer is None:
                 work = start_over(self.folder / BUILDING / _WORK)
                 self._writer = SegmentWriter(work, self.content.dimensions, vectors=False)
@@ -184,13 +185,6 @@ class Growing:
 
     def _there(self, identity: str) -> list[int]:
         return [row for row in self._index.find_id(identity) if row not in self._gone]
-
-    def _refuse_known(self, passages: Sequence[Passage], gone: set[int]) -> None:
-        hashes = np.array([hashed(passage.id) for passage in passages], np.uint64)
-        for segment in self._index.segments:
-            for number in segment.ids.among(hashes):
-                if not gone.issuperset(self._index.find_id(passages[number].id)):
-                    raise IndexFault(f"the id {passages[number].id!r} is in the index already: remove it first")
 
     def _is_due(self) -> bool:
         now = time.monotonic()
@@ -219,6 +213,15 @@ class Growing:
         # Readers that have just opened the manifest before this one still look for its files.
         tidy(self.folder, self.content, before, *((live,) if live else ()))
         self._index, self._gone, self._changed = LocalIndex(self.folder, self.content), set(gone), False
+
+
+def refuse_known(index: LocalIndex, passages: Sequence[Passage], gone: AbstractSet[int]) -> None:
+    """Ids are unique, but for those of forgotten rows."""
+    hashes = np.array([hashed(passage.id) for passage in passages], np.uint64)
+    for segment in index.segments:
+        for number in segment.ids.among(hashes):
+            if not gone >= set(index.find_id(passages[number].id)):
+                raise IndexFault(f"the id {passages[number].id!r} is in the index already: remove it first")
 
 
 def first_to_merge(content: Manifest) -> int:

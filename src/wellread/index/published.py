@@ -21,7 +21,8 @@ from typing import Any, NoReturn, cast
 import numpy as np
 
 from wellread.errors import DamagedFile, IndexFault, optional
-from wellread.index.feed import Batch
+from wellread.index.dataset import relative_scale
+from wellread.index.feed import Batch, grouped
 from wellread.index.inputs import InputOptions, is_table, passages
 from wellread.index.quantize import Bytes, Codes, Floats, pad_codes
 from wellread.text.split import Splitting
@@ -48,24 +49,17 @@ class PublishedFeed:
         self.dimensions = int(cast("Any", self._codes).d)
         self._rows = _int8(folder / ROWS, self.dimensions)
         self._documents = Documents(folder / MAPPINGS)
-        self.scale: Floats | None = np.full(self.dimensions, 4 / 127 / np.sqrt(self.dimensions), np.float32)
+        self.scale: Floats | None = relative_scale(self.dimensions)
 
     async def batches(self, skip: int, scale: Floats | None) -> AsyncIterator[Batch]:
         how = InputOptions(Splitting(tokens=0))
-        start, group = 0, list[Passage]()
-        async for passage in passages([self._texts], how):
-            if start + len(group) < skip and not group:
-                start += 1
-                continue
-            group.append(passage)
-            if len(group) == _BATCH:
-                yield self._batch(start, group)
-                start, group = start + len(group), []
-        if group:
+        start = skip
+        async for group in grouped(passages([self._texts], how), skip, _BATCH):
             yield self._batch(start, group)
+            start += len(group)
         total = int(cast("Any", self._codes).ntotal)
-        if start + len(group) != total:
-            raise IndexFault(f"{self._texts} has {start + len(group)} rows, the published index {total}")
+        if start != total:
+            raise IndexFault(f"{self._texts} has {start} rows, the published index {total}")
 
     def _batch(self, start: int, group: list[Passage]) -> Batch:
         numbers = np.arange(start, start + len(group), dtype=np.uint64)

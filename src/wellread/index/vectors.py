@@ -129,6 +129,11 @@ class VectorLog:
             content = self._settled(content)
         return self._sorted(content, progress)
 
+    def complete(self, content: Manifest, progress: Progress = silent) -> Manifest:
+        """Name the lists and sums that segments lack, where vectors came in other ways."""
+        done = self._sorted(content, progress)
+        return content if done == content else self.name(done)
+
     def name(self, content: Manifest) -> Manifest:
         """Make it so: from here on readers see these vectors."""
         named = replace(content, generation=content.generation + 1)
