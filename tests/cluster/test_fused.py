@@ -10,7 +10,7 @@ import pytest
 from wellread import codec
 from wellread.cluster.merged import fused_of
 from wellread.cluster.shard import Candidates, Wanted
-from wellread.index.search import SearchOptions, by_scores
+from wellread.index.search import MEANING_WEIGHT, SearchOptions
 
 DEPTH = 20
 
@@ -38,7 +38,22 @@ def slowly(parts: list[Candidates]) -> list[tuple[int, float]]:
     near = sorted((-cosine, place) for place, _, cosine, is_near in rows if is_near)[:DEPTH]
     worded, meaning = {place: -score for score, place in words}, {place: -cosine for cosine, place in near}
     others = {place: cosine for place, _, cosine, _ in rows if place in worded and place not in meaning and cosine == cosine}
-    return by_scores(worded, meaning | others)
+    return weighed(worded, meaning | others)
+
+
+def weighed(words: dict[int, float], meaning: dict[int, float]) -> list[tuple[int, float]]:
+    """Each divided by the best of its kind; what has no vector yet is as close as its words are; one kind decides alone."""
+    if words and meaning:
+        share = max(meaning.values()) / max(words.values())
+        meaning = meaning | {place: score * share for place, score in words.items() if place not in meaning}
+    weight = MEANING_WEIGHT if words and meaning else float(bool(meaning))
+    parts = [(words, 1 - weight), (meaning, weight)]
+    most = [max([score for score in scores.values() if score > 0], default=1.0) for scores, _ in parts]
+    total = {
+        place: sum(part * max(0.0, scores.get(place, 0.0)) / top for (scores, part), top in zip(parts, most, strict=True))
+        for place in words | meaning
+    }
+    return sorted(total.items(), key=lambda item: -item[1])
 
 
 @pytest.mark.parametrize("words", [0.0, 0.4, 1.0])

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.ranking.fusion import reciprocal_ranks, weighed
+from wellread.ranking.fusion import reciprocal_ranks
 
 
 def test_first_everywhere_scores_one() -> None:
@@ -35,11 +35,3 @@ def test_every_thing_once_and_in_order(rankings: list[list[int]]) -> None:
     scores = [score for _, score in fused]
     assert scores == sorted(scores, reverse=True)
     assert all(0 < score <= 1.0000001 for score in scores)
-
-
-def test_scores_are_weighed_by_the_best_of_each_kind() -> None:
-    fused = dict(weighed({"a": 10.0, "b": 5.0}, {"a": 0.5, "c": 0.25}, 0.6))
-    assert fused == {"a": pytest.approx(1.0), "b": pytest.approx(0.2), "c": pytest.approx(0.3)}
-    assert weighed({"a": 2.0}, {}, 0.6) == [("a", 1.0)]
-    assert weighed({}, {"a": 2.0, "b": -1.0}, 0.6) == [("a", 1.0), ("b", 0.0)]
-    assert weighed({}, {}, 0.6) == []

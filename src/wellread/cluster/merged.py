@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from wellread.cluster import sharded
 from wellread.cluster.shard import Candidates, Shard, Wanted
@@ -21,56 +20,11 @@ from wellread.core.unicode_safety import encodable
 from wellread.errors import DamagedFile, IndexFault
 from wellread.index import lexical, texts
 from wellread.index.quantize import check
-from wellread.index.search import MEANING_WEIGHT, SearchOptions, as_hit, by_ranks
+from wellread.index.search import Scored, SearchOptions, as_hit, fused
 from wellread.index.titles import LOOKED_AT, weigh_titles
 from wellread.protocols import Embedder
 from wellread.questions.languages import ENGLISH
 from wellread.types import Hit, Passage
-
-
-def fused_of(parts: Sequence[Candidates], wanted: Wanted) -> list[tuple[int, float]]:
-    """Places in the whole with their scores, best first: of what was found, the best by words and by meaning, as in one index."""
-    places = np.concatenate([part.ordinals for part in parts])
-    words = np.concatenate([part.words for part in parts]).astype(np.float64)
-    meaning = np.concatenate([part.meaning for part in parts]).astype(np.float64)
-    near = np.concatenate([part.near for part in parts])
-    worded = _best_places(places, words, 2 * wanted.depth)
-    close = _best_places(places, np.where(near, meaning, np.nan), wanted.depth)
-    if wanted.options.fusion == "ranks":
-        return by_ranks(*(dict.fromkeys(places[chosen].tolist(), 0.0) for chosen in (worded, close)))
-    is_worded = np.zeros(len(places), np.bool_)
-    is_worded[worded] = True
-    only_close = close[~is_worded[close]]
-    chosen = np.concatenate([worded, only_close])
-    words = np.concatenate([words[worded], np.zeros(len(only_close))])
-    total = _weighed(words, len(worded), meaning[chosen])
-    order = np.argsort(-total, kind="stable")
-    return list(zip(places[chosen[order]].tolist(), total[order].tolist(), strict=True))
-
-
-def _weighed(words: NDArray[np.float64], worded: int, meaning: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Each divided by the best of its kind; the first so many were found by words. See `ranking.fusion.weighed`."""
-    there = ~np.isnan(meaning)
-    if not there.any():
-        return np.maximum(words, 0) / _most(words)
-    if not worded:
-        return np.maximum(meaning, 0) / _most(meaning)
-    # A passage whose vector has not been made yet is taken for as close as its words are.
-    meaning = np.where(there, meaning, words * (meaning[there].max() / words[:worded].max()))
-    own = (1 - MEANING_WEIGHT) * np.maximum(words, 0) / _most(words[:worded])
-    return own + MEANING_WEIGHT * np.maximum(meaning, 0) / _most(meaning)
-
-
-def _most(scores: NDArray[np.float64]) -> float:
-    most = float(scores.max(initial=0.0))
-    return most if most > 0 else 1.0
-
-
-def _best_places(places: NDArray[np.int64], scores: NDArray[np.float64], limit: int) -> NDArray[np.int64]:
-    """Where the highest scores stand, best first; equal ones in the order of their places."""
-    there = np.flatnonzero(~np.isnan(scores))
-    return there[np.lexsort((places[there], -scores[there]))[:limit]]
-
 
 T = TypeVar("T")
 _MAX_QUERY = 20_000  # characters
@@ -182,14 +136,14 @@ class MergedIndex:
     async def _ranked(
         self, text: str, found: Mapping[int, Candidates], wanted: Wanted, missing: Mapping[int, ShardGone]
     ) -> Outcome:
-        fused = fused_of(list(found.values()), wanted)[: max(LOOKED_AT, wanted.limit)]
-        lines, lost = await self._lines([place for place, _ in fused], found)
-        fused = [item for item in fused if item[0] in lines]
+        ranked = fused_of(list(found.values()), wanted)[: max(LOOKED_AT, wanted.limit)]
+        lines, lost = await self._lines([place for place, _ in ranked], found)
+        ranked = [item for item in ranked if item[0] in lines]
         if wanted.options.fusion != "ranks":
-            fused = weigh_titles(
-                text, fused, lambda place: _read(texts.title_of, lines[place]), lambda place: _passage(lines[place])
+            ranked = weigh_titles(
+                text, ranked, lambda place: _read(texts.title_of, lines[place]), lambda place: _passage(lines[place])
             )
-        best = tuple(as_hit(_passage(lines[place]), score) for place, score in fused[: wanted.limit])
+        best = tuple(as_hit(_passage(lines[place]), score) for place, score in ranked[: wanted.limit])
         gone = sorted({*missing, *lost})
         return Outcome(best, self._share(gone), tuple(self.members[number].name for number in gone))
 
@@ -262,3 +216,9 @@ def _read(decode: Callable[[bytes], T], line: bytes) -> T:
         return decode(line)
     except (ValueError, TypeError, RecursionError):
         raise DamagedFile("a shard sent a passage that cannot be read (run: wellread index verify on its folder)") from None
+
+
+def fused_of(parts: Sequence[Candidates], wanted: Wanted) -> list[tuple[int, float]]:
+    """Places in the whole with their scores, best first."""
+    columns = zip(*((part.ordinals, part.words, part.meaning, part.near) for part in parts), strict=True)
+    return fused(Scored(*map(np.concatenate, columns)), wanted.depth, wanted.options.fusion)

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from wellread.cluster import words
 from wellread.cluster.sharded import BESIDE, ORDINALS, WORDS
-from wellread.cluster.words import SegmentWords, in_fields
+from wellread.cluster.words import SegmentWords
 from wellread.errors import DamagedFile
 from wellread.index.quantize import Floats
-from wellread.index.search import MEANING_WEIGHT, LocalIndex, SearchOptions
+from wellread.index.search import MEANING_WEIGHT, NOTHING, LocalIndex, SearchOptions
 from wellread.index.titles import LOOKED_AT
 
 _SPARE = 20  # passages for the case that a shard has more than its share of the best
@@ -94,7 +94,6 @@ class Candidates:
 
 
 _Scored: TypeAlias = tuple[NDArray[np.int64], NDArray[np.float32]]  # rows with their scores, best first
-_NOTHING: _Scored = (np.zeros(0, np.int64), np.zeros(0, np.float32))
 _MOST_BYTES = 80_000  # of passages in one answer: Ray sends what is under 100 kB with the answer, and more by a detour of 4 ms
 
 
@@ -122,14 +121,10 @@ class Shard:
 
     def candidates(self, wanted: Wanted) -> Candidates:
         """As many as the whole index would look at, by words and by meaning."""
-        by_words, by_meaning = self._by_words(wanted), self._by_meaning(wanted)
-        rows = np.union1d(by_words[0], by_meaning[0])
-        words, meaning = _aligned(rows, *by_words), _aligned(rows, *by_meaning)
-        near = ~np.isnan(meaning)
-        if (vector := wanted.vector) is not None and wanted.options.fusion == "scores":
-            meaning[~near] = self.index.likeness(vector, rows[~near])
+        found = self.index.scored(self._by_words(wanted), wanted.vector, wanted.depth, wanted.options)
+        words, meaning, near = found.words, found.meaning, found.near
         order = _most_promising(words, meaning, near, wanted)
-        rows = rows[order]
+        rows = found.rows[order]
         lines = self._first_lines(rows[: wanted.share(max(LOOKED_AT, wanted.limit))].tolist())
         return Candidates.of(rows, self.ordinals[rows], words[order], meaning[order], near[order], lines)
 
@@ -163,10 +158,9 @@ class Shard:
 
     def _by_words(self, wanted: Wanted) -> _Scored:
         if not wanted.words or not self.index.manifest.words:
-            return _NOTHING
-        terms = in_fields(wanted.words)
+            return NOTHING
         limit, removed = 2 * wanted.depth, self.index.removed
-        found = [(base, *segment.search(terms, limit + len(removed))) for base, segment in self.worded]
+        found = [(base, *segment.search(wanted.words, limit + len(removed))) for base, segment in self.worded]
         rows = np.concatenate([base + part for base, part, _ in found])
         scores = np.concatenate([part for *_, part in found])
         if removed:
@@ -174,17 +168,6 @@ class Shard:
             rows, scores = rows[kept], scores[kept]
         order = np.lexsort((rows, -scores))[:limit]
         return rows[order], scores[order]
-
-    def _by_meaning(self, wanted: Wanted) -> _Scored:
-        vector = wanted.vector
-        return _NOTHING if vector is None else self.index.nearest(vector, wanted.depth, wanted.options)
-
-
-def _aligned(rows: NDArray[np.int64], known: NDArray[np.int64], scores: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Scores of known rows in the order of sorted rows, NaN where there is none."""
-    found = np.full(len(rows), np.nan, np.float32)
-    found[np.searchsorted(rows, known)] = scores
-    return found
 
 
 def _most_promising(

@@ -10,14 +10,13 @@ could not have missed follows from how much the mean lengths differ.
 from __future__ import annotations
 
 import hashlib
-import math
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,10 +24,11 @@ from numpy.typing import NDArray
 from wellread.errors import DamagedFile
 from wellread.index import lexical
 from wellread.index.lexical import FIELDS, Words
+from wellread.index.search import NOTHING
 from wellread.types import Passage
 
 _K1, _B = 1.2, 0.75  # tantivy's
-_FIELD_NUMBERS = {field: number for number, field in enumerate(FIELDS)}
+_WEIGHTS = np.array([*FIELDS.values()])
 _LAST_BITS = (1 << 16) - 1
 _SLACK = 50  # more candidates than are wanted, before it is known whether they are enough
 _FILES: Mapping[str, Any] = {
@@ -47,27 +47,13 @@ TELLS, IS_TOLD = ("vocabulary", "own", "held"), ("whole", "holding")  # what a p
 _AT_ONCE = 1 << 24  # terms whose counts are added up in one go
 
 
-class Term(NamedTuple):
-    """A word of a query in one field."""
+def _rounded_lengths() -> NDArray[np.int64]:
+    """The lengths that tantivy tells apart: small ones exactly, large ones to four bits."""
+    steps = [bits if shift < 0 else (bits | 8) << shift for shift in range(-1, 28) for bits in range(8)]
+    return np.array([*range(24), *(24 + step for step in steps)], np.int64)
 
-    field: str
-    word: str
 
-
-@dataclass(frozen=True, slots=True)
-class Statistics:
-    """What BM25 wants to know of a collection."""
-
-    passages: int
-    tokens: Mapping[str, int]  # by field
-    holding: Mapping[Term, int]  # passages that have a term
-
-    def rarity(self, term: Term) -> float:
-        holding = self.holding.get(term, 0)
-        return math.log(1 + (self.passages - holding + 0.5) / (holding + 0.5))
-
-    def mean_length(self, field: str) -> float:
-        return self.tokens[field] / max(1, self.passages) or 1.0
+LENGTHS = _rounded_lengths()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,20 +64,6 @@ class _Asked:
     fields: NDArray[np.int64]  # of each term
     weights: NDArray[np.float64]
     means: NDArray[np.float64]  # lengths, by field
-
-
-def in_fields(words: Sequence[str]) -> list[Term]:
-    """A query's words in every field."""
-    return [Term(field, word) for word in words for field in FIELDS]
-
-
-def _rounded_lengths() -> NDArray[np.int64]:
-    """The lengths that tantivy tells apart: small ones exactly, large ones to four bits."""
-    steps = [bits if shift < 0 else (bits | 8) << shift for shift in range(-1, 28) for bits in range(8)]
-    return np.array([*range(24), *(24 + step for step in steps)], np.int64)
-
-
-LENGTHS = _rounded_lengths()
 
 
 class SegmentWords:
@@ -108,29 +80,33 @@ class SegmentWords:
         sizes = {len(parts[name]) for name in ("own", "whole")}
         if not len(self._held) == len(self._holding) == len(self._vocabulary) or sizes != {1 + len(FIELDS)}:
             raise DamagedFile(f"{folder} is damaged: it does not know how frequent its words are")
-        self._own, self._whole = parts["own"].tolist(), parts["whole"].tolist()
+        self._own, self._whole = parts["own"], parts["whole"]  # passages, and tokens of each field
         self._lengths = parts["lengths"].reshape(rows, len(FIELDS))
 
-    def statistics(self, terms: Sequence[Term]) -> tuple[Statistics, Statistics]:
-        """Of this segment, and of all shards; terms that nobody has here count for nothing."""
-        return self._told(terms, *self._looked_up(terms))
-
-    def search(self, terms: Sequence[Term], limit: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    def search(self, words: Sequence[str], limit: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Rows and BM25 scores in the whole of at least the `limit` best passages, best first; equal ones in their order."""
+        terms = [(field, word) for word in words for field in FIELDS]
+        hashes = np.array([_hash(*term) for term in terms], np.uint64)
         if not len(self._vocabulary):
-            return _as_arrays([])
-        at, known = self._looked_up(terms)
-        mine, everything = self._told(terms, at, known)
-        held = [term for term, is_held in zip(terms, known.tolist(), strict=True) if is_held]
-        rarities = [everything.rarity(term) for term in held]
-        weights = [FIELDS[term.field] * rarity / mine.rarity(term) for term, rarity in zip(held, rarities, strict=True)]
-        parts = [(term.field, term.word, weight) for term, weight in zip(held, weights, strict=True)]
-        own, means = ([one.mean_length(field) for field in FIELDS] for one in (mine, everything))
-        if not parts or own == means:
-            return _as_arrays(self._words.weighed(parts, limit))
-        asked = _asked(held, rarities, means, self._numbers[at[known]].astype(np.int64))
+            return NOTHING
+        at = np.minimum(np.searchsorted(self._vocabulary, hashes), len(self._vocabulary) - 1)
+        known = np.flatnonzero(self._vocabulary[at] == hashes)
+        if not len(known):
+            return NOTHING
+        at, fields = at[known], known % len(FIELDS)
+        rarities, here = _rarities(self._whole, self._holding[at]), _rarities(self._own, self._held[at])
+        weights = (_WEIGHTS[fields] * rarities / here).tolist()
+        parts = [(*terms[place], weight) for place, weight in zip(known.tolist(), weights, strict=True)]
+        own, means = (sums[1:] / max(1, sums[0]) for sums in (self._own, self._whole))
+        own[own == 0] = means[means == 0] = 1.0
+        if (own == means).all():
+            rows, scores = zip(*found, strict=True) if (found := self._words.weighed(parts, limit)) else ((), ())
+            return np.array(rows, np.int64), np.array(scores, np.float32)
+        numbers = self._numbers[at].astype(np.int64)
+        order = np.argsort(numbers, kind="stable")
+        asked = _Asked(numbers[order], fields[order], (_WEIGHTS[fields] * rarities * (_K1 + 1))[order], means)
         # What is unseen scores at most so many times what tantivy makes of it: see the module.
-        reach = max(1.0, *(mean / mean_here for mean, mean_here in zip(means, own, strict=True))) * (1 + 1e-5)
+        reach = max(1.0, (means / own).max()) * (1 + 1e-5)
         wanted = limit + _SLACK
         while True:
             listed, rough = self._words.best(parts, wanted)
@@ -144,7 +120,11 @@ class SegmentWords:
     def _scores(self, rows: NDArray[np.int64], asked: _Asked) -> NDArray[np.float32]:
         """BM25 of the passages that are named, in their order."""
         places, owners = self._places(rows)
-        places, owners = self._with_any(asked.numbers, places, owners)
+        # Those that may hold one of the terms, by the last bits of their numbers: nearly all others are none.
+        wanted = np.zeros(_LAST_BITS + 1, np.bool_)
+        wanted[asked.numbers & _LAST_BITS] = True
+        chosen = np.flatnonzero(wanted[self._terms[places] & np.uint32(_LAST_BITS)])
+        places, owners = places[chosen], owners[chosen]
         held = self._terms[places]
         at = np.minimum(np.searchsorted(asked.numbers, held), len(asked.numbers) - 1)
         hit = asked.numbers[at] == held
@@ -154,25 +134,6 @@ class SegmentWords:
         damped = _K1 * (1 - _B + _B * length / asked.means[field])
         total = np.bincount(owner, asked.weights[which] * count / (count + damped), len(rows))
         return total.astype(np.float32)  # as exact as tantivy: what is equal there is equal here
-
-    def _with_any(
-        self, numbers: NDArray[np.int64], places: NDArray[np.int64], owners: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The places that may hold one of these terms, by the last bits of their numbers: nearly all others are none."""
-        wanted = np.zeros(_LAST_BITS + 1, np.bool_)
-        wanted[numbers & _LAST_BITS] = True
-        chosen = np.flatnonzero(wanted[self._terms[places] & np.uint32(_LAST_BITS)])
-        return places[chosen], owners[chosen]
-
-    def _told(self, terms: Sequence[Term], at: NDArray[np.int64], known: NDArray[np.bool_]) -> tuple[Statistics, Statistics]:
-        held, holding = (np.where(known, counts[at], 0).tolist() for counts in (self._held, self._holding))
-        return _statistics(self._own, terms, held), _statistics(self._whole, terms, holding)
-
-    def _looked_up(self, terms: Sequence[Term]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Where terms stand in the vocabulary, and whether they do."""
-        hashes = np.array([_hash(term) for term in terms], np.uint64)
-        at = np.minimum(np.searchsorted(self._vocabulary, hashes), len(self._vocabulary) - 1)
-        return at, self._vocabulary[at] == hashes
 
     def _places(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Where the terms of passages stand, and whose each is."""
@@ -187,7 +148,7 @@ def write(folder: Path, passages: Iterable[Passage], language: str) -> None:
     """What `SegmentWords` needs, made from the passages of a segment in their order."""
     folder.mkdir(parents=True, exist_ok=True)
     analyse = lexical.analyser(language).analyze
-    numbers: dict[Term, int] = {}
+    numbers: dict[tuple[str, str], int] = {}
     tokens: Counter[str] = Counter()
     starts = array("q", [0])
     with ExitStack() as stack:
@@ -199,12 +160,12 @@ def write(folder: Path, passages: Iterable[Passage], language: str) -> None:
                 words = analyse(texts[field])
                 tokens[field] += len(words)
                 lengths.write(bytes([int(np.searchsorted(LENGTHS, len(words), side="right")) - 1]))
-                own.extend((numbers.setdefault(Term(field, word), len(numbers)), count) for word, count in Counter(words).items())
+                own.extend((numbers.setdefault((field, word), len(numbers)), count) for word, count in Counter(words).items())
             own.sort()
             terms.write(np.array([number for number, _ in own], np.uint32).tobytes())
             counts.write(np.array([min(count, 65_535) for _, count in own], np.uint16).tobytes())
             starts.append(starts[-1] + len(own))
-    hashes = np.array([_hash(term) for term in numbers], np.uint64)
+    hashes = np.array([_hash(*term) for term in numbers], np.uint64)
     order = np.argsort(hashes)
     (folder / "vocabulary").write_bytes(hashes[order].tobytes())
     (folder / "numbers").write_bytes(order.astype(np.uint32).tobytes())
@@ -235,21 +196,9 @@ def share(folders: Sequence[Path]) -> None:
                 out.write(part.tobytes())
 
 
-def _asked(terms: Sequence[Term], rarities: Sequence[float], means: Sequence[float], numbers: NDArray[np.int64]) -> _Asked:
-    order = np.argsort(numbers, kind="stable")
-    fields = np.array([_FIELD_NUMBERS[term.field] for term in terms])
-    weights = np.array([FIELDS[term.field] * rarity * (_K1 + 1) for term, rarity in zip(terms, rarities, strict=True)])
-    return _Asked(numbers[order], fields[order], weights[order], np.array(means))
-
-
-def _as_arrays(found: Sequence[tuple[int, float]]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    rows, scores = zip(*found, strict=True) if found else ((), ())
-    return np.array(rows, np.int64), np.array(scores, np.float32)
-
-
-def _statistics(sums: Sequence[int], terms: Sequence[Term], holding: Sequence[int]) -> Statistics:
-    passages, *tokens = sums
-    return Statistics(passages, dict(zip(FIELDS, tokens, strict=True)), dict(zip(terms, holding, strict=True)))
+def _rarities(sums: NDArray[np.int64], holding: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Of terms that so many passages of a collection hold."""
+    return np.log1p((sums[0] - holding + 0.5) / (holding + 0.5))
 
 
 def _counted(path: Path, size: int) -> NDArray[np.int64]:
@@ -260,8 +209,8 @@ def _counted(path: Path, size: int) -> NDArray[np.int64]:
     return total
 
 
-def _hash(term: Term) -> int:
-    return int.from_bytes(hashlib.blake2b(f"{term.field}\0{term.word}".encode(), digest_size=8).digest(), "little")
+def _hash(field: str, word: str) -> int:
+    return int.from_bytes(hashlib.blake2b(f"{field}\0{word}".encode(), digest_size=8).digest(), "little")
 
 
 def _mapped(path: Path, kind: Any) -> NDArray[Any]:

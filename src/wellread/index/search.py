@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from bisect import bisect_right
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -12,10 +12,11 @@ from functools import cached_property
 from json.encoder import encode_basestring as quoted
 from math import isnan
 from pathlib import Path
-from typing import Literal, TypeVar, overload
+from typing import Literal, TypeAlias, TypeVar, overload
 from zipfile import BadZipFile
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wellread.core.unicode_safety import encodable
 from wellread.errors import DamagedFile, IndexFault
@@ -31,7 +32,7 @@ from wellread.index.sketch import THREADS
 from wellread.index.texts import TextStore, bounded
 from wellread.index.titles import weigh_titles
 from wellread.protocols import Embedder
-from wellread.ranking.fusion import reciprocal_ranks, weighed
+from wellread.ranking.fusion import reciprocal_ranks
 from wellread.types import Hit, Passage
 
 T = TypeVar("T")
@@ -126,7 +127,7 @@ class SegmentReader:
         """Rows closest in meaning with their scores, best first. `scaled` is the query for int8 rows."""
         count = self.entry.vectors
         if not count:
-            return np.zeros(0, np.int64), np.zeros(0, np.float32)
+            return NOTHING
         if FLOATS in self.entry.files or (count * self._dimensions <= SMALL and mode != "exact"):
             scores = self.rows.all_scores(scaled)
             chosen = best(scores, limit)
@@ -173,6 +174,8 @@ class Leaves(Sequence[Hit]):
         return Leaves(self._rows[place], self._read, self._line) if isinstance(place, slice) else self._read(self._rows[place])
 
 
+Fusion: TypeAlias = Literal["scores", "ranks"]
+NOTHING = (np.zeros(0, np.int64), np.zeros(0, np.float32))
 MEANING_WEIGHT = 0.6  # against 0.4 for the words; chosen on ../shared/data, see docs/log/index.md
 _MAX_QUERY = 20_000  # characters; the rest of a pasted book does not make the question clearer
 _OF_A_TITLE = 200  # passages that a cross-reference leads to at most: a book begins with what it is about
@@ -187,7 +190,7 @@ class SearchOptions:
     similarity_search_rescore_multiplier: int = 4
     words: bool = True
     meaning: bool = True
-    fusion: Literal["scores", "ranks"] = "scores"
+    fusion: Fusion = "scores"
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,18 +203,59 @@ class Found:
     meaning: float | None = None  # cosine
 
 
-def by_ranks(words: Mapping[int, float], meaning: Mapping[int, float]) -> list[tuple[int, float]]:
-    """Rows found by words and by meaning, each best first, as one ranking."""
-    return reciprocal_ranks([list(ranking) for ranking in (words, meaning) if ranking])
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """Rows with their scores, NaN where there is none: by words (BM25), by meaning (cosine); `near` were found by meaning."""
+
+    rows: Numbers
+    words: Floats
+    meaning: Floats
+    near: NDArray[np.bool_]
 
 
-def by_scores(words: Mapping[int, float], meaning: Mapping[int, float]) -> list[tuple[int, float]]:
-    """The same by scores. A passage whose vector has not been made yet is taken for as close as its words are."""
-    missing = [row for row in words if row not in meaning] if meaning else []
-    if missing:
-        share = max(meaning.values()) / max(words.values())
-        meaning = {**meaning, **{row: words[row] * share for row in missing}}
-    return weighed(words, meaning, MEANING_WEIGHT)
+def fused(found: Scored, depth: int, fusion: Fusion) -> list[tuple[int, float]]:
+    """Rows with one score, best first: of what was found, the best by words and by meaning."""
+    words, meaning = found.words.astype(np.float64), found.meaning.astype(np.float64)
+    worded = _best(found.rows, words, 2 * depth)
+    close = _best(found.rows, np.where(found.near, meaning, np.nan), depth)
+    if fusion == "ranks":
+        return reciprocal_ranks([found.rows[chosen].tolist() for chosen in (worded, close) if len(chosen)])
+    only_close = close[~np.isin(close, worded)]
+    chosen = np.concatenate([worded, only_close])
+    total = _weighed(np.concatenate([words[worded], np.zeros(len(only_close))]), len(worded), meaning[chosen])
+    order = np.argsort(-total, kind="stable")
+    return list(zip(found.rows[chosen[order]].tolist(), total[order].tolist(), strict=True))
+
+
+def _weighed(words: NDArray[np.float64], worded: int, meaning: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Each divided by the best of its kind; the first so many were found by words."""
+    there = ~np.isnan(meaning)
+    if not there.any():
+        return np.maximum(words, 0) / _most(words)
+    if not worded:
+        return np.maximum(meaning, 0) / _most(meaning)
+    # A passage whose vector has not been made yet is taken for as close as its words are.
+    meaning = np.where(there, meaning, words * (meaning[there].max() / words[:worded].max()))
+    own = (1 - MEANING_WEIGHT) * np.maximum(words, 0) / _most(words[:worded])
+    return own + MEANING_WEIGHT * np.maximum(meaning, 0) / _most(meaning)
+
+
+def _most(scores: NDArray[np.float64]) -> float:
+    most = float(scores.max(initial=0.0))
+    return most if most > 0 else 1.0
+
+
+def _best(places: NDArray[np.int64], scores: NDArray[np.float64], limit: int) -> NDArray[np.int64]:
+    """Where the highest scores stand, best first; equal ones in the order of their places."""
+    there = np.flatnonzero(~np.isnan(scores))
+    return there[np.lexsort((places[there], -scores[there]))[:limit]]
+
+
+def _aligned(rows: Numbers, known: Numbers, scores: Floats) -> Floats:
+    """Scores of known rows in the order of sorted rows, NaN where there is none."""
+    found = np.full(len(rows), np.nan, np.float32)
+    found[np.searchsorted(rows, known)] = scores
+    return found
 
 
 def as_hit(passage: Passage, score: float) -> Hit:
@@ -268,12 +312,11 @@ class LocalIndex:
         options = options or SearchOptions()
         text = encodable(text[:_MAX_QUERY])
         depth = max(limit, options.similarity_search_top_k_nodes)
-        worded, vector = await asyncio.gather(self._worded(text, 2 * depth, options), self._vector(text, embedder, options))
+        wanted = 2 * depth if options.words and self.manifest.words else 0
+        worded, vector = await asyncio.gather(
+            asyncio.to_thread(self.by_words, text, wanted), self._vector(text, embedder, options)
+        )
         return await asyncio.to_thread(self._combined, text, worded, vector, limit, depth, options)
-
-    async def _worded(self, text: str, depth: int, options: SearchOptions) -> list[tuple[int, float]]:
-        wanted = options.words and self.manifest.words
-        return await asyncio.to_thread(self.by_words, text, depth) if wanted else []
 
     async def _vector(self, text: str, embedder: Embedder | None, options: SearchOptions) -> Floats | None:
         """The query's vector, from the embedder that the index was built with."""
@@ -295,24 +338,31 @@ class LocalIndex:
         depth: int,
         options: SearchOptions,
     ) -> list[Found]:
-        words, meaning = dict(worded), dict(self.by_meaning(vector, depth, options)) if vector is not None else {}
-        if options.fusion == "ranks":
-            fused = by_ranks(words, meaning)
-        else:
-            if vector is not None and words:
-                # What only the words found gets its true cosine; the other way round the words' score is nearly zero.
-                meaning |= self.cosines(vector, [row for row in words if row not in meaning])
-            fused = weigh_titles(text, by_scores(words, meaning), self.title, self.passage)
-        return [Found(row, score, words.get(row), meaning.get(row)) for row, score in fused[:limit]]
+        rows, scores = zip(*worded, strict=True) if worded else NOTHING
+        found = self.scored((np.array(rows, np.int64), np.array(scores, np.float32)), vector, depth, options)
+        ranked = fused(found, depth, options.fusion)
+        if options.fusion != "ranks":
+            ranked = weigh_titles(text, ranked, self.title, self.passage)
+        ranked = ranked[:limit]
+        at = np.searchsorted(found.rows, [row for row, _ in ranked])
+        columns = ([None if isnan(x) else x for x in column[at].tolist()] for column in (found.words, found.meaning))
+        return [Found(row, score, words, meaning) for (row, score), words, meaning in zip(ranked, *columns, strict=True)]
 
-    def cosines(self, vector: Floats, rows: Iterable[int]) -> dict[int, float]:
-        """The cosines of chosen passages."""
-        wanted = np.array(sorted(rows), np.int64)
-        pairs = zip(wanted.tolist(), self.likeness(vector, wanted).tolist(), strict=True)
-        return {row: cosine for row, cosine in pairs if not isnan(cosine)}
+    def scored(self, worded: tuple[Numbers, Floats], vector: Floats | None, depth: int, options: SearchOptions) -> Scored:
+        """Rows that were found by words, and those near a vector, in their order with the scores of both.
+
+        What only the words found gets its true cosine; the other way round the words' score is nearly zero.
+        """
+        close = NOTHING if vector is None else self.nearest(vector, depth, options)
+        rows = np.union1d(worded[0], close[0])
+        words, meaning = _aligned(rows, *worded), _aligned(rows, *close)
+        near = ~np.isnan(meaning)
+        if vector is not None and options.fusion == "scores":
+            meaning[~near] = self.likeness(vector, rows[~near])
+        return Scored(rows, words, meaning, near)
 
     def likeness(self, vector: Floats, rows: Numbers) -> Floats:
-        """The same in the order of the rows; NaN where a passage has no vector yet."""
+        """The cosines of chosen passages; NaN where one has no vector yet."""
         scaled = vector * self._scale
         found = np.full(len(rows), np.nan, np.float32)
         for base, segment in zip(self._bases, self.segments, strict=False):
@@ -341,7 +391,7 @@ class LocalIndex:
         scaled = vector * self._scale
         wanted = limit + min(len(self.removed), limit)
         candidates = wanted * options.similarity_search_rescore_multiplier
-        parts = [(np.zeros(0, np.int64), np.zeros(0, np.float32))]
+        parts = [NOTHING]
         for base, segment in zip(self._bases, self.segments, strict=False):
             found, scores = segment.nearest(vector, scaled, wanted, candidates, options.mode, self.pool)
             parts.append((found + base, scores))

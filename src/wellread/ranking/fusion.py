@@ -1,8 +1,8 @@
-"""Fusion: several rankings of the same things become one, by their places or by their scores."""
+"""Fusion: several rankings of the same things become one, by their places."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from typing import TypeVar
 
 K = TypeVar("K", bound=Hashable)
@@ -21,20 +21,3 @@ def reciprocal_ranks(
             scores[key] = scores.get(key, 0.0) + weight / (smoothing + place)
     fused = [(key, score / most) for key, score in scores.items()] if most else []
     return sorted(fused, key=lambda item: -item[1])
-
-
-def weighed(first: Mapping[K, float], second: Mapping[K, float], weight: float) -> list[tuple[K, float]]:
-    """Things by both scores, each divided by the best of its kind; `weight` is the second's share.
-
-    Unlike ranks, scores keep how much better one thing is than the next. A missing score counts as zero;
-    where one ranking is empty the other decides alone.
-    """
-    if not first or not second:
-        weight = 1.0 if second else 0.0
-    most, other = max(first.values(), default=0.0), max(second.values(), default=0.0)
-    fused = {
-        key: (1 - weight) * max(0.0, first.get(key, 0.0)) / (most if most > 0 else 1.0)
-        + weight * max(0.0, second.get(key, 0.0)) / (other if other > 0 else 1.0)
-        for key in {**first, **second}
-    }
-    return sorted(fused.items(), key=lambda item: -item[1])
