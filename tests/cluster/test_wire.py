@@ -29,9 +29,9 @@ class Slow:
         self.go, self.two_came = threading.Event(), threading.Event()
         self.go.set()
 
-    def answer(self, request: bytes | bytearray) -> bytes:
+    def answer(self, request: bytes) -> bytes:
         with self._lock:
-            self.asked.append(bytes(request))
+            self.asked.append(request)
             self._now += 1
             self.most = max(self.most, self._now)
             if len(self.asked) == 2:
@@ -40,7 +40,7 @@ class Slow:
         self.go.wait(30)
         with self._lock:
             self._now -= 1
-        return bytes(request) * 3
+        return request * 3
 
 
 @pytest.fixture

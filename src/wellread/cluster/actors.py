@@ -99,7 +99,7 @@ class _Actor(ABC):
         if os.environ.get("RAY_USE_TLS", "0") == "0":  # else what is said must be encrypted, as Ray does it
             self._door = Door(ray().util.get_node_ip_address(), self.call, at_once)
 
-    def call(self, request: bytes | bytearray) -> bytes:
+    def call(self, request: bytes) -> bytes:
         return codec.pack(self._answer(codec.unpack(Request, request)))
 
     def entrance(self) -> Entrance | None:
@@ -172,7 +172,7 @@ class RayReplica:
         while self._idle:
             self._idle.pop().close()
 
-    async def _sent(self, request: bytes) -> bytes | bytearray:
+    async def _sent(self, request: bytes) -> bytes:
         wire = await self._connected()
         if wire is None:
             return cast("bytes", await self._through_ray("call", request))
