@@ -116,21 +116,56 @@ async def test_auto_goes_on_searching_where_one_call_is_not_enough(stage: Callab
     assert "go on searching" in here.decisions
     assert (answer.outcome, answer.text.partition(" [")[0]) == ("answered", BORN)
     assert "Observation: found before" in shown(here.model.prompts[-1])
-    assert answer.usage.model_calls == 2
+    assert answer.usage.model_calls <= 3
 
 
-async def test_auto_keeps_what_is_carried_where_searching_on_finds_no_more(stage: Callable[..., Stage]) -> None:
+async def test_auto_stops_where_nothing_found_speaks_of_what_was_asked(stage: Callable[..., Stage]) -> None:
+    here = stage(lambda prompt: "NO ANSWER: who founded the Zorblax Institute")
+    answer = await here.ask("Who founded the Zorblax Institute?", "auto", sure=1)
+    assert (answer.outcome, answer.usage.model_calls, here.decisions[-1]) == ("unsure", 1, "stop")
+    assert "nothing that was found speaks of “Zorblax Institute”" in (answer.reason or "")
+    assert sum(isinstance(one, events.Numbered) for one in here.seen) <= 2, "irrelevant passages are not shown"
+
+
+async def test_auto_searches_for_what_is_missing_and_asks_once_more(stage: Callable[..., Stage]) -> None:
     def says(prompt: Prompt) -> str:
-        if "Thought, Action, PAUSE" in shown(prompt):
-            return "Answer: NO ANSWER: the observations do not say it."
-        return f"{BORN} [{number_of(prompt, 'Stratford-upon-Avon')}] He was born on the far side of the Moon. [1]"
+        if "still open" in shown(prompt):
+            return f"Reykjavik is the capital of Iceland. [{number_of(prompt, 'Reykjav')}]"
+        return f"{BORN} [{number_of(prompt, 'Stratford-upon-Avon')}]\nMISSING: the capital of Iceland"
+
+    here = stage(says)
+    answer = await here.ask("In which town was the author of Hamlet born, and what is the capital of Iceland?", "auto", sure=1)
+    assert [one.query for one in here.seen if isinstance(one, events.Searching)][-1] == "the capital of Iceland"
+    assert (answer.outcome, answer.usage.model_calls) == ("answered", 2)
+    assert answer.text.startswith(BORN)
+    assert "Reykjavik is the capital" in answer.text
+    assert all(sentence.supported for sentence in answer.sentences)
+
+
+async def test_auto_streams_what_the_check_carries(stage: Callable[..., Stage]) -> None:
+    here = stage(lambda prompt: " ".join([f"{BORN} [{number_of(prompt, 'Stratford-upon-Avon')}]"] * 3))
+    await here.ask(TWO_STEPS, "auto", sure=1)
+    first = next(place for place, one in enumerate(here.seen) if isinstance(one, events.AnswerDelta))
+    assert any(isinstance(one, events.ModelCalled) for one in here.seen[first:]), "before the call has ended"
+
+
+@pytest.mark.parametrize(("mended", "marks"), [("NOTHING", [True]), ("He was born on Mars. [1]", [True, False])])
+async def test_auto_mends_sentences_that_nothing_carries_by_one_call(
+    stage: Callable[..., Stage], mended: str, marks: list[bool]
+) -> None:
+    def says(prompt: Prompt) -> str:
+        number = number_of(prompt, "Stratford-upon-Avon")
+        if "Write what can stand in their place" in shown(prompt):
+            return mended
+        return f"{BORN} [{number}] He was born on the far side of the Moon. [{number}]"
 
     here = stage(says)
     answer = await here.ask(TWO_STEPS, "auto", sure=1)
-    assert here.decisions[-2:] == ["go on searching", "answer a part"]
+    assert here.decisions[-1] == "mend"
     assert answer.text.startswith(BORN)
-    assert [sentence.supported for sentence in answer.sentences] == [True, False]
-    assert answer.usage.model_calls == 2
+    assert [sentence.supported for sentence in answer.sentences] == marks
+    roles = [one.role for one in here.seen if isinstance(one, events.ModelCalled)]
+    assert (roles.count("answer"), roles.count("mend"), roles.count("turn")) == (1, 1, 0)
 
 
 async def test_auto_gives_no_answer_that_nothing_carries(stage: Callable[..., Stage]) -> None:

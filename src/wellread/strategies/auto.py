@@ -2,8 +2,11 @@
 
     read the answer with the small evaluator, as quote does; sure enough: say it, no model is called
         with polish: one small call puts its quotes into sentences; they stay as they are where that fails the check
-    else answer in one call from the chain that was found, as guided does; complete and carried: that is it
-    else go on as react, from what is already there
+    else answer in one call from the chain that was found, as guided does; its sentences stream as far as the check carries them
+        complete and carried: that is it; some not carried: one call mends these
+        declined, and nothing found speaks of what was asked: stop, and say so
+    else search once for what it says is missing, and ask once more
+    else go on as react, from the passages that are there
 
 It follows no published recipe. Each step says why it was taken. `sure` steers how much is left to the small model:
 1 leaves it nothing. Without a language model the engine runs `quote` in its place.
@@ -11,24 +14,32 @@ It follows no published recipe. Each step says why it was taken. `sure` steers h
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from dataclasses import dataclass, fields
 from typing import ClassVar
 
+from wellread.citations.check import check, sentences
 from wellread.errors import BudgetExhausted, ModelError
 from wellread.events import AnswerDelta, Decided, Event
 from wellread.parameters import Share, param
 from wellread.prompts.render import render
 from wellread.protocols import trained
+from wellread.questions.mentions import names
 from wellread.ranking.evaluator import Evaluator
 from wellread.run import Run
-from wellread.strategies import calls, context
+from wellread.strategies import calls, context, lookup, trail
 from wellread.strategies.attribution import attributed
+from wellread.strategies.compose import unsure
 from wellread.strategies.guided import Guided, GuidedParams, chained
 from wellread.strategies.quote import Quote, QuoteParams, Reading
 from wellread.strategies.react import React, ReactParams
 from wellread.strategies.recipe import Recipe, Roles, stand_alone
 from wellread.text.words import read
 from wellread.types import Answer, Passage
+
+_REPLY = 200  # tokens of a small call
+_MORE = 3  # passages of the search for what is missing
+_TURNS = 3  # of react: two searches were made before
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,76 +73,155 @@ class Auto(Recipe[AutoParams]):
         return await self._with_model(run, question, found)
 
     async def _quoted(self, run: Run, quote: Quote, reached: Reading, question: str) -> Answer:
-        held = _Held(run)
-        with held:
+        told = _Told(run, streams=not self.params.polish)
+        with told:
             answer = await quote.conclude(run, reached)
         polish = self.params.polish and answer.outcome == "answered"
         if polish and (better := await polished(run, question, answer, self.params)):
-            run.emit(AnswerDelta(better.text))
+            told.release(better.text)
             return better
-        held.release()
+        told.release()
         return answer
 
     async def _with_model(self, run: Run, question: str, found: list[Passage]) -> Answer:
+        """One call from what was found; whatever it lacks is mended, or searched for, and told behind what was told."""
         shared = {one.name: getattr(self.params, one.name) for one in fields(GuidedParams)}
-        guided, held = Guided(GuidedParams(**shared)), _Held(run)
-        with held:
+        guided, told = Guided(GuidedParams(**shared)), _Told(run)
+        with told:
             answer = await (guided.answer_from(run, question, found) if found else guided.answer(run))
-        if why := _lacking(answer):
-            run.emit(Decided("go on searching", why))
-            roles = {name: shared[name] for name in ("temperature", "rewrite_model", "answer_model", "answer_tokens")}
-            further = await React(ReactParams(**roles, wikipedia=None)).go_on(run, question)
-            if not _is_worth_giving(answer) or further.outcome != "unsure" or further.text:
-                return further
+        carried = [sentence.supported for sentence in answer.sentences]
+        if answer.outcome == "answered" and any(carried):
+            return answer if all(carried) and told.release() else await self._mended(run, answer, told)
+        if answer.outcome not in ("unsure", "partial", "answered"):  # a limit has ended it
+            told.release()
+            return answer
+        if answer.outcome == "partial":
+            told.release()
+        told.drop()
+        if answer.outcome == "unsure" and (unknown := _unspoken(run, question)):
+            run.emit(Decided("stop", f"nothing that was found speaks of {unknown}"))
+            return await unsure(run, f"nothing that was found speaks of {unknown}", [question])
+        if answer.missing:
+            answer = await self._asked_again(run, question, guided, answer, told)
+        if answer.outcome == "answered" and any(sentence.supported for sentence in answer.sentences):
+            return answer
+        run.emit(Decided("go on searching", answer.reason or f"it answers only a part: {'; '.join(answer.missing)}"))
+        roles = {name: shared[name] for name in ("temperature", "rewrite_model", "answer_model", "answer_tokens")}
+        react = React(ReactParams(**roles, wikipedia=None, max_turns=_TURNS))
+        return await self._behind(run, answer, told, react.go_on(run, _rest(question, answer, told)))
+
+    async def _asked_again(self, run: Run, question: str, guided: Guided, answer: Answer, told: _Told) -> Answer:
+        """One search for what is missing, and one call more from what that and the first have found."""
+        lacking = "; ".join(answer.missing)
+        run.emit(Decided("search for what is missing", lacking))
+        known = {passage.id for passage in run.passages.values()}
+        new: list[Passage] = []
+        with run.until_spent():
+            hits = await run.search(lacking, limit=self.params.passages)
+            new = [passage for passage in trail.readable(hits) if passage.id not in known][:_MORE]
+        if not new:
+            return answer
+        shown = [*run.passages.values(), *new]
+        rest = _rest(question, answer, told)
+        return await self._behind(run, answer, told, guided.answer_from(run, rest, shown, most=len(shown)))
+
+    async def _behind(self, run: Run, before: Answer, told: _Told, going_on: Awaitable[Answer]) -> Answer:
+        """What comes of one step more, behind what was told before; that by itself where nothing comes of it."""
+        begun = told.text
+        with told:
+            further = await going_on
+        if not begun:
+            told.release()
+            return further
+        if told.text == begun or further.outcome == "unsure":
+            told.drop()
             run.emit(Decided("answer a part", "searching on has found no more"))
-        held.release()
+            return before
+        told.release()
+        return await run.answer(told.text, missing=further.missing)
+
+    async def _mended(self, run: Run, answer: Answer, told: _Told) -> Answer:
+        """One call that puts what the passages say in the place of sentences that they do not carry; else the marks stay."""
+        loose = sum(not sentence.supported for sentence in answer.sentences)
+        run.emit(Decided("mend", f"{loose} of {len(answer.sentences)} sentences are not carried"))
+        blocks = [context.numbered(run, number, passage) for number, passage in answer.passages.items()]
+        held = context.fence(run, told.held)
+        text = render("mend", foreign=context.foreign(run), passages="\n\n".join(blocks), sentences=held, question=run.question)
+        model, temperature = self.params.answerer(run), self.params.temperature
+        try:
+            reply = await calls.words(run, text, role="mend", model=model, temperature=temperature, max_tokens=_REPLY)
+        except (ModelError, BudgetExhausted) as problem:
+            run.emit(Decided("leave the marks", str(problem)))
+            reply = ""
+        if reply:
+            nothing = reply.strip(" .*\n").upper() == "NOTHING"
+            said = told.shown + ("" if nothing else attributed(reply, run.passages))
+            better = await run.answer(said.rstrip(), missing=answer.missing)
+            if better.text and sum(not sentence.supported for sentence in better.sentences) < loose:
+                told.release(better.text)
+                return better
+        told.release()
         return answer
 
 
-class _Held:
-    """Keeps the words of an answer back until it is known whether it will be given."""
+class _Told:
+    """Streams an answer sentence by sentence as far as the check carries it, and keeps the rest back until that is decided on."""
 
-    def __init__(self, run: Run) -> None:
-        self._run, self._emit = run, run.emit
-        self._words: list[AnswerDelta] = []
+    def __init__(self, run: Run, *, streams: bool = True) -> None:
+        self._run, self._emit, self._streams = run, run.emit, streams
+        self.text = ""  # shown or not
+        self._shown = 0
+        self._behind = False  # whether the next words begin behind others
+
+    @property
+    def shown(self) -> str:
+        return self.text[: self._shown]
+
+    @property
+    def held(self) -> str:
+        return self.text[self._shown :]
 
     def __enter__(self) -> None:
-        self._run.emit = self._keep
+        self._behind = bool(self.text)
+        self._run.emit = self._hear
 
     def __exit__(self, *_: object) -> None:
         self._run.emit = self._emit
 
-    def release(self) -> None:
-        for delta in self._words:
-            self._emit(delta)
+    def release(self, text: str | None = None) -> bool:
+        """Show what was kept back, or another end of the text in its place."""
+        self.text = self.text if text is None else text
+        if self.held:
+            self._emit(AnswerDelta(self.held))
+        self._shown = len(self.text)
+        return True
 
-    def _keep(self, event: Event) -> None:
-        if isinstance(event, AnswerDelta):
-            self._words.append(event)
-        else:
+    def drop(self) -> None:
+        self.text = self.shown
+
+    def _hear(self, event: Event) -> None:
+        if not isinstance(event, AnswerDelta):
             self._emit(event)
+            return
+        self.text += ("\n\n" if self._behind else "") + event.text
+        self._behind = False
+        for start, end in sentences(self.text)[:-1] if self._streams else ():  # the last may go on
+            if end > self._shown and self.text[end:].lstrip()[:1] not in ("[", ""):
+                if not all(one.supported for one in check(self.text[start:end], self._run.passages)):
+                    return
+                self._emit(AnswerDelta(self.text[self._shown : end]))
+                self._shown = end
 
 
-def _is_worth_giving(answer: Answer) -> bool:
-    """Whether a lacking answer is better than none: a part of it stands on what was found, and the rest is marked."""
-    return answer.outcome == "partial" or any(
-        sentence.verdict == "carried" and sentence.citations for sentence in answer.sentences
-    )
+def _rest(question: str, answer: Answer, told: _Told) -> str:
+    """The question; behind an answer to a part of it, what of it is still open."""
+    return render("rest", question=question, missing="; ".join(answer.missing)) if told.text else question
 
 
-def _lacking(answer: Answer) -> str:
-    """What an answer lacks for which it is worth going on; "" for one that can be given, or that a budget has ended."""
-    if answer.outcome == "unsure":
-        return answer.reason or "the passages do not answer it"
-    if answer.outcome == "partial":
-        return f"it answers only a part: {'; '.join(answer.missing)}"
-    loose = sum(not sentence.supported for sentence in answer.sentences)
-    if answer.outcome == "answered" and loose:
-        return f"{loose} of {len(answer.sentences)} sentences are not carried by what was found"
-    return ""
-
-
-_REPLY = 200  # tokens
+def _unspoken(run: Run, question: str) -> str:
+    """The names of a question where nothing that was found has one of them; else ""."""
+    asked, nowhere = names(question), lookup.nowhere(run, question)
+    return " or ".join(f"“{name}”" for name in nowhere) if nowhere and len(nowhere) == len(asked) else ""
 
 
 async def polished(run: Run, question: str, quoted: Answer, roles: Roles) -> Answer | None:

@@ -158,7 +158,7 @@ async def finished(run: Run, draft: Draft, completion: Completion, model: Model,
         return await cut_short(run, draft)
     if draft.declined is not None:
         missing = draft.declined.rstrip(".") or "it says nothing on the question"
-        return await unsure(run, f"what was found does not answer it: {missing}", tried)
+        return await unsure(run, f"what was found does not answer it: {missing}", tried, missing=draft.declined)
     if not draft.text:
         return await unsure(run, "the model gave no usable answer", tried)
     if _SAYS_NOTHING.fullmatch(strip_markers(draft.text)):
@@ -167,10 +167,11 @@ async def finished(run: Run, draft: Draft, completion: Completion, model: Model,
     return await run.answer(draft.text, missing=draft.missing, reason=why, proof=lambda read: proofread(run, read, model))
 
 
-async def unsure(run: Run, why: str, tried: Sequence[str] = ()) -> Answer:
+async def unsure(run: Run, why: str, tried: Sequence[str] = (), missing: str = "") -> Answer:
     """No answer, with the reason, what was tried and what failed on the way."""
     failures = list(dict.fromkeys(run.failures))[:3]
-    return await run.answer("", outcome="unsure", reason="; ".join([_reason(why, tried), *failures]))
+    lacking = [missing] if missing else []
+    return await run.answer("", outcome="unsure", reason="; ".join([_reason(why, tried), *failures]), missing=lacking)
 
 
 def _reason(why: str, tried: Sequence[str]) -> str:

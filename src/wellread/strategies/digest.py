@@ -43,7 +43,6 @@ from wellread.types import Answer, Hit, Passage
 
 _SPARE = 3  # hits beyond those read, in case pages fail to load
 _BEGINNING = 100  # characters that say what a document is about
-IRRELEVANT = 0.05  # documents that are less likely to help get no call
 _NEAREST = 1_000  # passages of a document that further ones are chosen from
 _PARAGRAPH = re.compile(r"\n\s*\n")
 
@@ -293,7 +292,7 @@ def together(documents: Sequence[Document]) -> list[Document]:
 def relevant(run: Run, documents: Sequence[Document]) -> list[Document]:
     """Without those that the evaluator finds irrelevant; the likeliest stays in any case."""
     best = max((one.likelihood for one in documents if one.likelihood is not None), default=0.0)
-    kept = [one for one in documents if one.likelihood is None or one.likelihood >= min(IRRELEVANT, best)]
+    kept = [one for one in documents if one.likelihood is None or one.likelihood >= min(trail.IRRELEVANT, best)]
     if len(kept) < len(documents):
         left_out = ", ".join(one.title for one in documents if one not in kept)
         run.emit(Decided("leave out", f"{len(documents) - len(kept)} of {len(documents)} documents are irrelevant: {left_out}"))

@@ -51,11 +51,12 @@ class Guided(Recipe[GuidedParams]):
             found = await self._find(run, question)
         return await self.answer_from(run, question, found)
 
-    async def answer_from(self, run: Run, question: str, found: Sequence[Passage]) -> Answer:
+    async def answer_from(self, run: Run, question: str, found: Sequence[Passage], most: int | None = None) -> Answer:
         """One call that answers from passages, in the order given."""
+        shown = by_place(found[: most or self.params.passages])
         brief = Brief(
             question,
-            [context.numbered(run, run.number(passage), passage) for passage in by_place(found[: self.params.passages])],
+            [context.numbered(run, run.number(passage), passage) for passage in shown],
             self.params.answerer(run),
             temperature=self.params.temperature,
             max_tokens=self.params.answer_tokens,
@@ -75,9 +76,11 @@ class Guided(Recipe[GuidedParams]):
 def chained(followed: Trail, most: int, least: float = 0.0) -> list[Passage]:
     """The best passages; those of a chain that leads to an answer stand together, in the chain's order.
 
-    Beyond the first two, those go that are far less likely than the best: every passage is paid for.
+    Beyond the first two, those go that are far less likely than the best, or irrelevant: every passage is paid for, and tempts.
     """
-    floor = followed.passages[0][1] + 2 * math.log(least) if least and followed.pairs and followed.passages else -math.inf
+    floor = -math.inf
+    if least and followed.pairs and followed.passages:
+        floor = max(followed.passages[0][1] + 2 * math.log(least), 2 * math.log(trail.IRRELEVANT))
     best = [passage for place, (passage, score) in enumerate(followed.passages[:most]) if place < _CHAIN or score >= floor]
     kept = {passage.id for passage in best}
     chains = [one.chain for one in followed.answers if len(one.chain) > 1 and all(passage.id in kept for passage in one.chain)]

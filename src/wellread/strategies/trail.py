@@ -37,6 +37,7 @@ _READER, _WORDING, _BIAS = 0.756, 0.288, 0.064
 _TELLING = 0.3
 _AGREED = 0.95  # from here on the sentence that fits best decides between answers that are nearly as good
 _TOLD = 0.3  # how sure the evaluator must be for its short answer to be told
+IRRELEVANT = 0.05  # what is less likely to help is not shown
 _OPENING = 8  # passages read before looking whether the answer is sure already
 _SURE = 0.6  # how sure both readers must be together to leave it at that
 _DEFINED, _UNDEFINED = 0.7, 0.4  # how sure a sentence is at least that defines a term, and at most a phrase where none does
