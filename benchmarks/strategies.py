@@ -4,14 +4,17 @@
 
 No network and no model: a script says what a strong model would. It knows a question's gold passages. Shown all of
 them it answers with the sentences of theirs that lead to the answer, word for word and cited; not shown them, it says
-that there is no answer. Where it may search it takes one search a step, as strong models were seen to do (two to five
-searches for questions of two and three steps): the name of each gold passage that the question, or a gold passage it
-was shown, names, else the question itself; it gives up when these are used up. `--eager`: it answers as soon as it was
-shown all gold passages, also those that came up by the way. So a strategy is right where it brings the passages
+that there is no answer, and what is missing: the name that a passage it was shown leads to, else what was asked. Where
+it may search it takes one search a step, as strong models were seen to do (two to five searches for questions of two and
+three steps): the name of each gold passage that the question, or a gold passage it was shown, names, else the question
+itself; it gives up when these are used up. `--eager`: it answers as soon as it was shown all gold passages, also those
+that came up by the way. So a strategy is right where it brings the passages
 together, and what it costs is what it shows.
 
 Questions of two steps whose answer stands in a gold passage, half HotpotQA, half 2Wiki, of the part that nothing was
-trained or fitted on (`--part tune`: the part to choose on), over the passages they were published with and others.
+trained or fitted on (`--part tune`: the part to choose on), over the passages they were published with and others. For
+every four of them one of these sets has one question more whose gold passages were left out: it cannot be answered, and is
+right where nothing is. Half as many questions of three steps are MuSiQue's.
 
 `guided_tokens_ratio`, `auto_tokens_ratio`: input and output tokens of all questions, against react's. `auto_right`,
 `react_right` …: questions whose answer stands in the answer that was given. `digest_calls_ratio`: digest's calls
@@ -31,7 +34,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -68,12 +71,11 @@ class Item:
     answers: tuple[str, ...]
     gold: tuple[Passage, ...]
     context: tuple[Passage, ...]
+    answerable: bool = True  # else its gold passages are not there
 
-    @property
-    def two_steps(self) -> bool:
-        return (
-            len(self.gold) == 2 and self.stands_in(" ".join(passage.text for passage in self.gold)) and len(self.answers[0]) > 3
-        )
+    def has_steps(self, count: int) -> bool:
+        told = self.stands_in(" ".join(passage.text for passage in self.gold))
+        return len(self.gold) == count and told and len(self.answers[0]) > 3
 
     def stands_in(self, text: str) -> bool:
         return any(_plain(answer) in _plain(text) for answer in self.answers)
@@ -112,8 +114,10 @@ def items_of(data: Path, name: str, part: str, corpus: Mapping[str, Passage]) ->
 
 def around(items: Iterable[Item], corpora: Sequence[Mapping[str, Passage]], size: int) -> list[Passage]:
     """The passages that questions were published with, filled up to a size."""
-    members = {passage.id: passage for item in items for passage in (*item.gold, *item.context)}
-    others = (passage for corpus in corpora for passage in corpus.values())
+    items = list(items)
+    absent = {passage.id for item in items if not item.answerable for passage in item.gold}
+    members = {passage.id: passage for item in items for passage in (*item.gold, *item.context) if passage.id not in absent}
+    others = (passage for corpus in corpora for passage in corpus.values() if passage.id not in absent)
     for passage in sorted(others, key=lambda passage: hashlib.sha256(passage.id.encode()).hexdigest()):
         if len(members) >= size:
             break
@@ -172,8 +176,14 @@ class Strong:
 
     def _answer(self, shown: Sequence[tuple[Passage, int]]) -> str:
         if len(shown) < len(self.item.gold):
-            return "NO ANSWER: the material does not say it."
+            return f"NO ANSWER: {self._lacking(shown)}"
         return " ".join(self._sentence(passage, number) for passage, number in shown)
+
+    def _lacking(self, shown: Sequence[tuple[Passage, int]]) -> str:
+        """What a model would say is missing: more on a name that it was led to, else what was asked."""
+        known, said = {passage.id for passage, _ in shown}, _plain(" ".join([self.item.text, *(one.text for one, _ in shown)]))
+        names = [bare_title(one.title) for one in self.item.gold if one.id not in known]
+        return next((f"more on {name}" for name in names if _plain(name) in said), self.item.text)
 
     def _next(self, shown: Sequence[tuple[Passage, int]]) -> str | None:
         """What is searched next; None: nothing more."""
@@ -232,8 +242,9 @@ class Tally:
         self.tokens += answer.usage.input_tokens + answer.usage.output_tokens
         self.calls += answer.usage.model_calls
         given = answer.text if answer.outcome in ("answered", "partial") else ""
-        self.right += item.stands_in(given)
-        self.wrong += bool(given) and not item.stands_in(given)
+        right = item.stands_in(given) if item.answerable else not given
+        self.right += right
+        self.wrong += bool(given) and not right
         self.kept += next((len(one.kept) for one in seen if isinstance(one, events.Ranked)), 0)
         self.seconds += answer.seconds
 
@@ -300,11 +311,17 @@ async def measure(options: argparse.Namespace) -> dict[str, object]:
     result: dict[str, object] = {"questions": questions, "passages": size, "part": options.part}
     for name, short in NAMES.items():
         items = items_of(options.data, name, options.part, corpora[name])
-        chosen = [item for item in items if item.two_steps][: questions // 2] if name in HELD_OUT else []
-        shared = items[:gold] if not options.no_gold else []
+        steps, most = (2, questions // 2) if name in HELD_OUT else (3, questions // 2)
+        fitting = [item for item in items if item.has_steps(steps)]
+        without = [replace(item, answerable=False) for item in fitting[most : most + questions // 8 + 1]]
+        chosen = [*fitting[:most], *(without if name in HELD_OUT else [])]
+        absent = {item.text for item in chosen if not item.answerable}
+        shared = [item for item in items if item.text not in absent][:gold] if not options.no_gold else []
         if not chosen and not shared:
             continue
-        around_them = around([*chosen, *shared], [corpora[name], corpora["hotpotqa"]] if not chosen else [corpora[name]], size)
+        around_them = around(
+            [*chosen, *shared], [corpora[name], corpora["hotpotqa"]] if name not in HELD_OUT else [corpora[name]], size
+        )
         with tempfile.TemporaryDirectory() as folder:
             begun = time.perf_counter()
             source = await indexed((options.keep or Path(folder)) / f"{name}-{len(around_them)}-{options.part}", around_them)
@@ -316,7 +333,7 @@ async def measure(options: argparse.Namespace) -> dict[str, object]:
                 result[f"gold_{short}"] = round(await gold_share(stage, shared), 3)
                 print(result, file=sys.stderr)
             await stage.engine.aclose()
-    return result | summary(totals)
+    return result | {"asked": max((one.questions for one in totals.values()), default=0)} | summary(totals)
 
 
 def summary(totals: Mapping[str, Tally]) -> dict[str, object]:

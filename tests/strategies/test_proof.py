@@ -265,8 +265,17 @@ async def test_a_passage_that_has_to_be_cut_is_not_held_against_a_sentence() -> 
     assert not bench.scripted.prompts
 
 
-async def test_auto_searches_on_for_what_was_marked() -> None:
+async def test_auto_mends_what_was_marked() -> None:
     answer, seen, read = await ask(marks("no moons. ["), strategy="auto")
-    assert "go on searching" in {one.decision for one in seen if isinstance(one, events.Decided)}
+    assert "mend" in {one.decision for one in seen if isinstance(one, events.Decided)}
     assert [one.verdict for one in answer.sentences] == ["carried", "not carried"]
-    assert len(read) == 2  # what react answers is read as well
+    assert len(read) == 2  # what it writes in the place of that is read as well
+
+
+async def test_inferences_are_always_asked_about() -> None:
+    bench = Bench(lambda _: '{"not_carried": []}', effort="normal")
+    run = bench.run(QUESTION)
+    run.number(Passage("m", "Mercury goes around the Sun in 88 days. Mercury has no moons."))
+    said = "Mercury goes around the Sun in 88 days and has no moons, so nothing goes around Mercury. (inference) [1]"
+    await run.answer(said, proof=lambda read: proofread(run, read, bench.scripted))
+    assert "nothing goes around Mercury" in bench.prompt(0)

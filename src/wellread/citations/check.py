@@ -81,6 +81,11 @@ class Weighed:
     signs: Signs | None = None
 
 
+def concludes(sentence: str) -> bool:
+    """Whether a sentence is marked as an inference."""
+    return _INFERENCE.search(sentence) is not None
+
+
 def check(text: str, passages: Mapping[int, Passage], question: str = "") -> list[Sentence]:
     """Every sentence of `text` with the words in `passages` that carry it.
 

@@ -31,6 +31,7 @@ from wellread.strategies import calls, context, lookup, trail
 from wellread.strategies.attribution import attributed
 from wellread.strategies.compose import unsure
 from wellread.strategies.guided import Guided, GuidedParams, chained
+from wellread.strategies.proof import proofread
 from wellread.strategies.quote import Quote, QuoteParams, Reading
 from wellread.strategies.react import React, ReactParams
 from wellread.strategies.recipe import Recipe, Roles, stand_alone
@@ -156,7 +157,9 @@ class Auto(Recipe[AutoParams]):
         if reply:
             nothing = reply.strip(" .*\n").upper() == "NOTHING"
             said = told.shown + ("" if nothing else attributed(reply, run.passages))
-            better = await run.answer(said.rstrip(), missing=answer.missing)
+            better = await run.answer(
+                said.rstrip(), missing=answer.missing, proof=lambda sentences: proofread(run, sentences, model)
+            )
             if better.text and sum(not sentence.supported for sentence in better.sentences) < loose:
                 told.release(better.text)
                 return better

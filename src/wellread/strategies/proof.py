@@ -1,10 +1,10 @@
 """A finished answer read once more by the model, beside the passages that it cites: one call, where there is something to ask.
 
 At normal effort it is asked about the sentences that the program's own check is not sure of, at high effort about all that
-passed as well. What the check is sure is not carried stays marked whatever the model says. Among the sentences stand some for
-control: words of a passage, a sentence that was made up, and one of a passage in which something was changed. A model that takes
-the one for the other cannot tell, or was talked into something, and is not listened to. Nobody who writes a passage knows what
-these sentences will be, nor by which numbers the sentences are called: both are drawn anew for each call.
+passed as well, and at both about marked inferences. What the check is sure is not carried stays marked whatever the model says.
+Among the sentences stand some for control: words of a passage, and two sentences of passages in which a number or a name was
+changed. A model that takes the one for the other cannot tell, or was talked into something, and is not listened to. Nobody who
+writes a passage knows what these sentences will be, nor by which numbers sentences are called: both are drawn anew each time.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from wellread.citations.check import concludes
 from wellread.citations.entailment import Read
 from wellread.errors import BadOutput, BudgetExhausted, ModelError
 from wellread.events import Decided, Notice
@@ -30,7 +31,8 @@ _NOT_CARRIED = numbers("not_carried")
 _MOST = 32  # sentences
 _LEAST, _LOOKED_AT = 30, 400  # characters of words for control, and in which they are looked for
 _CONTROLS = 300  # tokens for all of them
-_TRUE, _MADE_UP, _CHANGED = -1, -2, -3  # in place of a sentence's index
+_TRUE, _CHANGED = -1, -2  # in place of a sentence's index
+_NEAR_MISSES = 2  # sentences in which something was changed
 _BEGINS, _GOES_ON = ("Bar", "Ced", "Dol", "Fen", "Har", "Kor", "Lum", "Mar", "Ost", "Per", "Rav", "Tor"), ("a", "e", "i", "o")
 _ENDS = ("bin", "dell", "gren", "kov", "lund", "mont", "nik", "quist", "rick", "stad", "ton", "veld")
 _DID = ("wrote a book on {}", "gave a talk on {}", "paid for a study of {}", "had doubts about {}", "asked a court about {}")
@@ -65,7 +67,7 @@ def _asked_about(run: Run, read: Sequence[Read]) -> dict[int, Sentence]:
     found: dict[int, Sentence] = {}
     for place, one in enumerate(read):
         sentence, unsure = one.sentence, one.otherwise
-        if sentence.verdict == "carried" and (unsure or run.kit.effort == "high"):
+        if sentence.verdict == "carried" and (unsure or run.kit.effort == "high" or concludes(sentence.text)):
             found[place] = sentence
         elif unsure and unsure.verdict == "carried":
             found[place] = unsure
@@ -105,17 +107,18 @@ def _wrong(found: Sequence[int], called: Mapping[int, Line]) -> str | None:
     marked = {called[number][0] for number in found}
     if _TRUE in marked:
         return "finds fault with the words of a passage"
-    made = {index for index, _ in called.values() if index in (_MADE_UP, _CHANGED)}
-    return None if made <= marked else "lets pass what was made up"
+    passed = any(index == _CHANGED and number not in found for number, (index, _) in called.items())
+    return "lets pass what was made up" if passed else None
 
 
 def _with_controls(lot: random.Random, texts: Mapping[int, str], material: Mapping[int, Passage]) -> list[Line]:
-    """The sentences with their indices, and those for control somewhere among them."""
+    """The sentences with their indices, and those for control somewhere among them: near misses, as far as there are."""
     number, passage = lot.choice(list(material.items()))
-    about = lot.choice(_WORD.findall(passage.text[:_LOOKED_AT]) or ["this"])
-    year = lot.randint(1861, 1938)
-    made_up = f"{_name(lot)} {_name(lot)} {lot.choice(_DID).format(about)} in {_name(lot)} in {year}. [{number}]"
-    controls = [(_TRUE, _words(number, passage)), (_MADE_UP, made_up), *_changed(lot, material)]
+    controls = [(_TRUE, _words(number, passage)), *_changed(lot, material)]
+    if len(controls) <= _NEAR_MISSES:
+        about = lot.choice(_WORD.findall(passage.text[:_LOOKED_AT]) or ["this"])
+        made_up = f"{_name(lot)} {_name(lot)} {lot.choice(_DID).format(about)} in {_name(lot)} in {lot.randint(1861, 1938)}."
+        controls.append((_CHANGED, f"{made_up} [{number}]"))
     lines = list(texts.items())
     for control in controls:
         lines.insert(lot.randint(0, len(lines)), control)
@@ -127,7 +130,7 @@ def _name(lot: random.Random) -> str:
 
 
 def _changed(lot: random.Random, material: Mapping[int, Passage]) -> list[Line]:
-    """A sentence of a passage with another number, or another name, than it has; none where there is neither."""
+    """Sentences of passages with another number, or another name, than they have; none where there is neither."""
     said = "\n".join(passage.text for passage in material.values())
     places = [
         (number, sentence, place)
@@ -135,12 +138,12 @@ def _changed(lot: random.Random, material: Mapping[int, Passage]) -> list[Line]:
         for sentence in _whole(passage)
         for place in list(_NUMBER.finditer(sentence)) or list(_NAME.finditer(sentence))
     ]
-    if not places:
-        return []
-    number, sentence, place = lot.choice(places)
-    other = str(_another(lot, int(place[1]))) if place[1].isdigit() else _name(lot)
-    changed = sentence[: place.start(1)] + other + sentence[place.end(1) :]
-    return [] if other in said else [(_CHANGED, f"{changed} [{number}]")]
+    found: dict[str, Line] = {}
+    for number, sentence, place in lot.sample(places, len(places)):
+        other = str(_another(lot, int(place[1]))) if place[1].isdigit() else _name(lot)
+        if other not in said and len(found) < _NEAR_MISSES:
+            found[sentence] = (_CHANGED, f"{sentence[: place.start(1)]}{other}{sentence[place.end(1) :]} [{number}]")
+    return list(found.values())
 
 
 def _another(lot: random.Random, given: int) -> int:
