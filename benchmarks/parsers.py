@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from starlette.requests import Request
 
+from wellread.citations import arrangement, check, missing
 from wellread.core.unicode_safety import encodable
 from wellread.engine import clean_question
 from wellread.models import structured, tokens
@@ -18,6 +19,8 @@ from wellread.net import robots
 from wellread.net.address import canonical
 from wellread.present import html
 from wellread.present import markdown as copied
+from wellread.questions import comparisons, followups, languages, mentions
+from wellread.questions import kinds as questions
 from wellread.reading import (
     asciidoc,
     charset,
@@ -43,29 +46,7 @@ from wellread.server.viewer import Place, View
 from wellread.server.web import documents
 from wellread.sources import markup, mediawiki, newsapi, slack, web
 from wellread.strategies import attribution, context, kinds, likely_sentences, refine, relevance, turns
-from wellread.text import (
-    arrangement,
-    asked_again,
-    citations,
-    comparisons,
-    dates,
-    followups,
-    inert,
-    languages,
-    lists,
-    markers,
-    mentions,
-    missing,
-    places,
-    pronouns,
-    questions,
-    quoting,
-    sentences,
-    shown,
-    split,
-    titles,
-    words,
-)
+from wellread.text import dates, inert, lists, markers, places, quoting, sentences, shown, split, titles, words
 from wellread.tools import calculate
 from wellread.types import Hit, Original, Passage
 
@@ -156,8 +137,8 @@ PARSERS: dict[str, Parser] = {
     "markers": markers.markers,
     "links": markers.links,
     "strip markers": markers.strip_markers,
-    "check of an answer": lambda text: citations.check(text, _passages("Short.")),
-    "check against a passage": lambda text: citations.check("Something is a. [1] A b. [1]", _passages(text)),
+    "check of an answer": lambda text: check.check(text, _passages("Short.")),
+    "check against a passage": lambda text: check.check("Something is a. [1] A b. [1]", _passages(text)),
     "title": titles.bare_title,
     "mention": lambda text: titles.mentions(text, "aaaa"),
     "split": lambda text: split.split([text], split.Splitting()),
@@ -221,8 +202,8 @@ PARSERS: dict[str, Parser] = {
     "comparison": lambda text: comparisons.comparison(text[:QUESTION]),
     "follow-up": lambda text: followups.understand(text[:QUESTION], [("Who was Ada?", "Ada was a poet.")]),
     "history": lambda text: followups.understand("And where was she born?", [("Who was Ada?", text)]),
-    "asked again": lambda text: asked_again.instead(text[:QUESTION], "Who was Ada?", joined=True),
-    "pronouns": lambda text: pronouns.references(text[:QUESTION]),
+    "asked again": lambda text: followups.instead(text[:QUESTION], "Who was Ada?", joined=True),
+    "pronouns": lambda text: followups.references(text[:QUESTION]),
     "arrangement": arrangement.arranged,
     "language": languages.language_of,
     "likely sentences": lambda text: likely_sentences.candidates([Passage("1", text, "Title", "")]),

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from wellread.text import patterns as re
-from wellread.text.lexicon import MONTHS
+from wellread.text.amounts import measured
+from wellread.text.dates import dates_in
 
 Measure = Literal["date", "number"]
 
@@ -38,31 +39,7 @@ _ASKED = {
 _LESS = frozenset(("shorter", "smaller", "lower", "lighter", "slower", "colder"))
 _SIZE = re.compile(rf"{_KIND} (?:is|was) (?:the )?(?P<size>{'|'.join(_SIZES)}){_SIDES}", re.IGNORECASE)
 _COUNT = re.compile(rf"{_KIND} (?:has|had) (?P<more>more|fewer) (?P<what>[\w -]+?){_SIDES}", re.IGNORECASE)
-_MONTHS = {name[:3]: place for place, name in enumerate(MONTHS, 1)}
-_MONTH = r"(?P<month>jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec)[a-z]*\.?"
-_DATES = (
-    re.compile(rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)? {_MONTH},? (?P<year>\d{{3,4}})\b", re.IGNORECASE),
-    re.compile(rf"\b{_MONTH} (?P<day>\d{{1,2}})(?:st|nd|rd|th)?,? (?P<year>\d{{3,4}})\b", re.IGNORECASE),
-    re.compile(rf"\b{_MONTH},? (?P<year>\d{{3,4}})\b", re.IGNORECASE),
-    re.compile(r"\b(?P<year>\d{1,4}) (?P<era>BC|BCE)\b"),
-    re.compile(r"\b(?P<year>1\d{3}|20\d\d|[5-9]\d\d)(?:s\b|\b)"),
-)
-# To metres, kilograms, square kilometres, km/h and degrees; what has no unit is counted.
-_UNITS = {
-    "km": ("m", 1e3), "kilometre": ("m", 1e3), "kilometer": ("m", 1e3), "m": ("m", 1.0), "metre": ("m", 1.0),
-    "meter": ("m", 1.0), "cm": ("m", 0.01), "mm": ("m", 1e-3), "mile": ("m", 1609.344), "foot": ("m", 0.3048),
-    "feet": ("m", 0.3048), "ft": ("m", 0.3048), "kg": ("kg", 1.0), "kilogram": ("kg", 1.0), "g": ("kg", 1e-3),
-    "gram": ("kg", 1e-3), "t": ("kg", 1e3), "tonne": ("kg", 1e3), "ton": ("kg", 1e3), "pound": ("kg", 0.4536),
-    "°c": ("°", 1.0), "km/h": ("km/h", 1.0), "mph": ("km/h", 1.609344), "square kilometre": ("km²", 1.0),
-    "square kilometer": ("km²", 1.0), "km²": ("km²", 1.0), "square mile": ("km²", 2.59), "hectare": ("km²", 0.01),
-}  # fmt: skip
 _BARE = 3  # words; so few are the number alone
-_SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9}
-_NUMBER = re.compile(
-    rf"(?<![\w.])(?P<number>\d{{1,3}}(?:[,\u00a0\u202f ]\d{{3}})+(?:\.\d+)?|\d+(?:\.\d+)?)\s?(?P<scale>{'|'.join(_SCALES)})?\s?"
-    rf"(?P<unit>{'|'.join(sorted(map(re.escape, _UNITS), key=len, reverse=True))})?s?(?![\w])",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,23 +136,17 @@ def _counts(what: str, words: str) -> str:
 
 
 def _date(text: str) -> Value | None:
-    found = [match for pattern in _DATES if (match := pattern.search(text))]
-    if not found:
-        return None
-    first = min(found, key=lambda match: (match.start(), -len(match[0])))
-    parts = first.groupdict()
-    year = -float(parts["year"]) if parts.get("era") else float(parts["year"])
-    month = float(_MONTHS[parts["month"][:3].lower()]) if parts.get("month") else 0.0
-    return Value(first[0], (year, month, float(parts.get("day") or 0)), "date")
+    date = next((one for one in dates_in(text) if one.year), None)
+    return Value(date.said, (date.year, date.month, date.day), "date") if date else None
 
 
 def _number(text: str) -> Value | None:
-    match = _NUMBER.search(text)
-    if match is None:
+    one = next((one for one in measured(text) if not one.said[0].isalpha()), None)
+    if one is None:
         return None
-    number = float(re.sub(r"[^\d.]", "", match["number"])) * _SCALES.get((match["scale"] or "").lower(), 1.0)
-    unit, factor = _UNITS.get((match["unit"] or "").lower(), ("", 1.0))
-    return Value(match[0].strip(), (number * factor,), unit)
+    converts = one.unit is not None and one.unit.factor > 0
+    unit = "" if one.unit is None else one.unit.of if converts else one.unit.name
+    return Value(one.said, (one.value * one.unit.factor if one.unit and converts else one.value,), unit)
 
 
 def decide(asked: Comparison, one: Value, other: Value) -> int | None:

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
-from wellread.questions.asked_again import asked_again, instead
-from wellread.questions.mentions import Mention, answered, says_nothing, spoken_of, topic
-from wellread.questions.pronouns import Reference, put, references
+from wellread.questions.mentions import Mention, answered, names, phrases, says_nothing, spoken_of, topic
 from wellread.text import patterns as re
+
+Stands = Literal["person", "thing", "several", "place", "date", "any"]
 
 _TURNS = 3  # that are looked back on
 _LONGEST = 30  # words; what is longer explains itself
@@ -30,6 +31,82 @@ _VERBAL = re.compile(
 _HE, _SHE = frozenset(("he", "him", "his", "himself")), frozenset(("she", "her", "hers", "herself"))
 _MORE = re.compile(r"\b(?:else|another|others?|more|examples?)\b", re.IGNORECASE)
 _WHICH = re.compile(r"which (?:one |of them )?(?:is|are|was|were) the [\w ]+\W*$", re.IGNORECASE)
+
+# words that stand for something said before
+_AUX = "is|are|was|were|do|does|did|can|could|will|would|shall|should|may|might|must|has|have|had"
+_NOUNS = "country|city|town|person|planet|man|woman|place|river|island|state|book|film|movie|company|team|language|animal"
+_AFTER_HER = "in|on|at|to|for|with|and|or|from|by|of|when|after|before|as|so|too"  # before these "her" does not say whose
+_PRONOUN = re.compile(
+    rf"\b(?:(?P<any>(?:that|this|the same) (?:{_NOUNS})(?P<anys>['’]s)?)"
+    rf"|(?P<person>he|she|him|himself|herself|(?P<persons>his|her(?= (?!(?:{_AFTER_HER})\b)\w)|hers)|her)"
+    r"|(?P<thing>it|itself|(?P<things>its))"
+    r"|(?P<several>they|them|themselves|(?:these|those)(?= (?:two|ones)\b| *[?.!]*$)|(?P<severals>their|theirs))"
+    r"|(?P<place>(?<!is )(?<!are )(?<!was )(?<!were )there(?= *[?.!]*$| (?:in|on|by|during|before|after|every|each)\b))"
+    r"|(?P<date>(?:at|by|since|before|after) that time|in that year|back then|then(?= *[?.!]*$)))\b(?!['’]s)",
+    re.IGNORECASE,
+)
+# "it" that stands for nothing: is it safe to, it takes, it rains.
+_EMPTY = re.compile(
+    r"\bit (?:is |was |would be |will be )?(?:[\w-]+ ){1,3}?(?:to|that|if|for|when)\b|\btime is it\b|\bcalled it\b"
+    r"|\bit(?:['’]?s)? (?:take|takes|took|rain\w*|snow\w*|seems?|matters?|true|possible|necessary|ok|okay|worth|mean)\b",
+    re.IGNORECASE,
+)
+_CLAUSE = re.compile(
+    r"[,;.?!:]|\b(?:and|but|or|when|if|after|before|while|because|until|since|although|that|who|which|how|so|as)\b", re.I
+)
+_PREPOSITION = re.compile(r"\b(?:with|to|for|from|behind|around|by|on|in|of|inside|over|under|about|into|through) \Z", re.I)
+_DETERMINED = re.compile(r"\b(?:the|a|an|my|your|our|each|every|someone|somebody|anyone|everyone|people)\b", re.I)
+_PLURAL = re.compile(
+    r"\b(?!(?:is|was|does|has|this|its|as|his|us|yes|always|perhaps|besides)\b)\w{2,}(?<![sui])s\b"
+    r"|\b(?:people|children|men|women|\w+ and \w+)\b",
+    re.I,
+)
+_WH_PHRASE = re.compile(rf"^\W*(?:(?:in|on|at|for|by|to|from) )?(?:what|which|how)\b(?: [\w'’-]+){{0,4}}? (?=(?:{_AUX})\b)", re.I)
+_WHO_DID = re.compile(rf"who (?!(?:{_AUX})\b)", re.I)
+_APART = 3  # words between a name and what stands for it in the same clause: "Apple sells it" is about something else
+_ASKED = {
+    "person": "Who is meant by “{word}”?",
+    "thing": "What is meant by “{word}”?",
+    "several": "Who or what is meant by “{word}”?",
+    "any": "What is meant by “{word}”?",
+    "place": "Which place is meant by “{word}”?",
+    "date": "",
+}
+
+# the last question once more
+_WORDS = (
+    "why not|why|when|where|who|whom|how come|how much|how many|how long|how often|how|since when|until when|by whom|what for"
+)
+_BARE = re.compile(rf"(?P<word>{_WORDS})(?: exactly| (?:is|was) (?:that|it|this))?", re.IGNORECASE)
+_ASKING = r"(?:by |in |on |at |for |from |to |since |until )?(?:who|whom|whose|what|which|when|where|why|how)\b"
+_INVERTED = re.compile(rf"(?P<word>{_ASKING}(?: (?!(?:{_AUX})\b)[\w-]+){{0,3}}?) (?P<aux>{_AUX})\b(?P<rest>.*)", re.IGNORECASE)
+_SUBJECT = re.compile(rf"(?P<word>(?:who|what|which(?: [\w-]+)?)) (?P<rest>(?!(?:{_AUX})\b).+)", re.IGNORECASE)
+_YES_NO = re.compile(rf"(?:{_AUX})\b.*", re.IGNORECASE)
+_ABOUT = re.compile(r"(?:what|how) about (?P<thing>.+)", re.IGNORECASE)
+_PLACED = re.compile(
+    r"(?:(?P<how>in|on|at|for|with|from|to|by|under|of|since|after|before) )?(?P<thing>(?:[\w'’.-]+ ?){1,5})", re.I
+)
+_OWN = re.compile(r"(?:his|her|its|their) ", re.IGNORECASE)
+_COUNTED = re.compile(r"how (many|much) (.+)", re.IGNORECASE)
+_YEAR = re.compile(r"\b(?:1\d{3}|20\d\d)\b")
+_MOST = re.compile(r"\bthe (?:(?:most|least) \w+|\w+est|first|last)\b", re.IGNORECASE)
+_CLAUSAL = re.compile(rf"\b(?:{_AUX}|who|what|when|where|why|how|which|i|you|he|she|it|they|we|that|there)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A word of a question that stands for something outside it."""
+
+    word: str
+    kind: Stands
+    own: bool  # it says whose
+    start: int
+    end: int
+
+    @property
+    def asked(self) -> str:
+        """What to ask where nobody knows what it stands for."""
+        return _ASKED[self.kind].format(word=self.word)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,3 +260,119 @@ def _is_question(text: str) -> bool:
 def _wants_more(question: str) -> bool:
     """Whether it asks for others of what the last question was about, and names nothing itself."""
     return _WHICH.match(question) is not None or (_MORE.search(question) is not None and says_nothing(question))
+
+
+def references(question: str) -> list[Reference]:
+    """The words that refer to something outside the question, the first of each kind, in their order."""
+    found: dict[str, Reference] = {}
+    for match in _PRONOUN.finditer(question):
+        kind: Stands = next(one for one in ("any", "person", "thing", "several", "place", "date") if match[one])
+        own = kind in ("any", "person", "thing", "several") and match[f"{kind}s"] is not None
+        one = Reference(match[0], kind, own, match.start(), match.end())
+        if kind not in found and not _stands_for_nothing(question, one) and not _is_inside(question, one):
+            found[kind] = one
+    return list(found.values())
+
+
+def put(question: str, reference: Reference, name: str) -> str:
+    """The question with a name in the place of a word."""
+    if reference.own:
+        name = f"{name}’" if name.endswith("s") and reference.kind == "several" else f"{name}’s"
+    elif reference.kind == "place":
+        name = f"in {name}"
+    elif reference.kind == "date":
+        name = (
+            f"in {name}"
+            if " " not in reference.word or reference.word.casefold().startswith(("in", "at", "back"))
+            else (f"{reference.word.split()[0]} {name}")
+        )
+    return question[: reference.start] + name + question[reference.end :]
+
+
+def _stands_for_nothing(question: str, one: Reference) -> bool:
+    return one.kind == "thing" and any(empty.start() <= one.start < empty.end() for empty in _EMPTY.finditer(question))
+
+
+def _is_inside(question: str, one: Reference) -> bool:
+    """Whether what it stands for is named in the question itself."""
+    if one.kind in ("any", "date"):
+        return bool(names(question[: one.start]))
+    if one.word.casefold().endswith(("self", "selves")):
+        return True
+    before = _WH_PHRASE.sub("", question[: one.start]) if not one.own else question[: one.start]
+    if one.kind == "person" and _WHO_DID.match(question):
+        return True  # "Who announced that she …?"
+    if one.own and names(question[one.end :].partition(",")[2] or question[one.end :]):
+        return True  # "Other than his discoveries, what was Tesla known for?"
+    return _is_before(before, one)
+
+
+def _is_before(before: str, one: Reference) -> bool:
+    """In the words before it: near ones count where it says whose, behind "with" and the like, and in another clause."""
+    ends = [match.start() for match in _CLAUSE.finditer(before)]
+    earlier = before[: ends[-1]] if ends else ""
+    apart = one.own or _PREPOSITION.search(before) is not None
+    seen = before if apart else earlier
+    if names(seen) or any(len(before.rpartition(name)[2].split()) >= _APART for name in names(before)):
+        return True
+    if one.kind == "several":
+        return _PLURAL.search(seen if one.own else before) is not None
+    determined = _DETERMINED.search(seen) is not None
+    return determined or (bool(phrases(seen)) and (one.own or seen == earlier))
+
+
+def asked_again(bare: str, last: str, named: Mention | None) -> str | None:
+    """The last question with this question word; None where there is more than a question word."""
+    match = _BARE.fullmatch(bare)
+    if match is None:
+        return None
+    word, base = match["word"].capitalize(), last.strip(" ?!.")
+    if inverted := _INVERTED.fullmatch(base):
+        counted = _COUNTED.fullmatch(inverted["word"])
+        so = f" so {counted[1]} {counted[2]}" if counted else ""
+        return f"{word} {inverted['aux']} {_who_was(inverted, named)}{inverted['rest'].strip()}{so}?"
+    if subject := _SUBJECT.fullmatch(base):
+        someone = named.text if named else "someone" if subject["word"].casefold() == "who" else "something"
+        return f"{word} {'is' if word.startswith(('Why', 'How')) else 'was'} it that {someone} {subject['rest']}?"
+    if _YES_NO.fullmatch(base):
+        return f"{word} {base[0].lower()}{base[1:]}?"
+    return f"{word}: {base}?"
+
+
+def instead(bare: str, last: str, *, joined: bool) -> str | None:
+    """The last question about another thing, time or place; `joined`: it began with "and"."""
+    about = _ABOUT.fullmatch(bare)
+    placed = _PLACED.fullmatch(about["thing"] if about else bare)
+    if placed is None or (about is None and (_CLAUSAL.search(bare) or not (joined or placed["how"] or _YEAR.fullmatch(bare)))):
+        return None
+    base, thing = last.strip(" ?!."), placed["thing"].strip()
+    for pattern in (_YEAR, _MOST):
+        if pattern.search(thing) and (found := pattern.search(base)):
+            return f"{base[: found.start()]}{thing}{base[found.end() :]}?"
+    if placed["how"] and (found := re.search(rf"\b{placed['how']} (?:the )?(?:[\w'’-]+)(?: [A-Z][\w'’-]*)*", base)):
+        return f"{base[: found.start()]}{placed['how']} {thing}{base[found.end() :]}?"
+    if placed["how"]:
+        return f"{base} {placed['how']} {thing}?"
+    others = _alike(thing, base)
+    if not others:
+        return f"{base} ({thing})?"
+    if own := _OWN.match(thing):  # "and his brother": of the one whom the last question was about
+        thing = f"{others[-1]}’s {thing[own.end() :]}"
+    before, _, after = base.rpartition(others[-1])
+    thing = thing.removeprefix("the ") if before.endswith(("the ", "The ")) else thing
+    return f"{before}{thing}{after}?"
+
+
+def _alike(thing: str, base: str) -> list[str]:
+    """What of the last question a thing could take the place of: a name that of a name."""
+    capitals = names(base)
+    if capitals and (thing[0].isupper() or _OWN.match(thing)):
+        return capitals
+    return [one for one in phrases(base) if not any(name in one for name in capitals)] or capitals
+
+
+def _who_was(inverted: re.Match[str], named: Mention | None) -> str:
+    """In "Who was the first president", the answer is what "was" speaks of; "When was the first president" is not."""
+    asked_for = inverted["word"].casefold().startswith(("who", "what", "which"))
+    being = inverted["aux"].casefold() in ("is", "are", "was", "were")
+    return f"{named.text} " if asked_for and being and named else ""

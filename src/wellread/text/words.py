@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import groupby, takewhile
 from typing import NamedTuple
 
-from wellread.text import german, lexicon
+from wellread.text import lexicon
 
 _TOKEN = re.compile(
     r"(?P<number>\d{1,3}(?:[,.\u00a0\u202f\u2009'’]\d{3})+(?!\d)(?:[.,]\d{1,2}(?!\d))?|\d+(?:\.\d+|,\d{1,2}(?!\d))?"
@@ -44,6 +44,26 @@ _LONGEST = 100  # characters of a word; what is longer is none, and not to be re
 _OPENING = frozenset(":!?|\n")  # a capital letter after these proves nothing
 _LIGHT = frozenset(',"“”„«»[]')  # a "not" reaches across these
 _QUOTES = frozenset('"“„«')  # nor after these, where they follow another stop
+
+# Words of no other language that is read here; "der", "die" and "den" stand in Danish and English too.
+_GERMAN = lexicon.word_set("""
+    das und ist ein eine einer eines einem einen dem des im am vom zum zur von wurde wurden wird werden nicht mit auf sich bei
+    nach seit durch als auch aus oder sind waren hat haben hatte sein seine seiner ihre ihrer ihr dass wie nur noch dieser diese
+    dieses viele einige keine kein keinen keiner keinem zwischen gegen unter um zu beim ins fur uber konnte konnen musste
+""")
+_OFTEN_GERMAN = lexicon.word_set("der die den er sie es war")
+_GERMAN_LETTERS = frozenset("äöüßÄÖÜ")
+_BEFORE_PLACES = lexicon.word_set("in aus nach bei von durch")
+_NOUN_ENDINGS = (
+    "ung", "ungen", "heit", "heiten", "keit", "keiten", "schaft", "schaften", "ion", "ionen", "tat", "taten", "ismus",
+    "nis", "tum", "en", "ie", "ik", "ment", "werk", "werke", "jahr", "jahre", "weise", "zeit", "teil", "teile", "zahl",
+    "hohe", "hilfe",
+)  # fmt: skip
+_COUNTING = lexicon.word_set("""
+    prozent million milliarde pfund euro dollar mark meter kilometer januar februar marz april mai juni juli august september
+    oktober november dezember montag dienstag mittwoch donnerstag freitag samstag sonntag ost west nord sud norden suden osten
+    westen ende anfang mitte
+""")
 
 
 @dataclass(slots=True)
@@ -172,7 +192,7 @@ def _is_thousands(digits: str) -> bool:
 def _read_names(tokens: list[Token], words: Words) -> None:
     run: list[str] = []
     opening = closed = True
-    is_name = _is_german_name if german.is_german(tokens) else _is_name
+    is_name = _is_german_name if _is_german(tokens) else _is_name
     for index, token in enumerate(tokens):
         if token.kind == "wide":
             words.names.update(dict.fromkeys(_KATAKANA.findall(token.raw)))
@@ -193,8 +213,33 @@ def _note_acronym(run: list[str], words: Words) -> None:
         words.acronyms["".join(form[0] for form in run if form)] = tuple(run)
 
 
+def _is_german(tokens: list[Token]) -> bool:
+    plainly = sum(token.form in _GERMAN for token in tokens)
+    often = sum(token.form in _OFTEN_GERMAN or not _GERMAN_LETTERS.isdisjoint(token.raw) for token in tokens)
+    return plainly >= 2 or (plainly >= 1 and often >= 1) or often >= 3
+
+
 def _is_german_name(tokens: list[Token], index: int, opening: bool) -> bool:
-    return tokens[index].form not in lexicon.STOPWORDS and german.is_name(tokens, index)
+    """Whether a capital word names something where every noun has one: two of them in a row ("Charles Lyell"), a bare place
+    behind a preposition ("in Manchester"), capitals inside a word ("BSkyB"). What ends like a noun is none, and a name that
+    stands alone as a subject is not seen; a true sentence flagged for every noun of its own would be worse."""
+    word = tokens[index]
+    if word.form in lexicon.STOPWORDS:
+        return False
+    if any(letter.isupper() for letter in word.raw[1:]) or any(letter.isdigit() for letter in word.raw):
+        return not word.joined
+    if not _may_name(word):
+        return False
+    before = tokens[index - 1] if index else None
+    after = tokens[index + 1] if index + 1 < len(tokens) else None
+    beside = [one for one in (before, after) if one is not None and one.capital and not one.joined and not word.joined]
+    if any(_may_name(one) and one.form not in _GERMAN | _OFTEN_GERMAN for one in beside):
+        return True
+    return before is not None and before.form in _BEFORE_PLACES and (after is None or not after.joined)
+
+
+def _may_name(word: Token) -> bool:
+    return len(word.form) > 2 and word.form not in _COUNTING and not word.form.endswith(_NOUN_ENDINGS)
 
 
 def _is_name(tokens: list[Token], index: int, opening: bool) -> bool:
