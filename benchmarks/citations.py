@@ -27,7 +27,7 @@ from training.verifier.written import cases_of
 
 import wellread
 from benchmarks.citations_changes import changed, passages, unchanged
-from wellread.citations import entailment
+from wellread.citations import verdicts
 from wellread.citations.check import weighed
 from wellread.ranking.evaluator import Evaluator
 from wellread.types import Passage
@@ -80,7 +80,7 @@ async def judged(claims: Sequence[Claim], reader: Evaluator | None) -> list[bool
     for claim in claims:
         cited = dict(enumerate(claim.passages, 1))
         sentences = weighed(claim.text + "".join(f" [{number}]" for number in cited), cited)
-        read, _ = await entailment.reread(sentences, lambda: reader, 100)
+        read, _ = await verdicts.reread(sentences, lambda: reader, 100)
         found.append(all(one.sentence.supported for one in read))
     return found
 

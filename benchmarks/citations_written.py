@@ -69,12 +69,12 @@ def passages(names: Iterable[str], data: Path) -> dict[str, Passage]:
 
 async def reread(cases: Iterable[Written], known: dict[str, Passage]) -> list[tuple[Written, bool]]:
     """The same with the verifier."""
-    from wellread.citations import entailment
+    from wellread.citations import verdicts
     from wellread.ranking.evaluator import Evaluator
 
     reader, found = Evaluator(), list[tuple[Written, bool]]()
     for case in cases:
-        (sentence,), _ = await entailment.reread(weighed(f"{case.text} [1]", {1: known[case.passage]}), lambda: reader, 100)
+        (sentence,), _ = await verdicts.reread(weighed(f"{case.text} [1]", {1: known[case.passage]}), lambda: reader, 100)
         found.append((case, sentence.sentence.supported == (not case.kind)))
     return found
 

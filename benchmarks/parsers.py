@@ -46,7 +46,7 @@ from wellread.server.viewer import Place, View
 from wellread.server.web import documents
 from wellread.sources import markup, mediawiki, newsapi, slack, web
 from wellread.strategies import attribution, context, kinds, likely_sentences, refine, relevance, turns
-from wellread.text import dates, inert, lists, markers, places, quoting, sentences, shown, split, titles, words
+from wellread.text import blocks, dates, inert, markers, places, quoting, sentences, split, titles, words
 from wellread.tools import calculate
 from wellread.types import Hit, Original, Passage
 
@@ -190,9 +190,9 @@ PARSERS: dict[str, Parser] = {
     "defined in a sentence": TERM.defined_in,
     "explained in passing": lambda text: TERM.stands_beside("spell", text),
     "defined in a passage": lambda text: kinds.defined(TERM, [Passage("1", text, "Title", "")]),
-    "list below a sentence": lambda text: lists.with_what_follows(f"Do this:\n{text}", 8),
+    "list below a sentence": lambda text: quoting.with_what_follows(f"Do this:\n{text}", 8),
     "quotation": lambda text: quoting.quoted(text, "[1]"),
-    "what a label names": lambda text: lists.with_what_it_names(text, len(text) // 2, len(text) // 2 + 9),
+    "what a label names": lambda text: quoting.with_what_it_names(text, len(text) // 2, len(text) // 2 + 9),
     "inert": inert.inert,
     "inert streamed": lambda text: _streamed(inert.Inert(lambda url: False).feed, text),
     "what is missing": missing.told,
@@ -208,7 +208,7 @@ PARSERS: dict[str, Parser] = {
     "language": languages.language_of,
     "likely sentences": lambda text: likely_sentences.candidates([Passage("1", text, "Title", "")]),
     "strips": refine.strips,
-    "pieces": shown.in_pieces,
+    "pieces": blocks.in_pieces,
     "viewer": _shown,
     "address of words": lambda text: places.at_words("http://a.b/c", text),
     "file name": filing.file_name,

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from wellread.budget import Budget, Limits
-from wellread.citations import entailment
+from wellread.citations import verdicts
 from wellread.citations.check import weighed
 from wellread.effort import Effort
 from wellread.models.scripted import ScriptedModel
@@ -57,7 +57,7 @@ class Says(AnswerReader):
     ],
 )
 async def test_the_reader_decides_where_the_rules_went_by_signs(text: str, says: bool | None, verdict: str) -> None:
-    judged, used = await entailment.reread(weighed(text, {1: BOXER}), lambda: Says(says), 10)
+    judged, used = await verdicts.reread(weighed(text, {1: BOXER}), lambda: Says(says), 10)
     assert ([one.sentence.verdict for one in judged], used) == ([verdict], 1)
     assert [one.number for one in judged[0].sentence.citations] == [1]
     assert judged[0].otherwise is None
@@ -65,7 +65,7 @@ async def test_the_reader_decides_where_the_rules_went_by_signs(text: str, says:
 
 @pytest.mark.parametrize("says", [True, False])
 async def test_a_reader_that_is_not_sure_leaves_the_other_verdict_too(says: bool) -> None:
-    (read,), _ = await entailment.reread(weighed("Reed never lived in Bath. [1]", {1: BOXER}), lambda: Says(says, sure=False), 10)
+    (read,), _ = await verdicts.reread(weighed("Reed never lived in Bath. [1]", {1: BOXER}), lambda: Says(says, sure=False), 10)
     assert read.otherwise is not None
     carried, doubted = (read.sentence, read.otherwise) if says else (read.otherwise, read.sentence)
     assert (carried.verdict, doubted.verdict) == ("carried", "not carried")
@@ -87,7 +87,7 @@ async def test_a_reader_that_is_not_sure_leaves_the_other_verdict_too(says: bool
 )
 async def test_no_reader_is_asked_where_form_or_a_veto_decides(text: str, verdict: str) -> None:
     reader = Says(False)
-    judged, used = await entailment.reread(weighed(text, {1: BOXER}), lambda: reader, 10)
+    judged, used = await verdicts.reread(weighed(text, {1: BOXER}), lambda: reader, 10)
     assert ([one.sentence.verdict for one in judged], used, reader.asked) == ([verdict], 0, [])
 
 
@@ -97,16 +97,16 @@ async def test_a_reader_that_weighs_nothing_leaves_the_verdicts_as_they_are() ->
             raise AssertionError("not asked")
 
     found = weighed("Gary Groves was born in Swindon. [1]", {1: BOXER})
-    judged, _ = await entailment.reread(found, Reads, 10)
-    assert judged == [entailment.Read(one.sentence) for one in found]
+    judged, _ = await verdicts.reread(found, Reads, 10)
+    assert judged == [verdicts.Read(one.sentence) for one in found]
 
 
 async def test_no_more_sentences_are_read_than_allowed() -> None:
     found = weighed("Gary Groves was born in Swindon. [1] Tim Cooper was born in Swindon. [1]", {1: BOXER})
     reader = Says(False)
-    judged, used = await entailment.reread(found, lambda: reader, 1)
+    judged, used = await verdicts.reread(found, lambda: reader, 1)
     assert ([one.sentence.verdict for one in judged], used) == (["not carried", "carried"], 1)
-    assert (await entailment.reread(found, lambda: reader, 0))[1] == 0
+    assert (await verdicts.reread(found, lambda: reader, 0))[1] == 0
 
 
 @pytest.mark.parametrize(

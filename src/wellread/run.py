@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Protocol, TypeVar, cast
 
 from wellread import events
 from wellread.budget import Budget
-from wellread.citations import entailment, verdicts
+from wellread.citations import verdicts
 from wellread.citations.check import Weighed
 from wellread.core.timeouts import Aside, Limiter, OneTimer, real_time
 from wellread.core.unicode_safety import Pieces
@@ -34,7 +34,7 @@ from wellread.text.inert import inert
 from wellread.types import Answer, Completion, Hit, Hits, Near, Outcome, Page, Passage, Prompt, Query, Sentence
 
 T = TypeVar("T")
-Proof = Callable[[Sequence[entailment.Read]], Awaitable[list[Sentence]]]  # the sentences with the verdicts of a closer reading
+Proof = Callable[[Sequence[verdicts.Read]], Awaitable[list[Sentence]]]  # the sentences with the verdicts of a closer reading
 History = tuple[tuple[str, str], ...]  # earlier questions and answers of a conversation
 
 
@@ -338,15 +338,13 @@ class Run:
                 self.withdrawn[name] = why
                 self.emit(events.Notice(f"{name} cannot be reached and is not asked again: {why}"))
 
-    async def _reread(self, judged: Sequence[Weighed]) -> Sequence[entailment.Read]:
+    async def _reread(self, judged: Sequence[Weighed]) -> Sequence[verdicts.Read]:
         """The closer reading. Without time or evaluator the rules' verdicts stand."""
         try:
-            most = entailment.MOST if ALLOWED[self.kit.effort].pairs and not self.spent else 0
-            read, used = await self.timed(
-                entailment.reread(judged, lambda: trained(self.kit.answer_reader(), self.language), most)
-            )
+            most = verdicts.MOST if ALLOWED[self.kit.effort].pairs and not self.spent else 0
+            read, used = await self.timed(verdicts.reread(judged, lambda: trained(self.kit.answer_reader(), self.language), most))
         except WellreadError:
-            return [entailment.Read(one.sentence) for one in judged]
+            return [verdicts.Read(one.sentence) for one in judged]
         self.budget.pairs(used)
         return read
 

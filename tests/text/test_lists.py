@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wellread.text.lists import with_what_follows, with_what_it_names
+from wellread.text.quoting import with_what_follows, with_what_it_names
 
 STEPS = "To restart it, do this:\n\n1. Stop the server.\n2. Start it again.\n\nThat is all there is."
 BULLETS = "You need:\n- a key,\n  which is in the hall\n- a lamp\nThen go on."

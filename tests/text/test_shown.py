@@ -7,7 +7,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.text.shown import in_pieces
+from wellread.text.blocks import in_pieces
 
 TEXT = (
     "# Lamps\n\nOil burns.\nIt smokes.\n\n- one\n- two\n  goes on\n  - deep\n\n"

@@ -22,7 +22,7 @@ from training.evaluator.calibrate import logistic_fit
 from training.evaluator.data import read_rows
 from training.verifier.prepare import part_of
 
-from wellread.citations import entailment
+from wellread.citations import verdicts
 from wellread.citations.check import weighed
 from wellread.ranking.verifier import FITTED, MODEL, WORDS, Verifier
 from wellread.types import Passage
@@ -50,7 +50,7 @@ def read(row: dict[str, Any], verifier: Verifier) -> Row:
     signs = judged[-1].signs  # one sentence, or in pieces: the last has the citations
     if signs is None or not all(one.sentence.supported or one.signs for one in judged):
         return Row(true, 0.0, 0.0, all(one.sentence.supported for one in judged))
-    said = verifier.weigh(signs.body, entailment.cited(signs))
+    said = verifier.weigh(signs.body, verdicts.cited(signs))
     return Row(true, min(MOST, max(LEAST, said)), signs.share)
 
 

@@ -1,17 +1,20 @@
-"""What the verdicts on its sentences make of an answer."""
+"""Verdicts on the sentences of an answer: the rules', those of a closer reader (entailment), and what they make of the answer."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from wellread.citations.check import Weighed, weighed
+from wellread.citations.check import Signs, Weighed, weighed
 from wellread.citations.evidence import Evidence
 from wellread.citations.missing import told
+from wellread.protocols import AnswerReader
 from wellread.text.markers import strip_markers
 from wellread.types import Outcome, Passage, Sentence
 
 _SOMETHING = "a part of the question"
+MOST = 32  # sentences of an answer that are read, whatever else was
 
 
 def missing(sentences: Sequence[Sentence], said: Iterable[str]) -> tuple[str, ...]:
@@ -42,3 +45,41 @@ def outcome(sentences: Sequence[Sentence], lacking: Sequence[str]) -> Outcome:
         return "answered"
     says = any(sentence.verdict != "says what is missing" for sentence in sentences)
     return "partial" if says else "unsure"
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A sentence with its verdict and, where the reader is not sure of that, the sentence with the other one."""
+
+    sentence: Sentence
+    otherwise: Sentence | None = None
+
+
+async def reread(judged: Sequence[Weighed], reader_of: Callable[[], AnswerReader | None], most: int) -> tuple[list[Read], int]:
+    """The sentences with their verdicts, and how many were read; at most `most` are. The reader is asked for only where there
+    is something to read; where there is none, the rules' verdicts stand."""
+    reader = reader_of() if most and any(one.signs for one in judged) else None
+    if reader is None:
+        return [Read(one.sentence) for one in judged], 0
+    read: list[Read] = []
+    used = 0
+    for one in judged:
+        if one.signs is None or used == most:
+            read.append(Read(one.sentence))
+            continue
+        used += 1
+        said = await reader.carries(one.signs.body, cited(one.signs), one.signs.share)
+        if said is None:  # it cannot tell
+            read.append(Read(one.sentence))
+            continue
+        carried = replace(one.sentence, verdict="carried", citations=one.signs.citations)
+        doubted = replace(one.sentence, verdict="not carried")
+        verdict, otherwise = (carried, doubted) if said.carried else (doubted, carried)
+        read.append(Read(verdict, None if said.sure else otherwise))
+    return read, used
+
+
+def cited(signs: Signs) -> list[Passage]:
+    """The passages, the one that holds most of the sentence first."""
+    ranked = sorted(signs.citations, key=lambda one: -one.support)
+    return list({one.number: one.passage for one in ranked}.values())

@@ -4,11 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, cast
 
 from wellread.text import patterns as re
 from wellread.text.lexicon import MONTHS, TENS, UNITS
 
+Kind = Literal["person", "place", "date", "number", "thing"]
+
+_PEOPLE = "person|man|woman|scientist|astronomer|king|queen|president|author|writer|poet|actor|actress|singer|player|engineer"
+_PLACES = "country|city|town|state|place|island|continent|region|village|river|sea|ocean"
+_MEASURES = "many|much|long|far|old|tall|high|big|large|deep|wide|fast|heavy|hot|often"
+_WANTED = re.compile(
+    rf"\b(?:(?P<person>who|whom|whose|(?:what|which) (?:\w+ )?(?:{_PEOPLE}))"
+    r"|(?P<date>when|(?:what|which) (?:year|date|day|month|century))"
+    rf"|(?P<place>where|(?:what|which) (?:{_PLACES}))|(?P<number>how (?:{_MEASURES})|what (?:percentage|number)))\b",
+    re.IGNORECASE,
+)
+_NO_NAMING = r"(?:is|are|was|were|do|does|did|can|should|happen\w*)\b"
+_NAMING = re.compile(
+    rf"^(?:\W*\w+ ){{0,3}}?(?:which\b|what (?!{_NO_NAMING})|what(?:'s| is| was) the \w+(?: \w+)? of\b)", re.IGNORECASE
+)
 _AUX = (
     r"(?:(?:is|are|was|were|do|does|did|can|could|may|might|must|shall|should|will|would|has|have|had)(?:n['’]?t)?"
     r"|am|can['’]t|won['’]t)"
@@ -33,11 +48,11 @@ _DEFINES = (
 )
 _PLACE = re.compile(r"\s+(?:in|within|under)\s+(?:the\s+)?[\w.+-]+(?:\s+[\w.+-]+)?\Z")
 _LABEL = re.compile(r"\A(?:term|word|name|acronym|abbreviation|expression|phrase)\s+|\s+(?:term|option|setting)\Z", re.IGNORECASE)
-# With one of these the question is after a fact about something: "What is the default port?", "What is it made of?".
+# With one of these the question is after a fact about something: "What is it made of?", "What is France's capital?".
 _FACT = re.compile(
-    r"[,;:?!/]|['’]s\b|(?<![\w-])(?:of|for|to|from|with|by|on|at|in|about|than|that|this|it|they|these|those|which|who|when|where|how|if|and|or"
-    r"|called|named|known|considered|defined|described|discussed|reported|abbreviated|not|common|typical|made|used|needed|required|done|like|worth|wrong|new|default|current|same|difference|differences"
-    r"|first|last|only|most|least|more|best|worst|\w{3,}(?<!req)(?<!gu)(?<!t)(?<!dig)(?<!for)(?<!manif)(?<!inter)est)(?![\w-])",
+    r"[,;:?!/]|['’]s\b|(?<![\w-])(?:of|for|to|from|with|by|on|at|in|about|than|that|this|it|they|these|those|which|who|when|where"
+    r"|how|if|and|or|called|named|known|made|used|like|most|least|best|worst|first|last|only|same|new|common|typical|default"
+    r"|current)(?![\w-])",
     re.IGNORECASE,
 )
 _NUMBER_ASKED = re.compile(
@@ -73,7 +88,7 @@ _BETWEEN = (
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """What a definition is asked of. With "the" before it the question may be after a fact: "What is the boiling point?"."""
+    """What a definition is asked of. With "the" before it the question may be after a fact: "What is the capital?"."""
 
     words: str
     certain: bool
@@ -89,6 +104,14 @@ class Term:
 
 
 Said = Literal["yes", "no"]
+
+
+@lru_cache(4_000)
+def wanted(question: str) -> Kind | None:
+    """The kind of thing that a question asks for, by its first word that asks; None where its answer is no name or number."""
+    if found := _WANTED.search(question):
+        return cast("Kind", found.lastgroup)
+    return "thing" if _NAMING.search(question) else None
 
 
 @lru_cache(4_000)
@@ -144,9 +167,10 @@ def term_asked(question: str) -> Term | None:
     for form in _DEFINES:
         if found := form.fullmatch(asked):
             words = _LABEL.sub("", found["term"]).strip(" \"'“”‘’`")
-            if not words or _FACT.search(words) or len(words.split()) > _MOST_WORDS:
-                return None
-            return Term(words, form is not _DEFINES[2] or (found["article"] or "").strip().lower() != "the")
+            certain = form is not _DEFINES[2] or (found["article"] or "").strip().lower() != "the"
+            if not words or _FACT.search(words) or len(words.split()) > (_MOST_WORDS if certain else 1):
+                return None  # "What is the largest planet?" is after a fact, "What is the poller?" may be after what it is
+            return Term(words, certain)
     return None
 
 

@@ -8,14 +8,12 @@ a run of capitals is a name, what follows an article up to the next small word i
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
+from wellread.questions.kinds import Kind, wanted
 from wellread.text import patterns as re
 from wellread.text.lexicon import MONTHS, NO_NAMES, STOPWORDS, word_set
 from wellread.text.markers import strip_markers
 from wellread.text.sentences import sentences
-
-Kind = Literal["person", "place", "date", "thing"]
 
 _JOINED = r"(?:[ ](?:of|the|de|da|di|la|van|von|der|den|del|al|bin|and the)(?=[ ]))*"
 _NAME = re.compile(rf"[^\W\d_a-zß-öø-ÿ][\w'’.&-]*(?:{_JOINED}[ ](?:[^\W\d_a-zß-öø-ÿ][\w'’.&-]*|[IVX]+\b|\d{{1,4}}\b)){{0,40}}")
@@ -43,16 +41,6 @@ _PERSONAL = re.compile(
     r"|father|brother|sister|actor|actress|singer|king|queen|president|author|poet|he|she|his|him|her)\b",
     re.IGNORECASE,
 )
-_PLACES = re.compile(
-    r"\b(?:where|(?:what|which) (?:country|city|town|state|place|island|continent|region|village))\b", re.IGNORECASE
-)
-_PEOPLE = "person|man|woman|scientist|astronomer|king|queen|president|author|writer|poet|actor|actress|singer|player|engineer"
-_WHO = re.compile(rf"\b(?:who|whom|whose|(?:what|which) (?:\w+ )?(?:{_PEOPLE}))\b", re.IGNORECASE)
-_DATES = re.compile(r"\b(?:when|(?:what|which) (?:year|date|day|month|century))\b", re.IGNORECASE)
-_NO_NAMING = r"(?:is|are|was|were|do|does|did|can|should|happen\w*)\b"
-_NAMING = re.compile(
-    rf"^(?:\W*\w+ ){{0,3}}?(?:which\b|what (?!{_NO_NAMING})|what(?:'s| is| was) the \w+(?: \w+)? of\b)", re.IGNORECASE
-)
 _HEADLINE = 12  # words
 
 
@@ -75,7 +63,7 @@ def answered(question: str, answer: str) -> Mention | None:
     """What an answer names: a person, a place, a date or a thing; None where it tells or counts."""
     kind = wanted(question)
     said = _first(answer)
-    if kind is None or not said:
+    if kind in (None, "number") or not said:
         return None
     if kind == "date":
         found = re.search(r"\b(?:1\d{3}|20\d\d|\d{1,4} ?(?:BC|AD|CE|BCE))\b", said)
@@ -88,17 +76,6 @@ def answered(question: str, answer: str) -> Mention | None:
     if several:
         return Mention(said.rstrip("."), kind, plural=True, named=True)
     return Mention(_likeliest(said, runs, kind), kind, named=True)
-
-
-def wanted(question: str) -> Kind | None:
-    """What kind of thing a question asks for, where its answer is a name."""
-    if _WHO.search(question):
-        return "person"
-    if _DATES.search(question):
-        return "date"
-    if _PLACES.search(question):
-        return "place"
-    return "thing" if _NAMING.search(question) else None
 
 
 def spoken_of(question: str, answer: str = "") -> list[Mention]:

@@ -24,6 +24,7 @@ from wellread.effort import ALLOWED, Effort, Plan
 from wellread.embedding.arithmetic import Choice, settled
 from wellread.errors import DamagedFile, UsageError
 from wellread.protocols import AnswerReader, Grader, Parts, Reranker
+from wellread.questions.defaults import nearer_label
 from wellread.questions.kinds import fits
 from wellread.ranking import verifier
 from wellread.ranking.answers import AnswerWeights, Best, best_answers, settles
@@ -40,7 +41,6 @@ from wellread.ranking.paths import (
     rank_passages,
     search_paths,
 )
-from wellread.text.entries import nearer_label
 from wellread.types import Grade, Judgement, Passage, ShortAnswer, Spec
 
 T = TypeVar("T")

@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from wellread.questions.defaults import asks_default, default_alone, is_meant, tells_default
+from wellread.questions.defaults import asks_default, begins_entry, default_alone, is_meant, tells_default
 from wellread.questions.kinds import Term, asks_yes_no, said_at_once
 from wellread.ranking.answers import Best
 from wellread.strategies import likely_sentences
 from wellread.strategies.likely_sentences import Candidate
-from wellread.text.entries import begins_entry
 from wellread.text.sentences import sentences
 from wellread.text.titles import mentions
 from wellread.types import Passage

@@ -9,13 +9,12 @@ sentences may answer together when one leads to the other: the second's title is
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
 
 from wellread.effort import ALLOWED
+from wellread.questions.kinds import Kind, wanted
 from wellread.questions.languages import stems
 from wellread.run import Run
 from wellread.text.sentences import sentences, statements
@@ -25,10 +24,6 @@ from wellread.text.words import Words
 from wellread.text.words import read as read_words
 from wellread.types import Passage
 
-Wanted = Literal["name", "number", "any"]
-_MEASURES = "many|much|long|far|old|tall|high|big|large|deep|wide|fast|heavy|hot|often"
-_NUMBER = re.compile(rf"\b(when|(what|which) year|how ({_MEASURES})|what (date|percentage|number))\b", re.IGNORECASE)
-_NAME = re.compile(r"\b(who|whom|whose|where|which|what (country|city|town|river|sea|ocean|island|language))\b", re.IGNORECASE)
 _KEPT = 4_000_000  # characters whose words are remembered: the same passages are found for many questions
 # Of languages that the evaluator does not know: what the passage, the sentence before and the place in the list count. How sure
 # the best sentence is was fitted on XQuAD in German, Spanish and Russian (docs/log/languages.md), the bias 0.4 above the fit, in
@@ -60,7 +55,7 @@ class Asked:
     text: str
     weights: Mapping[str, float]
     words: Words
-    wanted: Wanted
+    wanted: Kind | None
 
     def coverage(self, keys: Iterable[str]) -> float:
         """The share of the question's content that these words cover, 0 to 1."""
@@ -97,7 +92,7 @@ def asked(question: str, passages: Sequence[Passage], language: str | None = Non
     weights = {
         key: math.log(1 + (len(texts) + 1) / (1 + sum(key in text for text in texts))) for key in _keys(question, language)
     }
-    return Asked(question, weights, read(question), _wanted(question))
+    return Asked(question, weights, read(question), wanted(question))
 
 
 def _keys(text: str, language: str | None) -> Collection[str]:
@@ -108,9 +103,9 @@ def _keys(text: str, language: str | None) -> Collection[str]:
 
 def holds_wanted(question: Asked, candidate: Candidate) -> bool:
     """Whether the sentence has a name or number that could be the answer: one not in the question."""
-    if question.wanted == "number":
+    if question.wanted in ("number", "date"):
         return bool(set(candidate.words.numbers) - set(question.words.numbers))
-    if question.wanted == "name":
+    if question.wanted is not None:
         return bool(
             (set(candidate.words.names) | title_keys(candidate.passage)) - set(question.words.content) - set(question.words.names)
         )
@@ -125,12 +120,6 @@ def title_keys(passage: Passage) -> set[str]:
 def keys_of(candidate: Candidate) -> set[str]:
     """What a sentence speaks about: its words and its title's."""
     return set(candidate.words.content) | title_keys(candidate.passage)
-
-
-def _wanted(question: str) -> Wanted:
-    if _NUMBER.search(question):
-        return "number"
-    return "name" if _NAME.search(question) else "any"
 
 
 @dataclass(frozen=True, slots=True)

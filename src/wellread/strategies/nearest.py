@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from wellread.run import Run
 from wellread.strategies import likely_sentences
 from wellread.strategies.likely_sentences import Asked, by_words
-from wellread.text.lists import with_context
+from wellread.text.quoting import with_context
 from wellread.types import Answer, Near, Passage
 
 _SHOWN = 3

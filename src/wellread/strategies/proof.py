@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from wellread.citations.check import concludes
-from wellread.citations.entailment import Read
+from wellread.citations.verdicts import Read
 from wellread.errors import BadOutput, BudgetExhausted, ModelError
 from wellread.events import Decided, Notice
 from wellread.models.structured import numbers

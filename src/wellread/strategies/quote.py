@@ -40,9 +40,8 @@ from wellread.strategies.likely_sentences import Asked, Candidate, Scored
 from wellread.strategies.nearest import nearest, others, tries, unsure
 from wellread.strategies.recipe import Recipe, by_rules
 from wellread.text.certainty import SURE
-from wellread.text.lists import with_context, with_what_follows
 from wellread.text.neighbours import places
-from wellread.text.quoting import one_after_another, quoted
+from wellread.text.quoting import one_after_another, quoted, with_context, with_what_follows
 from wellread.text.titles import bare_title
 from wellread.types import Answer, Hit, Near, Passage
 

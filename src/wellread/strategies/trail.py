@@ -24,7 +24,7 @@ from wellread.run import Run
 from wellread.sources.multi_hop import Following
 from wellread.strategies import kinds, likely_sentences, lookup
 from wellread.strategies.likely_sentences import Candidate
-from wellread.text.lists import with_what_it_names
+from wellread.text.quoting import with_what_it_names
 from wellread.text.sentences import sentences
 from wellread.text.titles import bare_title
 from wellread.types import Hit, Passage

@@ -1,4 +1,5 @@
-"""Words of passages as an answer quotes them, each with its number."""
+"""Words of passages as an answer quotes them, each with its number, and what belongs to a sentence that does not tell everything
+itself: the list or the piece of code that a colon leads to."""
 
 from __future__ import annotations
 
@@ -6,9 +7,15 @@ import re
 from collections.abc import Sequence
 
 from wellread.text.inert import inert
-from wellread.text.lists import ITEM
-from wellread.text.sentences import FENCE, paragraphs
+from wellread.text.sentences import FENCE, paragraphs, sentences
 
+ITEM = re.compile(r"[ \t]*(?:[-*+•‣◦·]|\d{1,3}[.)]|[a-z][.)])[ \t]+\S")
+_ENTRY = re.compile(r"[^\s:]{1,40}(?: [^\s:]{1,30}){0,3}:[ \t]+\S")  # a term with what it means
+_INDENTED = re.compile(r"(?: {2,}|\t)\S")
+_LONGEST = 900  # characters
+_WORD = re.compile(r"\w+")
+_LABEL = 4  # words at most
+_SHOWN = 450  # characters of what is told with what stands around it
 _ENDED = re.compile(r"[.!?…。！？:;][\"'”’»)\]]*\s*(?:\[\d+\]\s*)?\Z")
 
 
@@ -42,3 +49,61 @@ def _closed(code: str) -> str:
     """A passage may end within its code: what comes below must not become a part of it."""
     first, *_, last = code.splitlines()
     return code if FENCE.match(last) else f"{code}\n{first.strip()[:3]}"
+
+
+def with_what_follows(text: str, end: int) -> int:
+    """Where a sentence ends together with the list, the entries or the code it introduces; the same place where it does not."""
+    if not text[max(0, end - _LONGEST) : end].rstrip().endswith(":"):  # asked of every sentence of a text: no more is looked at
+        return end
+    position, last, fenced, begun = end, end, False, False
+    for line in text[end : end + _LONGEST + 1].splitlines(keepends=True):
+        position += len(line)
+        if position - end > _LONGEST:
+            break
+        if FENCE.match(line):
+            fenced, begun = not fenced, True
+        elif not line.strip():
+            if not fenced and last > end and not begun:
+                break
+            continue
+        elif not (fenced or ITEM.match(line) or _ENTRY.match(line) or (begun and _INDENTED.match(line))):
+            break
+        begun, last = True, position
+    return end + len(text[end:last].rstrip())
+
+
+def with_what_it_names(text: str, start: int, end: int) -> tuple[int, int]:
+    """A piece of a text together with its neighbour where it is a label or a bit of code, which tells nothing by itself.
+
+    The neighbour is the sentence before where that leads to it with a colon, else the one after.
+    """
+    if len(_WORD.findall(text, start, end)) > _LABEL:
+        return start, end
+    spans = sentences(text[max(0, start - _LONGEST) : end + _LONGEST])
+    moved = max(0, start - _LONGEST)
+    before = [(a + moved, b + moved) for a, b in spans if b + moved <= start]
+    after = [(a + moved, b + moved) for a, b in spans if a + moved >= end]
+    if before and text[before[-1][0] : before[-1][1]].endswith(":"):
+        return before[-1][0], end
+    return start, after[0][1] if after else end
+
+
+def with_context(text: str, start: int, end: int) -> tuple[int, int]:
+    """A piece of a text together with what belongs to it: the rest of its paragraph or item, of a long one the sentences beside
+    it; of an item the items beside it and the line that leads to the list, as far as all that stays short."""
+    blocks = paragraphs(text)
+    own = [place for place, block in enumerate(blocks) if block[0][0] < end and block[-1][1] > start]
+    if not own:
+        return start, end
+    first, last = own[0], own[-1]
+    whole = blocks[first][0][0], blocks[last][-1][1]
+    if whole[1] - whole[0] > _SHOWN:
+        before = [span for span in blocks[first] if span[1] <= start][-1:]
+        after = [span for span in blocks[last] if span[0] >= end][:1]
+        return min([start, *(span[0] for span in before)]), max([end, *(span[1] for span in after)])
+    start, end = min(start, whole[0]), max(end, whole[1])
+    if ITEM.match(text, text.rfind("\n", 0, whole[0]) + 1):
+        for block in (*blocks[last + 1 : last + 2], *blocks[max(0, first - 1) : first]):
+            wider = min(start, block[0][0]), max(end, block[-1][1])
+            start, end = wider if wider[1] - wider[0] <= _SHOWN else (start, end)
+    return start, end

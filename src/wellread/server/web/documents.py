@@ -13,8 +13,8 @@ from wellread.server.addresses import WORDS
 from wellread.server.labels import label
 from wellread.server.viewer import PART, Place, Span, View
 from wellread.server.web.html import Child, Safe, el, icon, join
+from wellread.text.blocks import Piece, in_pieces
 from wellread.text.places import HEADINGS, at_words, is_file
-from wellread.text.shown import Piece, in_pieces
 from wellread.types import Hit
 
 _OUTLINE = 400  # headings that are listed

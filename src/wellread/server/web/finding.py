@@ -21,9 +21,9 @@ from wellread.server.web.controls import ticks
 from wellread.server.web.html import Safe, el, icon, join
 from wellread.server.web.pages import page
 from wellread.server.web.steps import site
+from wellread.text.blocks import in_pieces
 from wellread.text.places import inside, is_file
 from wellread.text.sentences import statements
-from wellread.text.shown import in_pieces
 from wellread.text.words import fold, stem
 from wellread.types import Hit, Hits, by_document
 

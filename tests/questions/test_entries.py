@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from wellread.text.entries import begins_entry, nearer_label
+from wellread.questions.defaults import begins_entry, nearer_label
 
 SCRIPTS = """The daemon runs scripts:
 
