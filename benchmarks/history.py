@@ -17,12 +17,13 @@ import tempfile
 import time
 from pathlib import Path
 
+from wellread.answer_json import AnswerJson
 from wellread.server.history import History
 from wellread.server.record import Record
 
 EVENTS = 50
 BODY = json.dumps({"event": "answer_delta", "at": 1.0, "text": "x" * 200})
-ANSWER: dict[str, object] = {"outcome": "answered", "answer": "word " * 200, "sentences": [], "citations": []}
+ANSWER = AnswerJson(outcome="answered", answer="word " * 200)
 
 
 async def one(history: History) -> None:

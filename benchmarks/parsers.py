@@ -6,11 +6,13 @@ import asyncio
 import tempfile
 from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from starlette.requests import Request
 
+from wellread.answer_json import AnswerJson
 from wellread.citations import arrangement, check, missing
+from wellread.codec import decode
 from wellread.core.unicode_safety import encodable
 from wellread.engine import clean_question
 from wellread.models import structured, tokens
@@ -67,12 +69,9 @@ def _passages(text: str) -> dict[int, Passage]:
     }
 
 
-def _answer(text: str) -> dict[str, Any]:
-    return {
-        "answer": text,
-        "citations": [],
-        "sentences": [{"text": text[a:b], "supported": False} for a, b in sentences.sentences(text)],
-    }
+def _answer(text: str) -> AnswerJson:
+    said = [{"text": text[a:b], "supported": False} for a, b in sentences.sentences(text)]
+    return decode(AnswerJson, {"answer": text, "outcome": "answered", "sentences": said})
 
 
 def _bytes(text: str) -> bytes:
@@ -182,7 +181,7 @@ PARSERS: dict[str, Parser] = {
     "secrets": lambda text: Covers({"A_KEY": "abcdefgh"}).text(text),
     "answer as HTML": lambda text: html.answer_html(_answer(text)),
     "answer as Markdown": lambda text: copied.markdown(_answer(text)),
-    "numbers": lambda text: openai_format.cited(text, _answer(text)),  # type: ignore[arg-type]
+    "numbers": lambda text: openai_format.cited(text, _answer(text)),
     "calculation": lambda text: calculate.as_python(text),
     "yes or no": lambda text: questions.asks_yes_no(text[:QUESTION]),
     "what is asked": lambda text: questions.term_asked(text[:QUESTION]),

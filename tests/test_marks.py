@@ -7,11 +7,12 @@ from itertools import pairwise
 import pytest
 from markdown_it import MarkdownIt
 
+from wellread.answer_json import AnswerJson
 from wellread.citations.check import check
-from wellread.events import answer_json
-from wellread.marks import MARK, legend_of, marked, marked_answer, shown, unmarked
+from wellread.marks import MARK, marked, unmarked
 from wellread.present.html import answer_html
 from wellread.present.markdown import markdown
+from wellread.present.sections import sections, shown
 from wellread.server import openai_format
 from wellread.types import Answer, Passage
 
@@ -58,11 +59,11 @@ def test_each_sentence_that_is_not_carried_has_its_mark() -> None:
 
 def test_marks_leave_by_every_door_and_can_be_refused() -> None:
     given = answer("Saturn has 146 moons [1]. It has 147 moons [1].")
-    body, meaning = answer_json(given), "⚠ 2 of 2 sentences checked; 1 not carried by the cited sources"
+    body, meaning = AnswerJson.of(given), "⚠ 2 of 2 sentences checked; 1 not carried by the cited sources"
     for told in (str(given), markdown(body), openai_format.spoken(body) + openai_format.sources(body)):
         assert "146 moons [1]. It has 147 moons [1]. ⚠" in told
         assert told.endswith(meaning)
-    assert legend_of(body, quoting=True) == f"{meaning}: “It has 147 moons [1].”"  # of a text that was streamed
+    assert sections(body).quoting_legend() == f"{meaning}: “It has 147 moons [1].”"  # of a text that was streamed
     clean = shown(body, "none")
     assert MARK not in markdown(clean) + openai_format.spoken(clean) + openai_format.sources(clean)
     (turn,) = openai_format.conversation(
@@ -76,7 +77,7 @@ def test_marks_leave_by_every_door_and_can_be_refused() -> None:
 
 
 def test_a_code_block_ends_where_it_ended_though_it_is_marked() -> None:
-    html = answer_html(answer_json(answer(CODE)))
+    html = answer_html(AnswerJson.of(answer(CODE)))
     assert html.index("</pre>") < html.index('class="mark"') < html.index("146 moons")
 
 
@@ -87,5 +88,5 @@ def test_hostile_text_is_marked_in_linear_time() -> None:
 
 def test_an_answer_that_is_carried_has_none() -> None:
     given = answer("Saturn has 146 moons [1].")
-    assert marked_answer(answer_json(given)) == given.text
+    assert sections(AnswerJson.of(given)).marked() == given.text
     assert given.checked == "1 of 1 sentence checked; all carried"

@@ -1,4 +1,4 @@
-"""The public JSON of an answer: what `ask --json` prints, the history keeps and every client gets, as values.
+"""The public JSON of an answer: what `ask --json` prints, the history keeps, every client gets and every page is made from.
 
 `AnswerJson.of(answer)` makes it, `codec` writes and reads it. All but the outcome have a default, so that what was kept before
 there was more to say is read as well.
@@ -7,15 +7,18 @@ there was more to say is read as well.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
-from wellread.codec import Json
+from wellread.codec import UNSET, UnsetType
 from wellread.text.certainty import how_sure
 from wellread.text.places import place
-from wellread.types import Answer, Citation, Near, Outcome, Passage, Sentence, Usage
+from wellread.types import Answer, Citation, Near, Outcome, Sentence, Usage
 
 
-@dataclass(frozen=True, slots=True)
-class CitationJson:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placed:
+    """A passage by its number and its place."""
+
     number: int = 0
     title: str = ""
     url: str | None = None
@@ -25,43 +28,37 @@ class CitationJson:
     page: int | None = None
     anchor: str = ""
     place: str = ""
-    quote: str = ""
     start: int = 0
     end: int = 0
+    link: str | UnsetType | None = UNSET  # the whole address of what a server keeps, for its clients
+
+
+def _place(one: Citation | Near) -> dict[str, Any]:
+    passage, names = one.passage, ("title", "url", "source", "document", "heading", "page", "anchor")
+    at = {"number": one.number, "place": place(passage), "start": one.start, "end": one.end}
+    return {**at, **{name: getattr(passage, name) for name in names}}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CitationJson(Placed):
+    quote: str = ""
     support: float = 0.0
 
     @classmethod
     def of(cls, one: Citation) -> CitationJson:
-        return cls(one.number, **_place(one.passage), quote=one.quote, start=one.start, end=one.end, support=one.support)
+        return cls(**_place(one), quote=one.quote, support=one.support)
 
 
-@dataclass(frozen=True, slots=True)
-class NearJson:
-    """A passage that comes close, in the shape of a citation that carries nothing."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NearJson(Placed):
+    """A passage that comes close."""
 
     id: str = ""
-    title: str = ""
-    url: str | None = None
-    source: str = ""
-    document: str | None = None
-    heading: str = ""
-    page: int | None = None
-    anchor: str = ""
-    place: str = ""
     text: str = ""
-    start: int = 0
-    end: int = 0
-    number: int = 0
 
     @classmethod
     def of(cls, near: Near) -> NearJson:
-        place = _place(near.passage)
-        return cls(near.passage.id, **place, text=near.words, start=near.start, end=near.end, number=near.number)
-
-
-def _place(passage: Passage) -> Json:
-    names = ("title", "url", "source", "document", "heading", "page", "anchor")
-    return {**{name: getattr(passage, name) for name in names}, "place": place(passage)}
+        return cls(**_place(near), id=near.passage.id, text=near.words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +96,20 @@ class AnswerJson:
     tries: list[str] = field(default_factory=list[str])
     usage: Usage | None = field(default_factory=Usage)
     seconds: float = 0.0
+
+    @property
+    def used(self) -> Usage:
+        return self.usage or Usage()
+
+    @property
+    def told(self) -> str:
+        """What was said, for a later question to refer to; see `Answer.told`."""
+        return "\n\n".join(filter(None, (self.short, self.answer))) or self.asks or ""
+
+    @property
+    def verdicts(self) -> list[str]:
+        """Of its sentences; old answers know only whether one is carried."""
+        return [one.verdict or ("carried" if one.supported else "not carried") for one in self.sentences]
 
     @classmethod
     def of(cls, answer: Answer) -> AnswerJson:

@@ -14,6 +14,8 @@ from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from typing import Any, TypeVar, cast
 
 import msgspec
+from msgspec import UNSET as UNSET  # the value of a field that is not written at all
+from msgspec import UnsetType as UnsetType
 
 from wellread import errors
 

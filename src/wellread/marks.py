@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import takewhile
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 MARK = "⚠"
 Marks = Literal["text", "none"]  # what a client may ask for
@@ -47,18 +47,6 @@ def marked(text: str, ends: Iterable[int], mark: str = MARK) -> str:
     return "".join(parts) + text[at:] + unclosed
 
 
-def marked_answer(answer: Mapping[str, Any], mark: str = MARK) -> str:
-    """The text of an answer in the shape of `ask --json`, its sentences marked; without any sentences the text as it is."""
-    text, at = str(answer.get("answer") or ""), 0
-    ends: list[int] = []
-    for row in answer.get("sentences") or ():
-        found = text.find(str(row["text"]), at)
-        at = found + len(str(row["text"])) if found >= 0 else at
-        if found >= 0 and not row["supported"]:
-            ends.append(at)
-    return marked(text, ends, mark)
-
-
 def checked(verdicts: Sequence[str]) -> str:
     """`12 of 12 sentences checked; 1 not carried`."""
     unread, wrong = verdicts.count("not checked"), verdicts.count("not carried")
@@ -69,24 +57,6 @@ def checked(verdicts: Sequence[str]) -> str:
 def legend(verdicts: Sequence[str]) -> str:
     """What the marks of an answer mean; "" where it has none."""
     return f"{MARK} {checked(verdicts)}" if {"not carried", "not checked"}.intersection(verdicts) else ""
-
-
-def verdicts_of(answer: Mapping[str, Any]) -> list[str]:
-    """The verdicts of an answer in the shape of `ask --json`; old ones know only whether a sentence is carried."""
-    rows = answer.get("sentences") or ()
-    return [str(row.get("verdict") or ("carried" if row["supported"] else "not carried")) for row in rows]
-
-
-def legend_of(answer: Mapping[str, Any], *, quoting: bool = False) -> str:
-    """What the marks of such an answer mean; `quoting` the sentences, where the text was sent before its marks were known."""
-    line = legend(verdicts_of(answer))
-    named = [f"“{' '.join(str(row['text']).split())}”" for row in answer.get("sentences") or () if not row["supported"]]
-    return f"{line}: {' '.join(named)}" if line and quoting else line
-
-
-def shown(answer: dict[str, Any], marks: str | None) -> dict[str, Any]:
-    """The answer as a client wants it rendered: where it asked for no marks, nothing is known of its sentences."""
-    return {**answer, "sentences": []} if marks == "none" else answer
 
 
 def unmarked(text: str) -> str:

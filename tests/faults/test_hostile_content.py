@@ -20,6 +20,7 @@ from tests.strategies.test_all import PARAMS
 from tests.text.test_inert import acting
 
 from wellread import events
+from wellread.answer_json import AnswerJson
 from wellread.cli import show
 from wellread.engine import Engine
 from wellread.errors import ReadError
@@ -175,7 +176,7 @@ def check_doors(told: list[events.Event], capsys: pytest.CaptureFixture[str]) ->
     answered = told[-1]
     assert isinstance(answered, events.Answered)
     answer = answered.answer
-    body = events.answer_json(answer)
+    body = AnswerJson.of(answer)
     for shown in (markdown(body), openai_format.spoken(body) + openai_format.sources(body)):  # MCP and *Copy*, /v1
         assert set(acting(shown)) <= {WEB}
     for row in openai_format.cited(openai_format.spoken(body), body):

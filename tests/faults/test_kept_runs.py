@@ -74,7 +74,7 @@ def check(record: Record | None, log: list[tuple[int, str]], whole: bool, where:
         assert [number for number, _ in log] == list(range(len(log))), where
         assert kinds[-2:] == ["answered", "ended"], where
         assert record.answer is not None, where
-        assert json.loads(log[-2][1])["answer"]["outcome"] == record.outcome == record.answer["outcome"], where
+        assert json.loads(log[-2][1])["answer"]["outcome"] == record.outcome == record.answer.outcome, where
 
 
 async def group(seed: int, path: Path) -> None:

@@ -13,6 +13,7 @@ from tests.reading.test_pdf import pdf, prose
 from tests.server.desk import LAMPS, STORM, furnish, serving
 from tests.server.stage import Live, ask, finished, quoting, running, stream, until
 
+from wellread.answer_json import AnswerJson, CitationJson
 from wellread.server.addresses import linked
 
 pytestmark = pytest.mark.slow
@@ -113,6 +114,6 @@ def test_files_of_the_operator_open_elsewhere_too(tmp_path_factory: pytest.TempP
 
 
 def test_pages_of_the_web_keep_their_address() -> None:
-    row = {"url": "https://planets.example/saturn", "quote": "Saturn", "source": "web", "document": None}
-    (cited,) = linked({"citations": [row]}, "http://127.0.0.1/")["citations"]
-    assert cited["link"] == cited["url"] == "https://planets.example/saturn"
+    row = CitationJson(url="https://planets.example/saturn", quote="Saturn", source="web")
+    (cited,) = linked(AnswerJson(outcome="answered", citations=[row]), "http://127.0.0.1/").citations
+    assert cited.link == cited.url == "https://planets.example/saturn"

@@ -9,6 +9,8 @@ import httpx2
 import pytest
 from tests.server.stage import Live, ask, engine, events_of, finished, running, stream
 
+from wellread.answer_json import AnswerJson
+from wellread.codec import decode, encode
 from wellread.server.addresses import linked
 
 pytestmark = pytest.mark.slow
@@ -55,7 +57,7 @@ def test_a_detached_run_goes_on_and_can_be_read_from_any_offset(client: httpx2.C
     assert stream(client, "GET", f"/api/runs/{run}/events?offset={len(whole)}") == []
     kept = client.get(f"/api/runs/{run}").json()
     assert kept["state"] == "done"
-    assert kept["answer"] == linked(whole[-2]["answer"], str(client.base_url))
+    assert kept["answer"] == encode(linked(decode(AnswerJson, whole[-2]["answer"]), str(client.base_url)))
     assert 'data-number="1"' in kept["html"]
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from wellread.answer_json import AnswerJson
 from wellread.errors import DamagedFile, UsageError
 from wellread.server import follow_up, service
 from wellread.server.database import TooSlow
@@ -36,14 +37,13 @@ async def test_what_goes_in_comes_out(where: Path | str) -> None:
     await history.add(record())
     for number in range(3):
         history.append("AAAAAAAAAAAA", number, f'{{"event": "e", "n": {number}}}')
-    answer: dict[str, object] = {"outcome": "answered", "answer": "It is <that>.", "citations": [], "sentences": []}
-    answer |= {"nearest": [], "usage": {"input_tokens": 3, "output_tokens": 1}}
+    answer = AnswerJson(outcome="answered", answer="It is <that>.")
     await history.finish("AAAAAAAAAAAA", "done", answer)
     await history.aclose()
     again = await History.open(where)
     kept = await again.get("AAAAAAAAAAAA")
     assert kept is not None
-    assert (kept.state, kept.outcome, kept.text, kept.sources) == ("done", "answered", "It is <that>.", ("library",))
+    assert (kept.state, kept.outcome, kept.answer, kept.sources) == ("done", "answered", answer, ("library",))
     assert await again.events("AAAAAAAAAAAA", 1) == [(1, '{"event": "e", "n": 1}'), (2, '{"event": "e", "n": 2}')]
     assert [one.id for one in await again.list(search="THAT")] == ["AAAAAAAAAAAA"]
     assert await again.delete("AAAAAAAAAAAA")
@@ -235,7 +235,7 @@ async def check_nothing_is_lost(where: Path | str, lines: list[list[str]]) -> No
     assert added <= set(kept)
     for name in finished:
         assert kept[name].state == "done"
-        assert kept[name].text
+        assert kept[name].answer
         assert len(await history.events(name)) == 5
     left = {"done", "interrupted"} if isinstance(where, Path) else {"done", "running"}  # others wait for a server a little
     assert {one.state for name, one in kept.items() if name not in finished} <= left

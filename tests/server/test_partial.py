@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from wellread.answer_json import AnswerJson
 from wellread.citations.check import check
 from wellread.cli import ask
 from wellread.cli.compare import _words  # pyright: ignore[reportPrivateUsage]
-from wellread.events import answer_json
 from wellread.present import markdown, terminal
 from wellread.present.sections import sections
 from wellread.server import openai_format
@@ -28,15 +30,15 @@ PARTIAL = Answer(
 
 
 def test_json_and_markdown_tell_it() -> None:
-    body = answer_json(PARTIAL)
-    assert (body["outcome"], body["missing"]) == ("partial", ["who produced it"])
+    body = AnswerJson.of(PARTIAL)
+    assert (body.outcome, body.missing) == ("partial", ["who produced it"])
     assert "**Missing:** who produced it" in markdown.markdown(body)  # MCP, and to copy
     assert openai_format.sources(body).startswith("\n\n**Missing:** who produced it")
-    assert markdown.missing_line(sections({**body, "outcome": "answered"})) == ""
+    assert markdown.missing_line(sections(replace(body, outcome="answered"))) == ""
 
 
 def test_the_terminal_tells_it() -> None:
-    assert "Missing: who produced it" in list(terminal.lines(answer_json(PARTIAL)))
+    assert "Missing: who produced it" in list(terminal.lines(AnswerJson.of(PARTIAL)))
     assert "partial: missing: who produced it" in _words(PARTIAL)
     assert ask.EXIT["partial"] == 0
 
@@ -44,7 +46,7 @@ def test_the_terminal_tells_it() -> None:
 def test_the_page_and_the_history_tell_it() -> None:
     record = Record(
         id="r", thread="t", parent=None, question="Who made it?", strategy="guided", model=None, sources=("library",),
-        state="done", created=0.0, finished=1.0, outcome="partial", answer=answer_json(PARTIAL),
+        state="done", created=0.0, finished=1.0, outcome="partial", answer=AnswerJson.of(PARTIAL),
     )  # fmt: skip
     page = str(article(record, (), "http://here.example/"))
     assert "answers a part of the question" in page

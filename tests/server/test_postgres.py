@@ -16,6 +16,7 @@ from tests.server.test_history import record
 from tests.services.postgres import PASSWORD, QUOTED, Cluster
 from tests.services.servers import free_port
 
+from wellread.answer_json import AnswerJson
 from wellread.errors import DamagedFile, UsageError
 from wellread.server.history import History
 from wellread.server.options import ServerOptions
@@ -76,7 +77,7 @@ async def test_a_restart_of_the_database_loses_nothing_that_is_waiting(postgres:
         history.append("AAAAAAAAAAAA", number, f'{{"event": "e", "n": {number}}}')
         await asyncio.sleep(0.05)
     assert await history.get("AAAAAAAAAAAA") is not None
-    await history.finish("AAAAAAAAAAAA", "done", {"outcome": "answered", "answer": "yes"}, (40, "{}"))
+    await history.finish("AAAAAAAAAAAA", "done", AnswerJson(outcome="answered", answer="yes"), (40, "{}"))
     await asyncio.to_thread(restart.join)
     assert [number for number, _ in await history.events("AAAAAAAAAAAA")] == list(range(41))
     assert history.failed_writes == 0

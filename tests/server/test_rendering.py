@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from markdown_it import MarkdownIt
 from tests.server.stage import ask, engine, finished, running
 
 from wellread import events
+from wellread.answer_json import AnswerJson
+from wellread.codec import decode
 from wellread.present.html import answer_html
 from wellread.present.markdown import markdown
 from wellread.server.web.html import Safe, el, render, text
@@ -59,7 +62,7 @@ def seen(html: str) -> list[tuple[str, dict[str, str | None]]]:
     return parser.tags
 
 
-def answer(words: str, *, supported: bool = True, number: int = 1) -> dict[str, object]:
+def answer(words: str, *, supported: bool = True, number: int = 1, **more: object) -> AnswerJson:
     cited = {
         "number": number,
         "title": "T",
@@ -69,8 +72,10 @@ def answer(words: str, *, supported: bool = True, number: int = 1) -> dict[str, 
         "start": 0,
         "end": 1,
         "support": 1.0,
+        **more,
     }
-    return {"answer": words, "outcome": "answered", "sentences": [{"text": words, "supported": supported}], "citations": [cited]}
+    said = {"answer": words, "outcome": "answered", "sentences": [{"text": words, "supported": supported}], "citations": [cited]}
+    return decode(AnswerJson, said)
 
 
 def harmless(html: str) -> None:
@@ -108,19 +113,17 @@ def test_numbers_become_buttons_and_weak_sentences_are_marked() -> None:
 
 
 def test_copied_markdown_has_safe_links() -> None:
-    body = answer("Words. [1]")
-    body["citations"][0].update(title="A [b](javascript:x) `c`", url="https://x.example/a b>c", quote="two\nlines")  # type: ignore[index]
-    copied = markdown(body)
+    said: dict[str, object] = {"title": "A [b](javascript:x) `c`", "quote": "two\nlines"}
+    copied = markdown(answer("Words. [1]", url="https://x.example/a b>c", **said))
     assert "1. [A \\[b\\](javascript:x) \\`c\\`](<https://x.example/a%20b%3Ec>): “two lines”" in copied
-    body["citations"][0]["url"] = "javascript:alert(1)"  # type: ignore[index]
+    body = answer("Words. [1]", url="javascript:alert(1)", **said)
     assert "](" not in markdown(body).rpartition("Sources")[2].replace("](javascript:x)", "", 1).replace("\\](", "")
 
 
 def test_a_citation_without_words_shows_no_empty_quote() -> None:
-    body = answer("It likes cheese. [1]", supported=False)
-    body["citations"][0]["quote"] = ""  # type: ignore[index]
+    body = answer("It likes cheese. [1]", supported=False, quote="")
     assert "1. [T](<https://x.example>)\n\n⚠" in markdown(body)
-    body["citations"].append({**body["citations"][0], "quote": "words"})  # type: ignore[attr-defined, index]
+    body.citations.append(replace(body.citations[0], quote="words"))
     assert "1. [T](<https://x.example>): “words”\n\n⚠" in markdown(body)
 
 
@@ -136,7 +139,8 @@ def test_a_citation_without_words_shows_no_empty_quote() -> None:
 )
 def test_an_address_ends_where_its_link_ends(address: str) -> None:
     cited = {"number": 1, "url": address, "title": "T\u202egnp.exe\x1b[31m", "quote": "Mercury has no moons.", "source": "s"}
-    shown = markdown({"answer": "Mercury has no moons [1].", "citations": [cited]}).rpartition("Sources:")[2].strip()
+    said = {"answer": "Mercury has no moons [1].", "outcome": "answered", "citations": [cited]}
+    shown = markdown(decode(AnswerJson, said)).rpartition("Sources:")[2].strip()
     assert re.fullmatch(r"1\. \[Tgnp\.exe\\\[31m\]\(<http://a\.example/[!-;=?-\[\]-~]*>\): “Mercury has no moons\.”", shown)
     assert "![" not in shown
     words = next(token for token in MarkdownIt().parse(shown) if token.type == "inline")

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from tests.server.stage import ANSWER, HITS, PLAIN, Actor, ask, engine, finished, running, stream, until
 
+from wellread.answer_json import AnswerJson
 from wellread.engine import Engine
 from wellread.errors import DamagedFile
 from wellread.models.scripted import ScriptedModel
@@ -125,9 +126,9 @@ async def test_a_full_disk_fails_what_does_not_fit_and_nothing_else(tmp_path: Pa
     history.append("AAAAAAAAAAAA", 0, small)
     history.append("BBBBBBBBBBBB", 0, "x" * 200_000)
     with pytest.raises(DamagedFile, match="missing"):
-        await history.finish("BBBBBBBBBBBB", "done", {"answer": "a"}, (1, ended))
+        await history.finish("BBBBBBBBBBBB", "done", AnswerJson(answer="a", outcome="answered"), (1, ended))
     await history.finish("BBBBBBBBBBBB", "failed", None, (1, ended))
-    await history.finish("AAAAAAAAAAAA", "done", {"answer": "a", "outcome": "answered"}, (1, ended))
+    await history.finish("AAAAAAAAAAAA", "done", AnswerJson(answer="a", outcome="answered"), (1, ended))
     kept = [await history.get(name) for name in ("AAAAAAAAAAAA", "BBBBBBBBBBBB")]
     assert [one.state for one in kept if one] == ["done", "failed"]
     assert await history.events("AAAAAAAAAAAA") == [(0, small), (1, ended)]

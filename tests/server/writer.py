@@ -8,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 
+from wellread.answer_json import AnswerJson
 from wellread.server.history import History
 from wellread.server.record import Record
 
@@ -21,7 +22,7 @@ async def write(where: Path | str, acknowledged: Path, begin: int) -> None:
             print(name, "added", file=out)
             for event in range(5):
                 history.append(name, event, '{"event": "thought", "text": "' + "x" * 500 + '"}')
-            await history.finish(name, "done", {"outcome": "answered", "answer": f"answer {number}"})
+            await history.finish(name, "done", AnswerJson(outcome="answered", answer=f"answer {number}"))
             print(name, "finished", file=out)
 
 

@@ -8,6 +8,7 @@ import pytest
 from tests.strategies.bench import Bench, Shelf
 
 from wellread import events
+from wellread.answer_json import AnswerJson
 from wellread.strategies.auto import Auto
 from wellread.strategies.corrective import Corrective
 from wellread.strategies.fanout import Fanout
@@ -58,7 +59,7 @@ async def test_react_shows_neighbours_as_one_and_neither_of_them_again() -> None
     asks = ["Action: shelf: lamp of the lighthouse\nPAUSE", "Action: shelf: lit in 1874 by its first keeper\nPAUSE"]
     bench = Bench([*asks, f"Answer: {SECOND} [1]"], source=Shelf(LAMP))
     answer = await bench.ask(React, QUESTION, wikipedia=None)
-    told = timeline(bench.seen, events.answer_json(answer)).fates
+    told = timeline(bench.seen, AnswerJson.of(answer)).fates
     assert [(fate.id, fate.verdict, fate.number) for fate in told] == [(hit.id, "cited", 1) for hit in LAMP]
     assert {fate.name for fate in told} == {"lamp.txt, “Oil”"}
     (numbered,) = bench.of(events.Numbered)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Self
 
 from wellread import events
+from wellread.answer_json import AnswerJson
 from wellread.cli.terminal import clean, note, say, say_json
 from wellread.errors import UsageError
 from wellread.present import terminal
@@ -64,7 +65,7 @@ def display(*, as_json: bool = False, as_events: bool = False, steps: bool | Non
 
 def _plain(answer: Answer) -> None:
     """For pipes and files: the answer, then its sources."""
-    for line in terminal.lines(events.answer_json(answer)):
+    for line in terminal.lines(AnswerJson.of(answer)):
         say(line)
 
 
@@ -142,7 +143,7 @@ class Terminal(Display):
         from rich.console import Console
         from rich.live import Live
 
-        super().__init__(lambda answer: terminal.show(clean(events.answer_json(answer)), self._out), steps)
+        super().__init__(lambda answer: terminal.show(clean(AnswerJson.of(answer)), self._out), steps)
         self._out = Console()
         self._live = Live(console=self._out, transient=True, auto_refresh=False)
         self._draft = ""

@@ -69,9 +69,8 @@ def _short(text: str, width: int) -> str:
 
 
 def _head(story: Timeline) -> str:
-    usage = story.answer.get("usage", {})
-    tokens = usage.get("input_tokens", 0) + usage.get("output_tokens", 0)
-    parts = [story.strategy, story.model or "no model", str(story.answer.get("outcome", "unfinished")), f"{story.seconds:.2f} s"]
+    tokens = story.usage.input_tokens + story.usage.output_tokens
+    parts = [story.strategy, story.model or "no model", story.outcome, f"{story.seconds:.2f} s"]
     parts += [f"{kind} {seconds:.2f} s" for kind, seconds in story.by_kind.items()]
     return " · ".join([*parts, *([f"{tokens:,} tokens"] if tokens else [])])
 

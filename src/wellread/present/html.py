@@ -8,11 +8,12 @@ private characters before rendering and replaced by elements after sanitising.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from html import unescape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from wellread.answer_json import AnswerJson
 from wellread.errors import WellreadError, panics_as
 from wellread.present.sections import sections
 
@@ -30,11 +31,12 @@ _MARK = re.compile(f"{_CITE}([0-9]+){_CLOSE}")
 _WARNING = '<span class="mark" role="img" aria-label="Not carried by its sources" title="Not carried by its sources">?</span>'
 
 
-def answer_html(answer: Mapping[str, Any] | None) -> str:
-    """The text of an answer (in the shape of `ask --json`) as safe HTML."""
-    if not answer:
+def answer_html(answer: AnswerJson | None) -> str:
+    """The text of an answer as safe HTML."""
+    if answer is None:
         return ""
-    parts = sections(_without_marks(answer))
+    sentences = [replace(one, text=_PRIVATE.sub("", one.text)) for one in answer.sentences]  # the private characters are ours
+    parts = sections(replace(answer, answer=_PRIVATE.sub("", answer.answer), sentences=sentences))
     return _elements(_safe(_cited(parts.marked(_WEAK), {one.number for one in parts.sources})))
 
 
@@ -50,12 +52,6 @@ def plain_text(markdown: str) -> str:
     import nh3
 
     return " ".join(unescape(nh3.clean(_parser().render(markdown), tags=set())).split())
-
-
-def _without_marks(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """The private characters are ours."""
-    sentences = [{**one, "text": _PRIVATE.sub("", str(one["text"]))} for one in answer.get("sentences") or ()]
-    return {**answer, "answer": _PRIVATE.sub("", str(answer.get("answer") or "")), "sentences": sentences}
 
 
 def _cited(text: str, known: set[int]) -> str:

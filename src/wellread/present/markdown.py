@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any
 from urllib.parse import quote
 
+from wellread.answer_json import AnswerJson, Placed
 from wellread.present.sections import UNDERSTOOD, Cited, Sections, sections
 from wellread.text.inert import inert
-from wellread.text.places import name_of, place_of
+from wellread.text.places import name, place
 
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _ENDING = re.compile(rf"[\s<>\\]|(?<=!)\[|{_UNSEEN.pattern}")  # what ends an address in Markdown, or shows it as another
 
 
-def markdown(answer: Mapping[str, Any]) -> str:
+def markdown(answer: AnswerJson) -> str:
     """How the question was understood, the short answer, the text with its marks, its sources, and what the marks mean."""
     parts = sections(answer)
-    short = f"**{plain(parts.short)}**\n\n" if parts.short else ""
-    lines = [(opening(parts.understood) + short + refusal(parts) + beside(parts)).strip()]
+    answer = parts.answer
+    short = f"**{plain(answer.short)}**\n\n" if answer.short else ""
+    lines = [(opening(answer.understood) + short + refusal(parts) + beside(parts)).strip()]
     lines += ["", lacking] if (lacking := missing_line(parts)) else []
     lines += ["", "Sources:", "", *found] if (found := source_lines(parts)) else []
     lines += ["", parts.legend] if parts.legend else []
@@ -31,7 +31,7 @@ def missing_line(parts: Sections) -> str:
     return f"**Missing:** {plain(parts.missing)}" if parts.missing else ""
 
 
-def opening(understood: str) -> str:
+def opening(understood: str | None) -> str:
     """How a follow-up was understood, before anything else is said."""
     return f"{UNDERSTOOD}{plain(understood)}\n\n" if understood else ""
 
@@ -40,20 +40,21 @@ def refusal(parts: Sections) -> str:
     """The text of an answer with its marks; where there is none, what is asked back, or why there is none."""
     if text := parts.marked().strip():
         return text
-    if parts.asks:
-        return f"{inert(parts.asks)} Please ask again with its name, or just say it."
-    return f"No answer was found: {inert(parts.reason or 'nothing fits')}."  # a reason may name what was found, in others' words
+    if asks := parts.answer.asks:
+        return f"{inert(asks)} Please ask again with its name, or just say it."
+    reason = inert(parts.answer.reason or "nothing fits")  # it may name what was found, in others' words
+    return f"No answer was found: {reason}."
 
 
 def beside(parts: Sections) -> str:
     """How sure an answer is; where there is none, or no sure one, the passages that come nearest and what else to try."""
     told = [f"*{parts.sure}*".capitalize()] if parts.sure else []
-    told += [f"Note: {note}." for note in parts.notes]
-    if parts.nearest:
-        rows = [f"- {_link(one)}: “{inert(' '.join(str(one['text']).split()))}”" for one in parts.nearest]
+    told += [f"Note: {note}." for note in parts.answer.notes]
+    if parts.answer.nearest:
+        rows = [f"- {_link(one)}: “{inert(' '.join(one.text.split()))}”" for one in parts.answer.nearest]
         told.append("\n".join([f"{parts.near}:", "", *rows]))
-    if parts.tries:
-        told.append(f"To try: {inert('; '.join(parts.tries))}.")
+    if parts.answer.tries:
+        told.append(f"To try: {inert('; '.join(parts.answer.tries))}.")
     return "".join(f"\n\n{part}" for part in told)
 
 
@@ -64,15 +65,15 @@ def source_lines(parts: Sections) -> list[str]:
     ]
 
 
-def _quoted(one: Cited) -> dict[str, Any]:
-    return next((citation for citation in one.citations if citation["quote"]), one.best)
+def _quoted(one: Cited) -> Placed:
+    return next((citation for citation in one.citations if citation.quote), one.best)
 
 
-def _link(one: dict[str, Any]) -> str:
-    url = str(one.get("link") or one["url"] or "")
+def _link(one: Placed) -> str:
+    url = one.link or one.url or ""
     if not re.match(r"https?://", url):
-        return plain(place_of(one))
-    return f"[{plain(name_of(one))}](<{_ENDING.sub(lambda sign: quote(sign[0], safe=''), url)}>)"
+        return plain(place(one))
+    return f"[{plain(name(one))}](<{_ENDING.sub(lambda sign: quote(sign[0], safe=''), url)}>)"
 
 
 def plain(text: str) -> str:

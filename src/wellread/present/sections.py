@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, cast
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
-from wellread.marks import MARK, checked, legend, marked_answer, verdicts_of
+from wellread import marks
+from wellread.answer_json import AnswerJson, CitationJson
 
-Json = dict[str, Any]
 UNDERSTOOD = "Understood as: "
 
 
@@ -17,79 +16,70 @@ class Cited:
     """One cited passage: its number, the citation that carries most, all of them, and their quotes, best carried first."""
 
     number: int
-    citations: tuple[Json, ...]
+    citations: tuple[CitationJson, ...]
     quotes: tuple[str, ...]
     new: tuple[str, ...]  # quotes that the answer does not say itself
 
     @property
-    def best(self) -> Json:
+    def best(self) -> CitationJson:
         return self.citations[0]
 
 
 @dataclass(frozen=True, slots=True)
 class Sections:
-    """What there is to show of an answer, in the shape of `ask --json`; empty is what there is not."""
+    """What there is to show of an answer beside its own fields; empty is what there is not."""
 
-    outcome: str
-    understood: str
-    short: str
-    text: str
-    asks: str
-    reason: str
+    answer: AnswerJson
     missing: str  # what a partial answer does not answer, in one line
     sure: str
-    notes: tuple[str, ...]
-    nearest: tuple[Json, ...]
-    tries: tuple[str, ...]
     sources: tuple[Cited, ...]
-    sentences: tuple[Json, ...]
     legend: str  # what the marks in the text mean; where it has none, empty
     checked: str  # how many sentences were checked and are carried
 
     @property
     def near(self) -> str:
         """What the passages are called that come near."""
-        return "Also near" if self.text else "Nearest, may answer it"
+        return "Also near" if self.answer.answer else "Nearest, may answer it"
 
-    def marked(self, mark: str = MARK) -> str:
-        """The text with a mark behind every sentence that no source carries."""
-        return marked_answer({"answer": self.text, "sentences": self.sentences}, mark)
+    def marked(self, mark: str = marks.MARK) -> str:
+        """The text with a mark behind every sentence that no source carries; without any sentences the text as it is."""
+        text, at = self.answer.answer, 0
+        ends: list[int] = []
+        for row in self.answer.sentences:
+            found = text.find(row.text, at)
+            at = found + len(row.text) if found >= 0 else at
+            if found >= 0 and not row.supported:
+                ends.append(at)
+        return marks.marked(text, ends, mark)
+
+    def quoting_legend(self) -> str:
+        """What the marks mean, with the sentences: for a text that was sent before its marks were known."""
+        named = [f"“{' '.join(row.text.split())}”" for row in self.answer.sentences if not row.supported]
+        return f"{self.legend}: {' '.join(named)}" if self.legend else ""
 
 
-def sections(answer: Mapping[str, Any]) -> Sections:
-    outcome, text = str(answer.get("outcome") or "failed"), str(answer.get("answer") or "")
-    verdicts = verdicts_of(answer)
-    short = str(answer.get("short") or "")
-    if outcome == "unsure" and text and answer.get("confidence") is not None:
-        outcome, short = "answered", f"Probably: {short}".rstrip()
-    missing = "; ".join(str(row).rstrip(".") for row in answer.get("missing") or ())
+def sections(answer: AnswerJson) -> Sections:
+    if answer.outcome == "unsure" and answer.answer and answer.confidence is not None:
+        answer = replace(answer, outcome="answered", short=f"Probably: {answer.short or ''}".rstrip())
     return Sections(
-        outcome=outcome,
-        understood=str(answer.get("understood") or ""),
-        short=short,
-        text=text,
-        asks=str(answer.get("asks") or ""),
-        reason=str(answer.get("reason") or ""),
-        missing=missing if outcome == "partial" else "",
-        sure=str(answer.get("sure") or "") if text else "",
-        notes=tuple(map(str, answer.get("notes") or ())),
-        nearest=tuple(_rows(answer, "nearest")),
-        tries=tuple(map(str, answer.get("tries") or ())),
-        sources=tuple(_cited(answer, " ".join(text.split()))),
-        sentences=tuple(_rows(answer, "sentences")),
-        legend=legend(verdicts),
-        checked=checked(verdicts),
+        answer,
+        missing="; ".join(row.rstrip(".") for row in answer.missing) if answer.outcome == "partial" else "",
+        sure=answer.sure or "" if answer.answer else "",
+        sources=tuple(_cited(answer)),
+        legend=marks.legend(answer.verdicts),
+        checked=marks.checked(answer.verdicts),
     )
 
 
-def _cited(answer: Mapping[str, Any], said: str) -> Iterator[Cited]:
-    found: dict[int, list[Json]] = {}
-    for one in sorted(_rows(answer, "citations"), key=lambda one: -float(one.get("support") or 0)):
-        found.setdefault(int(one["number"]), []).append(one)
+def shown(answer: AnswerJson, wanted: str | None) -> AnswerJson:
+    """The answer as a client wants it rendered: where it asked for no marks, nothing is known of its sentences."""
+    return replace(answer, sentences=[]) if wanted == "none" else answer
+
+
+def _cited(answer: AnswerJson) -> Iterator[Cited]:
+    said, found = " ".join(answer.answer.split()), dict[int, list[CitationJson]]()
+    for one in sorted(answer.citations, key=lambda one: -one.support):
+        found.setdefault(one.number, []).append(one)
     for number, some in sorted(found.items()):
-        quotes = tuple(quote for quote in dict.fromkeys(" ".join(str(one["quote"]).split()) for one in some) if quote)
+        quotes = tuple(quote for quote in dict.fromkeys(" ".join(one.quote.split()) for one in some) if quote)
         yield Cited(number, tuple(some), quotes, tuple(quote for quote in quotes if quote not in said))
-
-
-def _rows(answer: Mapping[str, Any], name: str) -> list[Json]:
-    return cast("list[Json]", answer.get(name) or [])

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from wellread.answer_json import AnswerJson
 from wellread.events import counted
 from wellread.present.sections import UNDERSTOOD, Sections, sections
-from wellread.text.places import place_of
+from wellread.text.places import place
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -16,75 +17,75 @@ if TYPE_CHECKING:
 _OPENINGS = {"partial": "Missing", "unsure": "No answer found", "exhausted": "Cut short", "failed": "Failed"}
 
 
-def lines(answer: dict[str, Any]) -> Iterator[str]:
+def lines(answer: AnswerJson) -> Iterator[str]:
     """The answer, then its sources."""
     parts = sections(answer)
-    if parts.understood:
-        yield f"{UNDERSTOOD}{parts.understood}\n"
-    if parts.text:
-        yield (f"{parts.short}\n\n" if parts.short else "") + parts.marked()
-    if parts.outcome != "answered":
+    answer = parts.answer
+    if answer.understood:
+        yield f"{UNDERSTOOD}{answer.understood}\n"
+    if answer.answer:
+        yield (f"{answer.short}\n\n" if answer.short else "") + parts.marked()
+    if parts.answer.outcome != "answered":
         yield _outcome(parts)
     yield from _beside(parts)
     if parts.sources:
         yield "\nSources"
     for one in parts.sources:
-        yield f"[{one.number}] {place_of(one.best)}"
+        yield f"[{one.number}] {place(one.best)}"
         yield from (textwrap.indent(f"“{quote}”", "    ") for quote in one.new)
-    if parts.text:
+    if answer.answer:
         yield "\n" + (parts.legend or parts.checked)
 
 
-def show(answer: dict[str, Any], out: Console) -> None:
+def show(answer: AnswerJson, out: Console) -> None:
     """The same with colour and Markdown, and what it took; the words must have been cleaned for a terminal."""
     from rich.markdown import Markdown
     from rich.markup import escape
     from rich.padding import Padding
 
     parts = sections(answer)
-    if parts.understood:
-        out.print(f"{UNDERSTOOD}{parts.understood}", style="dim", markup=False, highlight=False)
-    if parts.text:
-        out.print(Markdown((f"**{parts.short}**\n\n" if parts.short else "") + parts.marked()))
+    answer = parts.answer
+    if answer.understood:
+        out.print(f"{UNDERSTOOD}{answer.understood}", style="dim", markup=False, highlight=False)
+    if answer.answer:
+        out.print(Markdown((f"**{answer.short}**\n\n" if answer.short else "") + parts.marked()))
         out.print()
-    if parts.outcome != "answered":
+    if parts.answer.outcome != "answered":
         out.print(_outcome(parts), style="yellow", markup=False, highlight=False)
     for line in _beside(parts):
         out.print(line, style="dim", markup=False, highlight=False)
     for one in parts.sources:
-        out.print(f"[bold cyan]\\[{one.number}][/] {escape(place_of(one.best))}", highlight=False)
+        out.print(f"[bold cyan]\\[{one.number}][/] {escape(place(one.best))}", highlight=False)
         for quote in one.new:
             out.print(Padding(f"[dim]“{escape(quote)}”[/]", (0, 0, 0, 4)), highlight=False)
-    if parts.text:
+    if answer.answer:
         out.print(parts.legend or parts.checked, style="yellow" if parts.legend else "dim", highlight=False)
     out.print(f"[dim]{_footer(answer)}[/]", highlight=False)
 
 
 def _outcome(parts: Sections) -> str:
-    if parts.asks:
-        return f"{parts.asks} Please ask again with its name, or just say it."
-    why = parts.missing if parts.outcome == "partial" else parts.reason
-    return f"{_OPENINGS[parts.outcome]}: {why}" if why else f"{_OPENINGS[parts.outcome]}."
+    if parts.answer.asks:
+        return f"{parts.answer.asks} Please ask again with its name, or just say it."
+    why = parts.missing if parts.answer.outcome == "partial" else parts.answer.reason
+    return f"{_OPENINGS[parts.answer.outcome]}: {why}" if why else f"{_OPENINGS[parts.answer.outcome]}."
 
 
 def _beside(parts: Sections) -> list[str]:
     """How sure an answer is; where there is none, or no sure one, the passages that come nearest and what else to try."""
     told = [f"({parts.sure})"] if parts.sure else []
-    told += [f"Note: {note}." for note in parts.notes]
-    told += ["", f"{parts.near}:"] if parts.nearest else []
-    for near in parts.nearest:
-        words = textwrap.shorten(" ".join(str(near["text"]).split()), 300, placeholder=" …")
-        told += [
-            f"  [{near['number']}] {place_of(near)}" if near.get("number") else f"  · {place_of(near)}",
-            textwrap.indent(f"“{words}”", "    "),
-        ]
-    return [*told, "", f"To try: {'; '.join(parts.tries)}."] if parts.tries else told
+    told += [f"Note: {note}." for note in parts.answer.notes]
+    told += ["", f"{parts.near}:"] if parts.answer.nearest else []
+    for near in parts.answer.nearest:
+        words = textwrap.shorten(" ".join(near.text.split()), 300, placeholder=" …")
+        sign = f"[{near.number}]" if near.number else "·"
+        told += [f"  {sign} {place(near)}", textwrap.indent(f"“{words}”", "    ")]
+    return [*told, "", f"To try: {'; '.join(parts.answer.tries)}."] if parts.answer.tries else told
 
 
-def _footer(answer: dict[str, Any]) -> str:
+def _footer(answer: AnswerJson) -> str:
     """What it took, in a few words."""
-    usage, told = answer["usage"], [str(answer["strategy"]), str(answer["model"] or "no model")]
-    told.append(counted(usage["searches"], "search", "searches"))
-    if tokens := usage["input_tokens"] + usage["output_tokens"]:
-        told += [f"{tokens:,} tokens", "cost unknown" if usage["cost"] is None else f"${usage['cost']:.4f}"]
-    return " · ".join([*told, f"{answer['seconds']:.1f} s"])
+    usage, told = answer.used, [answer.strategy, answer.model or "no model"]
+    told.append(counted(usage.searches, "search", "searches"))
+    if tokens := usage.input_tokens + usage.output_tokens:
+        told += [f"{tokens:,} tokens", "cost unknown" if usage.cost is None else f"${usage.cost:.4f}"]
+    return " · ".join([*told, f"{answer.seconds:.1f} s"])

@@ -13,8 +13,10 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import TypeVar
 
+from wellread.answer_json import AnswerJson
+from wellread.codec import dumps
 from wellread.errors import DamagedFile
 from wellread.server.database import Database, Job, Row, Unreachable, Values
 from wellread.server.record import COLUMNS, Record, State, event_row, from_row
@@ -88,14 +90,12 @@ class History:
         """Keep one event, soon."""
         self._enqueue(_Write([_event(run, number, body)], run))
 
-    async def finish(self, run: str, state: State, answer: dict[str, object] | None, last: tuple[int, str] | None = None) -> None:
+    async def finish(self, run: str, state: State, answer: AnswerJson | None, last: tuple[int, str] | None = None) -> None:
         """Keep how a run ended, with its last event; its events are on disk before this returns.
 
         Raises `DamagedFile` where this, or an event before it, could not be written: it can be called again then.
         """
-        outcome = cast("str | None", (answer or {}).get("outcome"))
-        words = str((answer or {}).get("answer") or "").casefold()
-        body = json.dumps(answer, ensure_ascii=False) if answer is not None else None
+        outcome, words, body = (answer.outcome, answer.answer.casefold(), dumps(answer)) if answer else (None, "", None)
         sql = "UPDATE runs SET state = ?, finished = ?, outcome = ?, answer = ?, words = words || ? WHERE id = ?"
         end = (f"{sql} AND state = 'running'", (state, time.time(), outcome, body, "\n" + words, run))
         await self.commit([_event(run, *last), end] if last else [end], run)

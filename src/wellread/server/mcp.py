@@ -19,12 +19,14 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from wellread import events
+from wellread.codec import encode
 from wellread.engine import Engine
 from wellread.errors import UsageError, WellreadError
-from wellread.marks import Marks, shown
+from wellread.marks import Marks
 from wellread.present.markdown import markdown
+from wellread.present.sections import shown
 from wellread.server import logs, session, viewer
-from wellread.server.addresses import linked_row
+from wellread.server.addresses import link
 from wellread.server.limits import Busy
 from wellread.server.menu import ClientRequest
 from wellread.server.record import Record
@@ -246,15 +248,15 @@ def _answered(run: str, ending: Ending, marks: Marks) -> Any:
     if ending.answer is None:
         with _refusing():
             raise WellreadError(ending.problem or "the run failed")
-    body = {"id": run, **ending.answer}
-    return _result(markdown(shown(body, marks)), body, failed=ending.problem is not None)
+    body = {"id": run, **encode(ending.answer)}
+    return _result(markdown(shown(ending.answer, marks)), body, failed=ending.problem is not None)
 
 
 async def _search(here: Session, query: str, limit: int, source: str | None) -> Any:
     with _refusing():
         async with here.service.turn(here.client):
             hits = await here.service.menu.searching((source,) if source else ()).search(query, limit=limit)
-    rows = [linked_row({**events.hit_json(hit), "text": hit.words}, here.base) for hit in hits]
+    rows = [{**events.hit_json(hit), "text": hit.words, **(link(hit, hit.words, here.base) if here.base else {})} for hit in hits]
     text = "\n\n".join(f"{row['place']}\n{row['text']}" for row in rows) or "nothing found"
     return _result(inert(text), {"query": query, "hits": rows})
 

@@ -12,11 +12,12 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
+from wellread.answer_json import AnswerJson
 from wellread.errors import UsageError
 from wellread.marks import Marks
 from wellread.server import openai_format, service, session, shapes
 from wellread.server.menu import ClientRequest, Menu
-from wellread.server.openai_format import PREFIX, AnswerJson, Message
+from wellread.server.openai_format import PREFIX, Message
 from wellread.server.session import Ending, Telling
 from wellread.server.sse import EventStream, Whole
 
@@ -134,5 +135,5 @@ def _annotations(text: str, answer: AnswerJson) -> list[dict[str, Any]]:
 
 
 def _usage(answer: AnswerJson) -> dict[str, int]:
-    read, written = answer["usage"]["input_tokens"], answer["usage"]["output_tokens"]
+    read, written = answer.used.input_tokens, answer.used.output_tokens
     return {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}

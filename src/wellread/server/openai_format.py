@@ -12,22 +12,23 @@ import json
 import re
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
+from wellread.answer_json import AnswerJson
+from wellread.codec import encode
 from wellread.errors import UsageError
-from wellread.marks import legend_of, unmarked
+from wellread.marks import unmarked
 from wellread.present.markdown import beside, missing_line, opening, refusal, source_lines
-from wellread.present.sections import UNDERSTOOD, sections
+from wellread.present.sections import UNDERSTOOD, sections, shown
 from wellread.server.follow_up import TURNS
 from wellread.server.menu import Menu
-from wellread.text.places import name_of
+from wellread.text.places import name
 
 PREFIX = "wellread"
 Turns = tuple[tuple[str, str], ...]  # questions and answers
-AnswerJson = dict[str, Any]  # an answer in the shape of `ask --json`
 ERROR = {"type": "object", "required": ["message", "type"]}  # as it is documented
 _TEXTS = ("text", "input_text", "output_text")
 
@@ -97,39 +98,42 @@ def models(menu: Menu) -> list[str]:
 def spoken(answer: AnswerJson) -> str:
     """The answer's text behind how its question was understood; where there is none, why."""
     parts = sections(answer)
-    return opening(parts.understood) + refusal(parts)
+    return opening(answer.understood) + refusal(parts)
 
 
-def beyond(answer: AnswerJson) -> AnswerJson:
+def beyond(answer: AnswerJson) -> dict[str, Any]:
     """What the protocol has no field for."""
-    return {name: answer[name] for name in ("outcome", "reason", "short", "confidence", "sure", "understood", "asks", "nearest")}
+    return {
+        name: encode(getattr(answer, name))
+        for name in ("outcome", "reason", "short", "confidence", "sure", "understood", "asks", "nearest")
+    }
 
 
 def sources(answer: AnswerJson, *, streamed: bool = False) -> str:
     """What stands behind the text: what is missing, how sure it is, what else is near, the list of its sources, and what the
     marks mean; of a text that was sent while it was written, without marks, the sentences that would have them."""
     parts = sections(answer)
-    lines, lacking = source_lines(parts) if parts.text else [], missing_line(parts)
-    meaning = legend_of(answer, quoting=streamed)
+    lines, lacking = source_lines(parts) if answer.answer else [], missing_line(parts)
+    meaning = parts.quoting_legend() if streamed else parts.legend
     listed = "\n\n**Sources**\n\n" + "\n".join(lines) if lines else ""
     return (f"\n\n{lacking}" if lacking else "") + beside(parts) + listed + (f"\n\n{meaning}" if meaning else "")
 
 
 def remaining(answer: AnswerJson, said: str) -> str:
     """What is left to say of the text when this much has been."""
-    words = spoken({**answer, "sentences": []} if said else answer)
+    words = spoken(shown(answer, "none" if said else None))
     return words[len(said) :] if words.startswith(said) else ""
 
 
 def cited(text: str, answer: AnswerJson) -> list[dict[str, Any]]:
     """Place, title and address for every `[n]` of the text (without its sources: their quotes have numbers of their own)."""
-    rows = {int(row["number"]): row for row in cast("list[dict[str, Any]]", answer["citations"])}
+    rows = {row.number: row for row in answer.citations}
     found: list[dict[str, Any]] = []
     for match in re.finditer(r"\[(\d{1,4}(?:\s*[,;]\s*\d{1,4})*)\]", text):
         place = {"start_index": match.start(), "end_index": match.end()}
         for number in map(int, re.findall(r"\d+", match[1])):
             if row := rows.get(number):
-                found.append({**place, "title": name_of(row), "url": row.get("link") or row["url"] or row["source"]})
+                found.append({**place, "title": name(row), "url": row.link or row.url or row.source})
     return found
 
 

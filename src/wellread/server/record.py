@@ -6,11 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from wellread.answer_json import AnswerJson
-from wellread.codec import Json, decode, encode, loads
+from wellread.codec import decode, loads
 from wellread.core.unicode_safety import Encodable
 from wellread.errors import DamagedFile
 from wellread.parameters import PublicSpec, public
-from wellread.types import Usage
 
 State = Literal["running", "done", "failed", "stopped", "interrupted"]
 
@@ -20,7 +19,7 @@ _JSON = ("sources", "answer", "turns")
 
 @dataclass(frozen=True, slots=True)
 class Record(Encodable):
-    """One run as the history keeps it. `answer` is the JSON of `ask --json`, None before the end."""
+    """One run as the history keeps it. `answer` is what `ask --json` prints, None before the end."""
 
     id: str
     thread: str
@@ -33,24 +32,23 @@ class Record(Encodable):
     created: float
     finished: float | None = None
     outcome: str | None = None
-    answer: Json | None = None
+    answer: AnswerJson | None = None
     turns: tuple[tuple[str, str], ...] = ()  # that a client told with the question: said before, and not here
     via: str | None = None  # the door it came in by, where that was not the page: api, openai, mcp
 
     @property
     def told(self) -> str:
-        """What was said, for a later question to refer to; see `Answer.told`."""
-        said = self.answer or {}
-        return "\n\n".join(str(part) for part in (said.get("short"), said.get("answer")) if part) or str(said.get("asks") or "")
+        """What was said, for a later question to refer to."""
+        return self.answer.told if self.answer else ""
 
     @property
     def short(self) -> str | None:
         """The answer in a few words."""
-        return str(found) if (found := (self.answer or {}).get("short")) else None
+        return self.answer.short if self.answer else None
 
     @property
     def text(self) -> str:
-        return str((self.answer or {}).get("answer") or "")
+        return self.answer.answer if self.answer else ""
 
 
 def from_row(row: tuple[object, ...]) -> Record:
@@ -59,11 +57,12 @@ def from_row(row: tuple[object, ...]) -> Record:
     try:
         read = {name: loads(object, str(said[name])) for name in _JSON if said[name] is not None}
         record = decode(Record, {**said, "turns": (), **read})
-        answer = completed(record.answer) if record.answer else None
     except ValueError as problem:
         raise DamagedFile(f"the history is damaged at run {said['id']}: restore it from a copy ({problem})") from None
     model = public(record.model) if record.model else None  # it was kept with its password once
-    return replace(record, model=model, sources=tuple(map(public, record.sources)), answer=answer)
+    return replace(
+        record, model=model, sources=tuple(map(public, record.sources)), answer=record.answer and completed(record.answer)
+    )
 
 
 def event_row(row: tuple[object, ...]) -> tuple[int, str]:
@@ -74,7 +73,6 @@ def event_row(row: tuple[object, ...]) -> tuple[int, str]:
         raise DamagedFile(f"the history is damaged: restore it from a copy ({problem})") from None
 
 
-def completed(answer: Json) -> Json:
-    """An answer with all that its readers look for, also where it was kept before there was such a thing."""
-    said = decode(AnswerJson, answer)
-    return encode(replace(said, model=said.model and public(said.model), usage=said.usage or Usage()))
+def completed(answer: AnswerJson) -> AnswerJson:
+    """Without a password that was kept with its model once."""
+    return replace(answer, model=answer.model and public(answer.model))

@@ -8,9 +8,10 @@ from typing import Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
+from wellread.answer_json import AnswerJson
 from wellread.marks import Marks
 from wellread.server import openai_format
-from wellread.server.openai_format import PREFIX, AnswerJson, Message, Refused, Turns
+from wellread.server.openai_format import PREFIX, Message, Refused, Turns
 from wellread.server.session import Ending
 
 _EXAMPLES = [
@@ -92,7 +93,7 @@ class ResponseRequest(BaseModel):
 def state_of(ending: Ending) -> str:
     if ending.problem is not None or ending.answer is None:
         return "failed"
-    return "incomplete" if ending.answer["outcome"] == "exhausted" else "completed"
+    return "incomplete" if ending.answer.outcome == "exhausted" else "completed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +138,7 @@ def text_part(text: str, annotations: list[dict[str, Any]]) -> dict[str, Any]:
 def _metadata(answer: AnswerJson) -> dict[str, str]:
     """What the protocol has no field for; its metadata are words."""
     names = ("outcome", "reason", "short", "sure", "understood", "asks")
-    return {name: str(answer[name])[:512] for name in names if answer[name] is not None}
+    return {name: str(said)[:512] for name in names if (said := getattr(answer, name)) is not None}
 
 
 def _error(ending: Ending) -> dict[str, Any]:
@@ -146,11 +147,11 @@ def _error(ending: Ending) -> dict[str, Any]:
 
 def _limit(answer: AnswerJson) -> dict[str, Any]:
     """The protocol knows few reasons: this one says that a limit was reached, the message says which."""
-    return {"reason": "max_output_tokens", "message": answer["reason"]}
+    return {"reason": "max_output_tokens", "message": answer.reason}
 
 
 def _usage(answer: AnswerJson) -> dict[str, Any]:
-    read, written = answer["usage"]["input_tokens"], answer["usage"]["output_tokens"]
+    read, written = answer.used.input_tokens, answer.used.output_tokens
     return {
         "input_tokens": read,
         "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from wellread import events
+from wellread.answer_json import AnswerJson
 from wellread.errors import BudgetExhausted, WellreadError
 from wellread.server import logs
 from wellread.server.history import History
@@ -38,7 +39,7 @@ class LiveRun:
     kept: bool  # in the history from its beginning on
     following: Following = field(default_factory=Following)
     ending: State | None = None  # set before the task is cancelled, says why
-    answer: dict[str, object] | None = None
+    answer: AnswerJson | None = None
     task: asyncio.Task[None] | None = None
 
     @property
@@ -167,7 +168,7 @@ class Runs:
             try:
                 state = await self._end(live, state, reason)
             finally:  # whatever the history does, the place is free for others
-                outcome = state if state == "failed" else str((live.answer or {}).get("outcome") or state)
+                outcome = live.answer.outcome if live.answer and state != "failed" else state
                 self._finished(live.ticket, asked.strategy, outcome, time.monotonic() - begun)
                 self.live.pop(live.record.id, None)
 
@@ -181,12 +182,12 @@ class Runs:
                     event = discreet(told)
                     if isinstance(event, events.Answered):
                         self.metrics.used(event.answer.usage)
-                        live.answer = events.answer_json(event.answer)
+                        live.answer = AnswerJson.of(event.answer)
                     self._append(live, encode(event))
         except TimeoutError:
             raise BudgetExhausted("seconds") from None
-        failed = (live.answer or {}).get("outcome") == "failed"
-        return ("failed", str((live.answer or {}).get("reason"))) if failed else ("done", None)
+        failed = live.answer if live.answer and live.answer.outcome == "failed" else None
+        return ("failed", failed.reason) if failed else ("done", None)
 
     def _append(self, live: LiveRun, body: str) -> None:
         self.metrics.events += 1
@@ -211,7 +212,7 @@ class Runs:
         live.append(body, last=True)
         return state
 
-    async def _keep(self, live: LiveRun, state: State, answer: dict[str, object] | None, body: str) -> bool:
+    async def _keep(self, live: LiveRun, state: State, answer: AnswerJson | None, body: str) -> bool:
         """Write how it ended, also while being cancelled: nothing may stay half-written."""
         writing = asyncio.ensure_future(self._write(live, state, answer, body))
         while not writing.done():
@@ -223,7 +224,7 @@ class Runs:
             logs.fault("history not written", problem)
         return problem is None
 
-    async def _write(self, live: LiveRun, state: State, answer: dict[str, object] | None, body: str) -> None:
+    async def _write(self, live: LiveRun, state: State, answer: AnswerJson | None, body: str) -> None:
         run = live.record.id
         if not live.kept:
             await self.history.add(live.record)

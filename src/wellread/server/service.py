@@ -12,6 +12,7 @@ from importlib import import_module
 from starlette.requests import Request
 
 from wellread import plugins
+from wellread.answer_json import AnswerJson
 from wellread.engine import Engine
 from wellread.errors import WellreadError
 from wellread.events import to_json
@@ -136,7 +137,7 @@ def installed() -> list[object]:
 def _load() -> None:
     """What the first requests would wait for."""
     import_module("wellread.reading.reader")
-    answer_html({"answer": "**ready**"})
+    answer_html(AnswerJson(answer="**ready**", outcome="answered"))
     language_of("¿En qué idioma está escrita esta pregunta?")  # loads what tells others from English
     installed()
 

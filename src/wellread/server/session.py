@@ -10,9 +10,11 @@ from functools import partial
 from starlette.requests import Request
 
 from wellread import events
-from wellread.codec import Json, loads
-from wellread.marks import Marks, shown
+from wellread.answer_json import AnswerJson
+from wellread.codec import Json, decode, loads
+from wellread.marks import Marks
 from wellread.present.markdown import opening
+from wellread.present.sections import shown
 from wellread.server import follow_up
 from wellread.server.addresses import linked
 from wellread.server.follow_up import TURNS
@@ -33,7 +35,7 @@ class NotFound(Exception):
 class Ending:
     """How a run ended: with an answer, its links leading here, or with a problem and the status that a whole reply has for it."""
 
-    answer: Json | None
+    answer: AnswerJson | None
     problem: str | None = None
     status: int = 200
 
@@ -107,12 +109,12 @@ class Telling:
 
     async def events(self) -> AsyncGenerator[events.Event | Ending, None]:
         """Its events as they come, and how it ended."""
-        answer: Json | None = None
+        answer: AnswerJson | None = None
         async with aclosing(self.batches()) as batches:
             async for batch in batches:
                 for body in (loads(Json, body) for _, body in batch):
                     if body["event"] == "answered":
-                        answer = completed(body["answer"])
+                        answer = completed(decode(AnswerJson, body["answer"]))
                     elif body["event"] == "ended":
                         yield self._ending(body, answer)
                         return
@@ -136,7 +138,7 @@ class Telling:
         if self.run in self.here.service.runs.live:
             await self.here.service.runs.stop(self.run)
 
-    def _ending(self, ended: Json, answer: Json | None) -> Ending:
+    def _ending(self, ended: Json, answer: AnswerJson | None) -> Ending:
         answer = answer and shown(linked(answer, self.here.base), self.marks)
         match ended.get("state"):
             case "done":

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from wellread.codec import encode
 from wellread.effort import Effort
 from wellread.server.addresses import linked
 from wellread.server.menu import ClientRequest
@@ -157,23 +158,24 @@ def summary(record: Record) -> Summary:
 
 
 def whole(record: Record, html: str, base: str | None) -> Run:
-    return Run(**_fields(record), answer=record.answer and linked(record.answer, base), html=html)
+    return Run(**_fields(record), answer=_answer(record, base), html=html)
 
 
 def exported(record: Record, base: str) -> dict[str, Any]:
     """A run with its answer for a reader elsewhere."""
-    return {**summary(record).model_dump(), "answer": record.answer and linked(record.answer, base)}
+    return {**summary(record).model_dump(), "answer": _answer(record, base)}
+
+
+def _answer(record: Record, base: str | None) -> dict[str, Any] | None:
+    return encode(linked(record.answer, base)) if record.answer else None
 
 
 def _fields(record: Record) -> dict[str, Any]:
     names = ("id", "thread", "parent", "question", "strategy", "model", "state", "created", "finished", "outcome", "via")
-    preview = " ".join(record.text.split())
-    return {
-        **{name: getattr(record, name) for name in names},
-        "sources": list(record.sources),
-        "short": record.short,
-        "preview": preview if len(preview) <= 160 else preview[:159] + "…",
-    }
+    words = " ".join(record.text.split())
+    preview = words if len(words) <= 160 else words[:159] + "…"
+    told = {"sources": list(record.sources), "short": record.short, "preview": preview}
+    return {**{name: getattr(record, name) for name in names}, **told}
 
 
 def refusals(*statuses: int, error: dict[str, Any] | None = None) -> dict[int | str, Any]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import Protocol
 from urllib.parse import quote
 
 from wellread.types import Passage
@@ -13,34 +12,34 @@ _LONGEST = 120  # characters of a heading in a line
 _ENDS = 5  # words of a quote's beginning, and of its end, that a browser looks for
 
 
-def place(passage: Passage) -> str:
+class Placed(Protocol):
+    """A passage, or a citation of one as JSON."""
+
+    @property
+    def title(self) -> str: ...
+    @property
+    def url(self) -> str | None: ...
+    @property
+    def source(self) -> str: ...
+    @property
+    def document(self) -> str | None: ...
+    @property
+    def heading(self) -> str: ...
+    @property
+    def page(self) -> int | None: ...
+
+
+def place(one: Placed) -> str:
     """The document and the place in it, with its address where it is not a file."""
-    return place_of(_fields(passage))
+    named, address = name(one), "" if is_file(one.url) else one.url or one.source
+    return f"{named} ({address})" if address and address != named else named
 
 
-def name(passage: Passage) -> str:
-    """The same without the address."""
-    return name_of(_fields(passage))
-
-
-def _fields(passage: Passage) -> dict[str, Any]:
-    return {field: getattr(passage, field) for field in ("title", "url", "source", "document", "heading", "page")}
-
-
-def place_of(citation: Mapping[str, Any]) -> str:
-    """The same of a citation or a hit as JSON."""
-    name = name_of(citation)
-    address = "" if is_file(citation.get("url")) else str(citation.get("url") or citation.get("source") or "")
-    return f"{name} ({address})" if address and address != name else name
-
-
-def name_of(citation: Mapping[str, Any]) -> str:
+def name(one: Placed) -> str:
     """Without the address: a file goes by its path in its folder, anything else by its title."""
-    title, url = str(citation.get("title") or ""), citation.get("url")
-    own = str(citation.get("document") or url) if is_file(url) else title
-    heading = str(citation.get("heading") or "")
-    where = inside(heading if heading != title else "", citation.get("page"))
-    return ", ".join(part for part in (own, where) if part) or str(url or citation.get("source") or "")
+    own = one.document or one.url if is_file(one.url) else one.title
+    where = inside(one.heading if one.heading != one.title else "", one.page)
+    return ", ".join(part for part in (own, where) if part) or one.url or one.source
 
 
 def inside(heading: str, page: int | None) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from wellread import events
-from wellread.codec import Json
+from wellread.answer_json import AnswerJson
 from wellread.errors import optional
 from wellread.trace.timeline import Step, Timeline, timeline
 
@@ -36,7 +36,7 @@ def export(seen: Sequence[events.Event], ended: float | None = None) -> None:
         resource=Resource.create({SERVICE_NAME: os.environ.get("OTEL_SERVICE_NAME", "wellread")}), shutdown_on_exit=False
     )
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
-    answer = next((events.answer_json(event.answer) for event in seen if isinstance(event, events.Answered)), Json())
+    answer = next((AnswerJson.of(event.answer) for event in seen if isinstance(event, events.Answered)), None)
     _spans(provider.get_tracer("wellread"), timeline(seen, answer), ended or time.time())
     provider.shutdown()
 
@@ -49,14 +49,13 @@ def _spans(tracer: Any, story: Timeline, ended: float) -> None:
     def moment(at: float) -> int:
         return int((begun + at) * 1e9)
 
-    usage = story.answer.get("usage", {})
     facts = {
         "wellread.strategy": story.strategy,
-        "wellread.outcome": str(story.answer.get("outcome", "unfinished")),
+        "wellread.outcome": story.outcome,
         "gen_ai.request.model": story.model or "",
-        "gen_ai.usage.input_tokens": usage.get("input_tokens", 0),
-        "gen_ai.usage.output_tokens": usage.get("output_tokens", 0),
-        "wellread.searches": usage.get("searches", 0),
+        "gen_ai.usage.input_tokens": story.usage.input_tokens,
+        "gen_ai.usage.output_tokens": story.usage.output_tokens,
+        "wellread.searches": story.usage.searches,
     }
     run = tracer.start_span("wellread.ask", start_time=moment(0.0), attributes=facts)
     inside = set_span_in_context(run)

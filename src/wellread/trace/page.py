@@ -15,21 +15,21 @@ def page(story: Timeline) -> str:
     """The page."""
     style = (files("wellread") / "trace" / "page.css").read_text(encoding="utf-8")
     answer = story.answer
-    usage = answer.get("usage", {})
+    usage = story.usage
     facts = [
         (f"{story.seconds:.2f} s", "in all"),
         *((f"{seconds:.2f} s", _NAMES.get(kind, kind)) for kind, seconds in sorted(story.by_kind.items(), key=lambda kv: -kv[1])),
-        (f"{usage.get('input_tokens', 0):,} + {usage.get('output_tokens', 0):,}", "tokens in + out"),
-        (str(usage.get("searches", 0)), "searches"),
-        ("unknown" if usage.get("cost") is None else f"${usage['cost']:.4f}", "cost"),
+        (f"{usage.input_tokens:,} + {usage.output_tokens:,}", "tokens in + out"),
+        (str(usage.searches), "searches"),
+        ("unknown" if usage.cost is None else f"${usage.cost:.4f}", "cost"),
     ]
     cards = "".join(f"<div class=card><b>{escape(value)}</b><span>{escape(name)}</span></div>" for value, name in facts)
-    text = answer.get("answer") or answer.get("reason") or "no answer"
+    text = (answer.answer or answer.reason if answer else None) or "no answer"
     return (
         f"<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>"
         f"<title>{escape(story.question)}</title><style>{style}</style><main>"
         f"<p class=sub>{escape(story.strategy)} · {escape(story.model or 'no language model')}"
-        f" · {escape(str(answer.get('outcome', 'unfinished')))}</p>"
+        f" · {story.outcome}</p>"
         f"<h1>{escape(story.question)}</h1><p class=answer>{escape(text)}</p><div class=cards>{cards}</div>"
         f"<h2>Where the time went</h2>{_chart(story)}{_moments(story)}{_passages(story)}</main></html>"
     )

@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from wellread import events
-from wellread.codec import Json
+from wellread.answer_json import AnswerJson
+from wellread.codec import Json, decode, encode
 from wellread.core.unicode_safety import encodable
 from wellread.errors import DamagedFile, UsageError
 from wellread.replay.record import lines_of
 from wellread.text.places import name
-from wellread.types import Hit, Passage
+from wellread.types import Hit, Passage, Usage
 
 _NO_NUMBER = 1 << 53  # of seconds and tokens; also more than what is not a number
 
@@ -57,11 +58,19 @@ class Timeline:
     question: str
     strategy: str
     model: str | None
-    answer: Json
+    answer: AnswerJson | None
     steps: Sequence[Step]
     fates: Sequence[Fate]
     seconds: float = 0.0
     by_kind: dict[str, float] = field(default_factory=dict[str, float])  # seconds, overlaps counted twice
+
+    @property
+    def usage(self) -> Usage:
+        return self.answer.used if self.answer else Usage()
+
+    @property
+    def outcome(self) -> str:
+        return self.answer.outcome if self.answer else "unfinished"
 
 
 def load(path: Path) -> Timeline:
@@ -76,24 +85,15 @@ def load(path: Path) -> Timeline:
     if not told:
         raise DamagedFile(f"{path} is not a trace: there are no events in it")
     seen = [event for event in map(events.from_json, told) if event is not None]
-    answer = next((line["answer"] for line in told if line["event"] == "answered" and "answer" in line), Json())
+    last = [line["answer"] for line in told if line["event"] == "answered" and "answer" in line]
     try:
-        story = replace(timeline(seen, _sound(answer)), seconds=_largest([line.get("at", 0.0) for line in told]))
+        answer = decode(AnswerJson, last[0]) if last else None
+        story = replace(timeline(seen, answer), seconds=_largest([line.get("at", 0.0) for line in told]))
         _largest([moment for step in story.steps for moment in (step.start, step.end)])
-    except (AttributeError, KeyError, TypeError, ValueError) as problem:
+        _largest([value for value in encode(answer.used).values() if value is not None] if answer else ())
+    except ValueError as problem:
         raise DamagedFile(f"{path} is not a trace: {problem}") from None
     return story
-
-
-def _sound(answer: Json) -> Json:
-    """The answer, if what is shown of it is what it should be."""
-    told: Json = answer.get("usage") or Json()
-    usage = {name: value for name, value in told.items() if value is not None}
-    cited: list[Json] = answer.get("citations") or []
-    _largest([*usage.values(), *(citation["number"] for citation in cited)])
-    if not all(isinstance(answer.get(name) or "", str) for name in ("answer", "reason")):
-        raise TypeError("its answer is no text")
-    return {**answer, "usage": usage, "citations": cited}
 
 
 def _largest(numbers: Sequence[Any]) -> float:
@@ -102,8 +102,8 @@ def _largest(numbers: Sequence[Any]) -> float:
     return max(numbers, default=0.0)
 
 
-def timeline(seen: Iterable[events.Event], answer: Json) -> Timeline:
-    """The story of a run; `answer` in the shape of `ask --json`, empty where the run was left before it."""
+def timeline(seen: Iterable[events.Event], answer: AnswerJson | None) -> Timeline:
+    """The story of a run; without an answer where it was left before that."""
     seen = list(seen)
     started = next((event for event in seen if isinstance(event, events.Started)), events.Started("", "", None, ()))
     steps = [step for step in map(_step, seen) if step is not None]
@@ -140,7 +140,7 @@ def _step(event: events.Event) -> Step | None:
             return Step(words.did, str(replace(words, did="")), event.at, event.at)
 
 
-def _fates(seen: Sequence[events.Event], answer: Json) -> list[Fate]:
+def _fates(seen: Sequence[events.Event], answer: AnswerJson | None) -> list[Fate]:
     found: dict[str, tuple[Hit, str, int]] = {}
     graded: dict[str, events.Graded] = {}
     ranked = False
@@ -161,7 +161,7 @@ def _fates(seen: Sequence[events.Event], answer: Json) -> list[Fate]:
                     numbers.setdefault(one, []).append(number)
             case _:
                 pass
-    cited = {citation["number"] for citation in answer.get("citations", ())}
+    cited = {citation.number for citation in answer.citations} if answer else set[int]()
     fates = [
         Fate(one, name(hit), query, place, *_verdict(one, number, cited, graded.get(one), kept if ranked else None), number)
         for one, (hit, query, place) in found.items()
@@ -182,13 +182,13 @@ def _joined(passage: Passage, found: Mapping[str, tuple[Hit, str, int]]) -> list
     return [hit.id for hit in hits if hit.text and hit.text in passage.text]
 
 
-def _best(numbers: Sequence[int], cited: set[Any]) -> int | None:
+def _best(numbers: Sequence[int], cited: set[int]) -> int | None:
     """Of the numbers of a page's parts, one that the answer cites."""
     return next((number for number in numbers if number in cited), numbers[0] if numbers else None)
 
 
 def _verdict(
-    one: str, number: int | None, cited: set[Any], grade: events.Graded | None, kept: set[str] | None
+    one: str, number: int | None, cited: set[int], grade: events.Graded | None, kept: set[str] | None
 ) -> tuple[str, str]:
     score = "" if grade is None or grade.score is None else f", score {grade.score:.2f}"
     if number is not None:

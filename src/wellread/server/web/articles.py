@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
 
-from wellread.events import AnswerDelta, Event
+from wellread.answer_json import AnswerJson, CitationJson, NearJson
+from wellread.events import AnswerDelta, Event, counted
 from wellread.present.html import answer_html, draft_html
 from wellread.present.markdown import markdown
 from wellread.present.sections import UNDERSTOOD, Cited, Sections, sections
@@ -19,10 +19,9 @@ from wellread.server.viewer import Place, of_hit
 from wellread.server.web.documents import marked_words
 from wellread.server.web.html import Safe, el, icon, join
 from wellread.server.web.steps import site, status, step
-from wellread.text.places import at_words, inside, is_file, place_of
+from wellread.text.places import at_words, inside, is_file, place
 from wellread.types import Passage
 
-Body = dict[str, Any]
 _AROUND = 900  # characters of a long passage shown before and after the quotes
 _STATES = {
     "stopped": "You stopped this run.",
@@ -72,24 +71,23 @@ def _running(seen: Sequence[Event], *, waiting: bool) -> Safe:
 
 
 def _finished(record: Record, passages: Mapping[int, Passage], base: str) -> Safe:
-    answer = record.answer
-    notes = _notes(record, answer)
-    if answer is None:
-        return join(notes, _actions(record, ""))
-    body, parts = Safe(answer_html(answer)), sections(answer)  # sanitised
-    short = el("p", parts.short, class_="short") if parts.short and body else None
-    remarks = [el("p", f"Note: {note}.", class_="facts") for note in parts.notes]
+    if record.answer is None:
+        return join(_notes(record, None), _actions(record, ""))
+    body, parts = Safe(answer_html(record.answer)), sections(record.answer)  # sanitised
+    answer = parts.answer
+    short = el("p", answer.short, class_="short") if answer.short and body else None
+    remarks = [el("p", f"Note: {note}.", class_="facts") for note in answer.notes]
     sure = el("p", parts.sure, class_="facts sure") if parts.sure and body else None
-    meant = el("p", UNDERSTOOD, el("b", parts.understood), class_="facts understood") if parts.understood else None
+    meant = el("p", UNDERSTOOD, el("b", answer.understood), class_="facts understood") if answer.understood else None
     return join(
         meant,
-        notes,
+        _notes(record, answer),
         short,
         sure,
         *remarks,
         el("div", body, class_="answer") if body else None,
         _checked(parts) if body else None,
-        _actions(record, markdown(linked(answer, base))),
+        _actions(record, markdown(linked(record.answer, base))),
         _sources(record, parts, passages),
         _nearest(parts),
     )
@@ -103,34 +101,34 @@ def _checked(parts: Sections) -> Safe:
 
 def _nearest(parts: Sections) -> Safe | None:
     """What came near where there is no answer, or no sure one; and what else to try."""
-    items = [el("li", el("p", _near_link(one), class_="source-head"), el("blockquote", one["text"])) for one in parts.nearest]
+    items = [el("li", el("p", _near_link(one), class_="source-head"), el("blockquote", one.text)) for one in parts.answer.nearest]
     listed = el(
         "section", el("h3", parts.near), el("ul", *items, class_="sources"), aria_label=parts.near, class_="source-list nearest"
     )
-    tries = [re.sub(r" ?\(--\w[^)]*\)", "", one) for one in parts.tries]  # flags are for those who type
+    tries = [re.sub(r" ?\(--\w[^)]*\)", "", one) for one in parts.answer.tries]  # flags are for those who type
     hints = el("p", "To try: ", "; ".join(tries), ".", class_="facts tries") if tries else None
     return join(listed if items else None, hints) if items or hints else None
 
 
-def _near_link(one: Body) -> Safe:
-    if not (one.get("document") and one.get("source") and one.get("id")):
-        return el("b", place_of(one))
-    words = ((int(one["start"]), int(one["end"])),)
-    place = Place(str(one["source"]), str(one["document"]), str(one["id"]), words)
-    return el("a", place_of(one), href=f"{place.path()}#{WORDS}")
+def _near_link(one: NearJson) -> Safe:
+    if not (one.document and one.source and one.id):
+        return el("b", place(one))
+    at = Place(one.source, one.document, one.id, ((one.start, one.end),))
+    return el("a", place(one), href=f"{at.path()}#{WORDS}")
 
 
-def _notes(record: Record, answer: Body | None) -> Safe:
+def _notes(record: Record, answer: AnswerJson | None) -> Safe:
     if record.state in ("stopped", "interrupted"):
         return el("p", icon("warning"), _STATES[record.state], class_="note")
-    outcome = sections(answer or {}).outcome
-    if outcome == "answered":
+    if answer is None:
+        return el("p", icon("warning"), _STATES["failed"], class_="note")
+    if answer.outcome == "answered":
         return Safe("")
-    if answer and answer.get("asks"):
+    if answer.asks:
         hint = el("small", "Please ask again with its name, or just say it.")
-        return el("p", icon("warning"), answer["asks"], hint, class_="note")
-    reason = (answer or {}).get("reason") or "; ".join((answer or {}).get("missing") or ())
-    return el("p", icon("warning"), _OUTCOMES[outcome], el("small", reason) if reason else None, class_="note")
+        return el("p", icon("warning"), answer.asks, hint, class_="note")
+    reason = answer.reason or "; ".join(answer.missing)
+    return el("p", icon("warning"), _OUTCOMES[answer.outcome], el("small", reason) if reason else None, class_="note")
 
 
 def _actions(record: Record, copied: str) -> Safe:
@@ -145,10 +143,8 @@ def _actions(record: Record, copied: str) -> Safe:
 
 def _trail(record: Record, steps: Safe) -> Safe:
     seconds = f"{record.finished - record.created:.1f} s" if record.finished else ""
-    usage: Body = (cast("Body", record.answer) or {}).get("usage") or {}
-    searches = usage.get("searches")
-    counted = f"{searches} search{'' if searches == 1 else 'es'}" if searches else ""
-    facts = " · ".join(part for part in (counted, seconds) if part)
+    searches = record.answer.used.searches if record.answer else 0
+    facts = " · ".join(part for part in (counted(searches, "search", "searches") if searches else "", seconds) if part)
     running = record.state == "running"
     summary = el("summary", "Steps so far" if running else "How this was answered ", el("small", facts))
     return el("details", summary, el("ol", steps, class_="steps"), class_="trail", open=running)
@@ -161,20 +157,10 @@ def _sources(record: Record, parts: Sections, passages: Mapping[int, Passage]) -
     return el("section", el("h3", "Sources"), el("ol", *items, class_="sources"), aria_label="Sources", class_="source-list")
 
 
-def _document(citation: Body) -> str:
-    """A file by its path in its folder; anything else by the source that it came from."""
-    return str(citation.get("document") if is_file(citation["url"]) else citation["source"])
-
-
-def _inside(citation: Body) -> str:
-    return inside(str(citation.get("heading") or ""), citation.get("page"))
-
-
 def _source(cited: Cited, passage: Passage | None, run: str) -> Safe:
     """A card; its quotes come best carried first, and those that the answer says word for word are not said again."""
     number, first, found = cited.number, cited.best, cited.citations
-    url = str(first["url"] or "")
-    name = str(first["title"] or url or first["source"])
+    name = first.title or first.url or first.source
     opened = _opened(number, first, passage, run)
     outside = opened is None or _is_web(opened)
     title = el("a", name, href=opened, **_ELSEWHERE if outside else {}) if opened else el("b", name)
@@ -184,7 +170,7 @@ def _source(cited: Cited, passage: Passage | None, run: str) -> Safe:
     new = [el("blockquote", quote) for quote in cited.new]
     inside = None if outside else opened
     # that the sources' own words stand in the sources tells nothing
-    support = max(float(one["support"]) for one in found) if new or not cited.quotes else None
+    support = max(one.support for one in found) if new or not cited.quotes else None
     facts = _source_facts(first, support, passage)
     return el("li", head, facts, *new, shown, id=f"source-{number}", class_="source", data_number=number, data_document=inside)
 
@@ -192,18 +178,18 @@ def _source(cited: Cited, passage: Passage | None, run: str) -> Safe:
 _ELSEWHERE: dict[str, str] = {"target": "_blank", "rel": "noopener noreferrer"}
 
 
-def _opened(number: int, first: Body, passage: Passage | None, run: str) -> str | None:
+def _opened(number: int, first: CitationJson, passage: Passage | None, run: str) -> str | None:
     """Where a source opens at the quoted words: a document in our own viewer, a page where it is."""
     if passage is not None and of_hit(passage) is not None:
         return f"/r/{run}/source/{number}#{WORDS}"
-    url = str(first["url"] or "")
-    return at_words(url, str(first["quote"]), str(first.get("anchor") or "")) if _is_web(url) else None
+    return at_words(first.url or "", first.quote, first.anchor) if _is_web(first.url) else None
 
 
-def _source_facts(first: Body, support: float | None, passage: Passage | None) -> Safe:
-    url = str(first["url"] or "")
+def _source_facts(first: CitationJson, support: float | None, passage: Passage | None) -> Safe:
+    # a file by its path in its folder; anything else by the source that it came from
+    name = site(first.url) if _is_web(first.url) else first.document if is_file(first.url) else first.source
     when = passage.published[:10] if passage and passage.published else None
-    place = ", ".join(part for part in (site(url) if _is_web(url) else _document(first), _inside(first)) if part)
+    place = ", ".join(part for part in (name, inside(first.heading, first.page)) if part)
     carried = el("span", "quoted word for word") if support is None else _support(support)
     return el("p", el("span", place), el("span", when) if when else None, carried, class_="facts")
 
@@ -215,14 +201,14 @@ def _support(support: float) -> Safe:
     return el("span", meter, f" {support:.0%} support", title=meaning)
 
 
-def _highlighted(passage: Passage, found: Sequence[Body]) -> Safe:
+def _highlighted(passage: Passage, found: Sequence[CitationJson]) -> Safe:
     """The passage with its quotes marked; a long one is shown around them."""
-    spans = sorted((int(one["start"]), int(one["end"])) for one in found if one["quote"])
+    spans = sorted((one.start, one.end) for one in found if one.quote)
     begin = max(0, spans[0][0] - _AROUND) if spans else 0
     end = min(len(passage.text), (spans[-1][1] if spans else _AROUND) + _AROUND)
     words = marked_words(passage.text, begin, end, spans)
     return join("… " if begin else "", words, " …" if end < len(passage.text) else "")
 
 
-def _is_web(url: str) -> bool:
-    return url.startswith(("http://", "https://"))
+def _is_web(url: str | None) -> bool:
+    return (url or "").startswith(("http://", "https://"))

@@ -12,8 +12,9 @@ from typing import Annotated
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response, StreamingResponse
 
-from wellread.marks import Marks, shown
+from wellread.marks import Marks
 from wellread.present.markdown import markdown, plain
+from wellread.present.sections import shown
 from wellread.server import service, shapes
 from wellread.server.addresses import linked
 from wellread.server.api import RunId

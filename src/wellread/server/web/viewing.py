@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager, nullcontext
-from typing import Annotated, Any, cast
+from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import HTMLResponse, Response
@@ -101,7 +101,5 @@ async def picture(
 
 def quoted(record: Record, number: int) -> Sequence[Span]:
     """The words of a source that the answer cites, best carried first."""
-    rows = cast("list[dict[str, Any]]", (record.answer or {}).get("citations") or [])
-    found = [one for one in rows if one.get("number") == number and one.get("quote")]
-    ordered = sorted(found, key=lambda one: -float(one.get("support") or 0.0))
-    return [(int(one["start"]), int(one["end"])) for one in ordered]
+    found = [one for one in (record.answer.citations if record.answer else ()) if one.number == number and one.quote]
+    return [(one.start, one.end) for one in sorted(found, key=lambda one: -one.support)]
