@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import json
 import signal
 import sys
 from collections.abc import Coroutine
@@ -12,6 +11,7 @@ from contextlib import aclosing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from wellread import codec
 from wellread.cli import last, options, show
 from wellread.cli.terminal import note, say
 from wellread.text.places import place
@@ -91,8 +91,7 @@ class Conversation:
             return
         self.turns.append((answer.question, answer.told))
         if self.file is not None:
-            row = json.dumps({"question": answer.question, "answer": answer.told}, ensure_ascii=False)
-            _append(self.file, row + "\n")
+            _append(self.file, codec.dumps({"question": answer.question, "answer": answer.told}) + "\n")
 
 
 async def _chat(talk: Conversation) -> None:
@@ -178,7 +177,7 @@ def _read(file: Path | None) -> list[tuple[str, str]]:
         return []
     try:
         kept = safe_files.content(file, _MOST).decode()
-        rows = [json.loads(line) for line in kept.splitlines() if line.strip()]
-        return [(str(row["question"]), str(row["answer"])) for row in rows]
-    except (OSError, ValueError, KeyError, TypeError):
+        rows = [codec.loads(dict[str, str], line) for line in kept.splitlines() if line.strip()]
+        return [(row["question"], row["answer"]) for row in rows]
+    except (OSError, ValueError, KeyError):
         raise UsageError(f"{file} is no conversation that wellread has written") from None

@@ -5,14 +5,13 @@ Kept in the user's state folder, for this user alone. Nothing depends on it: whe
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
 
+from wellread import codec
 from wellread.core.private_files import replace_private
 from wellread.errors import UsageError
 from wellread.text.places import place
@@ -36,6 +35,12 @@ class Shown:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Last:
+    where: str
+    shown: list[Shown]
+
+
 def cited(answer: Answer) -> list[Shown]:
     """The sources of an answer under their numbers, each with the words that carry most, and what came near it under theirs."""
     best = {one.number: one for one in sorted(answer.citations, key=lambda one: one.support)}
@@ -56,21 +61,19 @@ def _shown(number: int, of: Passage | Hit, quote: str) -> Shown:
 def keep(shown: Sequence[Shown], environ: Mapping[str, str] = os.environ) -> None:
     """In place of what was kept before. Where the command ran is kept too: sources may be named from there."""
     path = _path(environ)
-    body = json.dumps({"where": os.getcwd(), "shown": [asdict(one) for one in shown]})
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        replace_private(path, body.encode())
+        replace_private(path, codec.dumps(_Last(os.getcwd(), list(shown))).encode())
 
 
 def load(environ: Mapping[str, str] = os.environ) -> tuple[Path, list[Shown]]:
     """Where the last command ran, and what it has shown; raises `UsageError` where there is none."""
     try:
-        body = cast("dict[str, Any]", json.loads(_path(environ).read_text(encoding="utf-8")))
-        names = [one.name for one in fields(Shown)]
-        return Path(body["where"]), [Shown(**{name: row[name] for name in names}) for row in body["shown"]]
+        found = codec.loads(_Last, _path(environ).read_bytes())
+        return Path(found.where), found.shown
     except FileNotFoundError:
         raise UsageError("nothing has been asked yet: wellread ask, or wellread search, then wellread open N") from None
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError):
         raise UsageError("what was asked last cannot be read any more: ask again") from None
 
 

@@ -13,14 +13,14 @@ import json
 import os
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from wellread import events, plugins
+from wellread import codec, events, plugins
 from wellread.citations.check import strip_markers
 from wellread.core.private_files import cache_folder
 from wellread.engine import Engine
@@ -123,7 +123,7 @@ async def run_cell(
             async with aclosing(_in_parallel(engine, cell, waiting, plan, judge)) as results:
                 async for result in results:
                     known[result.id] = result
-                    print(json.dumps(asdict(result), ensure_ascii=False), file=file, flush=True)
+                    print(codec.dumps(result), file=file, flush=True)
                     done += 1
                     told(cell.name, done, len(data.questions))
             print(json.dumps({"done": len(data.questions)}), file=file)
@@ -227,19 +227,14 @@ def _known(path: Path, resume: bool) -> dict[str, Result]:
     found: dict[str, Result] = {}
     done = False
     for line in path.read_text(encoding="utf-8", errors="replace").split("\n"):  # an answer may hold other ends of lines
-        try:
-            row: dict[str, Any] = json.loads(line)
-            done = done or "done" in row
-            if "id" in row:
-                row["found"] = tuple(row["found"])
-                found[row["id"]] = Result(**row)
-        except (ValueError, KeyError, TypeError, RecursionError):
-            continue  # killed while writing it: the question is asked again
+        done = done or line.startswith('{"done"')
+        with suppress(ValueError):  # killed while writing it: the question is asked again
+            result = codec.loads(Result, line)
+            found[result.id] = result
     if done and not resume:
         os.replace(path, path.with_suffix(".previous"))
         return {}
-    kept = [json.dumps(asdict(result), ensure_ascii=False) + "\n" for result in found.values()]
-    path.write_text("".join(kept), encoding="utf-8")  # without the broken line, if there is one
+    path.write_text("".join(f"{codec.dumps(one)}\n" for one in found.values()), encoding="utf-8")  # without a broken line
     return found
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import socket
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import TypedDict
 from urllib.parse import urlsplit
+
+from wellread import codec
 
 # Quick, inexpensive models of each provider; a run makes many small calls. First key set wins.
 _PROVIDERS = (
@@ -55,7 +56,17 @@ def _first_ollama_model(address: str) -> str | None:
     return next(iter(ollama_models(address, chat=True)), None)
 
 
-def _tags(address: str) -> object:
+class _Model(TypedDict, total=False):
+    model: str
+    name: str
+    details: dict[str, object] | None
+
+
+class _Tags(TypedDict, total=False):
+    models: list[_Model]
+
+
+def _tags(address: str) -> _Tags:
     import http.client
 
     parts = urlsplit(address)
@@ -63,25 +74,15 @@ def _tags(address: str) -> object:
     connection = kind(parts.hostname or "", parts.port, timeout=_SECONDS)
     try:
         connection.request("GET", f"{parts.path}/api/tags")
-        return json.loads(connection.getresponse().read(1_000_000))
+        return codec.loads(_Tags, connection.getresponse().read(1_000_000))
     except (OSError, ValueError, http.client.HTTPException):
-        return None
+        return {}
     finally:
         connection.close()
 
 
 def ollama_models(address: str, *, chat: bool = False) -> list[str]:
     """The names of a server's models, the one that changed last first; `chat`: no embedders."""
-    tags = _tags(address)
-    models = cast("dict[str, Any]", tags).get("models") if isinstance(tags, dict) else None
-    found: list[str] = []
-    for model in cast("list[Any]", models) if isinstance(models, list) else []:
-        if not isinstance(model, dict):
-            continue
-        entry = cast("dict[str, Any]", model)
-        details = entry.get("details")
-        family = str(cast("dict[str, Any]", details).get("family", "")) if isinstance(details, dict) else ""
-        name = entry.get("model") or entry.get("name")
-        if isinstance(name, str) and name and not (chat and ("embed" in name or "bert" in family)):
-            found.append(name)
-    return found
+    rows = _tags(address).get("models", [])
+    named = [(row.get("model") or row.get("name", ""), str((row.get("details") or {}).get("family"))) for row in rows]
+    return [name for name, family in named if name and not (chat and ("embed" in name or "bert" in family))]
