@@ -233,14 +233,6 @@ def test_an_article_inside_another_is_another() -> None:
     assert extract(page(f"<article>{paragraphs(*PROSE)}{inner}{paragraphs(*LONG[1:])}</article>")).passages == (*PROSE, *LONG[1:])
 
 
-def test_captions_go_and_quoted_posts_stay() -> None:
-    caption = "<div class='photo'><p>The rock and the two goats, seen from a boat in the morning.</p></div>"
-    quoted = "<div class='social-embed'><blockquote><p>We miss the goats, says the harbour master.</p></blockquote></div>"
-    text = extract(page(f"<article>{paragraphs(*PROSE)}{caption}{quoted}{paragraphs(*LONG)}</article>")).text
-    assert "seen from a boat" not in text
-    assert "> We miss the goats" in text
-
-
 def test_lists_keep_their_links_when_they_say_something() -> None:
     items = "".join(f"<li><a href='/{n}'>Book {n}</a> tells of wind, ink and goats, in that order.</li>" for n in range(4))
     links = "".join(f"<li><a href='/{n}'>Another harbour {n}</a></li>" for n in range(4))

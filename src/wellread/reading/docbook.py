@@ -46,7 +46,7 @@ def read_docbook(text: str, url: str, name: str) -> Page:
     except ValueError:  # SGML leaves its elements open
         written = _AsHtml()
         feed_html(text, written)
-    found = blocks(all_blocks(parse(f"<html><body>{written.html()}</body></html>", local=True)), is_grid)
+    found = blocks(all_blocks(parse(f"<html><body>{written.html()}</body></html>")), is_grid)
     return Page(url, written.title or name, (), kind="docbook", language=written.language, blocks=found)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from wellread.reading.hints import ASIDE_CLASSES, HIDDEN_CLASSES, tokens, words, writes_manuals
+from wellread.reading.hints import HIDDEN_CLASSES, tokens, words
 from wellread.reading.markup import feed_html
 from wellread.text.lexicon import UNSPACED_CLASS
 
@@ -127,8 +127,8 @@ _ROOTS = frozenset({"html", "body", "main", "article"})  # pages hide these unti
 _HIDING_STYLE = re.compile(r"display:none|visibility:hidden|font-size:0(?![.\d])|(?:left|top|text-indent):-\d{4,}", re.IGNORECASE)
 
 
-def is_hidden(tag: str, attributes: Mapping[str, str], *, asides: bool) -> bool:
-    """Hidden from a reader by attribute, style or a class that means so everywhere; `asides` count as hidden, or not."""
+def is_hidden(tag: str, attributes: Mapping[str, str]) -> bool:
+    """Hidden from a reader by attribute, style or a class that means so everywhere."""
     if not attributes or tag in _ROOTS:
         return False
     if "hidden" in attributes or attributes.get("aria-hidden") == "true":
@@ -139,10 +139,8 @@ def is_hidden(tag: str, attributes: Mapping[str, str], *, asides: bool) -> bool:
     names = attributes.get("class")
     if not names or tag not in _INLINE_WITH_HINTS:
         return False
-    classes = frozenset(names.lower().split())
-    if not HIDDEN_CLASSES.isdisjoint(classes):
-        return True
-    return asides and (not ASIDE_CLASSES.isdisjoint(classes) or (tag == "sup" and "reference" in classes))
+    classes = names.lower().split()
+    return not HIDDEN_CLASSES.isdisjoint(classes) or (tag == "sup" and "reference" in classes)
 
 
 _BLOCKS = HEADINGS | words(
@@ -193,8 +191,7 @@ class _Link(Enum):
 class _Builder:
     """Receives the parser's events."""
 
-    def __init__(self, local: bool, generous: bool) -> None:
-        self._manual = local  # until it says that it is one
+    def __init__(self, generous: bool) -> None:
         self._skipped = _NEVER_TEXT if generous else _SKIPPED
         self.nodes: list[Node] = []
         self.runs: list[Run] = []
@@ -269,7 +266,7 @@ class _Builder:
         if tag in self._skipped or tag in _HEAD:
             # the headings of a folding list are often buttons
             return not (tag == "button" and self._stack and self._stack[-1].tag in HEADINGS)
-        return is_hidden(tag, attributes, asides=not self._manual)
+        return is_hidden(tag, attributes)
 
     def _note(self, tag: str, attributes: Mapping[str, str]) -> None:
         facts = self.facts
@@ -277,7 +274,6 @@ class _Builder:
             name = attributes.get("property") or attributes.get("name") or attributes.get("itemprop")
             if name and attributes.get("content"):
                 facts.metas.setdefault(name.lower(), attributes["content"])
-                self._manual = self._manual or (name.lower() == "generator" and writes_manuals(attributes["content"]))
         elif tag == "html":
             facts.language = facts.language or attributes.get("lang", "") or attributes.get("xml:lang", "")
         elif tag == "time":
@@ -373,13 +369,13 @@ def _code(raw: str) -> str:
     return "\n".join(line.rstrip() for line in lines).strip("\n")
 
 
-def parse(html: str, *, local: bool = False, generous: bool = False) -> Tree:
+def parse(html: str, *, generous: bool = False) -> Tree:
     """The block tree of a page, however broken; an empty one where there is no markup at all.
 
-    What articles mark as an aside is text in a local file and in a manual. A `generous` reading
-    takes navigation, forms and what is shown where no scripts run for text: elements left open may hold the whole page.
+    A `generous` reading takes navigation, forms and what is shown where no scripts run for text: elements left open may hold the
+    whole page.
     """
-    builder = _Builder(local, generous)
+    builder = _Builder(generous)
     try:
         feed_html(html, builder)
     except _TooMuch:

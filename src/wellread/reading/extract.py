@@ -15,10 +15,9 @@ from itertools import islice
 from typing import cast
 
 from wellread.reading.dom import Facts, Node, Run, Tree, below, count_words, parse
-from wellread.reading.mainpart import main_blocks
+from wellread.reading.mainpart import is_data, main_blocks
 from wellread.reading.manuals import is_grid, is_manual, manual_runs
 from wellread.reading.render import blocks
-from wellread.reading.weights import is_data
 from wellread.text.blocks import passages
 from wellread.text.dates import iso_date
 from wellread.types import Block, Page
@@ -215,13 +214,13 @@ def read_html(text: str, url: str, name: str = "") -> Page:
 def extract(html: str, url: str = "") -> Page:
     """Main text and facts about the page. `passages` is empty where nothing can be read."""
     local = url.startswith("file:")
-    tree = parse(html, local=local)
+    tree = parse(html)
     found, about = _read(tree, url, local)
     if about.body:
         found = _of_body(about.body, found)
     # a page of a manual that is nothing but navigation is none the less read well
     if _words(found) < _SCANT and len(html) > _LARGE and not (tree.runs and is_manual(tree, local=local)):
-        generous, _ = _read(parse(html, local=local, generous=True), url, local)
+        generous, _ = _read(parse(html, generous=True), url, local)
         found = generous if _words(generous) > _MORE * _words(found) else found
     return Page(
         url=url,

@@ -35,18 +35,10 @@ USUAL = words(
     slideshow tooltip dropdown toc skip banner infobox rail upnext interstitial donate donation"""
 )
 
-# Pictures and players: what is short in there is a caption.
-PICTURES = words("photo photos image images img picture media video figure thumb thumbnail credit source")
-
-# These embed what others said, which articles quote.
-QUOTING = words("social share")
-
 # Classes (whole, not split) that take inline text from the reader's eye.
 HIDDEN_CLASSES = words(
     "hidden sronly sr-only offscreen screen-reader-text visually-hidden visuallyhidden mw-editsection noprint headerlink"
 )
-# Those that mark it as an aside: in articles, not in manuals.
-ASIDE_CLASSES = words("caption credit timestamp byline copyright")
 
 _MAIN = re.compile(
     r"(?:article|entry|post|story|body|main|content|page)[-_]*(?:body|content|text|copy)|articlebody", re.IGNORECASE

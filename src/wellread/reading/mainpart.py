@@ -1,25 +1,120 @@
 """Which part of a page is its main text.
 
-Every run of text has a weight (`weights`). Parts that their names or their shape give away as something else
-are dropped as boilerplate. The node with the largest sum of weights below it is the main part, less the lines in it
-that are not text. The rules know no site and, but for a few words, no language.
+Every run of text has a weight: running prose counts for, links and scraps against. Parts that their names or their shape give
+away as something else are dropped as boilerplate. The node with the largest sum of weights below it is the main part, less
+the lines in it that are not text. The rules know no site and, but for a few words, no language; every pass is linear.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
-from itertools import islice
 
 from wellread.reading.dom import HEADINGS, Node, Run, Tree, below, give_way
-from wellread.reading.hints import COMMENTS, PICTURES, QUOTING, STRONG, USUAL, is_about_the_page, points_away
-from wellread.reading.weights import WHOLE, measure, sum_up, weigh
+from wellread.reading.hints import COMMENTS, STRONG, USUAL, is_about_the_page, names_main_text, points_away
+
+_WHOLE = frozenset({"html", "body"})
+_CELLS = frozenset({"td", "th", "dt", "dd"})
+_MAY_BE_SHORT = _CELLS | {"pre"}
+_LISTS = frozenset({"ul", "ol", "dl"})
+_WORST_LIST = -30.0  # one list of links must not outweigh the prose around it
+
+
+def measure(tree: Tree) -> None:
+    """Sum up what is below each node."""
+    for node in tree.nodes:
+        is_frame = node.tag in _LISTS or node.tag == "table"
+        node.frame = node if is_frame else node.parent.frame if node.parent is not None else None
+    for node in reversed(tree.nodes):
+        for child in node.children:
+            node.words += child.words
+            node.linked += child.linked
+            node.inner += child.inner
+            if isinstance(child, Run):
+                node.longest = max(node.longest, child.words)
+                node.pieces += 1
+            else:
+                _add(node, child)
+        _judge(node)
+
+
+def _add(node: Node, child: Node) -> None:
+    node.longest = max(node.longest, child.longest)
+    node.rows += child.rows + (child.tag == "tr")
+    node.cells += child.cells + (child.tag in _CELLS)
+    node.pieces += child.pieces
+    node.code = node.code or child.code or child.tag == "pre"
+    node.tables += child.tables + (child.tag == "table")
+    node.holds = node.holds or child.holds
+    node.linked_headings += child.linked_headings
+
+
+def _judge(node: Node) -> None:
+    node.named = node.tag not in _WHOLE and names_main_text(node.hint, node.tokens)
+    quotes = node.tag == "pre" or (node.tag in {"blockquote", "table"} and node.words > 5)
+    node.holds = node.holds or quotes or node.tag in {"h1", "main"} or node.is_article_body
+    if node.tag in HEADINGS and node.tag != "h1":
+        node.linked_headings = int(0 < node.words * 4 <= node.linked * 5)
+
+
+def weigh(tree: Tree) -> None:
+    blocks = tree.runs
+    copies = Counter(run.text for run in blocks if run.linked)
+    for run in blocks:
+        run.weight = _weight(run)
+        if run.weight > 0 and run.linked and copies[run.text] > 1:
+            run.weight = -1.0  # lists of headlines come twice, sentences of an article do not
+        frame = run.node.frame
+        if frame is not None and run.weight < 0:
+            run.weight = max(run.weight, _floor(frame))
+
+
+def _weight(run: Run) -> float:
+    plain = run.words - run.linked
+    tag = run.node.tag
+    if run.is_heading:
+        return -8.0 if run.linked * 2 > run.words else 0.0
+    if run.linked * 5 > run.words * 3:
+        return -2.0 - run.linked
+    if tag == "li" and run.linked * 7 > run.words:
+        return 0.5 * plain - 0.5 * run.linked - 1.0
+    if plain < 8:
+        return 0.0 if tag in _MAY_BE_SHORT else -1.0
+    return plain - 0.5 * run.linked - 2.0
+
+
+def _floor(frame: Node) -> float:
+    """Lists that say something and tables of data keep their links."""
+    if frame.tag == "table":
+        return 0.0 if is_data(frame) and frame.linked * 10 <= frame.words * 8 else float("-inf")
+    return -1.0 if frame.linked * 2 <= frame.words else float("-inf")
+
+
+def is_data(table: Node) -> bool:
+    """Rows of short cells, not a table that lays out the page."""
+    several = table.rows >= 2 and table.cells >= 2 * table.rows
+    return several and not table.tables and table.longest <= 60 and table.words <= 15 * table.cells
+
+
+def sum_up(tree: Tree) -> None:
+    for node in reversed(tree.nodes):
+        total = good = 0.0
+        if not node.dropped:
+            for child in node.children:
+                if isinstance(child, Run):
+                    total += child.weight
+                    good += max(child.weight, 0.0)
+                else:
+                    total += child.total
+                    good += child.good
+        node.total = max(total, _WORST_LIST) if node.tag in _LISTS else total
+        node.good = good
+
 
 _APART = frozenset({"aside", "figure", "form", "footer"})
 _ENOUGH = 30.0  # words of prose that make a part worth keeping
-_FEW = 15  # words that make a part marked as the main one believable
 _CARD = 130  # words; a longer thing with a linked heading is an article
+_FEW = 15  # words that make a part marked as the main one believable
 
 
 def _drop(tree: Tree) -> None:
@@ -29,7 +124,7 @@ def _drop(tree: Tree) -> None:
     outer: dict[int, Node] = {}  # the article that a node is in
     for node in nodes:
         article = outer.get(id(node.parent))
-        if node.tag not in WHOLE and not node.named:
+        if node.tag not in _WHOLE and not node.named:
             node.dropped = _reason_to_drop(node, page, marked, article)
         if node.tag == "article" or article is not None:
             outer[id(node)] = node if article is None or node.tag == "article" else article
@@ -41,11 +136,8 @@ def _reason_to_drop(node: Node, page: float, marked: bool, article: Node | None)
     if node.tag in _APART or not node.tokens.isdisjoint(STRONG):
         if _is_named_apart(node, share, page, marked):
             return "name"
-    elif node.tag == "header" or not node.tokens.isdisjoint(USUAL):
-        if share < 0.3:
-            return "name"
-    elif not node.tokens.isdisjoint(PICTURES) and not node.holds and node.words < 60 and share < 0.1:
-        return "picture"
+    elif (node.tag == "header" or not node.tokens.isdisjoint(USUAL)) and share < 0.3:
+        return "name"
     if node.tag == "article" and article is not None and share < 0.4 and node.good < 0.5 * article.good:
         return "another article"
     return ""
@@ -53,7 +145,7 @@ def _reason_to_drop(node: Node, page: float, marked: bool, article: Node | None)
 
 def _is_named_apart(node: Node, share: float, page: float, marked: bool) -> bool:
     left = page - node.good > _ENOUGH
-    if node.holds and (node.tag == "figure" or not node.tokens.isdisjoint(QUOTING)):
+    if node.holds and node.tag == "figure":
         return False
     if share < 0.4 or (left and not node.tokens.isdisjoint(COMMENTS)):
         return True
@@ -96,8 +188,8 @@ def _spare(tree: Tree, *, everything: bool) -> None:
 
 _TEXTS = HEADINGS | {"p", "li", "td", "th", "dd", "dt", "pre", "blockquote"}
 _LINE_ENDS = frozenset('.!?"”»。！？…:：')
-_SIGNATURE = 3  # lines
 _LABEL = 8  # words
+_SIGNATURE = 3  # lines
 _SENTENCE_ENDS = frozenset('.!?"”»。！？…')
 
 
@@ -112,8 +204,7 @@ def _without_noise(runs: list[Run]) -> list[Run]:
         is_title = run.node.tag == "h1" and not kept  # it stands elsewhere; a later h1 is a heading like others
         if not pointing and not is_title and not _is_noise(run):
             kept.append(run)
-    kept = _without_scraps(kept)
-    return _without_signature(kept)
+    return _without_signature(_without_scraps(kept))
 
 
 def _without_signature(runs: list[Run]) -> list[Run]:
@@ -170,12 +261,10 @@ def _is_orphan(run: Run, dropped: Run, following: Run | None) -> bool:
     return run.words <= _LABEL and run.text.endswith(":") and dropped.linked * 2 > dropped.words
 
 
-_CLOCK = re.compile(r"\b\d{1,2}[:.h]\d\d\b")
 _TOO_LITTLE = 0.2  # of the page's prose
-_SCATTERED, _GATHERED = 0.65, 0.8  # of the prose that was not dropped
-_RELATED = 3  # levels
 _NEAR = 40  # runs between a title and its text
 _LEAD = 12  # words
+_SCATTERED, _GATHERED = 0.65, 0.8  # of the prose that was not dropped
 
 
 def main_blocks(tree: Tree) -> list[Run]:
@@ -231,8 +320,6 @@ def _may_lead(run: Run, above: set[int]) -> bool:
     """Prose that is in no part of its own; the head of the page, which the title is in too, is not one."""
     if run.words - run.linked < _LEAD or run.linked * 4 > run.words or is_about_the_page(run.text, run.words):
         return False
-    if run.words < 2 * _LEAD and _CLOCK.search(run.text):
-        return False  # a line of authors and dates
     return not any(node.dropped and id(node) not in above for node in (run.node, *run.node.ancestors()))
 
 
@@ -262,20 +349,7 @@ def _best(nodes: list[Node]) -> Node:
     marked = [node for node in nodes if _is_main(node) and node.words > _FEW and id(node) not in dead]
     if (len(marked) == 1 and best.good < 0.5 * marked[0].good) or (marked and best.good < _FEW):
         best = marked[0]
-    twins = [node for node in nodes if best.hint and (node.tag, node.hint) == (best.tag, best.hint) and id(node) not in dead]
-    return _widened(_with_twins(best, twins), nodes[0].good)
-
-
-def _with_twins(best: Node, twins: Sequence[Node]) -> Node:
-    """A text that is cut into several parts of one make."""
-    if len(twins) < 2:
-        return best
-    parents = list(islice(best.ancestors(), _RELATED))
-    for twin in twins:
-        shared = next((node for node in islice(twin.ancestors(), _RELATED) if node in parents), None)
-        if shared is not None and twin is not best and twin.good >= _LEAD:
-            return shared
-    return best
+    return _widened(best, nodes[0].good)
 
 
 def _widened(best: Node, prose: float) -> Node:

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 
 from wellread.reading.dom import Facts, Node, Run, Tree, below
 from wellread.reading.hints import words, writes_manuals
-from wellread.reading.mainpart import without_orphans
-from wellread.reading.weights import measure
+from wellread.reading.mainpart import measure, without_orphans
 
 _MARKS = words(  # classes and ids that programs write into every page of a manual
     """sphinxsidebar documentwrapper rst-content navheader navfooter refentry refsect1 titlepage docblock md-content

@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from wellread.reading.dom import Node, Run, below
-from wellread.reading.weights import is_data
-from wellread.text import blocks as structure
+from wellread.reading.mainpart import is_data
 from wellread.types import Block, BlockKind
 
 _LISTS = frozenset({"ul", "ol", "dl"})
@@ -24,10 +23,6 @@ class _Place:
     code: Node | None = None  # that it is in
     row: Node | None = None
     table: Node | None = None  # innermost table of data
-
-
-def passages(runs: Sequence[Run]) -> tuple[str, ...]:
-    return structure.passages(blocks(runs))
 
 
 def blocks(runs: Sequence[Run], is_table: Callable[[Node], bool] = is_data) -> tuple[Block, ...]:
