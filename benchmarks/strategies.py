@@ -312,7 +312,7 @@ async def measure(options: argparse.Namespace) -> dict[str, object]:
     for name, short in NAMES.items():
         items = items_of(options.data, name, options.part, corpora[name])
         steps, most = (2, questions // 2) if name in HELD_OUT else (3, questions // 2)
-        fitting = [item for item in items if item.has_steps(steps)]
+        fitting = [item for item in items if item.has_steps(steps)][options.skip :]
         without = [replace(item, answerable=False) for item in fitting[most : most + questions // 8 + 1]]
         chosen = [*fitting[:most], *(without if name in HELD_OUT else [])]
         absent = {item.text for item in chosen if not item.answerable}
@@ -360,6 +360,7 @@ def main() -> None:
     parser.add_argument("--strategy", action="append", choices=STRATEGIES, help="only these")
     parser.add_argument("--sure", type=float, help="auto's parameter of that name")
     parser.add_argument("--questions", type=int, default=50, help="of two steps, half of each set")
+    parser.add_argument("--skip", type=int, default=0, help="questions of each set that are left out, having been looked at")
     parser.add_argument("--passages", type=int, default=2_500, help="around each set's questions")
     parser.add_argument("--keep", type=Path, help="where the indexes are left for the next time")
     parser.add_argument("--eager", action="store_true", help="the model answers as soon as it has seen enough")

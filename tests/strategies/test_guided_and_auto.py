@@ -104,11 +104,16 @@ async def test_auto_asks_once_from_what_was_read(stage: Callable[..., Stage]) ->
     assert len(queries) == len(set(queries)), "nothing is searched twice"
 
 
-@pytest.mark.parametrize("first", ["NO ANSWER: the passages do not say it.", "He was born on the far side of the Moon. [1]"])
-async def test_auto_goes_on_searching_where_one_call_is_not_enough(stage: Callable[..., Stage], first: str) -> None:
+LED = ["NO ANSWER: where its author was born", "NO ANSWER: where William Shakespeare was born"]
+
+
+@pytest.mark.parametrize("first", [LED, ["He was born on the far side of the Moon. [1]"]])
+async def test_auto_goes_on_searching_where_that_leads_further(stage: Callable[..., Stage], first: list[str]) -> None:
+    said = iter(first)
+
     def says(prompt: Prompt) -> str:
         if "Thought, Action, PAUSE" not in shown(prompt):
-            return first
+            return next(said)
         return f"Answer: {BORN} [{number_of(prompt, 'Stratford-upon-Avon')}]"
 
     here = stage(says)
@@ -116,7 +121,14 @@ async def test_auto_goes_on_searching_where_one_call_is_not_enough(stage: Callab
     assert "go on searching" in here.decisions
     assert (answer.outcome, answer.text.partition(" [")[0]) == ("answered", BORN)
     assert "Observation: found before" in shown(here.model.prompts[-1])
-    assert answer.usage.model_calls <= 3
+    assert answer.usage.model_calls == len(first) + 1
+
+
+async def test_auto_stops_where_asking_again_leads_no_further(stage: Callable[..., Stage]) -> None:
+    here = stage(lambda prompt: "NO ANSWER: where the author was born")
+    answer = await here.ask(TWO_STEPS, "auto", sure=1)
+    assert (answer.outcome, here.decisions[-2:]) == ("unsure", ["search for what is missing", "stop"])
+    assert answer.usage.model_calls == 2
 
 
 async def test_auto_stops_where_nothing_found_speaks_of_what_was_asked(stage: Callable[..., Stage]) -> None:

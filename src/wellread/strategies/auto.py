@@ -5,7 +5,7 @@
     else answer in one call from the chain that was found, as guided does; its sentences stream as far as the check carries them
         complete and carried: that is it; some not carried: one call mends these
         declined, and nothing found speaks of what was asked: stop, and say so
-    else search once for what it says is missing, and ask once more
+    else search once for what it says is missing, and ask once more; if that leads to no other name: stop
     else go on as react, from the passages that are there
 
 It follows no published recipe. Each step says why it was taken. `sure` steers how much is left to the small model:
@@ -103,7 +103,10 @@ class Auto(Recipe[AutoParams]):
             run.emit(Decided("stop", f"nothing that was found speaks of {unknown}"))
             return await unsure(run, f"nothing that was found speaks of {unknown}", [question])
         if answer.missing:
-            answer = await self._asked_again(run, question, guided, answer, told)
+            before, answer = answer, await self._asked_again(run, question, guided, answer, told)
+            if answer.missing and not _new_names(question, before, answer):
+                run.emit(Decided("stop", "a search for what is missing has led no further"))
+                return answer
         if answer.outcome == "answered" and any(sentence.supported for sentence in answer.sentences):
             return answer
         run.emit(Decided("go on searching", answer.reason or f"it answers only a part: {'; '.join(answer.missing)}"))
@@ -219,6 +222,12 @@ class _Told:
 def _rest(question: str, answer: Answer, told: _Told) -> str:
     """The question; behind an answer to a part of it, what of it is still open."""
     return render("rest", question=question, missing="; ".join(answer.missing)) if told.text else question
+
+
+def _new_names(question: str, before: Answer, after: Answer) -> bool:
+    """Whether what is missing now has a name that was missing from question and answer before: a step further."""
+    known = names(question) + [name for row in before.missing for name in names(row)]
+    return any(name not in known for row in after.missing for name in names(row))
 
 
 def _unspoken(run: Run, question: str) -> str:
