@@ -20,8 +20,7 @@ from wellread.errors import DamagedFile, ReplayMismatch, SourceBusy, UsageError,
 from wellread.events import Answered, Event, Notice
 from wellread.models.scripted import ScriptedModel
 from wellread.prompts import render
-from wellread.replay.play import first_difference
-from wellread.replay.runs import recorded, replayed
+from wellread.replay.runs import first_difference, recorded, replayed
 from wellread.settings import Settings
 from wellread.types import Completion, Prompt
 

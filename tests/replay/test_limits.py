@@ -10,9 +10,9 @@ import pytest
 
 from wellread.core.timeouts import Limiter
 from wellread.replay.one_at_a_time import settle
-from wellread.replay.play import Player
 from wellread.replay.record import Recorder
 from wellread.replay.recording import load
+from wellread.replay.runs import Player
 from wellread.run import Environment
 from wellread.types import Completion
 

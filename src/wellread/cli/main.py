@@ -28,7 +28,7 @@ _COMMANDS = {
     "open": "opening.open_place",
     "read": "read.read",
     "serve": "serve.serve",
-    "mcp": "mcp.mcp",
+    "mcp": "serve.mcp",
     "eval": "eval.evaluate",
     "replay": "replay.replay",
     "trace": "trace.trace",

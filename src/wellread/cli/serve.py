@@ -1,7 +1,9 @@
-"""`wellread serve`: the page, the API, the OpenAI-compatible endpoint and MCP on one port."""
+"""`wellread serve`: the page, the API, the OpenAI-compatible endpoint and MCP on one port; `wellread mcp`: MCP on standard input
+and output, for editors and assistants that start it."""
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 from wellread.cli import options
@@ -48,3 +50,12 @@ def serve(
 
     several.check(served)
     (several if served.workers > 1 else serving).serve(chosen.settings, served)
+
+
+@options.answering(without=["fallback", "effort", "hops", "param"])
+def mcp(chosen: options.Chosen) -> None:
+    """Offer ask, search and read as MCP tools over stdio. Ends when the client closes its end."""
+    from wellread.engine import Engine
+    from wellread.server.mcp import serve_stdio
+
+    asyncio.run(serve_stdio(Engine(chosen.settings)))
