@@ -22,6 +22,8 @@ from wellread.run import Environment
 from wellread.server.menu import ClientRequest, Menu
 from wellread.server.openai_format import Message, conversation
 from wellread.server.options import ServerOptions
+from wellread.server.record import Record
+from wellread.server.web.articles import article
 from wellread.settings import Settings
 from wellread.sources.multi_hop import TwoSteps
 from wellread.sources.several import Several
@@ -257,6 +259,26 @@ async def test_nor_where_rules_understand_the_next_question() -> None:
     assert answer.understood == "When was Maria Keller born?"
     assert web.asked == []
     assert "not sent: only private sources said" in (answer.reason or "")
+
+
+@pytest.mark.parametrize(("options", "sent"), [(ServerOptions(), True), (ServerOptions(token="t" * 20), False)])
+async def test_who_sits_at_the_machine_may_ask_again_and_let_private_words_out(options: ServerOptions, sent: bool) -> None:
+    web = Service([WEB], everything=True)
+    keeper = Hit("k", "It is Maria Keller who keeps the keys of the lighthouse.", "Notes", source="files:notes")
+    history = (("Who keeps the keys of the lighthouse?", "Maria Keller\n\nMaria Keller keeps the keys of the lighthouse. [1]"),)
+    async with Engine(Settings(effort="low", model="none"), source=web) as engine:
+        wish = ClientRequest("When was she born?", "quote", history=history, share=True)
+        asked = Menu(engine, options).authorize(wish, also=[Earlier(kept={"k": keeper.passage()})])
+        seen = [one async for one in asked.engine.stream(asked.question, strategy=asked.strategy, history=asked.history)]
+    assert bool(web.asked) is sent
+    log = [json.dumps(events.to_json(one)) for one in seen]
+    record = Record(
+        id="r", thread="t", parent=None, question=wish.question, strategy="quote", model=None, sources=("web",),
+        state="done", created=0.0, finished=1.0, outcome="unsure", answer=None,
+    )  # fmt: skip
+    for may_share in (True, False):
+        page = str(article(record, log, "http://here.example/", may_share=may_share))
+        assert ("Ask again, and send them" in page) is (may_share and not sent)
 
 
 def test_nor_as_words_that_the_user_is_said_to_have_meant() -> None:

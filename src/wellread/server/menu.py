@@ -43,6 +43,7 @@ class ClientRequest:
     limits: Mapping[str, float | None] = field(default_factory=dict[str, "float | None"])
     fallback: str | None = None
     effort: Effort | None = None
+    share: bool = False  # the person at this machine lets words of private sources out, where the setting wants to be asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +125,8 @@ class Menu:
         params = self._checked(strategy, cls, wish.params)
         model = self._model(wish.model) if cls.needs_model else None
         settings = self._falling_back(self._limited(wish.limits), wish.fallback)
+        if wish.share and self.asks_to_share:
+            settings = replace(settings, share_private="always")
         other = self._parts["models"][model] if model and model != self.default_model else None
         kit = self.engine.kit.choosing(other, self._effort(wish.effort))
         source, names = self._source(wish.sources)
@@ -131,6 +134,11 @@ class Menu:
         engine = self.engine.changed(settings, kit=kit, source=source, also=searched, before=known)
         seconds = (settings.max_seconds or 0) + 15.0
         return ReadyRun(question, strategy, model, names, params, wish.history, engine, seconds)
+
+    @property
+    def asks_to_share(self) -> bool:
+        """Whether a client may let private words out: one who is at this machine, where the operator wants to be asked."""
+        return self.options.private and self.engine.settings.share_private == "ask"
 
     @property
     def efforts(self) -> tuple[Effort, ...]:

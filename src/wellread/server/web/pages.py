@@ -71,11 +71,12 @@ async def ask(
     effort: Annotated[Literal["low", "normal", "high", ""], Form()] = "",
     parent: Annotated[str, Form(max_length=40)] = "",
     again: Annotated[str, Form(pattern=f"{RUN_ID}|^$")] = "",
+    share: Annotated[bool, Form()] = False,
 ) -> Response:
     """The form without JavaScript; with it the page posts to /api/runs."""
     here = session.of(request)
     before = await here.service.history.get(parent) if parent else None  # one that is gone is not followed up
-    wish = ClientRequest(question, strategy or None, tuple(source or ()), model or None, effort=effort or None)
+    wish = ClientRequest(question, strategy or None, tuple(source or ()), model or None, effort=effort or None, share=share)
     record = await here.begin(wish, before)
     return RedirectResponse(f"/compare/{again}/{record.id}" if again else f"/r/{record.id}", 303)
 
@@ -240,4 +241,4 @@ async def _article(request: Request, record: Record) -> Safe:
     if record.state == "running":  # when it was read: its page would listen for an end that has come already
         record = await here.history.get(record.id) or record
     log = [body for _, body in await here.history.events(record.id, limit=5_000)]
-    return await beside(lambda: article(record, log, base))
+    return await beside(lambda: article(record, log, base, may_share=here.menu.asks_to_share))
