@@ -139,7 +139,7 @@ def test_parsed_pages_become_sections_too() -> None:
         "<table><tr><th>k</th><td>v</td></tr></table>"
         '<h2>Notes</h2><div class="navbox">links</div></div>'
     )
-    assert from_html(raw) == "Intro.\n\n## One\n\n- a\n- b\n\nk | v"
+    assert from_html(raw) == "Intro.\n\n## One\n\n- a\n- b\n\n| k | v |"
 
 
 def test_pages_of_meanings_are_seen() -> None:

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from wellread.errors import SourceError, UsageError
 from wellread.net.address import address
@@ -21,17 +20,10 @@ from wellread.net.service import Http, Manners, retry_after
 from wellread.parameters import CountOrZero, Seconds, fill, param
 from wellread.protocols import Parts
 from wellread.sources.hits import cleaned, hit
-from wellread.sources.markup import lines, plain, without_headings
-from wellread.sources.web import WebSource
-from wellread.types import Hit, Query, Spec
-
-if TYPE_CHECKING:
-    from selectolax.lexbor import LexborNode
-from collections.abc import Awaitable, Callable
-
-from wellread.sources.markup import without_wikitext
+from wellread.sources.markup import lines, plain, without_headings, without_wikitext
 from wellread.sources.memory import tokens
-from wellread.sources.web import keywords
+from wellread.sources.web import WebSource, keywords
+from wellread.types import Hit, Query, Spec
 
 _FRESH = 600  # seconds that an answer may be kept; the API allows no keeping unless it is asked for
 _COMMON: Mapping[str, str | int] = {
@@ -45,13 +37,7 @@ _COMMON: Mapping[str, str | int] = {
 _BATCH = 20  # introductions in one request
 _LONGEST = 4_000_000  # characters of a page; a wiki's largest have two million
 _BUSY_CODES = ("maxlag", "ratelimited", "readonly")
-_TAGS = re.compile(r"<(/?)([a-z][a-z0-9-]{0,40})\b", re.IGNORECASE)
-_LEFT_OPEN = re.compile(  # as some always are, and others often, which end where the next of their kind begins
-    r"area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr|p|li|dt|dd|tr|td|th|thead|tbody|tfoot|option"
-)
-_DEEPEST = {"table": 10, "ul": 50, "ol": 50, "dl": 50}
-_NOISE = ".mw-editsection,.reference,.navbox,.metadata,.noprint,.mw-empty-elt,.toc,style,script,.mw-jump-link,.thumb,figure"
-_HEADING_TAGS = {"h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
+_NOISE = frozenset({"reference", "navbox", "metadata", "noprint", "mw-empty-elt", "toc", "thumb"})  # classes
 _REFERS = re.compile(r"^.{0,120}\b(may|can|could) (also )?(refer|be)( to)?( any of)?( the following)?:?$", re.I | re.M)
 
 
@@ -204,52 +190,17 @@ def _marked(line: str) -> str:
 
 
 def from_html(markup: str) -> str:
-    """A parsed page, for wikis without that extension. Tables become rows of cells."""
-    from selectolax.lexbor import LexborHTMLParser
+    """A parsed page, for wikis without that extension: read as other pages are, less what wikis put around their text."""
+    from wellread.reading.dom import below, parse
+    from wellread.reading.render import blocks
+    from wellread.text.blocks import passages
 
-    if _too_deep(markup):
-        return lines(markup)
-    tree = LexborHTMLParser(markup)
-    for node in tree.css(_NOISE):
-        node.decompose()
-    root = tree.css_first(".mw-parser-output") or tree.body
-    blocks = _blocks(root, depth=0) if root is not None else []
-    return without_empty_sections("\n\n".join(block for block in blocks if block))
-
-
-def _too_deep(markup: str) -> bool:
-    """Whether elements lie so deep in each other that a parser would take long over them; no page for people has that."""
-    depth: Counter[str] = Counter()
-    for found in _TAGS.finditer(markup):
-        if not _LEFT_OPEN.fullmatch(name := found[2].lower()):
-            step = -1 if found[1] else 1
-            depth[name] += step
-            depth[""] += step  # all together
-            if depth[name] > _DEEPEST.get(name, 500) or depth[""] > 1000:
-                return True
-    return False
-
-
-def _blocks(root: LexborNode, depth: int) -> list[str]:
-    found: list[str] = []
-    for node in root.iter(include_text=False):
-        tag = node.tag or ""
-        if level := _HEADING_TAGS.get(tag):
-            found.append(f"{'#' * level} {plain(node.text())}")
-        elif tag == "table":
-            found.append(_table(node))
-        elif tag in ("ul", "ol", "dl"):
-            found.append("\n".join(f"- {item}" for li in node.css("li,dt,dd") if (item := plain(li.text()))))
-        elif tag in ("div", "section") and depth < 8:
-            found.extend(_blocks(node, depth + 1))
-        else:
-            found.append(plain(node.text()))
-    return found
-
-
-def _table(table: LexborNode) -> str:
-    rows = ([plain(cell.text()) for cell in row.css("th,td")] for row in table.css("tr"))
-    return "\n".join(" | ".join(cell for cell in row if cell) for row in rows if any(row))
+    tree = parse(markup)
+    for node in tree.nodes:
+        if node.tag == "figure" or not _NOISE.isdisjoint(node.hint.split()):
+            node.dropped = "no text"
+    runs = list(below(tree.nodes[0])) if tree.nodes else []
+    return without_empty_sections("\n\n".join(passages(blocks(runs, is_table=lambda _: True))))
 
 
 def without_empty_sections(text: str) -> str:
