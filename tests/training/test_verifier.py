@@ -11,7 +11,7 @@ from training.verifier.changes import changes
 from training.verifier.claims import Case, Claim, Text, astray, untrue
 from training.verifier.curves import area, shares
 from training.verifier.disguise import disguised
-from training.verifier.fit import Row, balanced, fit
+from training.verifier.fit import Row, balanced, fit, scores
 from training.verifier.statements import Statements, compared, said
 from training.verifier.wordings import reworded
 
@@ -90,10 +90,10 @@ def test_the_fit_weighs_what_is_said_and_the_share() -> None:
     chance = np.random.default_rng(1)
     rows = [Row(true, chance.normal(2 * true - 1), chance.uniform(0.3 * true, 1.0)) for true in (True, False) for _ in range(200)]
     rows += [Row(False, 0.0, 0.0, decided=False)] * 20  # a veto: for nobody to weigh
-    found = fit([rows])
-    assert found["weights"]["carried"] > 0 < found["weights"]["share"]
-    assert found["unsure"][0] < found["carried"] < found["unsure"][1]
-    assert balanced(rows, np.array([1.0 if row.true else -1.0 for row in rows]), 0.0) == 1.0
+    fitted = fit([rows])
+    assert (fitted[:2] > 0).all()
+    assert balanced(rows, scores(rows, fitted), 0.0) > 0.75
+    assert scores([Row(True, 9.0, 1.0, decided=False)], fitted)[0] < -10
 
 
 def test_curves_count_what_passes() -> None:

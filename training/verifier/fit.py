@@ -1,10 +1,10 @@
 """Step 4: how much the verifier and the share of a sentence that its passages hold count; minutes on two cores.
 
-    python -m training.verifier.fit --data ../shared/data --model MODEL [--output FILE]
+    python -m training.verifier.fit --data ../shared/data --model MODEL [--least -0.05] [--output FILE]
 
 Logistic regression on the labelled claims that are kept for it (`prepare.part_of`), those that the vetoes and the form leave
-to the verifier; every set counts the same, and in it carried claims as much as the others. The threshold is the best one on
-them, and between two shares of the carried ones lies what a language model is asked about. Writes `verifier.json`.
+to the verifier; every set counts the same, and in it carried claims as much as the others. Between two shares of the carried
+ones lies what a language model is asked about. Writes `verifier.json`, and prints what thresholds near `--least` would give.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from training.evaluator.calibrate import logistic_fit
 from training.evaluator.data import read_rows
 from training.verifier.prepare import part_of
 
@@ -54,27 +53,24 @@ def read(row: dict[str, Any], verifier: Verifier) -> Row:
     return Row(true, min(MOST, max(LEAST, said)), signs.share)
 
 
-def fit(sets: Sequence[Sequence[Row]]) -> dict[str, Any]:
-    """Weights by name, the threshold and the unsure band."""
-    weighed_rows = [[row for row in rows if row.decided is None] for rows in sets]
-    open_rows = [row for rows in weighed_rows for row in rows]
-    counts = np.array([0.5 / sum(other.true == row.true for other in rows) for rows in weighed_rows for row in rows])
-    values = np.array([[row.said, row.share] for row in open_rows])
-    fitted = logistic_fit(values, np.array([row.true for row in open_rows], float), counts, RIDGE)
-    scores = [_scores(rows, fitted) for rows in sets]
-    tried = np.linspace(-1.5, 1.5, 61)
-    least = max(tried, key=lambda one: sum(balanced(rows, of, one) for rows, of in zip(sets, scores, strict=True)))
-    true = np.concatenate([_scores([row for row in rows if row.true], fitted) for rows in weighed_rows])
-    names = dict(zip(("carried", "share", "bias"), (round(float(one), 4) for one in fitted), strict=True))
-    unsure = [round(float(one), 4) for one in np.quantile(true, UNSURE)]
-    return {"weights": names, "carried": round(float(least), 4), "unsure": unsure}
+def fit(sets: Sequence[Sequence[Row]]) -> NDArray[np.float64]:
+    """Weights of what is said, of the share, and the bias; by Newton's method, large weights of the first two cost something."""
+    counts = [(row, 0.5 / sum(other.true == row.true for other in rows)) for rows in sets for row in rows if row.decided is None]
+    design = np.array([[row.said, row.share, 1.0] for row, _ in counts])
+    true, share = np.array([float(row.true) for row, _ in counts]), np.array([count for _, count in counts])
+    penalty = RIDGE * share.sum() * np.diag([1.0, 1.0, 0.0])
+    fitted = np.zeros(3)
+    for _ in range(60):
+        said = 1 / (1 + np.exp(-design @ fitted))
+        slope = design.T @ (share * (said - true)) + penalty @ fitted
+        fitted -= np.linalg.solve((design * (share * said * (1 - said))[:, None]).T @ design + penalty, slope)
+    return fitted
 
 
-def _scores(rows: Sequence[Row], fitted: NDArray[np.float64]) -> NDArray[np.float64]:
-    open_ones = [float(fitted @ (row.said, row.share, 1.0)) for row in rows]
-    return np.array(
-        [score if row.decided is None else DECIDED * (2 * row.decided - 1) for row, score in zip(rows, open_ones, strict=True)]
-    )
+def scores(rows: Sequence[Row], fitted: NDArray[np.float64]) -> NDArray[np.float64]:
+    decided = [None if row.decided is None else DECIDED if row.decided else -DECIDED for row in rows]
+    weighed_ones = (float(fitted @ (row.said, row.share, 1.0)) for row in rows)
+    return np.array([score if sure is None else sure for score, sure in zip(weighed_ones, decided, strict=True)])
 
 
 def balanced(rows: Sequence[Row], scores: NDArray[np.float64], least: float) -> float:
@@ -87,14 +83,26 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--model", type=Path, required=True)
+    parser.add_argument("--least", type=float, default=-0.05, help="the score from which on a claim is carried")
     parser.add_argument("--output", type=Path, help=f"instead of {FITTED} beside the model")
     options = parser.parse_args(arguments)
     verifier = Verifier(options.model)
     claims = {name: read_rows(options.data / f"claims/{name}.jsonl.gz") for name in SETS}
     sets = [[read(row, verifier) for row in rows if part_of(row) == "fit"] for rows in claims.values()]
+    fitted = fit(sets)
+    for least in np.linspace(-0.5, 0.5, 11):
+        print(f"{least:+.1f}", *(round(balanced(rows, scores(rows, fitted), least), 4) for rows in sets))
+    true = np.concatenate([scores([row for row in rows if row.true and row.decided is None], fitted) for rows in sets])
     files = {"sha256": MODEL, "words": WORDS}
-    sums = {key: hashlib.sha256((options.model / name).read_bytes()).hexdigest() for key, name in files.items()}
-    content = json.dumps(sums | fit(sets), indent=2)
+    content = json.dumps(
+        {
+            **{key: hashlib.sha256((options.model / name).read_bytes()).hexdigest() for key, name in files.items()},
+            "weights": dict(zip(("carried", "share", "bias"), (round(float(one), 4) for one in fitted), strict=True)),
+            "carried": options.least,
+            "unsure": [round(float(one), 4) for one in np.quantile(true, UNSURE)],
+        },
+        indent=2,
+    )
     (options.output or options.model / FITTED).write_text(content + "\n", encoding="utf-8")
     print(content)
 
