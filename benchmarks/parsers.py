@@ -47,7 +47,7 @@ from wellread.server import access, filing, intake, openai_format, settings_file
 from wellread.server.viewer import Place, View
 from wellread.server.web import documents
 from wellread.sources import markup, mediawiki, newsapi, slack, web
-from wellread.strategies import attribution, context, kinds, likely_sentences, refine, relevance, turns
+from wellread.strategies import attribution, context, likely_sentences, refine, relevance, trail, turns
 from wellread.text import blocks, dates, inert, markers, places, quoting, sentences, split, titles, words
 from wellread.tools import calculate
 from wellread.types import Hit, Original, Passage
@@ -188,7 +188,7 @@ PARSERS: dict[str, Parser] = {
     "said at once": questions.said_at_once,
     "defined in a sentence": TERM.defined_in,
     "explained in passing": lambda text: TERM.stands_beside("spell", text),
-    "defined in a passage": lambda text: kinds.defined(TERM, [Passage("1", text, "Title", "")]),
+    "defined in a passage": lambda text: trail.defined(TERM, [Passage("1", text, "Title", "")]),
     "list below a sentence": lambda text: quoting.with_what_follows(f"Do this:\n{text}", 8),
     "quotation": lambda text: quoting.quoted(text, "[1]"),
     "what a label names": lambda text: quoting.with_what_it_names(text, len(text) // 2, len(text) // 2 + 9),

@@ -9,7 +9,7 @@ from wellread.engine import Engine
 from wellread.ranking.answers import Best
 from wellread.ranking.paths import Verdict
 from wellread.settings import Settings
-from wellread.strategies import kinds, likely_sentences
+from wellread.strategies import likely_sentences, trail
 from wellread.types import Answer, Hit, Passage
 
 pytestmark = pytest.mark.anyio
@@ -72,15 +72,15 @@ def best(kind: str, text: str, *titles: str) -> Best[Passage]:
 )
 def test_the_models_own_yes_is_told_where_documents_were_compared(titles: tuple[str, ...], headline: str) -> None:
     (sentence,) = likely_sentences.candidates([Passage("1", "Both were born in Ohio.", "Directors")])
-    assert kinds.headline("Were Ann Reed and Bob Hill born in Ohio?", best("yes", "yes", *titles), sentence) == headline
+    assert trail.headline("Were Ann Reed and Bob Hill born in Ohio?", best("yes", "yes", *titles), sentence) == headline
 
 
 def test_other_questions_keep_their_phrases() -> None:
     (sentence,) = likely_sentences.candidates([Passage("1", "Both were born in Ohio.", "Directors")])
     span, yes = best("span", "Ohio", "Ohio"), best("yes", "yes", "Ohio")
-    assert kinds.headline("Where were they born?", span, sentence) == "Ohio"
-    assert kinds.possible("Where were they born?", [span, yes]) == [span, yes]
-    assert kinds.possible("Were they born in Ohio?", [span, yes]) == [yes]
+    assert trail.headline("Where were they born?", span, sentence) == "Ohio"
+    assert trail.possible("Where were they born?", [span, yes]) == [span, yes]
+    assert trail.possible("Were they born in Ohio?", [span, yes]) == [yes]
 
 
 def test_a_phrase_is_no_default_where_nothing_says_so() -> None:
@@ -92,9 +92,9 @@ def test_a_phrase_is_no_default_where_nothing_says_so() -> None:
         return Best(words, "span", (passage,), Verdict(0.0, start=start, end=start + len(words), text=words), 0.0, 0.0, 0)
 
     answers = [read("20"), read("21"), read("300 seconds")]
-    assert [one.text for one in kinds.possible("Which port does ftpd use by default?", answers)] == ["21", "300 seconds"]
-    assert [one.text for one in kinds.possible("Which user runs ftpd by default?", answers)] == ["300 seconds"]
-    assert len(kinds.possible("Which port does data come from?", answers)) == len(answers)
+    assert [one.text for one in trail.possible("Which port does ftpd use by default?", answers)] == ["21", "300 seconds"]
+    assert [one.text for one in trail.possible("Which user runs ftpd by default?", answers)] == ["300 seconds"]
+    assert len(trail.possible("Which port does data come from?", answers)) == len(answers)
 
 
 @pytest.mark.parametrize(
@@ -115,6 +115,6 @@ def test_the_default_of_an_entry_stands_below_it(entry: str, question: str, valu
     )
     passage = Passage("p", text, "ftpd")
     (said,) = [one for one in likely_sentences.candidates([passage]) if one.text.startswith(entry)]
-    found = kinds.default_below(question, said)
+    found = trail.default_below(question, said)
     assert (found[0] if found else None) == value
     assert found is None or found[1].text.lower().strip("(").startswith("default")

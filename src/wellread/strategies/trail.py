@@ -3,6 +3,11 @@
 Two readers look at every question: the evaluator, which follows paths and reads a short answer, and the ranking of
 sentences by words and meaning. Each is often right where the other is not, so both say how sure they are, and the
 confidence in the whole is fitted to the two (docs/log/evaluator.md).
+
+The small model has a short answer to every question, so what a kind of question wants is looked at: "Does it support plugins?" is
+answered by "yes", by "no", or by the sentence that says so; "What is a key file?" by the sentence that says what it is. "Yes" and
+"no" are told only where they stand in the passage in so many words, or where documents that the question names were compared: the
+model's own "yes" to a manual was too seldom right (docs/log/evaluator.md).
 """
 
 from __future__ import annotations
@@ -15,18 +20,18 @@ from dataclasses import dataclass, replace
 from wellread.effort import Plan
 from wellread.events import Ranked
 from wellread.protocols import Source, trained
-from wellread.questions.defaults import asks_default, default_alone
-from wellread.questions.kinds import Term, asks_yes_no, fits, term_asked
+from wellread.questions.defaults import asks_default, begins_entry, default_alone, is_meant, tells_default
+from wellread.questions.kinds import Term, asks_yes_no, fits, said_at_once, term_asked
 from wellread.ranking.answers import Best
 from wellread.ranking.evaluator import Evaluator, Trail
 from wellread.ranking.judge import Chain
 from wellread.run import Run
 from wellread.sources.multi_hop import Following
-from wellread.strategies import kinds, likely_sentences, lookup
+from wellread.strategies import likely_sentences, lookup
 from wellread.strategies.likely_sentences import Candidate
 from wellread.text.quoting import with_what_it_names
 from wellread.text.sentences import sentences
-from wellread.text.titles import bare_title
+from wellread.text.titles import bare_title, mentions
 from wellread.types import Hit, Passage
 
 # How sure the whole is, from the log-odds of the two readers; fitted on questions set aside. The last is lower than the fit: a
@@ -48,6 +53,7 @@ _BACK = re.compile(
     r"|it|he|him|she|they|them|(?P<place>there))\b(?!['’])|\b(?P<own>its|his|her|their|that country['’]s|that person['’]s)\b",
     re.IGNORECASE,
 )
+_BELOW = 600  # characters of an entry that its default may stand behind
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,15 +104,15 @@ async def _reach(
     asked = likely_sentences.asked(question, list(near.values()))
     worded = await likely_sentences.rank(run, asked, likely_sentences.candidates(list(near.values())), meanings)
     fitting = worded[0].candidate
-    best = _agreeing(kinds.possible(question, trail.answers), fitting, slack if worded[0].confidence >= _AGREED else 0.0)
+    best = _agreeing(possible(question, trail.answers), fitting, slack if worded[0].confidence >= _AGREED else 0.0)
     if best is not None and best.kind == "text":
         told, sure = _told(best), _probability(_log_odds(best.confidence) + _TELLING)
-        return _by_kind(Reached(kinds.headline(question, best, told), best.chain, (told,), sure, trail, asked), found)
+        return _by_kind(Reached(headline(question, best, told), best.chain, (told,), sure, trail, asked), found)
     sure = joint(best.confidence if best else 0.0, worded[0].confidence)
     if best is None or best.confidence < _TOLD:
         return _by_kind(Reached("", (fitting.passage,), (fitting,), sure, trail, asked), found)
     quoted = tuple(_joined(carrying(asked, best), best, fitting))
-    return _by_kind(Reached(kinds.headline(question, best, quoted[0]), best.chain, quoted, sure, trail, asked), found)
+    return _by_kind(Reached(headline(question, best, quoted[0]), best.chain, quoted, sure, trail, asked), found)
 
 
 def _by_kind(reached: Reached, found: Sequence[Passage]) -> Reached:
@@ -119,7 +125,7 @@ def _by_kind(reached: Reached, found: Sequence[Passage]) -> Reached:
 
 def _defined(term: Term, reached: Reached, found: Sequence[Passage]) -> Reached:
     """The sentence that defines a term, or what was reached: less sure of a phrase that does not."""
-    said = kinds.defined(term, found)
+    said = defined(term, found)
     if said is None:
         strays = term.certain and reached.text and not term.stands_beside(reached.text, reached.sentences[0].text)
         return replace(reached, text="", confidence=min(reached.confidence, _UNDEFINED)) if strays else reached
@@ -135,7 +141,7 @@ def _with_default(reached: Reached) -> Reached:
     Such lines look all alike, and the model often takes a neighbour's.
     """
     entry = _entry(reached)
-    found = kinds.default_below(reached.asked.text, entry) if entry else None
+    found = default_below(reached.asked.text, entry) if entry else None
     if entry is None or found is None or not fits(reached.asked.text, found[0]):
         return reached
     return replace(reached, text=found[0], sentences=(entry, found[1]))
@@ -293,3 +299,72 @@ def _leading(question: likely_sentences.Asked, one: Candidate, others: set[str])
     """How well a sentence shows the way: it covers the question and names where the chain goes on."""
     named = any(title in one.text.casefold() for title in others)
     return question.coverage(likely_sentences.keys_of(one)) + 0.5 * named
+
+
+@dataclass(frozen=True, slots=True)
+class Defined:
+    """A sentence that says what a term is, and from where on it does."""
+
+    sentence: Candidate
+    says: int
+
+    def tells(self, short: str) -> bool:
+        """Whether a short answer is how the definition begins: "a simple movie encoder", and not a word out of its middle."""
+        at = self.sentence.text.find(short, self.says)
+        return bool(short) and at >= 0 and len(self.sentence.text[self.says : at].split()) <= 1
+
+
+def possible(question: str, answers: Sequence[Best[Passage]]) -> list[Best[Passage]]:
+    """The answers that are of a kind that the question asks for."""
+    if asks_yes_no(question):
+        return [one for one in answers if one.kind != "span"]
+    if not asks_default(question):
+        return list(answers)
+    return [one for one in answers if one.kind != "span" or _by_default(question, one)]
+
+
+def _by_default(question: str, best: Best[Passage]) -> bool:
+    """Whether a phrase is said to hold by default: beside the right entry of a list stand others with values of their own."""
+    passage, verdict = best.chain[best.verdict.passage], best.verdict
+    around = [(a, b) for a, b in sentences(passage.text) if a < verdict.end and verdict.start < b]
+    return any(_tells(question, passage, *place) for place in around)
+
+
+def _tells(question: str, passage: Passage, start: int, end: int) -> bool:
+    if default_alone(passage.text[start:end]) is None:
+        return tells_default(passage.text[start:end])
+    return is_meant(question, passage.title, passage.text, start)
+
+
+def default_below(question: str, sentence: Candidate) -> tuple[str, Candidate] | None:
+    """The value that an entry of a list ends with, and the line that says it: below a sentence of the entry, "Default: 21"."""
+    passage = sentence.passage
+    text = passage.text
+    below = [(start, end) for start, end in sentences(text[: sentence.end + _BELOW]) if start >= sentence.end]
+    for start, end in below:
+        if value := default_alone(text[start:end]):
+            line = Candidate(passage, start, end, likely_sentences.read(text[start:end]), 0)
+            return (value, line) if is_meant(question, passage.title, text, start) else None
+        if begins_entry(text, start):
+            return None
+    return None
+
+
+def headline(question: str, best: Best[Passage], sentence: Candidate) -> str:
+    """The short answer that is told: none above sentences that tell it, no "yes" or "no" where that would not be safe."""
+    if not asks_yes_no(question):
+        return "" if best.kind == "text" else best.text
+    compared = best.text if best.kind in ("yes", "no") and _of_several(question, best.chain) else ""
+    return (said_at_once(sentence.text) or compared).capitalize()
+
+
+def _of_several(question: str, chain: Sequence[Passage]) -> bool:
+    """Whether a chain is a way through several documents that begins or ends at one that the question names."""
+    titles = {passage.title for passage in chain}
+    return len(titles) > 1 and any(mentions(question, title) for title in titles)
+
+
+def defined(term: Term, passages: Sequence[Passage]) -> Defined | None:
+    """The first sentence of the passages that says what something is."""
+    every = ((one, term.defined_in(one.text)) for one in likely_sentences.candidates(passages))
+    return next((Defined(one, begun.end()) for one, begun in every if begun), None)
