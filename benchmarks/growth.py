@@ -25,9 +25,8 @@ import numpy as np
 
 from benchmarks import history, index, server
 from wellread.server.collections import Collections
-from wellread.server.history import History
+from wellread.server.history import History, Record
 from wellread.server.options import ServerOptions
-from wellread.server.record import Record
 
 DIM, ROUNDS, TIMED, TIMES = 384, 3, 10, 20
 

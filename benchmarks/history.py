@@ -18,8 +18,7 @@ import time
 from pathlib import Path
 
 from wellread.answer_json import AnswerJson
-from wellread.server.history import History
-from wellread.server.record import Record
+from wellread.server.history import History, Record
 
 EVENTS = 50
 BODY = json.dumps({"event": "answer_delta", "at": 1.0, "text": "x" * 200})

@@ -43,9 +43,9 @@ from wellread.reading import (
 from wellread.reading.markup import Target
 from wellread.reading.office import Office
 from wellread.replay.record import Covers
-from wellread.server import access, filing, intake, openai_format, settings_file
+from wellread.server import intake, openai_format, origins
 from wellread.server.viewer import Place, View
-from wellread.server.web import documents
+from wellread.server.web import configuring, documents
 from wellread.sources import markup, mediawiki, newsapi, slack, web
 from wellread.strategies import attribution, context, likely_sentences, refine, relevance, trail, turns
 from wellread.text import blocks, dates, inert, markers, places, quoting, sentences, split, titles, words
@@ -177,7 +177,7 @@ PARSERS: dict[str, Parser] = {
     "keywords": web.keywords,
     "robots.txt": lambda text: robots.parse(text).allows("/a" * 50),
     "address": lambda text: canonical(f"http://a.b/{text[:20_000]}"),
-    "cookies": access._cookie,
+    "cookies": origins._cookie,
     "secrets": lambda text: Covers({"A_KEY": "abcdefgh"}).text(text),
     "answer as HTML": lambda text: html.answer_html(_answer(text)),
     "answer as Markdown": lambda text: copied.markdown(_answer(text)),
@@ -210,9 +210,9 @@ PARSERS: dict[str, Parser] = {
     "pieces": blocks.in_pieces,
     "viewer": _shown,
     "address of words": lambda text: places.at_words("http://a.b/c", text),
-    "file name": filing.file_name,
-    "collection's address": lambda text: filing.slug(text, ()),
-    "settings file": lambda text: settings_file.changed(text[:20_000], {"model": "x"}, {"A_KEY": "y"}),
+    "file name": intake.file_name,
+    "collection's address": lambda text: intake.slug(text, ()),
+    "settings file": lambda text: configuring.changed(text[:20_000], {"model": "x"}, {"A_KEY": "y"}),
     "form": lambda text: _form("", text),
     "document in a form": lambda text: _form('Content-Disposition: form-data; name="f"; filename="a.txt"\r\n\r\n', text),
     "name in a form": lambda text: _form('Content-Disposition: form-data; name="f"; filename="', text),

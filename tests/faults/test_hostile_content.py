@@ -34,10 +34,9 @@ from wellread.reading.allowance import WEB_PAGE
 from wellread.reading.documents import Document
 from wellread.reading.workers import shared
 from wellread.server import openai_format
-from wellread.server.record import Record
+from wellread.server.history import Record
 from wellread.server.runs import discreet, encode
-from wellread.server.web.articles import article
-from wellread.server.web.steps import step
+from wellread.server.web.articles import article, step
 from wellread.settings import Settings
 from wellread.sources.several import Several
 from wellread.trace.page import page as trace_page

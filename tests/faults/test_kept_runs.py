@@ -18,11 +18,10 @@ from tests.strategies.test_all import PARAMS, QUESTION
 
 from wellread.engine import Engine
 from wellread.errors import WellreadError
-from wellread.server.history import History
+from wellread.server.history import History, Record
 from wellread.server.limits import Gate
 from wellread.server.menu import ReadyRun
 from wellread.server.metrics import Metrics
-from wellread.server.record import Record
 from wellread.server.runs import Runs
 from wellread.settings import Settings
 
@@ -98,7 +97,7 @@ async def group(seed: int, path: Path) -> None:
 
 @pytest.mark.parametrize("part", range(4))
 async def test_the_history_tells_what_happened(part: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wellread.server.sqlite.connect", faulty_disk)
+    monkeypatch.setattr("wellread.server.database.connect", faulty_disk)
     seeds = [int(ONLY)] if ONLY else range(part, RUNS // TOGETHER, 4)
     tasks = len(asyncio.all_tasks())
     for seed in seeds:

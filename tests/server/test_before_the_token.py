@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import pytest
 from tests.server.stage import ask, engine, finished, quoting, running
 
-from wellread.server import access, connections, logs
+from wellread.server import connections, logs, origins
 
 pytestmark = pytest.mark.slow
 
@@ -53,13 +53,13 @@ def answered(connection: socket.socket) -> bytes:
 
 
 def test_cookies_are_read_in_no_time() -> None:
-    for header in ("\\" * 60_000, '"' * 60_000, ";" * 60_000, f"{access.COOKIE}=" + "\\" * 8_000, "a=b;" * 2_000):
+    for header in ("\\" * 60_000, '"' * 60_000, ";" * 60_000, f"{origins.COOKIE}=" + "\\" * 8_000, "a=b;" * 2_000):
         begun = time.thread_time()
-        assert not access.Access(TOKEN).allowed("", header)
+        assert not origins.Access(TOKEN).allowed("", header)
         assert time.thread_time() - begun < 0.1
-    signed = access.Access(TOKEN).cookie(secure=True).partition(";")[0]
-    assert access.Access(TOKEN).allowed("", f"other=1; {signed}; more=2")
-    assert not access.Access(TOKEN).allowed("", f"{signed}0")
+    signed = origins.Access(TOKEN).cookie(secure=True).partition(";")[0]
+    assert origins.Access(TOKEN).allowed("", f"other=1; {signed}; more=2")
+    assert not origins.Access(TOKEN).allowed("", f"{signed}0")
 
 
 def test_silent_connections_are_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,10 +28,9 @@ from wellread.index.vectors import embed
 from wellread.reading.folders import files_inside
 from wellread.server import collections_api
 from wellread.server.collections import Collection, Collections
-from wellread.server.filing import amount, file_path, numbered
-from wellread.server.intake import Sent
+from wellread.server.intake import Sent, amount, file_path, numbered
 from wellread.server.options import ServerOptions
-from wellread.server.web import shelf as pages
+from wellread.server.web import collecting as pages
 
 pytestmark = pytest.mark.slow
 
@@ -452,7 +451,7 @@ def test_marks_without_end_in_names_cost_nothing() -> None:
 
 def test_lists_of_documents_are_made_beside_the_loop(shelf: Live, reader: httpx2.Client, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[str] = []
-    for module, name in ((pages, "collection"), (pages, "everything"), (collections_api, "_documents")):
+    for module, name in ((pages, "_collection"), (pages, "_all"), (collections_api, "_documents")):
         original: Callable[..., Any] = getattr(module, name)
 
         def noted(*given: Any, original: Callable[..., Any] = original) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from wellread.server.garbage import ShortLooks
+from wellread.server.serving import ShortLooks
 
 
 class Round:

@@ -19,10 +19,8 @@ import pytest
 from wellread.answer_json import AnswerJson
 from wellread.errors import DamagedFile, UsageError
 from wellread.server import follow_up, service
-from wellread.server.database import TooSlow
-from wellread.server.history import History
-from wellread.server.history_tables import MIGRATIONS
-from wellread.server.record import Record
+from wellread.server.database import MIGRATIONS, TooSlow
+from wellread.server.history import History, Record
 
 pytestmark = pytest.mark.anyio
 

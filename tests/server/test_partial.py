@@ -11,9 +11,9 @@ from wellread.cli.compare import _words  # pyright: ignore[reportPrivateUsage]
 from wellread.present import markdown, terminal
 from wellread.present.sections import sections
 from wellread.server import openai_format
-from wellread.server.record import Record
+from wellread.server.history import Record
 from wellread.server.web.articles import article
-from wellread.server.web.listing import listing
+from wellread.server.web.threads import listing
 from wellread.types import Answer, Passage
 
 PASSAGES = {1: Passage("p", "Rome Nights was directed by Anna Bell.", title="Rome Nights")}

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from wellread.server.history import History
-from wellread.server.record import Record
+from wellread.server.history import History, Record
 
 pytestmark = pytest.mark.anyio
 

@@ -11,7 +11,7 @@ from wellread.errors import DamagedFile
 from wellread.events import from_json
 from wellread.present.html import answer_html
 from wellread.present.markdown import markdown
-from wellread.server.record import COLUMNS, event_row, from_row
+from wellread.server.history import COLUMNS, event_row, from_row
 from wellread.server.web.articles import article
 
 ANSWER: dict[str, Any] = {"outcome": "answered", "answer": "He. [1]"}  # as it was kept before there was more to say

@@ -19,8 +19,8 @@ from wellread.answer_json import AnswerJson
 from wellread.codec import decode
 from wellread.present.html import answer_html
 from wellread.present.markdown import markdown
+from wellread.server.web.articles import site, status, step
 from wellread.server.web.html import Safe, el, render, text
-from wellread.server.web.steps import site, status, step
 from wellread.types import Hit, Passage
 
 pytestmark = pytest.mark.slow

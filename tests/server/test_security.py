@@ -20,9 +20,8 @@ from wellread.cli.main import app
 from wellread.errors import SettingsError, UsageError
 from wellread.server import logs, origins
 from wellread.server import options as server_options
-from wellread.server.access import Access
 from wellread.server.options import ServerOptions
-from wellread.server.origins import host_allowed, hosts, origin_allowed
+from wellread.server.origins import Access, host_allowed, hosts, origin_allowed
 from wellread.server.security import address
 from wellread.settings import Settings
 

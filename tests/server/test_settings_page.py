@@ -20,7 +20,7 @@ from wellread import settings
 from wellread.engine import Engine
 from wellread.errors import SettingsError
 from wellread.parts import Parts
-from wellread.server.settings_file import change, changed
+from wellread.server.web.configuring import change, changed
 from wellread.settings import Settings
 
 pytestmark = pytest.mark.slow

@@ -14,7 +14,7 @@ import httpx2
 import pytest
 from tests.server.stage import Live, quoting, running, until
 
-from wellread.server import slow_uploads
+from wellread.server import intake
 from wellread.server.intake import Form, Room
 
 pytestmark = pytest.mark.slow
@@ -27,7 +27,7 @@ PLACES, OF_ONE = 16, 8
 
 @pytest.fixture
 def live(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Live]:
-    monkeypatch.setattr(slow_uploads, "GRACE", 0.5)
+    monkeypatch.setattr(intake, "GRACE", 0.5)
     with running(quoting(), tmp_path, proxy=True, collections=True) as server:
         yield server
 

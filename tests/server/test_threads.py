@@ -12,7 +12,7 @@ import openai
 import pytest
 from tests.server.stage import Live, ask, engine, finished, running, stream
 
-from wellread.server.record import Record
+from wellread.server.history import Record
 
 pytestmark = pytest.mark.slow
 

@@ -18,8 +18,7 @@ from wellread.engine import Engine
 from wellread.errors import DamagedFile
 from wellread.models.scripted import ScriptedModel
 from wellread.protocols import Source
-from wellread.server.history import History
-from wellread.server.record import Record
+from wellread.server.history import History, Record
 from wellread.settings import Settings
 from wellread.types import Hit, Query
 
@@ -84,7 +83,7 @@ def test_a_folder_and_files_whose_names_are_latin_1_can_be_cited(tmp_path: Path)
 
 def test_a_run_that_cannot_be_kept_fails_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every event of runs about Pluto fails, with an error that SQLite does not have."""
-    monkeypatch.setattr("wellread.server.sqlite.connect", _refusing)
+    monkeypatch.setattr("wellread.server.database.connect", _refusing)
     with running(engine(delay=0.01), tmp_path) as live, live.client() as client:
         runs = [ask(client, f"Is {name} a planet?") for name in ("Saturn", "Pluto", "Jupiter")]
         until(lambda: not live.service.runs.live, 20)

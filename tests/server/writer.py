@@ -9,8 +9,7 @@ import time
 from pathlib import Path
 
 from wellread.answer_json import AnswerJson
-from wellread.server.history import History
-from wellread.server.record import Record
+from wellread.server.history import History, Record
 
 
 async def write(where: Path | str, acknowledged: Path, begin: int) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from tests.strategies.bench import Shelf
+from wellread.server.record import Record
 
 from wellread import events
 from wellread.cli.chat import Conversation
@@ -22,7 +23,6 @@ from wellread.run import Environment
 from wellread.server.menu import ClientRequest, Menu
 from wellread.server.openai_format import Message, conversation
 from wellread.server.options import ServerOptions
-from wellread.server.record import Record
 from wellread.server.web.articles import article
 from wellread.settings import Settings
 from wellread.sources.multi_hop import TwoSteps

@@ -15,14 +15,14 @@ from wellread.engine import Engine
 from wellread.errors import DamagedFile, ReadError, SourceError, UsageError, WellreadError
 from wellread.server import api, collections_api, mcp, openai_api, openai_format, origins, responses_api, session, viewer
 from wellread.server import options as options_module
-from wellread.server.access import Access
 from wellread.server.database import TooSlow
 from wellread.server.limits import Busy, Stopping
 from wellread.server.metrics import Metrics
 from wellread.server.options import ServerOptions
+from wellread.server.origins import Access
 from wellread.server.security import Wall
 from wellread.server.service import running
-from wellread.server.web import collecting, configuring, finding, pages, threads, viewing
+from wellread.server.web import collecting, configuring, documents, finding, pages, threads
 from wellread.settings import Settings
 from wellread.version import __version__
 
@@ -66,7 +66,7 @@ def create_app(
     app.include_router(responses_api.router)
     app.include_router(pages.router)
     app.include_router(threads.router)
-    app.include_router(viewing.router)
+    app.include_router(documents.router)
     app.include_router(finding.router)
     app.include_router(collecting.router)
     app.include_router(configuring.router)

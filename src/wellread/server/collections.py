@@ -31,7 +31,7 @@ from wellread.errors import DamagedFile, UsageError
 from wellread.index.following import Item
 from wellread.reading.folders import files_inside
 from wellread.reading.kinds import is_readable
-from wellread.server import filing
+from wellread.server import intake
 from wellread.server.intake import Sent
 from wellread.server.options import ServerOptions
 
@@ -125,7 +125,7 @@ class Collections:
 
     def create(self, said: str, folder: str | None = None, *, taken: Sequence[str] = ()) -> Collection:
         """A new, empty one. `taken` are names of other sources."""
-        name = filing.collection_name(said)
+        name = intake.collection_name(said)
         path = self._allowed(folder) if folder is not None else None
         with self._alone("the collection cannot be made"):
             there = self.everything()
@@ -136,7 +136,7 @@ class Collections:
             return self._make(name, path)
 
     def _make(self, name: str, folder: str | None) -> Collection:
-        slug = filing.slug(name, {INCOMING, *os.listdir(self.root)})
+        slug = intake.slug(name, {INCOMING, *os.listdir(self.root)})
         place = self.root / slug
         made = Collection(slug, name, place, folder, time.time())
         place.mkdir(mode=0o700)
@@ -222,7 +222,7 @@ class Collections:
                 if sent.path is None:
                     continue
                 twins[sent.name] += 1
-                final = filing.numbered(sent.name, fresh, least=twins[sent.name])
+                final = intake.numbered(sent.name, fresh, least=twins[sent.name])
                 room = stored + sent.size - here.get(final, 0)
                 sent.problem = self._refusal(one, room, len(here) + (final not in here))
                 if not sent.problem and (twin := kept.twin(sent.path, sent.size)) not in (None, final):

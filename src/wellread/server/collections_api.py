@@ -11,8 +11,8 @@ from pydantic import BaseModel, Field
 from wellread.core.unicode_safety import encodable
 from wellread.errors import UsageError
 from wellread.server import addresses, receiving, shapes
+from wellread.server.limits import beside
 from wellread.server.receiving import Received, View, found, opened
-from wellread.server.render_thread import beside
 
 router = APIRouter(prefix="/api/collections", tags=["collections"])
 Slug = Annotated[str, Path(max_length=60, examples=["minutes-of-the-board"])]

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from wellread.codec import Json, loads
 from wellread.errors import DamagedFile
 from wellread.events import Event, Numbered, from_json
-from wellread.server.history import History
-from wellread.server.record import Record
-from wellread.server.render_thread import beside
+from wellread.server.history import History, Record
+from wellread.server.limits import beside
 from wellread.strategies.earlier import Earlier
 from wellread.types import Passage
 

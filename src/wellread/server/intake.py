@@ -3,25 +3,36 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import secrets
-from collections.abc import AsyncGenerator, Callable
+import time
+import unicodedata
+from collections.abc import AsyncGenerator, Callable, Container
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 from python_multipart.exceptions import FormParserError, MultipartParseError
 from python_multipart.multipart import MultipartParser, parse_options_header
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from wellread.errors import DamagedFile, UsageError
-from wellread.reading.kinds import is_archive, is_readable
-from wellread.server import filing
-from wellread.server.slow_uploads import hastened
+from wellread.reading.kinds import ending, is_archive, is_readable
 
 _LONGEST_FIELD = 10_000  # bytes of a field that is no file
 _MOST_FIELDS = 20
 _MOST_NAMED = 1000  # files beyond those that are taken, each of which is named and refused
+GRACE = 10.0  # seconds that everybody has
+LEAST = 50_000  # bytes a second after that, while the place is wanted
+_LOOK = 0.5  # seconds between two looks at whether it is
+LONGEST_NAME = 60  # characters of a collection's
+_LONGEST_FILE = 200  # bytes; file systems end at 255
+_LONGEST_PATH, _DEEPEST = 2_000, 8  # characters that are looked at, and folders that are kept
+_BOTH_ENDS = 200  # characters of what a client says that are looked at: putting marks in order takes quadratic time
+_SEPARATORS = re.compile(r"[/\\]")
+_PLAIN = re.compile(r"[^a-z0-9]+")
 
 
 @dataclass(slots=True)
@@ -35,7 +46,7 @@ class Sent:
     name: str = field(init=False)  # what it is called here
 
     def __post_init__(self) -> None:
-        self.name = filing.file_path(self.said)
+        self.name = file_path(self.said)
 
 
 @dataclass(slots=True)
@@ -175,7 +186,7 @@ class Form:
         self._file.size += end - start
         self.taken += end - start if self._out is not None else 0
         if self._file.size > self._room.file:
-            self._refuse(f"is too large: at most {filing.amount(self._room.file)}")
+            self._refuse(f"is too large: at most {amount(self._room.file)}")
         elif self._out is not None and self._room.full:
             self._refuse("there is no room left for it on this server")
         if self._out is not None:
@@ -206,3 +217,80 @@ class Form:
 
     def _end(self) -> None:
         self.ended = True
+
+
+async def hastened(body: AsyncGenerator[bytes], wanted: Callable[[], bool]) -> AsyncGenerator[bytes]:
+    """The pieces of a body as they come. One that is too slow is given up once its place is wanted."""
+    begun, taken = time.monotonic(), 0
+    coming = asyncio.ensure_future(anext(body, None))
+    try:
+        while True:
+            await asyncio.wait([coming], timeout=_LOOK)
+            if coming.done():
+                piece = coming.result()
+                if piece is None:
+                    return
+                taken += len(piece)
+                yield piece
+                coming = asyncio.ensure_future(anext(body, None))
+            if time.monotonic() - begun > GRACE + taken / LEAST and wanted():
+                raise HTTPException(408, "the documents came too slowly, and others wanted to send theirs")
+    finally:
+        coming.cancel()
+
+
+def collection_name(said: str) -> str:
+    """One line of printable characters. A colon would make it look like the spec of a source."""
+    name = _printable(said)
+    if not name:
+        raise UsageError("a collection needs a name")
+    if len(name) > LONGEST_NAME:
+        raise UsageError(f"the name is too long: at most {LONGEST_NAME} characters")
+    if ":" in name or "?" in name or " + " in name:
+        raise UsageError("a collection's name cannot hold a colon, a question mark or a plus between words")
+    return name
+
+
+def slug(name: str, taken: Container[str]) -> str:
+    """What the collection is called in addresses and on the disk."""
+    ascii_ = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    base = _PLAIN.sub("-", ascii_).strip("-")[:40].strip("-") or "collection"
+    return numbered(base, taken, "-{}")
+
+
+def file_path(said: str) -> str:
+    """The path of a document in the folder that was sent, each part as `file_name` has it; may be empty."""
+    *folders, last = _SEPARATORS.split(said[-_LONGEST_PATH:])
+    name = file_name(last)
+    return "/".join([*filter(None, map(file_name, folders[-_DEEPEST:])), name]) if name else ""
+
+
+def file_name(last: str) -> str:
+    """Without what a file system, a terminal or an eye could stumble over; may be empty."""
+    short = last if len(last) <= 2 * _BOTH_ENDS else last[:_BOTH_ENDS] + last[-_BOTH_ENDS:]
+    name = _printable(short).lstrip(". ")
+    suffix = ending(name)
+    return f"{_cut(name.removesuffix(suffix), _LONGEST_FILE - len(suffix.encode()))}{suffix}" if name else ""
+
+
+def numbered(name: str, taken: Container[str], form: str = " ({})", *, least: int = 2) -> str:
+    """The name, or with the first number from `least` on that makes it a new one; a file keeps its ending."""
+    suffix = ending(name) or PurePosixPath(name).suffix
+    number, found = least, name
+    while found in taken:
+        found, number = f"{name.removesuffix(suffix)}{form.format(number)}{suffix}", number + 1
+    return found
+
+
+def _printable(said: str) -> str:
+    text = unicodedata.normalize("NFC", said)
+    return " ".join("".join(c if c.isprintable() else " " if c.isspace() else "" for c in text).split())
+
+
+def _cut(text: str, most: int) -> str:
+    return text.encode()[:most].decode("utf-8", "ignore").rstrip()
+
+
+def amount(count: int) -> str:
+    """Bytes as a person says them."""
+    return f"{count / 1_000_000:,.0f} MB" if count >= 1_000_000 else f"{count:,} bytes"

@@ -7,6 +7,7 @@ import math
 import time
 from collections import Counter, deque
 from collections.abc import AsyncGenerator, Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
@@ -14,6 +15,8 @@ from typing import Protocol, TypeVar
 T = TypeVar("T")
 _LISTENED = 100  # streams; ten thousand of them would keep the loop for a second at each event
 _MOMENT = 30.0  # seconds in which somebody who was sent away comes back, or has come
+
+_thread = ThreadPoolExecutor(1, thread_name_prefix="wellread-pages")
 
 
 class Busy(Exception):
@@ -194,3 +197,9 @@ class Listeners:
                     yield chunk
         finally:
             self.counts -= Counter([client])
+
+
+async def beside(make: Callable[[], T]) -> T:
+    """What it makes, in one thread beside the event loop, for pages that take long. One, because Python runs one at a time:
+    several would only take turns with the loop, which waits for its own behind all of them."""
+    return await asyncio.get_running_loop().run_in_executor(_thread, make)

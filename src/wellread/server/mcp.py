@@ -27,10 +27,9 @@ from wellread.present.markdown import markdown
 from wellread.present.sections import shown
 from wellread.server import logs, session, viewer
 from wellread.server.addresses import link
-from wellread.server.limits import Busy
+from wellread.server.history import Record
+from wellread.server.limits import Busy, beside
 from wellread.server.menu import ClientRequest
-from wellread.server.record import Record
-from wellread.server.render_thread import beside
 from wellread.server.security import address
 from wellread.server.service import Service, alone
 from wellread.server.session import Ending, NotFound, Session

@@ -11,9 +11,11 @@ Every request becomes a run through it.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from pathlib import PurePosixPath
 from typing import Any, TypeVar, get_args
 
 from wellread import plugins
@@ -23,11 +25,22 @@ from wellread.engine import Engine, clean_question
 from wellread.errors import UsageError
 from wellread.parameters import Part, PublicSpec, fill, named, public
 from wellread.parts import NO_MODEL
+from wellread.plugins import parse_spec
 from wellread.protocols import Source
 from wellread.server.options import ServerOptions
 from wellread.settings import Settings
 
 T = TypeVar("T", bound=str)
+_NAMES = {
+    "library": "Library",
+    "wikipedia": "Wikipedia",
+    "searxng": "SearXNG",
+    "newsapi": "News",
+    "mediawiki": "Wiki",
+    "elasticsearch": "Elasticsearch",
+    "web": "Web",
+}
+_PATHS = ("index", "files")  # whose argument is a folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,3 +253,26 @@ def _offered(name: str, choices: Collection[T], what: str) -> T:
         if choice == name:
             return choice
     raise UsageError(f"{what} {name!r} is not offered here; there are: {', '.join(choices) or 'none'}")
+
+
+def label(source: str) -> str:
+    """A source's name: the one that it was given, the last part of its folder, or the service with what sets it apart."""
+    if ":" not in source and "?" not in source:
+        return _NAMES.get(source, source)
+    try:
+        spec = parse_spec(source)
+    except UsageError:
+        return source
+    if named := spec.options.get("name"):
+        return str(named)
+    if spec.name in _PATHS:
+        return PurePosixPath(spec.argument).name or source
+    apart = [spec.argument, *map(str, spec.options.values())]
+    return " ".join([_NAMES.get(spec.name, spec.name), *(f"({part})" for part in apart if part)])
+
+
+def labels(sources: Sequence[str]) -> Mapping[str, str]:
+    """Names of sources that stand side by side: those that would have the same name keep their specs."""
+    names = {source: label(source) for source in sources}
+    count = Counter(names.values())
+    return {source: name if count[name] == 1 else source for source, name in names.items()}

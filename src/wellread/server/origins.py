@@ -1,10 +1,15 @@
-"""Where a request comes from: which Host and Origin it may carry (against DNS rebinding and other sites), and whose it is."""
+"""Who may come in: the Host and Origin of a request (against DNS rebinding and other sites), whose it is, and its token, as a
+bearer or as a signed cookie that stands for it in a browser."""
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import ipaddress
 import socket
+import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from wellread.net.address import is_loopback
@@ -12,6 +17,9 @@ from wellread.server.options import ServerOptions
 
 _ONE_CLIENT = 64  # bits of an IPv6 address that say whose it is
 _SAFE = ("GET", "HEAD", "OPTIONS")
+COOKIE = "wellread_session"
+_DAYS = 30
+_LONGEST_COOKIES = 8_192  # characters
 
 
 def hosts(options: ServerOptions) -> frozenset[str]:
@@ -74,3 +82,55 @@ def _name(header: str) -> str | None:
     except ValueError:
         return None
     return name.lower().rstrip(".") if name and parts.netloc == header and "@" not in header else None
+
+
+@dataclass(slots=True)
+class Access:
+    """Checks credentials in constant time. Without a token everybody on this machine may come in.
+
+    Nobody is locked out for wrong tokens, their own or those of others at the same address: a token is too long to be guessed.
+    """
+
+    token: str | None
+
+    def allowed(self, authorization: str, cookies: str) -> bool:
+        if self.token is None:
+            return True
+        scheme, _, given = authorization.partition(" ")
+        if scheme.lower() == "bearer" and self.is_token(given.strip()):
+            return True
+        return self._is_session(_cookie(cookies))
+
+    def is_token(self, given: str) -> bool:
+        """Compare digests: neither length nor prefix can be measured."""
+        if self.token is None:
+            return True
+        return hmac.compare_digest(_digest(given), _digest(self.token))
+
+    def cookie(self, *, secure: bool) -> str:
+        """A `Set-Cookie` value: an expiry and its signature, not the token."""
+        expiry = str(int(time.time()) + _DAYS * 86_400)
+        value = f"{expiry}.{self._sign(expiry)}"
+        tail = "; Secure" if secure else ""
+        return f"{COOKIE}={value}; Path=/; Max-Age={_DAYS * 86_400}; HttpOnly; SameSite=Lax{tail}"
+
+    def _is_session(self, value: str) -> bool:
+        expiry, _, signature = value.partition(".")
+        right = hmac.compare_digest(signature.encode(), self._sign(expiry).encode())
+        return right and expiry.isdecimal() and int(expiry) > time.time()
+
+    def _sign(self, text: str) -> str:
+        key = _digest("wellread session " + (self.token or ""))
+        return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).digest()
+
+
+def _cookie(header: str) -> str:
+    """Ours among the cookies of a request. Nobody has been let in yet: this must cost nothing, whatever is sent."""
+    if len(header) > _LONGEST_COOKIES:
+        return ""
+    pairs = (pair.partition("=") for pair in header.split(";"))
+    return next((value.strip() for name, _, value in pairs if name.strip() == COOKIE), "")

@@ -17,7 +17,7 @@ from wellread.server import service
 from wellread.server.collections import Collection, Collections
 from wellread.server.indexing import Indexing
 from wellread.server.intake import Arrived, Room, Sent, arriving
-from wellread.server.labels import label
+from wellread.server.menu import label
 from wellread.server.security import address
 from wellread.server.service import Service
 from wellread.server.viewer import NotThere

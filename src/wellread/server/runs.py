@@ -19,11 +19,10 @@ from wellread import events
 from wellread.answer_json import AnswerJson
 from wellread.errors import BudgetExhausted, WellreadError
 from wellread.server import logs
-from wellread.server.history import History
+from wellread.server.history import History, Record, State
 from wellread.server.limits import Gate, Stopping, Ticket
 from wellread.server.menu import ReadyRun
 from wellread.server.metrics import Metrics
-from wellread.server.record import Record, State
 from wellread.server.sharing import Following, Numbered, Peers
 
 Door = Literal["api", "openai", "mcp"]  # by which a run comes in that is not the page's

@@ -16,11 +16,11 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from wellread.server import logs, openai_format, origins
-from wellread.server.access import Access
 from wellread.server.addresses import COLLECTIONS
 from wellread.server.connections import MAX_HEAD
 from wellread.server.metrics import Metrics
 from wellread.server.options import ServerOptions
+from wellread.server.origins import Access
 
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; "

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import socket
 import sys
+import time
+from collections.abc import Mapping
+from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
@@ -12,11 +16,12 @@ from wellread.errors import UsageError, WellreadError
 from wellread.server import logs
 from wellread.server.app import create_app
 from wellread.server.connections import MAX_HEAD, at_once, counted
-from wellread.server.garbage import ShortLooks
 from wellread.server.options import ServerOptions
 from wellread.settings import Settings
 
 _TURN = 0.001  # seconds that a thread keeps the interpreter while the event loop waits for it; five are Python's own
+_LONG = 0.02  # seconds
+_TIMES = 32  # what dies in a circle after it was set apart stays: there is an end to that
 
 
 class Server(uvicorn.Server):
@@ -102,3 +107,30 @@ def listen(options: ServerOptions) -> socket.socket:
         listening.close()
         raise UsageError(f"cannot listen on {options.host!a:.80}: that is no name of a host") from None
     return listening
+
+
+class ShortLooks:
+    """Short looks for garbage, called by the collector before and after one. A look through everything that a busy server keeps
+    takes a tenth of a second of everybody's time: what one has found to be alive is not looked through again."""
+
+    def __init__(self, long: float = _LONG, times: int = _TIMES) -> None:
+        self._long, self._left = long, times
+        self._begun = 0.0
+
+    def begin(self) -> None:
+        """What is there now stays."""
+        gc.collect()
+        gc.freeze()
+        gc.callbacks.append(self)
+
+    def end(self) -> None:
+        if self in gc.callbacks:
+            gc.callbacks.remove(self)
+        gc.unfreeze()
+
+    def __call__(self, phase: str, info: Mapping[str, Any]) -> None:
+        if phase == "start":
+            self._begun = time.perf_counter()
+        elif info["generation"] == 2 and self._left and time.perf_counter() - self._begun >= self._long:
+            self._left -= 1
+            gc.freeze()

@@ -18,8 +18,8 @@ from wellread.present.sections import shown
 from wellread.server import follow_up
 from wellread.server.addresses import linked
 from wellread.server.follow_up import TURNS
+from wellread.server.history import Record, completed
 from wellread.server.menu import ClientRequest, ReadyRun
-from wellread.server.record import Record, completed
 from wellread.server.runs import Door
 from wellread.server.security import address
 from wellread.server.service import Service

@@ -20,8 +20,8 @@ from wellread.index.search import Leaves
 from wellread.protocols import Source
 from wellread.reading.compressed import inner_name
 from wellread.reading.pdfpicture import Drawing, Picture
+from wellread.server.limits import beside
 from wellread.server.menu import Menu
-from wellread.server.render_thread import beside
 from wellread.text.split import number_in_document
 from wellread.types import Hit, Original, Passage
 

@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Form, Path, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
+from wellread.core.unicode_safety import encodable
 from wellread.errors import UsageError
-from wellread.server import receiving, service
+from wellread.index.following import Item
+from wellread.index.ledger import Entry
+from wellread.reading.compressed import SUFFIXES
+from wellread.reading.registry import by_suffix
+from wellread.server import addresses, intake, receiving, service
 from wellread.server.addresses import COLLECTIONS
 from wellread.server.collections import Collection
-from wellread.server.receiving import found, opened
-from wellread.server.render_thread import beside
+from wellread.server.limits import beside
+from wellread.server.options import ServerOptions
+from wellread.server.receiving import View, found, opened
 from wellread.server.service import Service
-from wellread.server.web import shelf
+from wellread.server.web.html import Safe, el, icon, join
 from wellread.server.web.pages import page
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 Slug = Annotated[str, Path(max_length=60)]
+_SHOWN = 500  # documents that are listed
 
 
 @router.get(COLLECTIONS)
 async def everything(request: Request) -> Response:
     here = service.of(request)
     if not here.options.takes_documents:
-        return page("Your documents", shelf.closed())
+        return page("Your documents", _closed())
     return await _shelf(here)
 
 
@@ -71,7 +80,7 @@ async def question(request: Request, slug: Slug, document: Annotated[str, Query(
     """The question before: a page, so that it is asked without JavaScript too."""
     here = opened(request)
     view = await receiving.view(here, found(here, slug))
-    return page("Remove?", shelf.question(view.one, len(view.items), document))
+    return page("Remove?", _removal(view.one, len(view.items), document))
 
 
 @router.post(f"{COLLECTIONS}/{{slug}}/remove")
@@ -91,11 +100,212 @@ async def _after(here: Service, one: Collection, refused: str) -> Response:
 
 async def _shown(here: Service, one: Collection, note: str = "") -> Response:
     view = await receiving.view(here, one)
-    return await beside(lambda: page(one.name, shelf.collection(view, here.options, note), head=shelf.again(view)))
+    return await beside(lambda: page(one.name, _collection(view, here.options, note), head=_again(view)))
 
 
 async def _shelf(here: Service, problem: str = "", fields: dict[str, str] | None = None) -> Response:
     views = await receiving.views(here)
-    answer = await beside(lambda: page("Your documents", shelf.everything(views, here.options, problem, fields or {})))
+    answer = await beside(lambda: page("Your documents", _all(views, here.options, problem, fields or {})))
     answer.status_code = 400 if problem else 200
     return answer
+
+
+def _closed() -> Safe:
+    how = "Its operator can change that with collections = true in the [server] table of the settings."
+    return el("div", el("h1", "Your documents"), el("p", "This server takes no documents."), el("p", how), class_="history")
+
+
+def _all(views: Sequence[View], options: ServerOptions, problem: str, fields: Mapping[str, str]) -> Safe:
+    listed = el("ul", *(_card(view) for view in views), class_="collections") if views else None
+    lead = "Add documents and ask them right away. They are kept and read on this server, nowhere else."
+    return el(
+        "div",
+        el("h1", "Your documents"),
+        el("p", lead, class_="lead"),
+        el("p", icon("warning"), problem, class_="note", role="alert") if problem else None,
+        listed,
+        el("h2", "A new collection"),
+        _new(options, fields),
+        _of_folder(options, fields) if options.readable_folders else None,
+        class_="history shelf",
+    )
+
+
+def _collection(view: View, options: ServerOptions, note: str) -> Safe:
+    one = view.one
+    return el(
+        "div",
+        el("p", el("a", "Your documents", href=COLLECTIONS), class_="back"),
+        el("h1", one.name),
+        el("p", icon("warning"), note, class_="note", role="alert") if note else None,
+        el(
+            "div",
+            _standing(view),
+            _actions(view),
+            _documents(view),
+            id="collection",
+            data_path=_path(one),
+            data_working=view.running,
+        ),
+        _more(one, options) if one.folder is None else el("p", f"It reads the folder {encodable(one.folder)}.", class_="facts"),
+        class_="history shelf",
+    )
+
+
+def _removal(one: Collection, count: int, document: str) -> Safe:
+    what = f"Remove {document} from {one.name}?" if document else f"Remove {one.name}?"
+    which = "1 document" if count == 1 else f"{count:,} documents"
+    if document:
+        said = "This server's copy is deleted."
+    elif one.folder is None:
+        said = f"The collection goes with this server's copies of {which}."
+    else:
+        said = "What was read from the folder goes; the folder itself stays as it is."
+    hidden = el("input", type="hidden", name="document", value=document) if document else None
+    buttons = el(
+        "div",
+        el("button", "Remove", class_="button primary"),
+        el("a", "Keep", href=_path(one), class_="button"),
+        class_="actions",
+    )
+    form = el("form", hidden, buttons, method="post", action=f"{_path(one)}/remove")
+    return el("div", el("h1", what), el("p", said, " Answers that were given from it stay in the history."), form, class_="hero")
+
+
+def _again(view: View) -> Safe | None:
+    return el("noscript", el("meta", http_equiv="refresh", content=2)) if view.running else None
+
+
+def _card(view: View) -> Safe:
+    return el("li", el("h2", el("a", view.one.name, href=_path(view.one))), el("p", _brief(view), class_="facts"))
+
+
+def _brief(view: View) -> Safe:
+    count = len(view.items)
+    parts = [f"{count:,} {'document' if count == 1 else 'documents'}"]
+    if view.running and view.files[0] < view.files[1]:
+        parts.append(f"reading, {view.files[0]:,} done")
+    elif view.passages:
+        parts.append(f"{view.passages:,} {'passage' if view.passages == 1 else 'passages'}")
+    if view.one.folder is not None:
+        parts.append("a folder of this machine")
+    return join(*(el("span", part) for part in parts))
+
+
+def _standing(view: View) -> Safe:
+    """How far reading is, as the build itself tells it."""
+    (read, count), (made, wanted) = view.files, view.vectors
+    lines: list[Safe | None] = [el("p", _brief(view), class_="facts")]
+    if view.running and read < count:
+        lines.append(_bar("Reading documents", read, count, "what has been read can be searched already"))
+    elif view.running and made < wanted:
+        lines.append(_bar("Searching by meaning", made, wanted, "by words everything can be searched already"))
+    elif view.running:
+        lines.append(el("p", "Looking what is new …", class_="facts"))
+    elif view.problem:
+        lines.append(el("p", icon("warning"), f"Reading has ended early: {view.problem}", class_="note"))
+    elif view.one.stopped and (read < count or made < wanted):
+        said = f"Reading was stopped: {read:,} of {count:,} documents can be searched. Refresh to go on."
+        lines.append(el("p", icon("stop"), said, class_="note"))
+    return el("div", *lines, class_="standing")
+
+
+def _bar(what: str, done: int, total: int, meanwhile: str) -> Safe:
+    words = f"{what}: {done:,} of {total:,}; {meanwhile}."
+    return el("p", el("progress", value=done, max=max(total, 1), aria_label=what), el("span", words), class_="bar")
+
+
+def _actions(view: View) -> Safe:
+    one = view.one
+    chosen = urlencode({"source": one.name})
+    ask = el("a", icon("send"), "Ask it", href=f"/?{chosen}", class_="button primary") if one.searchable else None
+    search = el("a", icon("search"), "Search it", href=f"/search?{chosen}", class_="button") if one.searchable else None
+    doing: tuple[Literal["stop", "refresh"], str] = ("stop", "Stop") if view.running else ("refresh", "Refresh")
+    form = el("form", el("button", doing[1], class_="button"), method="post", action=f"{_path(one)}/{doing[0]}")
+    remove = el("a", icon("delete"), "Remove", href=f"{_path(one)}/remove", class_="button")
+    return el("div", ask, search, form, remove, class_="actions")
+
+
+def _documents(view: View) -> Safe:
+    rows = [_document(view, item) for item in view.items[:_SHOWN]]
+    rest = len(view.items) - _SHOWN
+    more = el("p", f"and {rest:,} more", class_="facts") if rest > 0 else None
+    empty = el("p", "There is no document in it.", class_="empty")
+    return join(el("ul", *rows, class_="files") if rows else empty, more)
+
+
+def _document(view: View, item: Item) -> Safe:
+    name = encodable(item.name)
+    entry = view.entries.get(item.name)
+    read = entry is not None and entry.passages
+    shown = el("a", name, href=addresses.document(view.one.slug, name)) if read else el("span", name)
+    remove = el(
+        "a", icon("delete"), class_="button quiet", title="Remove", aria_label=f"Remove {name}",
+        href=f"{_path(view.one)}/remove?{urlencode({'document': name})}",
+    )  # fmt: skip
+    return el("li", el("div", shown, el("p", _state(entry), class_="facts")), remove if view.one.folder is None else None)
+
+
+def _state(entry: Entry | None) -> Safe:
+    if entry is None:
+        return el("span", "not read yet")
+    count = el("span", f"{entry.passages:,} {'passage' if entry.passages == 1 else 'passages'}") if entry.passages else None
+    notice = entry.notice or ("" if entry.passages else "there is no text in it")
+    return join(count, el("span", notice, class_="badge") if notice else None)
+
+
+def _new(options: ServerOptions, fields: Mapping[str, str]) -> Safe:
+    name = el(
+        "input", type="text", name="name", value=fields.get("name", ""), required=True, maxlength=intake.LONGEST_NAME,
+        autocomplete="off", placeholder="Minutes of the board",
+    )  # fmt: skip
+    return _sending(COLLECTIONS, options, el("label", el("span", "Name"), name, class_="field"), "Make it")
+
+
+def _more(one: Collection, options: ServerOptions) -> Safe:
+    return join(el("h2", "Add documents"), _sending(f"{_path(one)}/documents", options, None, "Add"))
+
+
+def _sending(action: str, options: ServerOptions, first: Safe | None, button: str) -> Safe:
+    """A plain form; with JavaScript documents can be dropped on it and one sees how much has been sent."""
+    chosen = el("input", type="file", name="documents", multiple=True, accept=",".join(sorted({*by_suffix(), *SUFFIXES})))
+    limits = f"PDF, Word, HTML, Markdown, text, tables …; up to {intake.amount(options.max_document)} each"
+    drop = el(
+        "label",
+        icon("page"),
+        el("span", "Choose documents", class_="drop-words"),
+        chosen,
+        el("small", limits),
+        class_="drop",
+    )
+    folder = el(
+        "label", "or a whole folder ", el("input", type="file", name="documents", webkitdirectory=True), class_="whole-folder"
+    )
+    sent = el("div", el("progress", max=100, value=0, aria_label="Sent"), el("button", "Cancel", type="button", class_="button"),
+              class_="sent", hidden=True)  # fmt: skip
+    problem = el("p", class_="problem", role="alert", hidden=True)
+    go = el("button", button, class_="button primary")
+    return el(
+        "form", first, drop, folder, sent, problem, go, method="post", action=action, enctype="multipart/form-data",
+        class_="sending", data_most=options.max_upload,
+    )  # fmt: skip
+
+
+def _of_folder(options: ServerOptions, fields: Mapping[str, str]) -> Safe:
+    """Read where it lies, for servers on this machine whose operator allows it."""
+    name = el("input", type="text", name="name", required=True, maxlength=intake.LONGEST_NAME, autocomplete="off")
+    path = el("input", type="text", name="folder", required=True, value=fields.get("folder", ""), list="folders")
+    known = el("datalist", *(el("option", value=root) for root in options.readable_folders), id="folders")
+    form = el(
+        "form",
+        el("label", el("span", "Name"), name, class_="field"),
+        el("label", el("span", "Folder"), path, class_="field"),
+        known,
+        el("button", "Read it", class_="button primary"),
+        method="post", action=COLLECTIONS, enctype="multipart/form-data", class_="of-folder",
+    )  # fmt: skip
+    return el("details", el("summary", "Or read a folder of this machine"), form, open=bool(fields.get("folder")))
+
+
+def _path(one: Collection) -> str:
+    return addresses.collection(one.slug)

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import ipaddress
+import json
 import os
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 from urllib.parse import urlencode
 
@@ -15,13 +21,13 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from wellread import plugins
 from wellread import settings as settings_module
 from wellread.core import keychain
+from wellread.core.private_files import private_folder, replace_private
 from wellread.effort import Effort
 from wellread.errors import SettingsError, UsageError
+from wellread.net.address import is_loopback
 from wellread.parameters import fill, public
-from wellread.server import diagnosis, effective, service, settings_file
+from wellread.server import diagnosis, service
 from wellread.server.diagnosis import Finding
-from wellread.server.effective import Outcome
-from wellread.server.peers import is_owner
 from wellread.server.service import Service
 from wellread.server.viewer import NotThere
 from wellread.server.web.html import Safe, el, icon
@@ -32,6 +38,12 @@ router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 _LONGEST = 4_000
 _WHERE = " where new keys go"  # no name of a setting
 _SIGNS = {"ok": "check", "note": "thought", "problem": "warning"}
+AT_ONCE = ("model", "sources", "effort")
+Changes = Mapping[str, object]  # None takes a line away
+_HEADER = re.compile(r"^\s*\[")
+_TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
+_ESTABLISHED = "01"
+Ends = tuple[tuple[str, int], tuple[str, int]]  # of a connection: the client's and ours
 
 
 @router.get("/settings")
@@ -119,8 +131,8 @@ def _save(here: Service, plain: Mapping[str, object], sources: Sequence[str], ke
         if key is None:
             keychain.forget(name)
     kept = {name: keychain.MARK if key and keychain.keep(name, key) else key for name, key in keys.items()}
-    settings_file.change(config_path(), plain, kept)
-    return effective.take(here, before, keys)
+    change(config_path(), plain, kept)
+    return take(here, before, keys)
 
 
 def _form(said: Mapping[str, Any], note: str, found: Sequence[Finding] = (), *, wrong: bool = False) -> Safe:
@@ -164,3 +176,142 @@ def _key(name: str, purpose: str, said: Mapping[str, Any]) -> Safe:
 
 def _advice(one: Finding) -> Safe | None:
     return el("small", one.advice) if one.advice else None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a change."""
+
+    held: tuple[str, ...] = ()  # settings that a flag or a variable has given for this start
+    old_keys: bool = False  # a key that was there before was changed
+    others: bool = False  # other processes serve too, and have read the file already
+
+    @property
+    def sentence(self) -> str:
+        if self.others:
+            return "Saved. It holds from the next start of the server on: all of its processes have to read it."
+        parts = ["Saved. It holds from the next question on."]
+        if self.held:
+            names = " and ".join(self.held)
+            parts.append(f"Not so {names}: given by a flag or a variable of this start, which goes before the file.")
+        if self.old_keys:
+            parts.append("A key that was there before is used until the next start: connections may be open with it.")
+        return " ".join(parts)
+
+
+def take(here: Service, before: Settings, keys: Mapping[str, str | None]) -> Outcome:
+    """Bring what was saved into force; `before` is what the file and the variables said until then. Blocks."""
+    if here.options.workers > 1:
+        return Outcome(others=True)
+    after, now = settings_module.load(), here.engine.settings
+    free = [name for name in AT_ONCE if getattr(now, name) == getattr(before, name)]
+    fresh = replace(now, keys=after.keys, **{name: getattr(after, name) for name in free})
+    old_keys = any(here.engine.kit.environ.get(name, "").strip() for name in keys)
+    here.resettle(fresh)
+    saved = settings_module.load(environ={"WELLREAD_CONFIG": str(settings_module.config_path())})  # by the file alone
+    held = tuple(name for name in AT_ONCE if getattr(fresh, name) != getattr(saved, name))
+    return Outcome(held, old_keys)
+
+
+def change(path: Path, plain: Changes, keys: Mapping[str, str | None]) -> None:
+    """Set top-level values and entries of [keys]. The file is whole at any moment, and its owner's alone afterwards."""
+    real = Path(os.path.realpath(path))
+    try:
+        text = real.read_text(encoding="utf-8") if real.exists() else ""
+        wanted = _merged(tomllib.loads(text), plain, keys)
+        fresh = changed(text, plain, keys)
+        if tomllib.loads(fresh) != wanted:
+            raise SettingsError(f"{path} is written in a way that cannot be changed here: change it by hand")
+        private_folder(real.parent) if not real.parent.exists() else None
+        replace_private(real, fresh.encode())
+    except tomllib.TOMLDecodeError as problem:
+        raise SettingsError(f"{path} is broken: {problem}") from None
+    except OSError as problem:
+        raise SettingsError(f"{path} cannot be written: {problem.strerror or problem}") from None
+
+
+def changed(text: str, plain: Changes, keys: Mapping[str, str | None]) -> str:
+    """The text of the file with other values."""
+    lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n") if text else []  # TOML's lines alone
+    end = next((number for number, line in enumerate(lines) if _HEADER.match(line)), len(lines))
+    head, rest = lines[:end], lines[end:]
+    for name, value in plain.items():
+        head = _set(head, name, value)
+    if head and rest and head[-1].strip() and head != lines[:end]:
+        head.append("")
+    return "\n".join([*head, *_with_keys(rest, keys), ""])
+
+
+def _with_keys(lines: list[str], keys: Mapping[str, str | None]) -> list[str]:
+    at = next((number for number, line in enumerate(lines) if line.split("#")[0].strip() == "[keys]"), None)
+    if at is None:
+        if not any(keys.values()):
+            return lines
+        lines, at = [*lines, "", "[keys]"], len(lines) + 1
+    end = next((number for number in range(at + 1, len(lines)) if _HEADER.match(lines[number])), len(lines))
+    inside = lines[at + 1 : end]
+    for name, value in keys.items():
+        inside = _set(inside, name, value)
+    return [*lines[: at + 1], *inside, *lines[end:]]
+
+
+def _set(lines: list[str], name: str, value: object) -> list[str]:
+    """The lines with one assignment replaced, added or taken away."""
+    said = [] if value is None else [f"{name} = {json.dumps(value, ensure_ascii=False)}"]
+    begins = re.compile(rf"^\s*{re.escape(name)}\s*=")
+    at = next((number for number, line in enumerate(lines) if begins.match(line)), None)
+    if at is None:
+        return [*lines, *said]
+    return [*lines[:at], *said, *lines[_end(lines, at) :]]
+
+
+def _end(lines: list[str], at: int) -> int:
+    """Where an assignment ends that may go on over several lines."""
+    for end in range(at + 1, len(lines) + 1):
+        try:
+            tomllib.loads("\n".join(lines[at:end]))
+        except tomllib.TOMLDecodeError:
+            continue
+        return end
+    return at + 1
+
+
+def _merged(old: dict[str, Any], plain: Changes, keys: Mapping[str, str | None]) -> dict[str, Any]:
+    """What the file must say afterwards."""
+    both = {**old, **plain}
+    table = {**old.get("keys", {}), **keys}
+    kept = {name: value for name, value in table.items() if value is not None}
+    fresh = {name: value for name, value in both.items() if value is not None and name != "keys"}
+    return {**fresh, "keys": kept} if kept or "keys" in old else fresh
+
+
+def is_owner(ends: Ends | None) -> bool:
+    """Whether a connection comes from this machine and this user, or root: loopback is open to all users of it, and the kernel
+    knows who holds the other end. Where the system does not tell, from this machine."""
+    if ends is None or not is_loopback(ends[0][0]):
+        return False
+    tables = [rows for path in _TABLES if (rows := _rows(path)) is not None]
+    return not tables or _user(ends, tables) in (os.geteuid(), 0)
+
+
+def _rows(table: Path) -> list[list[str]] | None:
+    try:
+        return [line.split() for line in table.read_text().splitlines()[1:]]
+    except OSError:
+        return None
+
+
+def _user(ends: Ends, tables: Sequence[list[list[str]]]) -> int | None:
+    """Who holds the client's end. It is told by both ends, and while it is held: a port can have other connections, and the
+    kernel writes root for one that was closed."""
+    (client, port), (server, own) = ends
+    wanted = {(f"{a}:{port:04X}", f"{b}:{own:04X}", _ESTABLISHED) for a, b in product(_forms(client), _forms(server))}
+    return next((int(row[7]) for rows in tables for row in rows if tuple(row[1:4]) in wanted), None)
+
+
+def _forms(host: str) -> tuple[str, ...]:
+    """An address as the kernel writes it: words of four bytes, each in the machine's own order."""
+    address = ipaddress.ip_address(host)
+    packed = address.packed
+    words = "".join(packed[at : at + 4][::-1].hex().upper() for at in range(0, len(packed), 4))
+    return (words, f"0000000000000000FFFF0000{words}") if address.version == 4 else (words,)

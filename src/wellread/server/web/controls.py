@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from wellread.server.labels import labels
-from wellread.server.menu import Menu
-from wellread.server.record import Record
+from wellread.server.history import Record
+from wellread.server.menu import Menu, labels
 from wellread.server.security import COLLECTIONS
 from wellread.server.web.html import Safe, el, icon
 

@@ -13,14 +13,14 @@ from fastapi.responses import HTMLResponse, Response
 from wellread.errors import WellreadError
 from wellread.server import service
 from wellread.server.addresses import WORDS
+from wellread.server.limits import beside
 from wellread.server.menu import Menu
-from wellread.server.render_thread import beside
 from wellread.server.security import address
 from wellread.server.viewer import Span, of_hit
+from wellread.server.web.articles import site
 from wellread.server.web.controls import ticks
 from wellread.server.web.html import Safe, el, icon, join
 from wellread.server.web.pages import page
-from wellread.server.web.steps import site
 from wellread.text.blocks import in_pieces
 from wellread.text.places import inside, is_file
 from wellread.text.sentences import statements

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -43,6 +44,19 @@ def el(tag: str, *children: Child, **attributes: Attribute) -> Safe:
         parts.append(key if value is True else f'{key}="{escape(str(value))}"')
     head = f"<{' '.join(parts)}>"
     return Safe(head) if tag in _VOID else Safe(f"{head}{join(*children)}</{tag}>")
+
+
+def marked_words(text: str, start: int, end: int, spans: Sequence[tuple[int, int]], first: str | None = None) -> Safe:
+    """A stretch of a text with the spans in it marked; `first` is the id of the mark that begins the first span."""
+    parts: list[Child] = []
+    at = start
+    for number, (begin, stop) in enumerate(sorted(spans)):
+        opens = number == 0 and begin >= start
+        begin, stop = max(begin, at), min(stop, end)
+        if begin < stop:
+            parts += [text[at:begin], el("mark", text[begin:stop], id=first if opens else None)]
+            at = stop
+    return join(*parts, text[at:end])
 
 
 def render(template: str, **values: Child) -> Safe:

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from functools import partial
 from pathlib import Path as File
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
 from fastapi import APIRouter, Form, Header, Query, Request
@@ -20,18 +20,17 @@ from wellread.events import AnswerDelta
 from wellread.present.html import draft_html
 from wellread.server import follow_up, service, session
 from wellread.server.api import RunId
+from wellread.server.history import Record
+from wellread.server.limits import beside
 from wellread.server.menu import ClientRequest
-from wellread.server.record import Record
-from wellread.server.render_thread import beside
 from wellread.server.security import address
 from wellread.server.shapes import RUN_ID
 from wellread.server.sse import EventStream
-from wellread.server.web import reference, threads
-from wellread.server.web.articles import article
+from wellread.server.web import threads
+from wellread.server.web.articles import article, status, step
 from wellread.server.web.controls import again_box, ask_box
 from wellread.server.web.html import Child, Safe, el, join, render
-from wellread.server.web.listing import listing
-from wellread.server.web.steps import status, step
+from wellread.server.web.threads import listing
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 _STATIC = File(__file__).parent / "static"
@@ -43,6 +42,7 @@ _EXAMPLES = (
     "Which planet has the most moons?",
     "What is the capital of Australia?",
 )
+Schema = dict[str, Any]
 
 
 @router.get("/")
@@ -158,7 +158,7 @@ async def history(request: Request, q: Annotated[str, Query(max_length=200)] = "
 @router.get("/docs")
 async def docs(request: Request) -> Response:
     """The API described, without anything from elsewhere."""
-    return page("HTTP API", reference.describe(request.app.openapi()))
+    return page("HTTP API", describe(request.app.openapi()))
 
 
 @router.get("/login")
@@ -242,3 +242,47 @@ async def _article(request: Request, record: Record) -> Safe:
         record = await here.history.get(record.id) or record
     log = [body for _, body in await here.history.events(record.id, limit=5_000)]
     return await beside(lambda: article(record, log, base, may_share=here.menu.asks_to_share))
+
+
+def describe(schema: Schema) -> Safe:
+    intro = [el("p", _words(part)) for part in str(schema["info"]["description"]).strip().split("\n\n")]
+    operations = [
+        _operation(path, method, one, schema) for path, methods in schema["paths"].items() for method, one in methods.items()
+    ]
+    document = el("p", "The same for programs: ", el("a", "openapi.json", href="/openapi.json"), ".")
+    return el("div", el("h1", "HTTP API"), *intro, document, *operations, class_="reference")
+
+
+def _operation(path: str, method: str, one: Schema, schema: Schema) -> Safe:
+    head = el("h2", el("span", method.upper(), class_=f"method {method}"), " ", el("code", path))
+    rows = [_parameter(parameter) for parameter in one.get("parameters", ())]
+    table = el("ul", *rows, class_="parameters") if rows else None
+    statuses = ", ".join(one.get("responses", {}))
+    return el(
+        "section",
+        head,
+        el("p", _words(one.get("description", ""))),
+        table,
+        _example(one, schema),
+        el("p", f"Answers: {statuses}", class_="facts"),
+    )
+
+
+def _words(text: str) -> Safe:
+    """What stands between backticks is code."""
+    return join(*(el("code", part) if number % 2 else part for number, part in enumerate(text.split("`"))))
+
+
+def _parameter(parameter: Schema) -> Safe:
+    about = parameter.get("description") or parameter.get("schema", {}).get("description") or ""
+    return el("li", el("code", parameter["name"]), " ", el("small", parameter["in"]), " ", about)
+
+
+def _example(one: Schema, schema: Schema) -> Safe | None:
+    """A body that can be sent as it stands."""
+    content: Schema = one.get("requestBody", {}).get("content", {}).get("application/json", {})
+    name = str(content.get("schema", {}).get("$ref", "")).rsplit("/", 1)[-1]
+    examples: list[Any] = schema.get("components", {}).get("schemas", {}).get(name, {}).get("examples", [])
+    if not examples:
+        return None
+    return el("pre", el("code", json.dumps(examples[0], ensure_ascii=False, indent=2)), tabindex=0, aria_label="Example")

@@ -1,11 +1,11 @@
-"""A conversation as something to keep: its name, and what was asked and answered as Markdown, as JSON or on paper."""
+"""The history as a page, and a conversation as something to keep: its name, and all of it as Markdown, as JSON or on paper."""
 
 from __future__ import annotations
 
 import json
 import re
 import time
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Annotated
 
@@ -13,19 +13,23 @@ from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response, StreamingResponse
 
 from wellread.marks import Marks
+from wellread.present.html import plain_text
 from wellread.present.markdown import markdown, plain
 from wellread.present.sections import shown
 from wellread.server import service, shapes
 from wellread.server.addresses import linked
 from wellread.server.api import RunId
-from wellread.server.labels import label
-from wellread.server.record import Record
-from wellread.server.render_thread import beside
+from wellread.server.history import Record
+from wellread.server.limits import beside
+from wellread.server.menu import label
 from wellread.server.service import Service
 from wellread.server.session import NotFound
 from wellread.server.web.html import Safe, el, icon
 
 router = APIRouter(include_in_schema=False)
+DOORS = {"api": "by the API", "openai": "by the OpenAI-compatible API", "mcp": "by MCP"}
+_STATES = {"running": "running", "stopped": "stopped", "interrupted": "interrupted", "failed": "failed"}
+_OUTCOMES = {"partial": "in part", "unsure": "no answer found", "exhausted": "cut short", "failed": "failed"}
 
 
 @router.get("/r/{run}/export.md")
@@ -117,3 +121,63 @@ def _download(name: str, kind: str) -> dict[str, str]:
     """A name for the file that every system takes."""
     words: Sequence[str] = re.findall(r"[a-z0-9]{1,30}", name[:1_000].lower())[:8]
     return {"Content-Disposition": f'attachment; filename="{"-".join(words) or "conversation"}.{kind}"'}
+
+
+def listing(threads: Sequence[Sequence[Record]], names: Mapping[str, str], search: str) -> Safe:
+    field = el(
+        "input",
+        type="search",
+        name="q",
+        value=search,
+        placeholder="Search questions and answers",
+        aria_label="Search the history",
+    )
+    form = el("form", icon("search"), field, class_="search", role="search", action="/history", method="get")
+    items = [_conversation(thread, names.get(thread[0].thread)) for thread in threads]
+    empty = "Nothing fits these words." if search else "Nothing has been asked yet."
+    found = el("ol", *items, class_="runs") if items else el("p", empty, class_="empty")
+    export = el("p", el("a", "Export everything as JSON lines", href="/api/export", download=True), class_="export")
+    results = el("div", found, id="results", aria_live="polite")
+    return el("div", el("h1", "History"), form, results, export if items else None, class_="history")
+
+
+def _conversation(thread: Sequence[Record], name: str | None) -> Safe:
+    """One question as it is; several under their conversation's name, the first question unless it was given one."""
+    if len(thread) == 1 and name is None:
+        return el("li", el("div", *_told(thread[0], "h2")), _delete(thread[0]))
+    last = thread[-1]
+    head = el("h2", el("a", name or thread[0].question, href=f"/r/{last.id}"))
+    facts = el("p", el("span", _day(last)), el("span", f"{len(thread)} questions" if len(thread) > 1 else None), class_="facts")
+    inside = [el("li", el("div", *_told(record, "h3")), _delete(record)) for record in thread]
+    return el("li", el("div", head, facts, el("ol", *inside, class_="inside")), class_="conversation")
+
+
+def _told(record: Record, heading: str) -> list[Safe | None]:
+    """Question, what was answered in a few words, when, how and with what outcome."""
+    words = plain_text(record.text[:600])
+    preview = words if len(words) <= 180 else words[:179] + "…"
+    state = _STATES.get(record.state) or _OUTCOMES.get(record.outcome or "")
+    facts = el(
+        "p",
+        el("span", _day(record)),
+        el("span", record.strategy),
+        el("span", DOORS.get(record.via, record.via)) if record.via else None,
+        el("span", state, class_="badge") if state else None,
+        class_="facts",
+    )
+    return [
+        el(heading, el("a", record.question, href=f"/r/{record.id}")),
+        el("p", record.short, class_="headline-answer") if record.short else None,
+        el("p", preview, class_="preview") if preview else None,
+        facts,
+    ]
+
+
+def _delete(record: Record) -> Safe:
+    remove = el("button", icon("delete"), class_="button quiet", aria_label=f"Delete: {record.question}", title="Delete")
+    return el("form", remove, method="post", action=f"/r/{record.id}/delete", data_confirm="Delete this question and its answer?")
+
+
+def _day(record: Record) -> Safe:
+    at = time.localtime(record.created)
+    return el("time", time.strftime("%-d %b %Y, %H:%M", at), datetime=time.strftime("%Y-%m-%dT%H:%M:%S%z", at))
