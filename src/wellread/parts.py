@@ -39,14 +39,16 @@ class Parts:
     ) -> None:
         self.settings = settings
         self._outside = environ
-        self._environ = with_keys(environ, settings.keys)
+        self.effort: Effort = settings.effort
+        self.cache = settings.cache
+        self.environ = with_keys(environ, settings.keys)
         self._parts: dict[tuple[str, str], Any] = {}
         self._given = model
 
     def choosing(self, model: str | None, effort: Effort) -> Parts:
         """The same kit, parts shared, whose runs use another model (None: the same) and read as closely as this effort says."""
         chosen = replace(self.settings, effort=effort, model=model or self.settings.model)
-        other = Parts(chosen, self._environ, None if model else self._given)
+        other = Parts(chosen, self.environ, None if model else self._given)
         other._parts = self._parts
         return other
 
@@ -56,18 +58,6 @@ class Parts:
         self._parts.pop(("default model", ""), None)  # another key may make it another one
         other._parts = self._parts
         return other
-
-    @property
-    def effort(self) -> Effort:
-        return self.settings.effort
-
-    @property
-    def cache(self) -> bool:
-        return self.settings.cache
-
-    @property
-    def environ(self) -> Mapping[str, str]:
-        return self._environ
 
     def source(self, spec: str) -> Source:
         return self._plugin("sources", spec)
@@ -111,7 +101,7 @@ class Parts:
             return None if self.settings.model == "none" else self.settings.model
         from wellread.models.default import default_spec
 
-        return self._kept("default model", "", lambda: default_spec(self._environ))
+        return self._kept("default model", "", lambda: default_spec(self.environ))
 
     def embedder(self, spec: str | None = None) -> Embedder:
         return self._plugin("embedders", spec or self.settings.embedder or "onnx")

@@ -6,7 +6,7 @@ import difflib
 import inspect
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, EntryPoints, distribution, entry_points
@@ -20,7 +20,6 @@ from wellread.types import Spec
 
 Kind = Literal["strategies"] | Part
 KINDS: tuple[Kind, ...] = ("strategies", "sources", "models", "embedders", "rerankers", "graders")
-_ONE = {"strategies": "strategy", "sources": "source", "models": "model"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +98,22 @@ def names(kind: Kind) -> list[str]:
     return sorted(_registered(kind))
 
 
+def one_of(kind: Kind) -> str:
+    """What one plugin of a kind is called."""
+    return "strategy" if kind == "strategies" else kind.removesuffix("s")
+
+
+def known_to(strategy: str, names: Iterable[str]) -> list[str]:
+    """Those of these parameters that a strategy has."""
+    there = {one.name for one in describe(cast("Any", load("strategies", strategy)).Params)}
+    return [name for name in names if name in there]
+
+
 def load(kind: Kind, name: str) -> Callable[..., Any]:
     """A plugin's factory (or a strategy's class)."""
     found = _find(kind, name)
     if found is None:
-        one = _ONE.get(kind, kind.removesuffix("s"))
+        one = one_of(kind)
         close = difflib.get_close_matches(name, names(kind), n=1)
         hint = f" (did you mean {close[0]}?)" if close else ""
         raise UsageError(f"unknown {one} {name!r}{hint}; there are: {', '.join(names(kind))}")

@@ -9,7 +9,7 @@ import pytest
 
 from wellread import codec, events
 from wellread.answer_json import AnswerJson
-from wellread.cli import ask, last
+from wellread.cli import ask, opening
 from wellread.engine import Engine
 from wellread.models.scripted import ScriptedModel
 from wellread.present.terminal import lines
@@ -95,7 +95,7 @@ async def test_what_is_not_sure_enough_is_told_as_probable_and_what_is_not_even_
     assert "No answer found" not in shown
     assert (ask.status(told), ask.status(told, strict=True)) == (0, 3)
     assert [one.number for one in told.nearest] == [*range(max(told.passages) + 1, max(told.passages) + 1 + len(told.nearest))]
-    assert {one.number for one in last.cited(told)} >= {one.number for one in told.nearest}
+    assert {one.number for one in opening.cited(told)} >= {one.number for one in told.nearest}
     refused, _ = await asked(engine, "Which planet has the shortest year?", params={"min_confidence": 1.0, "probable": 1.0})
     assert (refused.outcome, refused.text, ask.status(refused)) == ("unsure", "", 3)
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TextIO
 import typer
 
 from wellread import events
-from wellread.cli import last, options, show
+from wellread.cli import opening, options, show
 from wellread.cli.terminal import json_line, note
 from wellread.errors import ReplayMismatch, UsageError, WellreadError
 from wellread.types import Answer, Outcome
@@ -62,7 +62,7 @@ def ask(
     how = _How(chosen.params, record, replay, chosen.strategy)
     answer = asyncio.run(_ask(options.asked(question), chosen.settings, how, display, trace))
     if chosen.settings.cache:
-        last.keep(last.cited(answer))
+        opening.keep(opening.cited(answer))
     if answer.outcome == "unsure" and not answer.text and not (chosen.settings.sources or replay or as_json or as_events):
         note(WIDER)
     raise typer.Exit(status(answer, strict=strict))

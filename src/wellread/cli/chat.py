@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wellread import codec
-from wellread.cli import last, options, show
+from wellread.cli import opening, options, show
 from wellread.cli.terminal import note, say
 from wellread.text.places import place
 from wellread.types import Answer
@@ -85,7 +85,7 @@ class Conversation:
     def _keep(self, answer: Answer) -> None:
         self.last = answer
         if self.settings.cache:
-            last.keep(last.cited(answer))
+            opening.keep(opening.cited(answer))
         self.earlier.remember(answer)
         if not answer.told:
             return

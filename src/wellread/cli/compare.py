@@ -56,13 +56,14 @@ def compare(
 async def _compare(
     question: str, settings: options.Settings, wanted: list[str] | None, params: Mapping[str, object]
 ) -> list[Answer]:
+    from wellread import plugins
     from wellread.engine import Engine
 
     answers: list[Answer] = []
     settings = replace(settings, cache=False)  # nobody's time is told by what another has fetched or loaded before
     async with Engine(settings) as engine:
         chosen = list(dict.fromkeys(wanted)) if wanted else _able(engine.kit.model_spec() is not None)
-        given = {name: _known(name, params) for name in chosen}
+        given = {name: {one: params[one] for one in plugins.known_to(name, params)} for name in chosen}
         for name in params:
             if not any(name in known for known in given.values()):
                 raise UsageError(f"none of {', '.join(chosen)} has a parameter {name!r}")
@@ -85,13 +86,6 @@ def _able(model: bool) -> list[str]:
     if not model:
         note("there is no language model: only strategies without one are compared")
     return names
-
-
-def _known(name: str, params: Mapping[str, object]) -> dict[str, object]:
-    from wellread import plugins
-
-    fields = getattr(getattr(plugins.load("strategies", name), "Params", None), "__dataclass_fields__", {})
-    return {key: value for key, value in params.items() if key in fields}
 
 
 def _status(answers: list[Answer]) -> int:

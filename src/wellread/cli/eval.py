@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -134,7 +134,7 @@ def _grid(strategies: list[str], params: list[str]) -> list[Cell]:
     for pair in params:
         for name, value in options.parameters([pair]).items():
             values.setdefault(name, []).append(value)
-    known = {strategy: _known(strategy, values) for strategy in strategies}
+    known = {one: [] if one == "retrieval" else plugins.known_to(one, values) for one in strategies}
     if unknown := [name for name in values if not any(name in names for names in known.values())]:
         raise UsageError(f"none of {', '.join(strategies)} has a parameter {unknown[0]!r}")
     cells: list[Cell] = []
@@ -146,18 +146,6 @@ def _grid(strategies: list[str], params: list[str]) -> list[Cell]:
             kind: Any = plugins.load("strategies", cell.strategy)
             fill(kind.Params, cell.params, f"strategy {cell.strategy}")
     return cells
-
-
-def _known(strategy: str, names: Iterable[str]) -> list[str]:
-    """Those of the parameters that a strategy has."""
-    from wellread import plugins
-    from wellread.parameters import describe
-
-    if strategy == "retrieval":
-        return []
-    kind: Any = plugins.load("strategies", strategy)
-    there = {parameter.name for parameter in describe(kind.Params)}
-    return [name for name in names if name in there]
 
 
 def _print(tables: list[dict[str, Any]], results: list[list[Result]]) -> None:

@@ -10,7 +10,7 @@ import typer
 
 from wellread.cli import completion, options
 from wellread.cli.terminal import note, say, say_json
-from wellread.plugins import KINDS, Plugin, everything
+from wellread.plugins import KINDS, Plugin, everything, one_of
 
 
 def plugins(
@@ -22,7 +22,7 @@ def plugins(
 ) -> None:
     """List strategies, sources, models, embedders, re-rankers and graders with their parameters."""
     known = everything()
-    found = [plugin for plugin in known if name in (None, plugin.name, plugin.kind, _one_of(plugin.kind))]
+    found = [plugin for plugin in known if name in (None, plugin.name, plugin.kind, one_of(plugin.kind))]
     if not found:
         close = difflib.get_close_matches(name or "", [*KINDS, *(plugin.name for plugin in known)], n=1)
         hint = f" (did you mean {close[0]}?)" if close else ""
@@ -35,10 +35,6 @@ def plugins(
         for kind in KINDS:
             _list(kind, [plugin for plugin in found if plugin.kind == kind], detailed=name is not None)
     raise typer.Exit(0 if found else 3)
-
-
-def _one_of(kind: str) -> str:
-    return kind[:-3] + "y" if kind.endswith("ies") else kind[:-1]
 
 
 def _list(kind: str, found: list[Plugin], *, detailed: bool) -> None:

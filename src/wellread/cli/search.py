@@ -6,7 +6,7 @@ import asyncio
 
 import typer
 
-from wellread.cli import last, options, show
+from wellread.cli import opening, options, show
 from wellread.cli.terminal import note, say_json
 from wellread.types import Hits, by_document
 
@@ -30,7 +30,7 @@ def search(
     settings = options.load(sources=source, no_cache=no_cache, effort=effort, hops=hops)
     hits = asyncio.run(_search(query, settings, limit))
     if settings.cache:
-        last.keep(last.found(by_document(hits)))
+        opening.keep(opening.found(by_document(hits)))
     for failure in hits.failures:
         note(f"wellread: {failure}")
     if as_json:
