@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from tests.strategies.bench import Shelf
-from wellread.server.record import Record
 
 from wellread import events
 from wellread.cli.chat import Conversation
@@ -20,6 +19,7 @@ from wellread.index.following import are_public
 from wellread.models.scripted import ScriptedModel
 from wellread.privacy import Consent, Privacy, leaves
 from wellread.run import Environment
+from wellread.server.history import Record
 from wellread.server.menu import ClientRequest, Menu
 from wellread.server.openai_format import Message, conversation
 from wellread.server.options import ServerOptions
