@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from wellread.reading.builder import code, entry, row, titled
+from wellread.reading.builder import Builder, code, entry, row, titled
 from wellread.reading.unmarked import rule
-from wellread.types import Block, BlockKind, Page
+from wellread.types import Block, Page
 
 _UNDERLINES = "=-~^\"'`#*+.:_<>"
 _ITEM = re.compile(r"^(\s*)(?:[-*+•]|\d{1,3}[.)]|#\.)\s+(?=\S)")
@@ -196,41 +196,27 @@ class _Lines:
         return rows
 
 
-def _parts(lines: list[str]) -> Iterator[Block]:
+def _parts(lines: list[str]) -> list[Block]:
     """A paragraph, the items of a list, or terms with what is said of them below or behind them."""
-    kind: BlockKind = "paragraph"
-    depth, term, said = 0, "", list[str]()
+    made = Builder(_said)
     for place, line in enumerate(lines):
         after = lines[place + 1] if place + 1 < len(lines) else ""
-        explained = kind != "item" and _explained(line, after, fresh=not place or kind == "entry")
         found = _ITEM.match(line) or _FIELD.match(line) or _OPTION.match(line)
-        if place and (found or explained):
-            yield from _part(kind, depth, term, said)
-            kind, depth, term, said = "paragraph", 0, "", []
         if found and found.re is _ITEM:
-            kind, depth = "item", 1 + len(found[1]) // 2
-            said.append(line[found.end() :])
+            made.begin("item", line[found.end() :], depth=1 + len(found[1]) // 2)
         elif found:
-            kind, depth, term = "entry", 1, _said(found[1])
-            said.append(line[found.end() :])
-        elif explained:
-            kind, depth, term = "entry", 1, _said(line)
+            made.begin("entry", line[found.end() :], term=found[1], depth=1)
+        elif made.kind != "item" and _explained(line, after, fresh=not place or made.kind == "entry"):
+            made.begin("entry", term=line, depth=1)
         else:
-            said.append(line)
-    yield from _part(kind, depth, term, said)
+            made.lines.append(line)
+    made.flush()
+    return [block for block in made.blocks if block.text != ":" and not _KEYWORD.fullmatch(block.text)]
 
 
 def _explained(line: str, after: str, *, fresh: bool) -> bool:
     """Whether a line is a term that the line below, further in, explains."""
     return fresh and bool(after.strip()) and _indent(after) > _indent(line)
-
-
-def _part(kind: BlockKind, depth: int, term: str, said: list[str]) -> Iterator[Block]:
-    text = _said(" ".join(line.strip() for line in said))
-    if text == ":" or _KEYWORD.fullmatch(text):
-        return
-    if term or text:
-        yield entry(term, text, depth) if term else Block(kind, text, depth)
 
 
 def _led(line: str) -> str:
