@@ -150,33 +150,25 @@ class Guarded(httpx2.AsyncHTTPTransport):
         )
 
 
-def _pool(most: int | None) -> dict[str, Any]:
-    """What connections to services are kept with."""
-    return {
-        "ssl_context": _trust(),
-        "max_connections": 100,
-        "max_keepalive_connections": 20,
-        "keepalive_expiry": 5.0,
-        "network_backend": SippedNetwork(most),
-    }
-
-
 class Direct(httpx2.AsyncHTTPTransport):
-    """HTTP without proxies, in small pieces. `most`: bytes of one answer, with all that comes before and after it."""
+    """HTTP in small pieces, through one proxy or none. `most`: bytes of one answer, with all that comes before and after it."""
 
-    def __init__(self, most: int | None = None) -> None:
-        self._pool = httpcore2.AsyncConnectionPool(**_pool(most))
-
-
-class Through(httpx2.AsyncHTTPTransport):
-    """HTTP through one proxy, in small pieces like `Direct`."""
-
-    def __init__(self, proxy: httpx2.Proxy, most: int | None = None) -> None:
+    def __init__(self, most: int | None = None, proxy: httpx2.Proxy | None = None) -> None:
+        kept: dict[str, Any] = {
+            "ssl_context": _trust(),
+            "max_connections": 100,
+            "max_keepalive_connections": 20,
+            "keepalive_expiry": 5.0,
+            "network_backend": SippedNetwork(most),
+        }
+        if proxy is None:
+            self._pool = httpcore2.AsyncConnectionPool(**kept)
+            return
         way = proxy.url
         self._pool = httpcore2.AsyncHTTPProxy(
             proxy_url=httpcore2.URL(scheme=way.raw_scheme, host=way.raw_host, port=way.port, target=way.raw_path),
             proxy_auth=proxy.raw_auth,
-            **_pool(most),
+            **kept,
         )
 
 
@@ -208,7 +200,7 @@ def _through(kind: str, address: str, most: int | None) -> httpx2.AsyncHTTPTrans
     if proxy is None or not proxy.url.host or (proxy.url.port or 0) > 65535:
         raise UsageError(f"{kind.upper()}_PROXY in the environment is not the address of a proxy, like http://127.0.0.1:3128")
     if proxy.url.scheme in ("http", "https"):
-        return Through(proxy, most)
+        return Direct(most, proxy)
     try:
         return httpx2.AsyncHTTPTransport(verify=_trust(), proxy=proxy)
     except ImportError:
