@@ -78,7 +78,7 @@ class Bench:
     async def send(self, method: str, path: str, body: object = None) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port, limit=2**20)
         text = json.dumps(body) if body is not None else ""
-        head = f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\nConnection: close\r\n"
+        head = f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\nConnection: close\r\nAccept: text/event-stream\r\n"
         writer.write(f"{head}Content-Type: application/json\r\nContent-Length: {len(text)}\r\n\r\n{text}".encode())
         return reader, writer
 

@@ -215,7 +215,7 @@ class Traffic:
             self.noted(http.get(f"/r/{chance.choice(self.accepted)}"))
 
 
-_JSON = {"content-type": "application/json"}
+_JSON = {"content-type": "application/json", "accept": "text/event-stream"}
 
 
 def _json(body: object) -> bytes:

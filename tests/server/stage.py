@@ -85,6 +85,7 @@ def events_of(text: str) -> list[dict[str, Any]]:
 
 def stream(client: httpx2.Client, method: str, path: str, **options: Any) -> list[dict[str, Any]]:
     """Read a stream of events to its end."""
+    options["headers"] = {"Accept": "text/event-stream", **options.get("headers", {})}
     with client.stream(method, path, **options) as reply:
         assert reply.status_code == 200, reply.read()
         return events_of("".join(reply.iter_text()))

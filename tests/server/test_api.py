@@ -31,6 +31,18 @@ def test_an_attached_question_is_the_engines_event_stream(client: httpx2.Client)
     assert answer["citations"][0]["quote"] == "Saturn has 146 moons."
 
 
+def test_an_answer_is_json_unless_events_are_asked_for(client: httpx2.Client) -> None:
+    whole = client.post("/api/ask", json={"question": QUESTION})
+    assert whole.headers["content-type"] == "application/json"
+    told = stream(client, "POST", "/api/ask", json={"question": QUESTION})[-1]["answer"]
+    assert [whole.json()[name] for name in ("answer", "outcome", "sentences")] == [
+        told["answer"],
+        told["outcome"],
+        told["sentences"],
+    ]
+    assert whole.json()["citations"][0]["link"]
+
+
 def test_without_a_model_the_library_is_quoted(library: Live) -> None:
     with library.client() as client:
         answer = stream(client, "POST", "/api/ask", json={"question": "Who discovered Titan?"})[-1]["answer"]

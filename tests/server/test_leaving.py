@@ -32,7 +32,8 @@ def send(url: str, path: str, body: object) -> socket.socket:
     host, port = url.removeprefix("http://").split(":")
     connection = socket.create_connection((host, int(port)), timeout=10)
     text = json.dumps(body)
-    head = f"POST {path} HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: application/json\r\nContent-Length: {len(text)}\r\n\r\n"
+    head = f"POST {path} HTTP/1.1\r\nHost: {host}:{port}\r\nAccept: text/event-stream\r\n"
+    head += f"Content-Type: application/json\r\nContent-Length: {len(text)}\r\n\r\n"
     connection.sendall((head + text).encode())
     return connection
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import openai
 import pytest
-from tests.server.stage import TOKEN, Live, engine, running
+from tests.server.stage import TOKEN, Live, engine, quoting, running
 
 pytestmark = pytest.mark.slow
 
@@ -118,3 +118,13 @@ def test_nothing_found_is_said_in_words(library: Live) -> None:
         asked = [{"role": "user", "content": "What did Zorblax the Unseen eat on Quuxday?"}]
         reply = client.chat.completions.create(model="wellread/quote", messages=asked)  # type: ignore[arg-type]
         assert (reply.choices[0].message.content or "").startswith("No answer was found")
+
+
+def test_sources_are_models_and_can_be_named(tmp_path: Path) -> None:
+    with running(quoting(), tmp_path) as live, live.client() as client:
+        assert "wellread/library" in [one["id"] for one in client.get("/v1/models").json()["data"]]
+        asked = {"messages": [{"role": "user", "content": "Who wrote Hamlet?"}]}
+        for more in ({"model": "wellread/library"}, {"model": "wellread/quote", "sources": ["library"]}):
+            said = client.post("/v1/chat/completions", json={**asked, **more}).json()
+            assert "Shakespeare" in said["choices"][0]["message"]["content"]
+        assert client.post("/v1/chat/completions", json={**asked, "sources": ["files:/etc"]}).status_code == 400

@@ -38,7 +38,8 @@ def silent(live: Live) -> socket.socket:
     wire.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     wire.connect((parts.hostname, parts.port))
     body = json.dumps({"question": "How many moons has Saturn?"}).encode()
-    head = f"POST /api/ask HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    head = "POST /api/ask HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: text/event-stream\r\nContent-Type: application/json\r\n"
+    head += f"Content-Length: {len(body)}\r\n\r\n"
     wire.sendall(head.encode() + body)
     return wire
 

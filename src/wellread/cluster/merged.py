@@ -6,12 +6,11 @@ A shard that cannot be reached is left out, and the answer says which share of t
 from __future__ import annotations
 
 import asyncio
-from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -35,37 +34,33 @@ class ShardGone(IndexFault):
     """No replica of a shard answers."""
 
 
-class Peer(ABC):
+class Peer(Protocol):
     """A shard, wherever it is. What it cannot do any more it says with `ShardGone`."""
 
-    @abstractmethod
-    async def call(self, method: str, *arguments: object) -> Any:
-        """What the shard's method of this name says."""
-
-    @abstractmethod
+    async def candidates(self, wanted: Wanted) -> Candidates: ...
+    async def lines(self, rows: Sequence[int]) -> Sequence[bytes]: ...
+    async def document(self, name: str) -> Sequence[tuple[int, bytes]]: ...
+    async def titled(self, title: str) -> Sequence[tuple[int, bytes]]: ...
     def close(self) -> None: ...
 
-    async def candidates(self, wanted: Wanted) -> Candidates:
-        return await self.call("candidates", wanted)
 
-    async def lines(self, rows: Sequence[int]) -> Sequence[bytes]:
-        return await self.call("lines", rows)
-
-    async def document(self, name: str) -> Sequence[tuple[int, bytes]]:
-        return await self.call("document", name)
-
-    async def titled(self, title: str) -> Sequence[tuple[int, bytes]]:
-        return await self.call("titled", title)
-
-
-class LocalPeer(Peer):
+class LocalPeer:
     """A shard in this process."""
 
     def __init__(self, shard: Shard) -> None:
         self.shard = shard
 
-    async def call(self, method: str, *arguments: object) -> Any:
-        return await asyncio.to_thread(getattr(self.shard, method), *arguments)
+    async def candidates(self, wanted: Wanted) -> Candidates:
+        return await asyncio.to_thread(self.shard.candidates, wanted)
+
+    async def lines(self, rows: Sequence[int]) -> Sequence[bytes]:
+        return await asyncio.to_thread(self.shard.lines, rows)
+
+    async def document(self, name: str) -> Sequence[tuple[int, bytes]]:
+        return await asyncio.to_thread(self.shard.document, name)
+
+    async def titled(self, title: str) -> Sequence[tuple[int, bytes]]:
+        return await asyncio.to_thread(self.shard.titled, title)
 
     def close(self) -> None:
         self.shard.close()

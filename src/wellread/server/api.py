@@ -9,16 +9,17 @@ from contextlib import aclosing
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Path, Query, Request
-from fastapi.responses import PlainTextResponse, StreamingResponse
+from fastapi.responses import JSONResponse, PlainTextResponse, StreamingResponse
 
+from wellread import codec
 from wellread.events import documents_json, hit_json
 from wellread.present.html import answer_html
 from wellread.server import metrics, service, session, shapes
 from wellread.server.security import address
-from wellread.server.session import Telling
+from wellread.server.session import Ending, Telling
 from wellread.server.shapes import RUN_ID, AskRequest, RunRequest
 from wellread.server.sharing import Numbered
-from wellread.server.sse import EventStream, numbered
+from wellread.server.sse import EventStream, Whole, numbered
 from wellread.server.viewer import of_hit
 
 router = APIRouter()
@@ -34,16 +35,31 @@ _STREAM: dict[int | str, Any] = {
         },
     }
 }
+_ANSWER = {
+    "description": "The answer; or its events, each as in `/api/runs/{run}/events`.",
+    "content": {"application/json": {"schema": {"type": "object"}}, **_STREAM[200]["content"]},
+}
 _WRONG = shapes.refusals(400, 413, 422, 429, 503)
 _GONE = shapes.refusals(404, 422)
 _CROWDED = shapes.refusals(429)
 
 
-@router.post("/api/ask", tags=["ask"], response_class=EventStream, responses={**_WRONG, **_STREAM})
+@router.post("/api/ask", tags=["ask"], response_model=None, responses={**_WRONG, 200: _ANSWER, **shapes.refusals(502)})
 async def ask(request: Request, body: AskRequest) -> EventStream:
-    """Answer a question as a stream of events. Closing the connection stops the work; an answer is kept in the history."""
+    """Answer a question: as `ask --json` prints it, or as a stream of events to who accepts `text/event-stream`. Closing the
+    connection stops the work; an answer is kept in the history."""
     telling = await session.of(request).attach(body.wish(), via="api")
-    return EventStream(numbered(_without_end(telling)), telling.leave)
+    if "text/event-stream" in request.headers.get("accept", ""):
+        return EventStream(numbered(_without_end(telling)), telling.leave)
+    return Whole(_whole(telling), telling.leave)
+
+
+async def _whole(telling: Telling) -> AsyncGenerator[JSONResponse, None]:
+    async with aclosing(telling.pieces()) as pieces:
+        async for piece in pieces:
+            if isinstance(piece, Ending):
+                failed = piece.problem or (None if piece.answer else "the run failed")
+                yield JSONResponse({"error": failed}, piece.status) if failed else JSONResponse(codec.encode(piece.answer))
 
 
 async def _without_end(telling: Telling) -> AsyncGenerator[list[Numbered], None]:

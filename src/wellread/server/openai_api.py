@@ -46,6 +46,7 @@ class ChatRequest(BaseModel):
     stream_options: StreamOptions | None = None
     n: int | None = None
     store: bool | None = None
+    sources: list[str] | None = Field(None, max_length=50, description="Where to search, by the names of `/api/menu`.")
     marks: Marks | None = Field(None, description="`none`: sentences that are not carried get no mark in the text.")
 
     def wish(self, menu: Menu) -> ClientRequest:
@@ -53,7 +54,7 @@ class ChatRequest(BaseModel):
         if self.n not in (None, 1):
             raise UsageError("n must be 1: there is one answer")
         question, turns = openai_format.conversation(self.messages)
-        return ClientRequest(question, openai_format.strategy(self.model, menu), history=turns)
+        return openai_format.asked(self.model, menu, question, turns, self.sources)
 
 
 @router.get("/models")

@@ -1,6 +1,6 @@
 """What the OpenAI-compatible endpoints have in common: models, messages, an answer's words, errors.
 
-Models are strategies: `wellread` is the default one, `wellread/iterative` a named one. The last user message
+Models are strategies (`wellread` is the default one, `wellread/iterative` a named one) or sources. The last user message
 is the question, what comes before is the conversation. System messages, temperature, tools and the like have
 no meaning here and are left aside. Citations come as annotations that point at the `[n]` in the text, and as
 a list of sources in Markdown at the end of it.
@@ -24,7 +24,7 @@ from wellread.marks import unmarked
 from wellread.present.markdown import beside, missing_line, opening, refusal, source_lines
 from wellread.present.sections import UNDERSTOOD, sections, shown
 from wellread.server.follow_up import TURNS
-from wellread.server.menu import Menu
+from wellread.server.menu import ClientRequest, Menu
 from wellread.text.places import name
 
 PREFIX = "wellread"
@@ -80,19 +80,23 @@ def _turn(question: str, reply: str) -> tuple[str, str]:
     return question, reply.strip()
 
 
-def strategy(model: str, menu: Menu) -> str | None:
-    """The recipe that a model's name stands for; None: the default one, which other names mean too where the operator says so."""
+def asked(model: str, menu: Menu, question: str, turns: Turns, sources: Sequence[str] | None = None) -> ClientRequest:
+    """What a model's name stands for: a recipe, or a collection that is searched by the default one; other names mean the
+    default, too, where the operator says so. `sources` of the request's own are searched instead."""
     name = model.removeprefix(PREFIX).removeprefix("/")
-    if not name or name in (known for known, _, _ in menu.strategies()):
-        return name or None
-    if menu.options.unknown_models == "default":
-        return None
-    raise Refused(f"there is no model {model!r} here; there are: {', '.join(models(menu))}", "model", "model_not_found")
+    if name and name not in (known for known, _, _ in menu.strategies()):
+        if name in menu.single_sources:
+            return ClientRequest(question, None, tuple(sources or (name,)), history=turns)
+        if menu.options.unknown_models != "default":
+            raise Refused(f"there is no model {model!r} here; there are: {', '.join(models(menu))}", "model", "model_not_found")
+        name = ""
+    return ClientRequest(question, name or None, tuple(sources or ()), history=turns)
 
 
 def models(menu: Menu) -> list[str]:
-    """What can be asked here, under the names that clients know."""
-    return [PREFIX, *(f"{PREFIX}/{name}" for name, _, usable in menu.strategies() if usable)]
+    """What can be asked here, under the names that clients know: recipes, then collections and other sources."""
+    recipes = [name for name, _, usable in menu.strategies() if usable]
+    return [PREFIX, *(f"{PREFIX}/{name}" for name in dict.fromkeys([*recipes, *menu.single_sources]))]
 
 
 def spoken(answer: AnswerJson) -> str:

@@ -21,7 +21,6 @@ from wellread.answer_json import AnswerJson
 from wellread.marks import Marks
 from wellread.server import openai_format, session, shapes
 from wellread.server.history import Record
-from wellread.server.menu import ClientRequest
 from wellread.server.openai_format import PREFIX, Message, Refused, Turns
 from wellread.server.session import Ending, NotFound, Session, Telling
 from wellread.server.sse import EventStream, Whole
@@ -72,7 +71,7 @@ async def respond(request: Request, body: ResponseRequest) -> Response:
     here = session.of(request)
     question, turns = body.asked()
     before = await _previous(here, body.previous_response_id)
-    wish = ClientRequest(question, openai_format.strategy(body.model, here.service.menu), history=turns)
+    wish = openai_format.asked(body.model, here.service.menu, question, turns, body.sources)
     store = body.store is not False
     if store:
         telling = here.listen((await here.begin(wish, before, "openai")).id, body.marks)
@@ -169,6 +168,7 @@ class ResponseRequest(BaseModel):
     stream: bool | None = None
     store: bool | None = Field(None, description="Keep the run in the history, so that others can follow it; the default.")
     previous_response_id: str | None = Field(None, max_length=200, description="The response that this one follows up on.")
+    sources: list[str] | None = Field(None, max_length=50, description="Where to search, by the names of `/api/menu`.")
     marks: Marks | None = Field(None, description="`none`: sentences that are not carried get no mark in the text.")
     background: bool | None = Field(None, description="Not possible here; `POST /api/runs` begins such a run.")
     conversation: Any = Field(None, description="Not possible here; send `previous_response_id` or the messages.")
