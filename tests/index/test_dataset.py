@@ -29,6 +29,7 @@ from wellread.errors import DamagedFile, IndexFault
 from wellread.index.build import build
 from wellread.index.dataset import DatasetFeed, create, is_dataset, made_with, take_parts
 from wellread.index.feed import EmbeddingFeed, streamed
+from wellread.index.inputs import InputOptions
 from wellread.index.published import PublishedFeed, mappings, plain_numbers, pull, texts_in
 from wellread.index.quantize import calibrate, to_bytes, to_codes
 from wellread.index.search import LocalIndex
@@ -266,12 +267,12 @@ async def test_a_data_set_is_embedded_anew_where_an_embedder_is_named_and_an_ind
             return WordEmbedder(name=str(spec)) if spec == "some-model" else WordEmbedder()
 
     kit: Any = Shop()
-    await create(tmp_path / "data", feeds.feed([str(folder)], kit, "words", embed=True))
+    await create(tmp_path / "data", feeds.feed([str(folder)], kit, "words", InputOptions(), embed=True))
     made = next(DatasetFeed(tmp_path / "data")._shards.__iter__())
     before, after = (pq.read_table(path).column("emb_int8").to_pylist() for path in (folder / "x.parquet", made))
     assert before != after
     assert made_with(tmp_path / "data") == WordEmbedder().name
-    await build(tmp_path / "index", feeds.feed([str(folder)], kit, "some-model"))
+    await build(tmp_path / "index", feeds.feed([str(folder)], kit, "some-model", InputOptions()))
     index = LocalIndex.open(tmp_path / "index")
     assert (index.manifest.embedder, index.by_meaning(vectors[7], 1)[0][0]) == ("some-model", 7)
 
@@ -283,8 +284,8 @@ async def test_an_embedded_data_set_of_the_hub_brings_its_vectors(tmp_path: Path
     monkeypatch.setitem(sys.modules, "datasets", hub)
     kit: Any = SimpleNamespace(embedder=lambda spec: WordEmbedder(name=spec))
     with pytest.raises(IndexFault, match="--embedder"):
-        feeds.feed(["hf:owner/name"], kit, None)
-    await build(tmp_path / "index", feeds.feed(["hf:owner/name"], kit, "some-model"))
+        feeds.feed(["hf:owner/name"], kit, None, InputOptions())
+    await build(tmp_path / "index", feeds.feed(["hf:owner/name"], kit, "some-model", InputOptions()))
     index = LocalIndex.open(tmp_path / "index")
     assert (index.manifest.embedder, index.manifest.rows, index.by_meaning(vectors[7], 1)[0][0]) == ("some-model", 50, 7)
 

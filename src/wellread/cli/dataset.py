@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +13,9 @@ from wellread.cli.commands import Commands
 from wellread.cli.progress import ticking
 from wellread.cli.terminal import say, say_json
 from wellread.events import counted
+
+if TYPE_CHECKING:
+    from wellread.index.inputs import InputOptions
 
 app = Commands("Make embedded data sets: parquet files that indexes are built from.")
 
@@ -42,15 +45,13 @@ def create(
     wellread dataset create corpus.jsonl.gz --output corpus --column text=body
     """
     feeds.apart(inputs, output)
+    how = feeds.reading(tokens, overlap, column, config)
     if ray is not None:
         from wellread.cli.cluster import data_set_on_ray
 
-        order = feeds.order(inputs, embedder, 1, feeds.reading(tokens, overlap, column, config))
-        rows, unreadable = data_set_on_ray(order, output, ray, as_json)
+        rows, unreadable = data_set_on_ray(feeds.order(inputs, embedder, 1, how), output, ray, as_json)
     else:
-        rows, unreadable = asyncio.run(
-            _create(inputs, output, embedder, tokens, overlap, column, config, shard_rows, fresh, as_json)
-        )
+        rows, unreadable = asyncio.run(_create(inputs, output, embedder, how, shard_rows, fresh, as_json)), how.unreadable
     if as_json:
         say_json({"rows": rows, "output": str(output), "unreadable": unreadable})
     else:
@@ -58,31 +59,11 @@ def create(
 
 
 async def _create(
-    inputs: list[str],
-    output: Path,
-    embedder: str | None,
-    tokens: int,
-    overlap: int,
-    column: list[str] | None,
-    config: str | None,
-    shard_rows: int,
-    fresh: bool,
-    silent: bool,
-) -> tuple[int, list[str]]:
+    inputs: list[str], output: Path, embedder: str | None, how: InputOptions, shard_rows: int, fresh: bool, silent: bool
+) -> int:
     from wellread.index.dataset import create as write
 
-    unreadable: list[str] = []
-    with ticking(silent, unreadable, go_on=f"{output} is unfinished; the same command goes on after its last file") as ticker:
+    with ticking(silent, how.unreadable, go_on=f"{output} is unfinished; the same command goes on after its last file") as ticker:
         async with feeds.kit_of_settings() as kit:
-            source = feeds.feed(
-                inputs,
-                kit,
-                embedder,
-                tokens=tokens,
-                overlap=overlap,
-                names=column,
-                config=config,
-                unreadable=unreadable,
-                embed=True,
-            )
-            return await write(output, source, shard_rows=shard_rows, resume=not fresh, progress=ticker), unreadable
+            source = feeds.feed(inputs, kit, embedder, how, embed=True)
+            return await write(output, source, shard_rows=shard_rows, resume=not fresh, progress=ticker)

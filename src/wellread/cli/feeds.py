@@ -82,7 +82,7 @@ def embedder_anywhere(spec: str | None) -> Embedder:
 def reading(
     tokens: int, overlap: int, names: list[str] | None, config: str | None, *, follow_links: bool = False
 ) -> InputOptions:
-    """How inputs are read, as the command line says it."""
+    """How inputs are read, as the command line says it; what cannot be is noted."""
     from wellread.index.inputs import InputOptions
     from wellread.text.split import Splitting
 
@@ -90,7 +90,7 @@ def reading(
         splitting = Splitting(tokens, overlap)
     except ValueError as problem:
         raise UsageError(str(problem)) from None
-    return InputOptions(splitting, columns(names), config=config, follow_links=follow_links)
+    return InputOptions(splitting, columns(names), config=config, unreadable=[], follow_links=follow_links)
 
 
 def order(inputs: list[str], spec: str | None, shards: int, how: InputOptions, words: bool = True) -> Order:
@@ -115,20 +115,7 @@ async def kit_of_settings() -> AsyncGenerator[Parts]:
         await kit.aclose()
 
 
-def feed(
-    inputs: list[str],
-    kit: Parts,
-    embedder: str | None,
-    *,
-    tokens: int = 250,
-    overlap: int = 0,
-    names: list[str] | None = None,
-    config: str | None = None,
-    unreadable: list[str] | None = None,
-    follow_links: bool = False,
-    documents: set[str] | None = None,
-    embed: bool = False,
-) -> Feed:
+def feed(inputs: list[str], kit: Parts, embedder: str | None, how: InputOptions, *, embed: bool = False) -> Feed:
     """An embedded data set as it is; anything else read, split and embedded.
 
     `embed`: the vectors of another embedder than the one named are left, and made anew from the texts.
@@ -144,14 +131,12 @@ def feed(
         raise UsageError("an embedded data set must be the only input; add others afterwards with: wellread index add")
     if embedded and not (embed and embedder and made_with(Path(inputs[0])) != named):
         return DatasetFeed(Path(inputs[0]), named)
-    if len(inputs) == 1 and inputs[0].startswith("hf:") and not embed and is_embedded_hub(inputs[0][3:], config):
-        return HubFeed(inputs[0][3:], config, named)
+    if len(inputs) == 1 and inputs[0].startswith("hf:") and not embed and is_embedded_hub(inputs[0][3:], how.config):
+        return HubFeed(inputs[0][3:], how.config, named)
     for text in inputs:
         if not text.startswith(("http://", "https://", "hf:")) and not at_home(text).exists():
             raise UsageError(f"{text} does not exist")
-    pages = kit.pages() if any(text.startswith(("http", "hf:")) or is_list(Path(text)) for text in inputs) else None
-    plain = reading(tokens, overlap, names, config, follow_links=follow_links)
-    read = set[str]() if documents is None else documents
-    how = replace(plain, pages=pages, unreadable=unreadable, documents=read)
+    if any(text.startswith(("http", "hf:")) or is_list(Path(text)) for text in inputs):
+        how = replace(how, pages=kit.pages())
     maker: Embedder = kit.embedder(embedder)
     return EmbeddingFeed(lambda: passages(inputs, how), maker, origin(inputs, how), Following(inputs, how))

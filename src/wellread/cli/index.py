@@ -86,34 +86,19 @@ def build(
         feeds.apart(inputs, folder)
     elif ray is None:
         raise UsageError(f"{output}: only a cluster builds at an address (--ray); build in a folder")
+    read = feeds.reading(tokens, overlap, column, config, follow_links=follow_links)
     if ray is not None:
-        how = feeds.reading(tokens, overlap, column, config, follow_links=follow_links)
-        build_on_ray(
-            feeds.order(inputs, embedder, shards, how, words), output, ray, verbose=verbose, report=report, as_json=as_json
-        )
+        order = feeds.order(inputs, embedder, shards, read, words)
+        build_on_ray(order, output, ray, verbose=verbose, report=report, as_json=as_json)
         return
-    unreadable: list[str] = []
-    documents: set[str] = set()
 
     async def work() -> Manifest:
-        with ticking(as_json, unreadable, go_on=_go_on(folder), verbose=verbose, report=report) as ticker:
+        with ticking(as_json, read.unreadable, go_on=_go_on(folder), verbose=verbose, report=report) as ticker:
             async with feeds.kit_of_settings() as kit:
-                source = feeds.feed(
-                    inputs,
-                    kit,
-                    embedder,
-                    tokens=tokens,
-                    overlap=overlap,
-                    names=column,
-                    config=config,
-                    unreadable=unreadable,
-                    follow_links=follow_links,
-                    documents=documents,
-                )
                 how = BuildOptions(words=words, resume=resume, device=device, vectors=not words_only)
-                return await make(folder, source, how, ticker)
+                return await make(folder, feeds.feed(inputs, kit, embedder, read), how, ticker)
 
-    _done(asyncio.run(work()), folder, as_json, len(documents), len(unreadable))
+    _done(asyncio.run(work()), folder, as_json, len(read.documents), len(read.unreadable or ()))
 
 
 @app.command()
@@ -139,22 +124,13 @@ def add(
     from wellread.index.build import add as append
     from wellread.sources.index import embedder_spec
 
+    read = feeds.reading(tokens, overlap, column, None, follow_links=follow_links)
+
     async def work() -> Manifest:
-        unreadable: list[str] = []
         known = manifest.load(folder).embedder
-        with ticking(as_json, unreadable, go_on=f"{folder} is as it was before", verbose=verbose, report=report) as ticker:
+        with ticking(as_json, read.unreadable, go_on=f"{folder} is as it was before", verbose=verbose, report=report) as ticker:
             async with feeds.kit_of_settings() as kit:
-                chosen = embedder_spec(known, embedder, kit)
-                source = feeds.feed(
-                    inputs,
-                    kit,
-                    chosen,
-                    tokens=tokens,
-                    overlap=overlap,
-                    names=column,
-                    unreadable=unreadable,
-                    follow_links=follow_links,
-                )
+                source = feeds.feed(inputs, kit, embedder_spec(known, embedder, kit), read)
                 return await append(folder, source, BuildOptions(vectors=not words_only), ticker)
 
     _done(asyncio.run(work()), folder, as_json)

@@ -19,7 +19,7 @@ _WIDE = 79
 
 @contextmanager
 def ticking(
-    silent: bool, unreadable: Sequence[str] = (), *, go_on: str = "", verbose: bool = False, report: Path | None = None
+    silent: bool, unreadable: Sequence[str] | None = None, *, go_on: str = "", verbose: bool = False, report: Path | None = None
 ) -> Generator[Ticker, None, None]:
     """Progress while something long is done; then what could not be read, also where the work came to nothing.
 
@@ -35,6 +35,7 @@ def ticking(
         raise
     finally:
         ticker.end()
+        unreadable = unreadable or ()
         for line in unreadable if verbose else by_reason(unreadable):
             note(f"not read: {line}")
         if report is not None:

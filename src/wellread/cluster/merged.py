@@ -6,11 +6,12 @@ A shard that cannot be reached is left out, and the answer says which share of t
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -34,33 +35,37 @@ class ShardGone(IndexFault):
     """No replica of a shard answers."""
 
 
-class Peer(Protocol):
+class Peer(ABC):
     """A shard, wherever it is. What it cannot do any more it says with `ShardGone`."""
 
-    async def candidates(self, wanted: Wanted) -> Candidates: ...
-    async def lines(self, rows: Sequence[int]) -> Sequence[bytes]: ...
-    async def document(self, name: str) -> Sequence[tuple[int, bytes]]: ...
-    async def titled(self, title: str) -> Sequence[tuple[int, bytes]]: ...
+    @abstractmethod
+    async def call(self, method: str, *arguments: object) -> Any:
+        """What the shard's method of this name says."""
+
+    @abstractmethod
     def close(self) -> None: ...
 
+    async def candidates(self, wanted: Wanted) -> Candidates:
+        return await self.call("candidates", wanted)
 
-class LocalPeer:
+    async def lines(self, rows: Sequence[int]) -> Sequence[bytes]:
+        return await self.call("lines", rows)
+
+    async def document(self, name: str) -> Sequence[tuple[int, bytes]]:
+        return await self.call("document", name)
+
+    async def titled(self, title: str) -> Sequence[tuple[int, bytes]]:
+        return await self.call("titled", title)
+
+
+class LocalPeer(Peer):
     """A shard in this process."""
 
     def __init__(self, shard: Shard) -> None:
         self.shard = shard
 
-    async def candidates(self, wanted: Wanted) -> Candidates:
-        return await asyncio.to_thread(self.shard.candidates, wanted)
-
-    async def lines(self, rows: Sequence[int]) -> Sequence[bytes]:
-        return await asyncio.to_thread(self.shard.lines, rows)
-
-    async def document(self, name: str) -> Sequence[tuple[int, bytes]]:
-        return await asyncio.to_thread(self.shard.document, name)
-
-    async def titled(self, title: str) -> Sequence[tuple[int, bytes]]:
-        return await asyncio.to_thread(self.shard.titled, title)
+    async def call(self, method: str, *arguments: object) -> Any:
+        return await asyncio.to_thread(getattr(self.shard, method), *arguments)
 
     def close(self) -> None:
         self.shard.close()

@@ -8,10 +8,9 @@ import weakref
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
-from wellread.cluster.merged import ShardGone
-from wellread.cluster.shard import Candidates, Wanted
+from wellread.cluster.merged import Peer, ShardGone
 
 _KEPT = 200  # durations of the last calls, from which it is known what is slow
 _SLOWEST_SHARE = 0.95
@@ -84,7 +83,7 @@ class Known:
     reach: Callable[[str], Replica]
 
 
-class ReplicatedShard:
+class ReplicatedShard(Peer):
     """A `Peer` whose calls are answered by whichever replica is quickest."""
 
     def __init__(self, name: str, known: Known, patience: Patience | None = None) -> None:
@@ -96,18 +95,6 @@ class ReplicatedShard:
         self._looked = -1e9
         self._looking: asyncio.Task[None] | None = None
         _all.add(self)
-
-    async def candidates(self, wanted: Wanted) -> Candidates:
-        return cast("Candidates", await self.call("candidates", wanted))
-
-    async def lines(self, rows: Sequence[int]) -> Sequence[bytes]:
-        return cast("Sequence[bytes]", await self.call("lines", rows))
-
-    async def document(self, name: str) -> Sequence[tuple[int, bytes]]:
-        return cast("Sequence[tuple[int, bytes]]", await self.call("document", name))
-
-    async def titled(self, title: str) -> Sequence[tuple[int, bytes]]:
-        return cast("Sequence[tuple[int, bytes]]", await self.call("titled", title))
 
     async def call(self, method: str, *arguments: object) -> Any:
         """The first answer of any replica. Errors of the call itself are the caller's; losses are ours."""

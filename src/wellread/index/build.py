@@ -18,31 +18,17 @@ from wellread.index import manifest
 from wellread.index.feed import Batch, EmbeddingFeed, Feed
 from wellread.index.folder import BUILDING, disk_errors, existing, place, start_over, tidy, unbroken, write_removed, writing
 from wellread.index.following import Following, joined
-from wellread.index.grow import Growing, Pace, first_to_merge, refuse_known
+from wellread.index.grow import Growing, first_to_merge, refuse_known
 from wellread.index.ledger import Entry
 from wellread.index.manifest import Manifest, Segment, replace_file
 from wellread.index.progress import Progress, silent
 from wellread.index.quantize import Floats
 from wellread.index.search import LocalIndex
 from wellread.index.vectors import Embedding, VectorLog, computed, embed
-from wellread.index.write import Device, SegmentWriter, Wording
+from wellread.index.write import BuildOptions, SegmentWriter
 from wellread.protocols import Embedder
 
 _PLAN = "plan.json"
-_CHECKPOINT_SECONDS = 20.0
-
-
-@dataclass(frozen=True, slots=True)
-class BuildOptions:
-    """How to build."""
-
-    words: bool = True
-    language: str | None = None  # in which words are stemmed; None: that of the passages
-    resume: bool = False
-    threads: int = 1  # of the word index; more give other (equally good) files
-    device: Device = "cpu"  # where lists are trained and rows assigned to them
-    checkpoint_seconds: float = _CHECKPOINT_SECONDS
-    vectors: bool = True  # False: texts and words alone; `embed` makes them later
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +60,7 @@ async def build(folder: Path, feed: Feed, options: BuildOptions | None = None, p
 
 async def _words_first(folder: Path, feed: EmbeddingFeed, options: BuildOptions, progress: Progress) -> Manifest:
     home, content = _begin_texts(folder, feed, options)
-    growing = Growing(folder, home, content, Pace(options.checkpoint_seconds, options.threads))
+    growing = Growing(folder, home, content, options)
     await growing.take_in(feed.inputs.read(growing.entries, progress), progress)
     if not growing.passages:
         shutil.rmtree(folder / BUILDING, ignore_errors=True)
@@ -127,7 +113,8 @@ async def fill_segment(
             async for batch in batches:
                 if known is None and feed.scale is not None:
                     known = feed.scale
-                    _settle(work / _PLAN, known)
+                    plan = codec.loads(_Plan, (work / _PLAN).read_bytes())
+                    _write_plan(work / _PLAN, replace(plan, scale=tuple(float(x) for x in known)))
                 if beside is not None:
                     refuse_known(beside, batch.passages, beside.removed)
                 await asyncio.to_thread(writer.append, batch.passages, batch.rows, batch.codes)
@@ -140,9 +127,7 @@ async def fill_segment(
             raise IndexFault(f"{feed.origin}: there is no passage in it")
         final = known if known is not None else feed.scale
         assert final is not None
-        words = Wording(options.threads, options.language) if options.words else None
-        segment = await asyncio.to_thread(writer.finish, final, words=words, device=options.device, progress=progress)
-        return segment, final
+        return await asyncio.to_thread(writer.finish, final, options, progress), final
     finally:
         writer.close()
 
@@ -215,10 +200,6 @@ def _is_whole(folder: Path, content: Manifest) -> bool:
     return True
 
 
-def _settle(path: Path, scale: Floats) -> None:
-    _write_plan(path, replace(codec.loads(_Plan, path.read_bytes()), scale=tuple(float(x) for x in scale)))
-
-
 def _write_plan(path: Path, plan: _Plan) -> None:
     replace_file(path, codec.dumps(plan).encode())
 
@@ -249,7 +230,7 @@ async def add(folder: Path, feed: Feed, options: BuildOptions | None = None, pro
 async def _add_texts(folder: Path, index: LocalIndex, feed: EmbeddingFeed, options: BuildOptions, progress: Progress) -> Manifest:
     feed.inputs.join(index.manifest.origin)
     content = replace(index.manifest, origin=joined(index.manifest.origin, feed.inputs.recorded))
-    growing = Growing(folder, folder, content, Pace(options.checkpoint_seconds, options.threads))
+    growing = Growing(folder, folder, content, options)
     known = {name: entry for name, entry in growing.entries.items() if name and index.find_document(name)}
     first = first_to_merge(content)
     await growing.take_in(feed.inputs.read(known, progress), progress)
@@ -269,7 +250,7 @@ async def _add_vectors(folder: Path, index: LocalIndex, feed: Feed, options: Bui
     segments = (*old.segments, place(folder, work / made.name, made, generation))
     fresh = replace(old, segments=segments, generation=generation, origin={**old.origin, **computed(feed, old)})
     manifest.save(folder, fresh)
-    growing = Growing(folder, folder, fresh, Pace(options.checkpoint_seconds, options.threads))
+    growing = Growing(folder, folder, fresh, options)
     await unbroken(growing.merge, first_to_merge(old))
     return await unbroken(VectorLog(folder, folder, options.device).complete, growing.content, progress)
 

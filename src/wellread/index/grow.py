@@ -14,7 +14,7 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -31,7 +31,7 @@ from wellread.index.progress import Progress, silent
 from wellread.index.rows import FLOATS, ROWS, Numbers
 from wellread.index.seal import sealed
 from wellread.index.search import LocalIndex
-from wellread.index.write import SegmentWriter, Wording
+from wellread.index.write import BuildOptions, SegmentWriter
 from wellread.types import Passage
 
 MERGE_BELOW = 100_000  # rows: smaller segments at the end are written again together with what is added
@@ -40,21 +40,13 @@ _SOON, _SHARE = 0.5, 0.2  # a part is published after half a second, later after
 _WORK = "part"
 
 
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """How often something is published, and how."""
-
-    seconds: float = 20.0  # between two parts at the most
-    threads: int = 1  # of the word index
-
-
 class Growing:
     """Takes in what was read and publishes it. One writer at a time: the caller holds the lock."""
 
-    def __init__(self, folder: Path, home: Path, content: Manifest, pace: Pace | None = None) -> None:
+    def __init__(self, folder: Path, home: Path, content: Manifest, options: BuildOptions | None = None) -> None:
         self.folder, self.home, self.content = folder, home, content
         self.entries = ledger.load(folder, content.read)
-        self._pace = pace or Pace()
+        self._options = options or BuildOptions()
         self._index = LocalIndex(folder, content)
         self._gone = set(self._index.removed)
         self._writer: SegmentWriter | None = None
@@ -188,13 +180,12 @@ class Growing:
 
     def _is_due(self) -> bool:
         now = time.monotonic()
-        wait = min(self._pace.seconds, max(_SOON, _SHARE * (now - self._begun)))
+        wait = min(self._options.checkpoint_seconds, max(_SOON, _SHARE * (now - self._begun)))
         return self._changed and now - self._published >= wait
 
     def _finished(self, writer: SegmentWriter, language: str | None) -> Segment:
-        none = np.zeros(0, np.float32)
         try:
-            return writer.finish(none, words=Wording(self._pace.threads, language) if self.content.words else None)
+            return writer.finish(np.zeros(0, np.float32), replace(self._options, words=self.content.words, language=language))
         finally:
             writer.close()
 

@@ -54,7 +54,9 @@ async def embed(
     index, named, told = await asyncio.to_thread(LocalIndex, folder, content), time.monotonic(), content.vectors
     progress("vectors", content.vectors, content.rows)
     try:
-        while (found := _next(content, how.batch or feed.BATCH)) is not None and not _is_over(how):
+        while (found := _next(content, how.batch or feed.BATCH)) is not None and (
+            how.until is None or time.monotonic() < how.until
+        ):
             vectors = await _vectors(index, *found, embedder)
             with how.turn():
                 now = manifest.load(home)
@@ -83,10 +85,6 @@ def computed(maker: object, before: Manifest | None = None) -> dict[str, str]:
 
 def _told(content: Manifest, embedder: Embedder) -> Manifest:
     return replace(content, origin={**content.origin, **computed(embedder, content)})
-
-
-def _is_over(how: Embedding) -> bool:
-    return how.until is not None and time.monotonic() >= how.until
 
 
 def _next(content: Manifest, most: int) -> tuple[int, range] | None:

@@ -45,11 +45,16 @@ Device: TypeAlias = Literal["cpu", "cuda"]
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
-    """How a word index is made."""
+class BuildOptions:
+    """How to build."""
 
-    threads: int = 1
-    language: str | None = None  # None: that of the passages
+    words: bool = True
+    language: str | None = None  # in which words are stemmed; None: that of the passages
+    resume: bool = False
+    threads: int = 1  # of the word index; more give other (equally good) files
+    device: Device = "cpu"  # where lists are trained and rows assigned to them
+    checkpoint_seconds: float = 20.0  # between two of a build, and between two parts that are published, at the most
+    vectors: bool = True  # False: texts and words alone; `embed` makes them later
 
 
 class SegmentWriter:
@@ -105,22 +110,20 @@ class SegmentWriter:
             with suppress(OSError):  # on a full disk: the error was raised by the write already
                 file.close()
 
-    def finish(
-        self, scale: Floats, *, words: Wording | None = None, device: Device = "cpu", progress: Progress = silent
-    ) -> Segment:
-        """The steps after the last passage; the segment's entry for the manifest. Without `words` there is no word index."""
+    def finish(self, scale: Floats, options: BuildOptions, progress: Progress = silent) -> Segment:
+        """The steps after the last passage; the segment's entry for the manifest."""
         self.checkpoint()
         self.close()
         self._seen = Seen()  # its memory is wanted now
         keys.write_tables(self.folder, self.folder / _HASHES, self.rows)
-        language = self._write_words(words, progress) if words else ENGLISH
+        language = self._write_words(options, progress) if options.words else ENGLISH
         large = self._vectors and is_large(self.rows, self.dimensions)
-        count, known = write_lists(self.folder, self.rows, scale, device, progress) if large else (0, {})
+        count, known = write_lists(self.folder, self.rows, scale, options.device, progress) if large else (0, {})
         progress("checksums", self.rows, self.rows)
         vectors = self.rows if self._vectors else 0
         return sealed(self.folder, Segment(self.folder.name, self.rows, count, checksums(self.folder, known), vectors, language))
 
-    def _write_words(self, how: Wording, progress: Progress) -> str:
+    def _write_words(self, how: BuildOptions, progress: Progress) -> str:
         """The language that they are stemmed in."""
         store = TextStore(self.folder, self.rows)
         language = how.language or main_language([store.passage(row).text for row in sample(self.rows)])
