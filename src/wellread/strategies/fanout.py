@@ -144,9 +144,8 @@ class Fanout(Recipe[FanoutParams]):
         """The results closest to the hypothetical answer."""
         hits = results.hits
         by, scores = await relevance.by_meaning(run, results.hypothesis, [embedding_text(hit) for hit in hits], kind="passage")
-        order = sorted(range(len(hits)), key=lambda index: -scores[index])
         least = self.params.min_score
-        close = [index for index in order if least is None or scores[index] >= least]
+        close = [index for index in relevance.best(scores, len(hits)) if least is None or scores[index] >= least]
         by, pairs = f"{by}, against the hypothetical answer", 0
         if self.params.rerank == "evaluator" and close:
             # What the question itself says comes after what a likely answer looks like.
@@ -165,8 +164,7 @@ class Fanout(Recipe[FanoutParams]):
         """A ranking that costs nothing, for when the budget is gone."""
         hits = results.hits
         scores = relevance.by_words(results.question, [embedding_text(hit) for hit in hits])
-        order = sorted(range(len(hits)), key=lambda index: -scores[index])
-        return [hits[index] for index in order[: self.params.top_k]]
+        return [hits[index] for index in relevance.best(scores, self.params.top_k)]
 
     def _brief(self, run: Run, results: _Results) -> Brief:
         params = self.params

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from wellread.questions.mentions import names
 from wellread.run import Run
@@ -12,35 +13,39 @@ from wellread.sources.markup import plain
 from wellread.strategies.relevance import content
 from wellread.types import Hit, Page, Passage
 
+T = TypeVar("T")
 _EACH = 2  # hits of a place that is shown, as a rule
 
 
 async def read_best(run: Run, hits: Sequence[Hit], count: int) -> list[tuple[Hit, Page]]:
     """The pages behind the best hits, in their order. A page that fails is skipped, the next is tried."""
-    waiting = [hit for hit in unique(hits) if hit.url]
-    read: list[tuple[Hit, Page]] = []
-    while waiting and len(read) < count:
-        batch, waiting = waiting[: count - len(read)], waiting[count - len(read) :]
-        pages = await run.gather([run.read(hit.url) for hit in batch if hit.url])
-        read.extend((hit, page) for hit, page in zip(batch, pages, strict=True) if page is not None and page.text.strip())
-    return read
+    return await _first(run, [hit for hit in unique(hits) if hit.url], count, _page)
 
 
 async def passages(run: Run, hits: Sequence[Hit], count: int) -> list[Passage]:
     """One passage for each of the best hits: its text, the page behind it, or its snippet without either."""
-    found: list[Passage] = []
-    waiting = list(unique(hits))
+    return await _first(run, unique(hits), count, _whole)
+
+
+async def _first(run: Run, hits: Sequence[Hit], count: int, load: Callable[[Run, Hit], Awaitable[T | None]]) -> list[T]:
+    """The first so many that can be loaded, several at once."""
+    found: list[T] = []
+    waiting = list(hits)
     while waiting and len(found) < count:
         batch, waiting = waiting[: count - len(found)], waiting[count - len(found) :]
-        loaded = await run.gather([_whole(run, hit) for hit in batch])
-        found.extend(passage for passage in loaded if passage is not None)
+        found.extend(one for one in await run.gather([load(run, hit) for hit in batch]) if one is not None)
     return found
+
+
+async def _page(run: Run, hit: Hit) -> tuple[Hit, Page] | None:
+    page = await run.read(hit.url or "")
+    return (hit, page) if page is not None and page.text.strip() else None
 
 
 async def _whole(run: Run, hit: Hit) -> Passage | None:
     if not hit.text and hit.url is not None:
-        page = await run.read(hit.url)
-        return of_page(hit, page) if page is not None and page.text.strip() else None
+        read = await _page(run, hit)
+        return of_page(*read) if read else None
     return hit.passage() if hit.words.strip() else None
 
 

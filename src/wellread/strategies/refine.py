@@ -75,8 +75,7 @@ def _likeliest(question: str, parts: Sequence[str], most: int) -> list[int]:
     """Where there are too many strips to read, those that share most with the question, in order."""
     if len(parts) <= most:
         return list(range(len(parts)))
-    scores = by_words(question, parts)
-    return sorted(sorted(range(len(parts)), key=lambda index: -scores[index])[:most])
+    return sorted(best(by_words(question, parts), most))
 
 
 @dataclass(frozen=True, slots=True)

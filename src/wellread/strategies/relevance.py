@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,13 +13,10 @@ from wellread.errors import BudgetExhausted, WellreadError
 from wellread.events import Notice
 from wellread.protocols import Reranker, trained
 from wellread.run import Run
-from wellread.text.lexicon import STOPWORDS, UNSPACED_CLASS
-from wellread.text.words import fold, stem
+from wellread.sources.memory import tokens
 from wellread.types import Passage
 
-_WORD = re.compile(r"[^\W_]+")
 _COMPARED = 8  # times as many are compared by meaning as are read
-_UNSPACED = re.compile(UNSPACED_CLASS + "{2,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +29,8 @@ class Ranking:
 
 
 def content(text: str) -> set[str]:
-    """The content words of a text, folded. Rougher than the checker's reading, and ten times as fast."""
-    forms = {fold(word) for word in _WORD.findall(text)} - STOPWORDS
-    pairs = {run[i : i + 2] for run in _UNSPACED.findall(text) for i in range(len(run) - 1)}
-    return {stem(form) for form in forms} | pairs
+    """The content words of a text, folded. Rougher than the checker's reading, and several times as fast."""
+    return set(tokens(text))
 
 
 def by_words(question: str, texts: Sequence[str]) -> list[float]:
