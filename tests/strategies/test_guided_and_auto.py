@@ -104,7 +104,7 @@ async def test_auto_asks_once_from_what_was_read(stage: Callable[..., Stage]) ->
     assert len(queries) == len(set(queries)), "nothing is searched twice"
 
 
-LED = ["NO ANSWER: where its author was born", "NO ANSWER: where William Shakespeare was born"]
+LED = ["NO ANSWER: the birthplace of the writer", "NO ANSWER: the birthplace of William Shakespeare"]
 
 
 @pytest.mark.parametrize("first", [LED, ["He was born on the far side of the Moon. [1]"]])
@@ -125,7 +125,7 @@ async def test_auto_goes_on_searching_where_that_leads_further(stage: Callable[.
 
 
 async def test_auto_stops_where_asking_again_leads_no_further(stage: Callable[..., Stage]) -> None:
-    here = stage(lambda prompt: "NO ANSWER: where the author was born")
+    here = stage(lambda prompt: "NO ANSWER: the birthplace of the writer")
     answer = await here.ask(TWO_STEPS, "auto", sure=1)
     assert (answer.outcome, here.decisions[-2:]) == ("unsure", ["search for what is missing", "stop"])
     assert answer.usage.model_calls == 2

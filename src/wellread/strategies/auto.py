@@ -27,7 +27,7 @@ from wellread.protocols import trained
 from wellread.questions.mentions import names
 from wellread.ranking.evaluator import Evaluator
 from wellread.run import Run
-from wellread.strategies import calls, context, lookup, trail
+from wellread.strategies import calls, context, lookup, relevance, trail
 from wellread.strategies.attribution import attributed
 from wellread.strategies.compose import unsure
 from wellread.strategies.guided import Guided, GuidedParams, chained
@@ -40,6 +40,7 @@ from wellread.types import Answer, Passage
 
 _REPLY = 200  # tokens of a small call
 _MORE = 3  # passages of the search for what is missing
+_SAME = 0.8  # of the words of two texts that ask the same
 _TURNS = 3  # of react: two searches were made before
 
 
@@ -102,9 +103,9 @@ class Auto(Recipe[AutoParams]):
         if answer.outcome == "unsure" and (unknown := _unspoken(run, question)):
             run.emit(Decided("stop", f"nothing that was found speaks of {unknown}"))
             return await unsure(run, f"nothing that was found speaks of {unknown}", [question])
-        if answer.missing:
+        if _narrows(question, answer):
             before, answer = answer, await self._asked_again(run, question, guided, answer, told)
-            if answer.missing and not _new_names(question, before, answer):
+            if answer is not before and answer.missing and not _new_names(question, before, answer):
                 run.emit(Decided("stop", "a search for what is missing has led no further"))
                 return answer
         if answer.outcome == "answered" and any(sentence.supported for sentence in answer.sentences):
@@ -222,6 +223,12 @@ class _Told:
 def _rest(question: str, answer: Answer, told: _Told) -> str:
     """The question; behind an answer to a part of it, what of it is still open."""
     return render("rest", question=question, missing="; ".join(answer.missing)) if told.text else question
+
+
+def _narrows(question: str, answer: Answer) -> bool:
+    """Whether what is missing is something else than the whole question again: a search for that finds the same."""
+    lacking, asked = relevance.content(" ".join(answer.missing)), relevance.content(question)
+    return bool(lacking) and len(lacking & asked) < _SAME * len(lacking | asked)
 
 
 def _new_names(question: str, before: Answer, after: Answer) -> bool:
