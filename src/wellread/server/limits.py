@@ -10,7 +10,9 @@ from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from typing import TypeVar
+
+from wellread.server.sharing import SharedPlaces
 
 T = TypeVar("T")
 _LISTENED = 100  # streams; ten thousand of them would keep the loop for a second at each event
@@ -29,14 +31,6 @@ class Busy(Exception):
 
 class Stopping(Busy):
     """The server takes no more runs."""
-
-
-class Places(Protocol):
-    """What clients hold on all servers together, where there are several."""
-
-    async def take(self, client: str, most: int) -> Callable[[], None] | None:
-        """How to give it back; None where the client has as many as it may."""
-        ...
 
 
 @dataclass(eq=False, slots=True)
@@ -83,7 +77,7 @@ class Gate:
     clients: Counter[str] = field(default_factory=Counter[str])
     queue: deque[Ticket] = field(default_factory=deque[Ticket])
     usual_seconds: float = 2.0  # how long a run takes, roughly; for Retry-After
-    places: Places | None = None
+    places: SharedPlaces | None = None  # what clients hold on all servers together, where there are several
 
     @property
     def wanted(self) -> bool:

@@ -37,6 +37,7 @@ class Following:
     known: list[Numbered] = field(default_factory=list[Numbered])
     more: asyncio.Event = field(default_factory=asyncio.Event)
     over: bool = False
+    readers: int = 0  # here, of a run that another server works on
 
     @property
     def next(self) -> int:
@@ -77,19 +78,13 @@ class Work(Protocol):
         ...
 
 
-@dataclass(slots=True)
-class _Mirror:
-    following: Following = field(default_factory=Following)
-    readers: int = 0
-
-
 class Peers:
     """This server among the others."""
 
     def __init__(self, history: History, server: str) -> None:
         self._history = history
         self._server = server
-        self._mirrors: dict[str, _Mirror] = {}
+        self._mirrors: dict[str, Following] = {}
         self._stopping: dict[str, asyncio.Task[bool]] = {}
         self._beaten = 0.0
         self._trouble = False
@@ -101,10 +96,10 @@ class Peers:
     @asynccontextmanager
     async def watching(self, run: str) -> AsyncGenerator[Following, None]:
         """The events of a run that another server works on."""
-        mirror = self._mirrors.setdefault(run, _Mirror())
+        mirror = self._mirrors.setdefault(run, Following())
         mirror.readers += 1
         try:
-            yield mirror.following
+            yield mirror
         finally:
             mirror.readers -= 1
             if not mirror.readers:
@@ -176,7 +171,7 @@ class Peers:
             going_on = {str(run) for (run,) in await self._history.rows(sql, ([run for run, _ in followed],))}
         sql = """SELECT e.run, e.number, e.body FROM unnest(?::text[], ?::int[]) AS followed (run, next)
             JOIN events e ON e.run = followed.run COLLATE "C" AND e.number >= followed.next ORDER BY e.run, e.number LIMIT ?"""
-        values = ([run for run, _ in followed], [mirror.following.next for _, mirror in followed], _AT_ONCE)
+        values = ([run for run, _ in followed], [mirror.next for _, mirror in followed], _AT_ONCE)
         news = await self._history.rows(sql, values)
         found: dict[str, list[tuple[int, str]]] = {}
         for run, number, body in news:
@@ -185,7 +180,7 @@ class Peers:
             events = found.get(run, [])
             gone = going_on is not None and run not in going_on and len(news) < _AT_ONCE
             if events or gone:
-                mirror.following.add(*events, last=gone or json.loads(events[-1][1]).get("event") == "ended")
+                mirror.add(*events, last=gone or json.loads(events[-1][1]).get("event") == "ended")
 
 
 class SharedPlaces:
@@ -197,6 +192,7 @@ class SharedPlaces:
         self._kind = kind
 
     async def take(self, client: str, most: int) -> Callable[[], None] | None:
+        """How to give it back; None where the client has as many as it may."""
         name = secrets.token_urlsafe(9)
         lock: Job = ("SELECT pg_advisory_xact_lock(hashtext(?))", (f"{self._kind} {client}",))
         sql = "INSERT INTO places SELECT ?, ?, ?, ? WHERE (SELECT COUNT(*) FROM places WHERE client = ? AND kind = ?) < ?"
