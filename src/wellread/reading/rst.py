@@ -21,7 +21,7 @@ _DIRECTIVE = re.compile(r"^(\s*)\.\. (?:([\w:+-]+?)::\s*(.*)|.*)$")
 _SETTING = re.compile(r"^\s+:[\w-]+:( .*)?$")
 _BORDER = re.compile(r"\s*=+(?: +=+)+\s*")
 _GRID = re.compile(r"\s*+\+[-=][-=+]*\s*")
-_KEYWORD = re.compile(r"\$[A-Z]\w{1,20}(?::[^$]{0,200})?\$")  # that a version control system fills in
+_KEYWORD = re.compile(r"(?:[\w -]{1,40}: )?\$[A-Z]\w{1,20}(?::[^$]{0,200})?\$")  # that a version control system fills in
 _SILENT = frozenset(
     {"toctree", "contents", "index", "image", "highlight", "include", "raw", "only", "meta", "figure", "default-role"}
 )
