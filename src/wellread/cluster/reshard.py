@@ -80,7 +80,8 @@ async def shard_index(source: Path, folder: Path, count: int, progress: Progress
     """An index that is there, in `count` shards."""
     index = LocalIndex.open(source)
     try:
-        _check_finished(source, index)
+        if not index.manifest.finished or not index.manifest.vectors:
+            raise IndexFault(f"{source} is not finished: not all its passages have vectors (run: wellread index embed {source})")
         parts = [_Part(index, np.arange(index.manifest.rows, dtype=np.int64))]
         made, _ = await _put_apart(parts, folder, count, index.manifest.origin, progress)
     finally:
@@ -108,11 +109,6 @@ def _opened(source: Path, content: Sharded) -> Generator[list[Shard]]:
     finally:
         for one in shards:
             one.close()
-
-
-def _check_finished(source: Path, index: LocalIndex) -> None:
-    if not index.manifest.finished or not index.manifest.vectors:
-        raise IndexFault(f"{source} is not finished: not all its passages have vectors (run: wellread index embed {source})")
 
 
 async def _put_apart(

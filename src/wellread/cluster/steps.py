@@ -89,7 +89,7 @@ class PiecesFeed:
             if skip >= piece.rows:
                 skip -= piece.rows
                 continue
-            for batch in self._batches(block, skip):
+            for batch in read_part(BytesIO(self._content(block)), self.dimensions, skip, file_of(block)):
                 yield batch
             skip = 0
 
@@ -97,9 +97,6 @@ class PiecesFeed:
         """The place of each of its passages in the whole."""
         found = (self._work.part(file_of(block), piece.places, 8 * piece.rows) for block, piece in self._pieces.items())
         return np.concatenate([np.frombuffer(one, np.int64) for one in found])
-
-    def _batches(self, block: int, skip: int) -> Iterator[Batch]:
-        return read_part(BytesIO(self._content(block)), self.dimensions, skip, file_of(block))
 
     def _content(self, block: int) -> bytes:
         piece = self._pieces[block]

@@ -149,7 +149,9 @@ class Runtime:
         self._tokenizer = open_tokenizer(layout.tokenizer, layout.max_tokens)
         self._pad = _padding_id(self._tokenizer)
         self._session = session
-        self._inputs = {value.name: np.dtype(_dtype(value)) for value in self._session.get_inputs()}
+        self._inputs = {
+            value.name: np.dtype("int32" if "int32" in value.type else "int64") for value in self._session.get_inputs()
+        }
         if unknown := set(self._inputs) - _KNOWN_INPUTS:
             raise EmbedderError(f"{layout.model} wants inputs that wellread does not know: {', '.join(sorted(unknown))}")
         self._output = _choose_output(self._session, layout)
@@ -203,10 +205,6 @@ def _padding_id(tokenizer: Tokenizer) -> int:
         if (number := tokenizer.token_to_id(name)) is not None:
             return number
     return 0
-
-
-def _dtype(value: Value) -> str:
-    return "int32" if "int32" in value.type else "int64"
 
 
 def _choose_output(session: Session, layout: Layout) -> Value:

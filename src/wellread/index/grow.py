@@ -161,7 +161,7 @@ class Growing:
         gone = {row for name in read.forget for row in self._index.find_document(name)}
         passages = read.passages
         if read.compare:
-            there = {passage.id: rows for passage in passages if (rows := self._there(passage.id))}
+            there = {passage.id: rows for passage in passages if (rows := [*{*self._index.find_id(passage.id)} - self._gone])}
             same = {name for name, rows in there.items() if self._index.passage(rows[0]) in passages}
             gone |= {row for name, rows in there.items() if name not in same for row in rows}
             passages = [passage for passage in passages if passage.id not in same]
@@ -174,9 +174,6 @@ class Growing:
         self._gone |= gone
         self.entries[read.entry.name] = read.entry
         self._changed = True
-
-    def _there(self, identity: str) -> list[int]:
-        return [row for row in self._index.find_id(identity) if row not in self._gone]
 
     def _is_due(self) -> bool:
         now = time.monotonic()

@@ -157,7 +157,10 @@ class VectorLog:
     def _settled(self, content: Manifest) -> Manifest:
         """The scale is known: floats become bytes."""
         held = [number for number, segment in enumerate(content.segments) if FLOATS in segment.files]
-        floats = {number: self._floats(content.segments[number], content.dimensions) for number in held}
+        floats: dict[int, Floats] = {}
+        for number in held:
+            path, count = self._folder / SEGMENTS / content.segments[number].name / FLOATS, content.segments[number].vectors
+            floats[number] = np.fromfile(path, np.float32, count * content.dimensions).reshape(-1, content.dimensions)
         scale = calibrate(np.concatenate([floats[number] for number in held]))
         for number in held:
             segment = content.segments[number]
@@ -166,10 +169,6 @@ class VectorLog:
             files |= {name: self._appended(bare, name, data) for name, data in _quantised(floats[number], scale).items()}
             content = _with(content, number, replace(segment, files=files))
         return replace(content, scale=tuple(float(x) for x in scale))
-
-    def _floats(self, segment: Segment, dimensions: int) -> Floats:
-        path = self._folder / SEGMENTS / segment.name / FLOATS
-        return np.fromfile(path, np.float32, segment.vectors * dimensions).reshape(-1, dimensions)
 
     def _sorted(self, content: Manifest, progress: Progress) -> Manifest:
         """Segments whose last vector has come get the sums of their blocks, and large ones their lists before."""
