@@ -42,6 +42,19 @@ async def test_one_rule_tells_a_part_from_nothing_and_inference_has_a_mark() -> 
     assert "Markdown link" not in shown
 
 
+async def test_what_counts_what_is_no_conclusion_and_what_a_query_may_use() -> None:
+    bench = Bench(["Oppenheimer was released on July 21, 2023. [1]"], source=Shelf(FILMS))
+    await guided(bench)
+    for words in ("steps on the way to them are none", "not what is only likely (a soft drink", "can mean several things"):
+        assert words in bench.prompt(0)
+    assert "any reader would draw" not in bench.prompt(0)
+    react = Bench(["Answer: It is a film. [1]"], source=Shelf(FILMS))
+    await react.ask(React, MOVIES, wikipedia=None)
+    assert "one line that starts with Answer:" not in react.prompt(0), "a line MISSING: may follow"
+    for words in ("with a MISSING: line behind it", "A query may use a name that you know by yourself", "Steps on the way"):
+        assert words in react.prompt(0)
+
+
 async def test_the_numbers_inside_notes_are_explained() -> None:
     notes = "<information>Oppenheimer was released on July 21, 2023. [1]</information>"
     bench = Bench(["<search_query>Oppenheimer</search_query>", notes, "On July 21, 2023. [1]"], source=Shelf(FILMS))
