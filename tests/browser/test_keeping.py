@@ -72,6 +72,7 @@ def test_on_paper_there_is_the_answer_and_nothing_to_press(library: Live, visit:
 
 def test_labels_are_read_on_a_phone_and_nothing_covers_anything(library: Live, visit: Visit) -> None:
     page = visit(library, "/", viewport={"width": 360, "height": 740})
+    page.get_by_text("Options").click()
     for label in ("How", "How thorough", "Search in", "Model"):
         expect(page.locator(".picker > span, .picker > summary > span").get_by_text(label, exact=True)).to_be_visible()
     last, send = page.locator(".picker").last.bounding_box(), page.locator(".send").bounding_box()

@@ -210,8 +210,12 @@ class Quote(Recipe[QuoteParams]):
         if sure < self._least or not (reading.whole or run.spent):
             why = f"nothing found answers the question (best match: {reached[-1].nearest}, {sure:.0%} sure)"
             return await unsure(run, why, sure, near)
+        from wellread.ranking.answers import to_be_told
+
         parts = [(part, part.sentences[: self.params.max_sentences]) for part in (*reached, *reading.led)]
-        sentences = [one if part.text else _in_context(one) for part, some in parts for one in some]
+        sentences = [
+            _in_context(one) if not part.text and to_be_told(part.asked.text) else one for part, some in parts for one in some
+        ]
         text = _quoted(run, list({(one.passage.id, one.start): one for one in sentences}.values()))
         run.emit(Decided(f"answer: {'; '.join(one.text or 'see the quotes' for one in reached)}", _way(reading.way)))
         short = "; ".join(one.text for one in reached) if all(one.text for one in reached) else None
