@@ -311,12 +311,14 @@ class Answer(Encodable):
         return "".join(f"<p>{part}</p>" for part in text.split("\n\n")).replace("\0", "<br>".join(rows)).replace("\n", "<br>")
 
     def _sources(self) -> list[tuple[int, str, str | None]]:
-        """What is cited: number, name, address."""
+        """What is cited: number, name, address; a link leads to the web or nowhere."""
         cited = {one.number: one.passage for one in self.citations}
-        return [(number, one.title or one.url or one.source, one.url) for number, one in sorted(cited.items())]
+        links = {number: one.url for number, one in cited.items() if (one.url or "").startswith(("http://", "https://"))}
+        return [(number, one.title or one.url or one.source, links.get(number)) for number, one in sorted(cited.items())]
 
     def _put_together(self, sources: str) -> str:
-        text = "\n\n".join(filter(None, (self.short, self.marked))) or self.asks or f"No answer was found: {self.reason}"
+        told = ("Probably:" if self.probable else None, self.short, self.marked)
+        text = "\n\n".join(filter(None, told)) or self.asks or f"No answer was found: {self.reason}"
         return "\n\n".join(filter(None, (text, sources, self.checked if self.text else "")))
 
     @property
