@@ -56,6 +56,7 @@ class Privacy:
     sharing: Sharing = "ask"
     consent: Consent | None = None
     own_hosts: Sequence[str] = ()  # whose pages are private
+    sent: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])  # to services of others, until a run tells of it
     _open: set[str] = field(default_factory=set[str])  # names of sources that say what everybody may know
     _said: _Texts = field(default_factory=lambda: _Texts())  # by the user and the public
     _kept: _Texts = field(default_factory=lambda: _Texts())  # by private sources
@@ -160,6 +161,7 @@ async def search(source: Source, query: Query) -> Sequence[Hit]:
         return await source.search(query)
     if source.public and not source.private:
         await privacy.allow(source, query.text)
+        privacy.sent.append((source.name, query.text))
     found = await source.search(query)
     privacy.heard(source, found)
     return found

@@ -134,6 +134,7 @@ class Run:
             return ()
         self.budget.search()
         self.emit(events.Searching(text, (where.name,)))
+        self.complaints.setdefault(text, ())
         begun = self.clock()
         lent = max(0, self.pairs_left - self._lent) if read else 0
         self._lent += lent  # searches at once must not spend the same pairs
@@ -149,6 +150,9 @@ class Run:
             found = Hits(failures=(str(problem),))
         finally:
             self._lent -= lent
+        sent, self.privacy.sent = self.privacy.sent, []
+        for name, words in dict.fromkeys(one for one in sent if one[1] not in self.complaints):  # as a second step
+            self.emit(events.Notice(f"{name} was also asked: {words}", "info"))
         self.found.update((hit.id, hit) for hit in found.hits if hit.words.strip())
         self.budget.pairs(found.pairs)
         self.failures.extend(found.failures)

@@ -261,6 +261,19 @@ async def test_nor_where_rules_understand_the_next_question() -> None:
     assert "not sent: only private sources said" in (answer.reason or "")
 
 
+async def test_what_a_source_asks_in_a_second_step_is_told() -> None:
+    web = Service([WEB], everything=True)
+    async with Engine(Settings(effort="low", model="none"), source=web) as engine:
+        source = TwoSteps(web, engine.kit)
+        async with Engine(Settings(effort="low", model="none"), source=source) as following:
+            seen = [event async for event in following.stream(QUESTION, strategy="quote")]
+    told = [event.query for event in seen if isinstance(event, events.Searched)]
+    also = [event.message for event in seen if isinstance(event, events.Notice)]
+    heard = [asked.text for asked in web.asked]
+    assert len(set(heard)) > 1
+    assert all(text in told or f"web was also asked: {text}" in also for text in heard)
+
+
 @pytest.mark.parametrize(("options", "sent"), [(ServerOptions(), True), (ServerOptions(token="t" * 20), False)])
 async def test_who_sits_at_the_machine_may_ask_again_and_let_private_words_out(options: ServerOptions, sent: bool) -> None:
     web = Service([WEB], everything=True)
