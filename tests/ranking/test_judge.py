@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -134,29 +136,33 @@ def test_empty_things_are_judged_too(judge: Judge) -> None:
     assert len(judge.judge("", [(GANYMEDE,)])) == 1
 
 
-def test_stopping_ends_the_work_between_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.anyio
+async def test_who_is_cancelled_leaves_the_queue_that_all_share(monkeypatch: pytest.MonkeyPatch) -> None:
     judge = Judge(SHIPPED / MODEL, TOKENIZER, threads=1)
-    stop, batches = threading.Event(), 0
-    real = Judge._run  # pyright: ignore[reportPrivateUsage]
+    running, let = threading.Event(), threading.Event()
+    seen: list[str] = []
 
-    def counted(*args: object) -> list[Verdict]:
-        nonlocal batches
-        batches += 1
-        stop.set()
-        return real(*args)  # pyright: ignore[reportArgumentType]
+    def slowly(self: Judge, session: object, rows: Sequence[object], chains: Sequence[Chain]) -> list[Verdict]:
+        seen.append(chains[0][0].title)
+        running.set()
+        let.wait(10)
+        return [Verdict(0.0)] * len(rows)
 
-    monkeypatch.setattr(Judge, "_run", counted)
-    long = [(Passage(str(n), f"{n} potters. " * 200),) for n in range(12)]
-    verdicts = judge.judge(QUESTION, long, stop)
-    assert batches == 1
-    assert len(verdicts) == 12
-    unseen = [verdict for verdict in verdicts if verdict.span == -np.inf]
-    assert 0 < len(unseen) < 12
-    assert all(verdict.relevance < -10 and verdict.kinds[0] == max(verdict.kinds) for verdict in unseen)
-    already = threading.Event()
-    already.set()
-    judge.judge(QUESTION, [(GANYMEDE,)], already)
-    assert batches == 1, "nothing is begun after the stop"
+    monkeypatch.setattr(Judge, "_run", slowly)
+    monkeypatch.setattr("wellread.ranking.judge._MOST_ROWS", 1)
+
+    def chains(name: str) -> list[Chain]:
+        return [(Passage(f"{name}{n}", "word " * 40, name),) for n in range(5)]
+
+    first = asyncio.create_task(judge.judged(QUESTION, chains("first")))
+    await asyncio.to_thread(running.wait, 10)
+    second = asyncio.create_task(judge.judged(QUESTION, chains("second")))
+    await asyncio.sleep(0.05)
+    first.cancel()
+    let.set()
+    assert len(await second) == 5
+    assert seen.count("second") == 5
+    assert seen.count("first") < 5
 
 
 def test_damaged_files_are_said(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ import asyncio
 import hashlib
 import json
 import math
-import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -252,15 +251,8 @@ class Evaluator(Reranker, Grader, AnswerReader):
         known = {chain: verdict for chain in chains if (verdict := self._known.get((question, chain))) is not None}
         new = [chain for chain in dict.fromkeys(chains) if chain not in known]
         if new:
-            known |= zip(new, await self._judge_now(question, new), strict=True)
+            known |= zip(new, await self._judge.judged(question, new), strict=True)
             self._known |= {(question, chain): known[chain] for chain in new}
             for oldest in [*islice(self._known, max(0, len(self._known) - _KEPT))]:
                 self._known.pop(oldest, None)
         return [known[chain] for chain in chains]
-
-    async def _judge_now(self, question: str, chains: Sequence[Chain]) -> list[Verdict]:
-        stop = threading.Event()
-        try:
-            return await asyncio.to_thread(self._judge.judge, question, chains, stop)
-        finally:
-            stop.set()

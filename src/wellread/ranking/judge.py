@@ -7,13 +7,15 @@ is the embedder's: both models grew from MiniLM.
 
 from __future__ import annotations
 
+import asyncio
 import re
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,6 +85,15 @@ def begun(text: str, start: int, end: int) -> int:
     return mark.end() if mark and mark.end() < end else start
 
 
+class _Work(NamedTuple):
+    """A question's rows, in batches, and the verdicts as they come."""
+
+    chains: Sequence[Chain]
+    rows: Sequence[Row]
+    batches: Sequence[Sequence[int]]
+    found: list[Verdict]
+
+
 class Judge:
     """Open files of the evaluator. Loaded at the first use; may be called from several threads."""
 
@@ -96,35 +107,44 @@ class Judge:
         self._opened: tuple[Session, Tokenizer] | None = None
         self._lock = threading.Lock()
         self._read = remembered(6_000_000)(self._read_now)
+        self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="wellread-evaluator")
 
-    def judge(self, question: str, chains: Sequence[Chain], stop: threading.Event | None = None) -> list[Verdict]:
-        """A verdict on each chain, in order. `stop` ends the work between batches (what is missing is unseen)."""
-        if not chains:
-            return []
-        session, tokenizer = self._open()
+    def judge(self, question: str, chains: Sequence[Chain]) -> list[Verdict]:
+        """A verdict on each chain, in order."""
+        work = self._begun(question, chains)
+        list(self._pool.map(partial(self._finish, work), work.batches))
+        return work.found
+
+    async def judged(self, question: str, chains: Sequence[Chain]) -> list[Verdict]:
+        """The same beside an event loop. All runs of a process share the threads: their batches stand in one queue, and who is
+        cancelled leaves it."""
+        loop = asyncio.get_running_loop()
+        work = await loop.run_in_executor(self._pool, self._begun, question, chains)
+        batches = [loop.run_in_executor(self._pool, self._finish, work, batch) for batch in work.batches]
+        try:
+            await asyncio.gather(*batches)
+        finally:
+            for batch in batches:
+                batch.cancel()
+        return work.found
+
+    def _begun(self, question: str, chains: Sequence[Chain]) -> _Work:
+        _, tokenizer = self._open()
         with panics_as(EmbedderError, f"{self._tokenizer_file}: cutting the question into tokens"):
             asked = np.array(tokenizer.encode(encodable(question[:_MAX_CHARACTERS]), add_special_tokens=False).ids, np.int32)
         rows = [
             build_row(asked, [self._read(passage.title, passage.text).tokens for passage in chain], self._windows)
             for chain in chains
         ]
-        found = [Verdict(-12.0, (12.0, 0.0, 0.0, 0.0))] * len(rows)
-
-        def run(members: Sequence[int]) -> None:
-            if stop is None or not stop.is_set():
-                verdicts = self._run(session, [rows[i] for i in members], [chains[i] for i in members])
-                for index, verdict in zip(members, verdicts, strict=True):
-                    found[index] = verdict
-
         # The longest first, so that the threads end together.
         batches = [*by_length([len(row.ids) for row in rows], budget=_BATCH_TOKENS, most=_MOST_ROWS, multiple=_STEP)][::-1]
-        if self._threads == 1 or len(batches) == 1:
-            for members in batches:
-                run(members)
-        else:
-            with ThreadPoolExecutor(self._threads, thread_name_prefix="wellread-evaluator") as pool:
-                list(pool.map(run, batches))
-        return found
+        return _Work(chains, rows, batches, [Verdict(-12.0, (12.0, 0.0, 0.0, 0.0))] * len(rows))
+
+    def _finish(self, work: _Work, batch: Sequence[int]) -> None:
+        session, _ = self._open()
+        verdicts = self._run(session, [work.rows[i] for i in batch], [work.chains[i] for i in batch])
+        for index, verdict in zip(batch, verdicts, strict=True):
+            work.found[index] = verdict
 
     def _run(self, session: Session, rows: Sequence[Row], chains: Sequence[Chain]) -> list[Verdict]:
         longest = max(len(row.ids) for row in rows)
