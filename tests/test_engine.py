@@ -11,8 +11,7 @@ from typing import Any, ClassVar
 import pytest
 
 import wellread
-from wellread import engine as engine_module
-from wellread import events, plugins
+from wellread import api, events, plugins
 from wellread.api import Flags, run_sync
 from wellread.engine import Engine, clean_question
 from wellread.errors import SourceError, UsageError
@@ -225,7 +224,7 @@ def test_sync_works_without_a_loop() -> None:
         return "done"
 
     assert run_sync(job()) == "done"
-    assert wellread.ask is engine_module.ask
+    assert wellread.ask is api.ask
     with pytest.raises(AttributeError):
         _ = wellread.nothing
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from wellread import codec, events
+from wellread import events
 from wellread.answer_json import AnswerJson
 from wellread.cli import ask, opening
 from wellread.engine import Engine
@@ -90,7 +90,7 @@ async def test_what_is_not_sure_enough_is_told_as_probable_and_what_is_not_even_
     told, _ = await asked(engine, "Which planet has the shortest year?", params={"min_confidence": 1.0})
     assert (told.outcome, told.short, told.probable) == ("unsure", "Mercury", True)
     assert str(told).startswith("Probably:\n\nMercury")
-    shown = "\n".join(lines(codec.encode(AnswerJson.of(told))))
+    shown = "\n".join(lines(AnswerJson.of(told)))
     assert shown.startswith("Probably: Mercury\n")
     assert "No answer found" not in shown
     assert (ask.status(told), ask.status(told, strict=True)) == (0, 3)

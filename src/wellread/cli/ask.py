@@ -44,7 +44,7 @@ def ask(
     as_events: options.AsEvents = False,
     shown: Shown | None = options.flag("--show", "steps|answer", "Leave each step on stderr, or the answer alone."),
     verbose: bool = options.flag("--verbose", "", "The same as --show steps.", False),
-    strict: bool = options.flag("--strict", None, "Exit status 3 for what is only probable, too.", False),
+    strict: bool = options.flag("--strict", "", "Exit status 3 for what is only probable, too.", False),
     trace: Path | None = options.flag("--trace", "FILE", "Write the run's events to this file, as JSON lines."),
     record: Path | None = options.flag("--record", "FILE", "Write everything the run gets from outside to this file."),
     replay: Path | None = options.flag("--replay", "FILE", "Answer from such a file, without network or model."),
