@@ -52,3 +52,15 @@ def test_the_page_and_the_history_tell_it() -> None:
     assert "answers a part of the question" in page
     assert "who produced it" in page
     assert "in part" in str(listing([[record]], {}, ""))
+
+
+def test_a_run_that_failed_can_be_asked_again_without_its_model() -> None:
+    record = Record(
+        id="r", thread="t", parent=None, question="Who made it?", strategy="guided", model="ollama:x", sources=("library",),
+        state="failed", created=0.0, finished=1.0, outcome="failed", answer=None,
+    )  # fmt: skip
+    page = str(article(record, (), "http://here.example/"))
+    assert "Ask without it" in page
+    assert '<input type="hidden" name="strategy" value="quote">' in page
+    assert 'name="model"' not in page
+    assert "Ask without it" not in str(article(replace(record, model=None), (), "http://here.example/"))

@@ -60,6 +60,10 @@ _CLASSES: dict[type[events.Event], str] = {
 }
 
 
+_KEPT = "Queries with words that only your own sources have were not sent. "
+_BROKEN = "The language model may be out of reach. "
+
+
 def article(record: Record, log: Sequence[str], base: str, *, waiting: bool = False, may_share: bool = False) -> Safe:
     """The whole article; copies link to `base`. One that is still running knows from which event on its page has to listen.
     Where queries were kept back for the private words in them, who `may_share` can ask again and let them out."""
@@ -67,34 +71,27 @@ def article(record: Record, log: Sequence[str], base: str, *, waiting: bool = Fa
     running = record.state == "running"
     steps = join(*(step(event) for event in seen))
     kept = any(" not sent: " in failure for event in seen if isinstance(event, Searched) for failure in event.failures)
+    broken = record.state == "failed" and bool(record.model)
     attributes = {"data_run": record.id, "data_state": record.state, "data_offset": len(log) if running else None}
     return el(
         "article",
         el("h2", record.question, class_="question"),
         el("p", _facts(record), class_="facts"),
         _running(seen, waiting=waiting) if running else _finished(record, passages_of(seen), base),
-        _share(record) if kept and may_share and not running else None,
+        _again(record, _KEPT, "Ask again, and send them", share="true") if kept and may_share and not running else None,
+        _again(record, _BROKEN, "Ask without it", strategy="quote", model="") if broken else None,
         _trail(record, steps),
         class_="run",
         **attributes,
     )
 
 
-def _share(record: Record) -> Safe:
-    """The same question once more, with consent that its queries go out as they are; which those are the steps say."""
-    fields = [("question", record.question), ("strategy", record.strategy), ("model", record.model), ("parent", record.parent)]
-    fields += [("share", "true"), *(("source", one) for one in record.sources)]
-    hidden = [el("input", type="hidden", name=name, value=value) for name, value in fields if value]
-    words = "Queries with words that only your own sources have were not sent. "
-    return el(
-        "form",
-        *hidden,
-        words,
-        el("button", "Ask again, and send them", class_="button"),
-        method="post",
-        action="/ask",
-        class_="note",
-    )
+def _again(record: Record, words: str, button: str, **other: str) -> Safe:
+    """The same question once more, otherwise: a sentence and a button."""
+    fields = {"question": record.question, "strategy": record.strategy, "model": record.model, "parent": record.parent, **other}
+    hidden = [el("input", type="hidden", name=name, value=value) for name, value in fields.items() if value]
+    hidden += [el("input", type="hidden", name="source", value=one) for one in record.sources]
+    return el("form", *hidden, words, el("button", button, class_="button"), method="post", action="/ask", class_="note")
 
 
 def _facts(record: Record) -> Safe:
