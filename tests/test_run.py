@@ -10,18 +10,20 @@ from typing import Any
 
 import pytest
 from tests.models.bench import ollama_at, openai_at
-from tests.strategies.bench import Bench
+from tests.strategies.bench import Bench, Shelf
 from tests.wire import openai as wire
 from tests.wire.server import Response, WireServer
 
 from wellread.budget import Limits
+from wellread.engine import Engine
 from wellread.errors import BrokenStream, BudgetExhausted, ModelBusy, ModelError, WrongKey
 from wellread.events import ModelCalled
 from wellread.modelcall import LEAST_REPLY
 from wellread.models.tokens import estimate
 from wellread.protocols import Model
 from wellread.run import Run
-from wellread.types import Capabilities, Completion, Message, Prompt
+from wellread.settings import Settings
+from wellread.types import Capabilities, Completion, Hit, Message, Prompt
 
 pytestmark = pytest.mark.anyio
 
@@ -321,3 +323,11 @@ async def test_over_the_wire(make: Callable[[str], Any], price: Callable[[int, i
     assert (slow.cut_off, slow.input_tokens, slow.output_tokens) == (True, tokens("slow"), said)
     assert slow.cost == price(tokens("slow"), said)
     assert (broken.cut_off, broken.output_tokens) == (True, estimate("Paris is "))
+
+
+async def test_an_answer_says_what_could_not_be_found_yet() -> None:
+    shelf = Shelf([Hit("s", "Saturn has 146 moons, the most of any planet.", "Saturn")])
+    shelf.unfinished = "60 passages of shelf are found by their words alone so far; ask again later"
+    async with Engine(Settings(effort="low", model="none"), source=shelf) as engine:
+        answer = await engine.ask("How many moons has Saturn?", strategy="quote")
+    assert answer.notes == (shelf.unfinished,)

@@ -27,7 +27,7 @@ from wellread.effort import ALLOWED
 from wellread.errors import BrokenStream, BudgetExhausted, ModelError, ReadError, SourceError, Unreachable, WellreadError
 from wellread.modelcall import ModelCall, all_that_shows
 from wellread.parameters import PublicSpec, public
-from wellread.privacy import Consent, Privacy, in_force
+from wellread.privacy import Consent, Privacy, in_force, leaves
 from wellread.privacy import search as ask
 from wellread.protocols import Model, Parts, Source, trained
 from wellread.text.inert import inert
@@ -331,7 +331,7 @@ class Run:
             nearest=tuple(
                 replace(one, number=number) for number, one in enumerate(answer.nearest, max(self.passages, default=0) + 1)
             ),
-            notes=(*self.notes, *answer.notes),
+            notes=(*self.notes, *answer.notes, *dict.fromkeys(one.unfinished for one in leaves(self.source) if one.unfinished)),
             unforeseen=unforeseen,
         )
 

@@ -92,6 +92,7 @@ class Files(Source):
         inner = await self._ready()
         self._asked = time.monotonic()
         hits = await inner.search(query)
+        self.unfinished = inner.unfinished
         self._asked = time.monotonic()
         found = tuple(replace(hit, snippet=without_headings(hit.text)[:300]) for hit in hits)
         return Hits(found, self._failures)
