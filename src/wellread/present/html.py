@@ -42,36 +42,32 @@ def answer_html(answer: AnswerJson | None) -> str:
 
 def draft_html(text: str) -> str:
     """The words of an answer that is still being written, as safe HTML; every number is one of a source."""
-    return _elements(
-        _safe(_NUMBERS.sub(lambda found: re.sub(r"(\d+)\W*", f"{_CITE}\\1{_CLOSE}", found[1]), _PRIVATE.sub("", text)))
-    )
+    return _elements(_safe(_cited(_PRIVATE.sub("", text), None)))
 
 
 def plain_text(markdown: str) -> str:
     """The words of an answer in one line, without the signs of Markdown."""
-    import nh3
-
-    return " ".join(unescape(nh3.clean(_parser().render(markdown), tags=set())).split())
+    return " ".join(unescape(_safe(markdown, set())).split())
 
 
-def _cited(text: str, known: set[int]) -> str:
+def _cited(text: str, known: set[int] | None) -> str:
+    """With the numbers of these sources as our characters; None: all numbers are known."""
+
     def mark(match: re.Match[str]) -> str:
-        numbers = [int(n) for n in re.findall(r"\d+", match[1])]
-        if not any(n in known for n in numbers):
-            return match[0]
-        return "".join(f"{_CITE}{n}{_CLOSE}" for n in numbers if n in known)
+        numbers = [n for n in map(int, re.findall(r"\d+", match[1])) if known is None or n in known]
+        return "".join(f"{_CITE}{n}{_CLOSE}" for n in numbers) or match[0]
 
     return _NUMBERS.sub(mark, text)
 
 
-def _safe(text: str) -> str:
+def _safe(text: str, tags: set[str] = _TAGS) -> str:
     import nh3
 
     html = _parser().render(text)
     with panics_as(WellreadError, "cleaning an answer's HTML"):
         return nh3.clean(
             html,
-            tags=_TAGS,
+            tags=tags,
             attributes={"a": {"href"}},
             url_schemes={"http", "https"},
             link_rel="noopener noreferrer nofollow",
