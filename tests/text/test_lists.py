@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wellread.text.quoting import with_what_follows, with_what_it_names
+from wellread.text.quoting import with_context, with_what_follows, with_what_it_names
 
 STEPS = "To restart it, do this:\n\n1. Stop the server.\n2. Start it again.\n\nThat is all there is."
 BULLETS = "You need:\n- a key,\n  which is in the hall\n- a lamp\nThen go on."
@@ -48,3 +48,17 @@ def test_a_label_is_told_with_what_it_names(text: str, label: str, whole: str) -
     start = text.index(label)
     start, end = with_what_it_names(text, start, start + len(label))
     assert text[start:end] == whole
+
+
+def test_what_is_told_comes_with_what_belongs_to_it() -> None:
+    listed = "Keys.\n\n- Press Ctrl+Y to redo.\n- Press F9 to start again.\n- Press F1 for help.\n\nEnd."
+    prose = "Switch it off. Then wipe the glass. The reason is that soap leaves streaks.\n\nAnother matter."
+    long = "One stands before. " + "This is told. " + "One stands behind. " + "And much more follows it. " * 30
+    for text, told, wanted in (
+        (listed, "Press F9 to start again.", "- Press Ctrl+Y to redo.\n- Press F9 to start again.\n- Press F1 for help."),
+        (prose, "Then wipe the glass.", "Switch it off. Then wipe the glass. The reason is that soap leaves streaks."),
+        (long, "This is told.", "One stands before. This is told. One stands behind."),
+    ):
+        start = text.index(told)
+        a, b = with_context(text, start, start + len(told))
+        assert text[a:b] == wanted
