@@ -86,7 +86,8 @@ class Engine:
             reports = _Reports(outside, timeout, self.settings.limits)
             chosen, run = self._prepare(clean_question(question), strategy, params or {}, tuple(history), reports)
             broken = await self._broken(run) if chosen.needs_model else None
-            run.emit(events.Started(run.question, run.strategy, run.model_name, (run.source.name,), as_values(chosen.params)))
+            names, params = (run.source.name,), as_values(chosen.params)
+            run.emit(events.Started(run.question, run.strategy, run.model_name, names, params, run.kit.effort))
             worker = asyncio.create_task(_work(chosen, run, broken))
             worker.add_done_callback(lambda _: reports.more.set())  # a worker that dies must not leave us waiting
             try:

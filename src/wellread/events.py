@@ -15,6 +15,7 @@ from typing import Literal
 from wellread.answer_json import AnswerJson
 from wellread.codec import Json, decode, encode
 from wellread.core.unicode_safety import Encodable
+from wellread.effort import Effort
 from wellread.errors import DamagedFile
 from wellread.text.places import place
 from wellread.types import Answer, Hit, Passage, by_document
@@ -62,6 +63,7 @@ class Started(Event):
     model: str | None
     sources: tuple[str, ...]
     params: Mapping[str, object] = field(default_factory=dict[str, object])
+    effort: Effort = "normal"
 
     def said(self) -> Words:
         return Words("getting started")
@@ -95,6 +97,7 @@ class Searched(Event):
     failures: tuple[str, ...] = ()  # "source: message" of those that failed and were skipped
     number: int = 0  # of the searches that run at the same time, how many are done with this one
     of: int = 0
+    withheld: tuple[str, ...] = ()  # services that did not hear it, for what only private sources said
 
     def said(self) -> Words:
         failed = f"; failed: {'; '.join(self.failures)}" if self.failures else ""

@@ -57,6 +57,7 @@ class Privacy:
     consent: Consent | None = None
     own_hosts: Sequence[str] = ()  # whose pages are private
     sent: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])  # to services of others, until a run tells of it
+    withheld: list[str] = field(default_factory=list[str])  # services that did not hear a query, until a run tells of it
     _open: set[str] = field(default_factory=set[str])  # names of sources that say what everybody may know
     _said: _Texts = field(default_factory=lambda: _Texts())  # by the user and the public
     _kept: _Texts = field(default_factory=lambda: _Texts())  # by private sources
@@ -107,6 +108,7 @@ class Privacy:
             if self.sharing == "ask" and self.consent and await self.consent(source.name, text, why):
                 self._said.add([text])
                 return
+        self.withheld.append(source.name)
         raise Withheld(source.name, f"not sent: {why}")
 
     def why_not(self, text: str) -> str:

@@ -151,6 +151,7 @@ class Run:
         finally:
             self._lent -= lent
         sent, self.privacy.sent = self.privacy.sent, []
+        withheld, self.privacy.withheld = tuple(dict.fromkeys(self.privacy.withheld)), []
         for name, words in dict.fromkeys(one for one in sent if one[1] not in self.complaints):  # as a second step
             self.emit(events.Notice(f"{name} was also asked: {words}", "info"))
         self.found.update((hit.id, hit) for hit in found.hits if hit.words.strip())
@@ -158,7 +159,7 @@ class Run:
         self.failures.extend(found.failures)
         self.complaints[text] = found.failures
         number, of = among.one_more() if among else (0, 0)
-        self.emit(events.Searched(text, found.hits, self.clock() - begun, found.failures, number, of))
+        self.emit(events.Searched(text, found.hits, self.clock() - begun, found.failures, number, of, withheld))
         return found.hits
 
     async def read(self, url: str) -> Page | None:

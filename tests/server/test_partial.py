@@ -8,12 +8,16 @@ from wellread.answer_json import AnswerJson
 from wellread.citations.check import check
 from wellread.cli import ask
 from wellread.cli.compare import _words  # pyright: ignore[reportPrivateUsage]
+from wellread.engine import Engine
 from wellread.present import markdown, terminal
 from wellread.present.sections import sections
 from wellread.server import openai_format
 from wellread.server.history import Record
+from wellread.server.menu import Menu
+from wellread.server.options import ServerOptions
 from wellread.server.web.articles import article
 from wellread.server.web.threads import listing
+from wellread.settings import Settings
 from wellread.types import Answer, Passage
 
 PASSAGES = {1: Passage("p", "Rome Nights was directed by Anna Bell.", title="Rome Nights")}
@@ -59,8 +63,12 @@ def test_a_run_that_failed_can_be_asked_again_without_its_model() -> None:
         id="r", thread="t", parent=None, question="Who made it?", strategy="guided", model="ollama:x", sources=("library",),
         state="failed", created=0.0, finished=1.0, outcome="failed", answer=None,
     )  # fmt: skip
-    page = str(article(record, (), "http://here.example/"))
+    menu = Menu(Engine(Settings(model="none")), ServerOptions())
+    page = str(article(record, (), "http://here.example/", menu))
     assert "Ask without it" in page
+    assert 'href="/settings"' in page
     assert '<input type="hidden" name="strategy" value="quote">' in page
     assert 'name="model"' not in page
-    assert "Ask without it" not in str(article(replace(record, model=None), (), "http://here.example/"))
+    assert "Ask without it" not in str(article(replace(record, model=None), (), "http://here.example/", menu))
+    shared = Menu(Engine(Settings(model="none")), ServerOptions(token="t" * 20))
+    assert 'href="/settings"' not in str(article(record, (), "http://here.example/", shared))

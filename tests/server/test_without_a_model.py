@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import openai
@@ -60,8 +61,13 @@ def test_a_refusal_shows_what_is_near_on_the_page(library: Live) -> None:
     assert refused["tries"]
     with library.client() as client:
         shown = client.get(f"/r/{run(library, NOBODY)['id']}").text
-    assert NEAREST in shown
-    assert "To try: " in shown
+        assert NEAREST in shown
+        ways = dict(re.findall(r'<form method="post" action="/ask">(.*?)<button class="button">([^<]*)</button>', shown))
+        assert list(ways.values()) == ["Thorough", "Search Wikipedia too"]
+        assert 'href="/settings" class="button">Set up a language model' in shown
+        fields = dict(re.findall(r'name="(\w+)" value="([^"]*)"', next(iter(ways))))
+        again = client.post("/ask", data=fields, follow_redirects=True)
+        assert (again.status_code, fields["effort"], fields["question"]) == (200, "high", NOBODY)
 
 
 def test_chat_completions(library: Live) -> None:

@@ -289,9 +289,9 @@ async def test_who_sits_at_the_machine_may_ask_again_and_let_private_words_out(o
         id="r", thread="t", parent=None, question=wish.question, strategy="quote", model=None, sources=("web",),
         state="done", created=0.0, finished=1.0, outcome="unsure", answer=None,
     )  # fmt: skip
-    for may_share in (True, False):
-        page = str(article(record, log, "http://here.example/", may_share=may_share))
-        assert ("Ask again, and send them" in page) is (may_share and not sent)
+    for each in (ServerOptions(), options):
+        page = str(article(record, log, "http://here.example/", Menu(engine, each)))
+        assert ("Send my words to Web<" in page) is (each.private and not sent)
 
 
 def test_nor_as_words_that_the_user_is_said_to_have_meant() -> None:

@@ -128,5 +128,7 @@ def _error(request: Request, status: int, message: str, headers: dict[str, str] 
         return openai_format.error(status, message, headers)
     wants_page = "text/html" in request.headers.get("accept", "") and not request.url.path.startswith("/api/")
     if wants_page:
-        return pages.error(status, message, headers)
+        answer = pages.error(request, status, message)
+        answer.headers.update(headers or {})
+        return answer
     return JSONResponse({"error": message}, status, headers=headers)

@@ -78,6 +78,11 @@ class ServerOptions:
         return self.local and self.token is None and not self.proxy and not self.allowed_hosts
 
     @property
+    def has_settings(self) -> bool:
+        """Whether there is a page for the settings."""
+        return self.setup and self.private
+
+    @property
     def takes_documents(self) -> bool:
         return self.private if self.collections is None else self.collections
 

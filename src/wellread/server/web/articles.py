@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
 from wellread import events
 from wellread.answer_json import AnswerJson, CitationJson, NearJson
-from wellread.events import AnswerDelta, Event, Searched, counted
+from wellread.events import AnswerDelta, Event, counted
 from wellread.present.html import answer_html, draft_html
 from wellread.present.markdown import markdown
 from wellread.present.sections import UNDERSTOOD, Cited, Sections, sections
 from wellread.server.addresses import WORDS, linked
 from wellread.server.follow_up import decoded, passages_of
 from wellread.server.history import Record
-from wellread.server.menu import label
+from wellread.server.menu import Menu, label
 from wellread.server.viewer import Place, of_hit
+from wellread.server.web.controls import ways_on
 from wellread.server.web.html import Child, Safe, el, icon, join, marked_words
 from wellread.text.places import at_words, inside, is_file, place
 from wellread.types import Hit, Passage, by_document
@@ -60,38 +60,23 @@ _CLASSES: dict[type[events.Event], str] = {
 }
 
 
-_KEPT = "Queries with words that only your own sources have were not sent. "
-_BROKEN = "The language model may be out of reach. "
-
-
-def article(record: Record, log: Sequence[str], base: str, *, waiting: bool = False, may_share: bool = False) -> Safe:
-    """The whole article; copies link to `base`. One that is still running knows from which event on its page has to listen.
-    Where queries were kept back for the private words in them, who `may_share` can ask again and let them out."""
+def article(record: Record, log: Sequence[str], base: str, menu: Menu | None = None, *, waiting: bool = False) -> Safe:
+    """The whole article; copies link to `base`. One that is still running knows from which event on its page has to listen; one
+    that has ended leads on to what the menu has."""
     seen = decoded(log)
     running = record.state == "running"
     steps = join(*(step(event) for event in seen))
-    kept = any(" not sent: " in failure for event in seen if isinstance(event, Searched) for failure in event.failures)
-    broken = record.state == "failed" and bool(record.model)
     attributes = {"data_run": record.id, "data_state": record.state, "data_offset": len(log) if running else None}
     return el(
         "article",
         el("h2", record.question, class_="question"),
         el("p", _facts(record), class_="facts"),
         _running(seen, waiting=waiting) if running else _finished(record, passages_of(seen), base),
-        _again(record, _KEPT, "Ask again, and send them", share="true") if kept and may_share and not running else None,
-        _again(record, _BROKEN, "Ask without it", strategy="quote", model="") if broken else None,
+        ways_on(menu, record, seen) if menu and not running else None,
         _trail(record, steps),
         class_="run",
         **attributes,
     )
-
-
-def _again(record: Record, words: str, button: str, **other: str) -> Safe:
-    """The same question once more, otherwise: a sentence and a button."""
-    fields = {"question": record.question, "strategy": record.strategy, "model": record.model, "parent": record.parent, **other}
-    hidden = [el("input", type="hidden", name=name, value=value) for name, value in fields.items() if value]
-    hidden += [el("input", type="hidden", name="source", value=one) for one in record.sources]
-    return el("form", *hidden, words, el("button", button, class_="button"), method="post", action="/ask", class_="note")
 
 
 def _facts(record: Record) -> Safe:
@@ -141,14 +126,12 @@ def _checked(parts: Sections) -> Safe:
 
 
 def _nearest(parts: Sections) -> Safe | None:
-    """What came near where there is no answer, or no sure one; and what else to try."""
+    """What came near where there is no answer, or no sure one."""
+    if not parts.answer.nearest:
+        return None
     items = [el("li", el("p", _near_link(one), class_="source-head"), el("blockquote", one.text)) for one in parts.answer.nearest]
-    listed = el(
-        "section", el("h3", parts.near), el("ul", *items, class_="sources"), aria_label=parts.near, class_="source-list nearest"
-    )
-    tries = [re.sub(r" ?\(--\w[^)]*\)", "", one) for one in parts.answer.tries]  # flags are for those who type
-    hints = el("p", "To try: ", "; ".join(tries), ".", class_="facts tries") if tries else None
-    return join(listed if items else None, hints) if items or hints else None
+    listed = el("ul", *items, class_="sources")
+    return el("section", el("h3", parts.near), listed, aria_label=parts.near, class_="source-list nearest")
 
 
 def _near_link(one: NearJson) -> Safe:

@@ -21,7 +21,6 @@ from wellread.server.collections import Collection
 from wellread.server.limits import beside
 from wellread.server.options import ServerOptions
 from wellread.server.receiving import View, found, opened
-from wellread.server.service import Service
 from wellread.server.web.html import Safe, el, icon, join
 from wellread.server.web.pages import page
 
@@ -34,8 +33,8 @@ _SHOWN = 500  # documents that are listed
 async def everything(request: Request) -> Response:
     here = service.of(request)
     if not here.options.takes_documents:
-        return page("Your documents", _closed())
-    return await _shelf(here)
+        return page(request, "Your documents", _closed())
+    return await _shelf(request)
 
 
 @router.post(COLLECTIONS)
@@ -43,14 +42,13 @@ async def create(request: Request) -> Response:
     """Documents that were refused are told; the others are in."""
     received = await receiving.create(request)
     if received.one is None:
-        return await _shelf(service.of(request), received.told, dict(received.fields))
-    return await _after(service.of(request), received.one, received.told)
+        return await _shelf(request, received.told, dict(received.fields))
+    return await _after(request, received.one, received.told)
 
 
 @router.get(f"{COLLECTIONS}/{{slug}}")
 async def one(request: Request, slug: Slug) -> Response:
-    here = opened(request)
-    return await _shown(here, found(here, slug))
+    return await _shown(request, found(opened(request), slug))
 
 
 @router.post(f"{COLLECTIONS}/{{slug}}/documents")
@@ -58,7 +56,7 @@ async def add(request: Request, slug: Slug) -> Response:
     received = await receiving.add(request, slug)
     if received.one is None:
         raise UsageError(received.told)
-    return await _after(service.of(request), received.one, received.told)
+    return await _after(request, received.one, received.told)
 
 
 @router.post(f"{COLLECTIONS}/{{slug}}/refresh")
@@ -80,7 +78,7 @@ async def question(request: Request, slug: Slug, document: Annotated[str, Query(
     """The question before: a page, so that it is asked without JavaScript too."""
     here = opened(request)
     view = await receiving.view(here, found(here, slug))
-    return page("Remove?", _removal(view.one, len(view.items), document))
+    return page(request, "Remove?", _removal(view.one, len(view.items), document))
 
 
 @router.post(f"{COLLECTIONS}/{{slug}}/remove")
@@ -94,20 +92,21 @@ async def remove(request: Request, slug: Slug, document: Annotated[str, Form(max
     return RedirectResponse(COLLECTIONS, 303)
 
 
-async def _after(here: Service, one: Collection, refused: str) -> Response:
-    return await _shown(here, one, refused) if refused else RedirectResponse(f"{COLLECTIONS}/{one.slug}", 303)
+async def _after(request: Request, one: Collection, refused: str) -> Response:
+    return await _shown(request, one, refused) if refused else RedirectResponse(f"{COLLECTIONS}/{one.slug}", 303)
 
 
-async def _shown(here: Service, one: Collection, note: str = "") -> Response:
+async def _shown(request: Request, one: Collection, note: str = "") -> Response:
+    here = service.of(request)
     view = await receiving.view(here, one)
-    return await beside(lambda: page(one.name, _collection(view, here.options, note), head=_again(view)))
+    return await beside(lambda: page(request, one.name, _collection(view, here.options, note), head=_again(view)))
 
 
-async def _shelf(here: Service, problem: str = "", fields: dict[str, str] | None = None) -> Response:
+async def _shelf(request: Request, problem: str = "", fields: dict[str, str] | None = None) -> Response:
+    here = service.of(request)
     views = await receiving.views(here)
-    answer = await beside(lambda: page("Your documents", _all(views, here.options, problem, fields or {})))
-    answer.status_code = 400 if problem else 200
-    return answer
+    listed = await beside(lambda: _all(views, here.options, problem, fields or {}))
+    return page(request, "Your documents", listed, status=400 if problem else 200)
 
 
 def _closed() -> Safe:

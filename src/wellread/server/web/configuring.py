@@ -57,7 +57,7 @@ async def show(
     """With what became of a change that was saved just now."""
     _allowed(request)
     note = Outcome(tuple(held or ()), old_keys, others).sentence if saved else ""
-    return page("Settings", _form(await asyncio.to_thread(_in_file), note))
+    return page(request, "Settings", _form(await asyncio.to_thread(_in_file), note))
 
 
 @router.post("/settings")
@@ -85,9 +85,7 @@ async def save(request: Request) -> Response:
     try:
         outcome = await asyncio.to_thread(_save, service.of(request), plain, sources, keys)
     except UsageError as problem:
-        answer = page("Settings", _form({**file, **plain}, str(problem), wrong=True))
-        answer.status_code = 400
-        return answer
+        return page(request, "Settings", _form({**file, **plain}, str(problem), wrong=True), status=400)
     told = {"saved": True, "held": outcome.held, "old_keys": outcome.old_keys, "others": outcome.others}
     return RedirectResponse(f"/settings?{urlencode(told, doseq=True)}", 303)
 
@@ -96,14 +94,14 @@ async def save(request: Request) -> Response:
 async def check(request: Request) -> Response:
     _allowed(request)
     found = await asyncio.to_thread(diagnosis.findings)
-    return page("Settings", _form(await asyncio.to_thread(_in_file), "", found))
+    return page(request, "Settings", _form(await asyncio.to_thread(_in_file), "", found))
 
 
 def _allowed(request: Request) -> None:
     """This machine and this user alone; requests from other sites have been refused before."""
     options = service.of(request).options
     client, own = request.scope.get("client"), request.scope.get("server")
-    if not (options.setup and options.private and is_owner((client, own) if client and own else None)):
+    if not (options.has_settings and is_owner((client, own) if client and own else None)):
         raise NotThere("settings are changed in the settings file of this server")
 
 

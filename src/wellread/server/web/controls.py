@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from wellread.events import Event, Searched, Started
 from wellread.server.history import Record
-from wellread.server.menu import Menu, labels
+from wellread.server.menu import Menu, label, labels
 from wellread.server.security import COLLECTIONS
 from wellread.server.web.html import Safe, el, icon
 
@@ -26,6 +27,7 @@ _THOROUGH = {
     "normal": ("Normal", ""),
     "high": ("Thorough", "reads more, takes longer"),
 }
+_WAYS = 3  # other sources that are offered
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,35 @@ def again_box(menu: Menu, record: Record) -> Safe:
     hidden = Safe(before + el("input", type="hidden", name="again", value=record.id))
     form = _form(menu, "The question again", hidden, pickers(menu, record), question=record.question)
     return el("details", el("summary", "Ask again, and compare"), form, class_="again")
+
+
+def ways_on(menu: Menu, record: Record, seen: Sequence[Event]) -> Safe | None:
+    """What may bring an answer, or a better one, each as a button that asks the same again, in the words of the controls."""
+    answer, ways = record.answer, list[Safe]()
+    effort = next((event.effort for event in seen if isinstance(event, Started)), "normal")
+    kept = dict.fromkeys(label(name) for event in seen if isinstance(event, Searched) for name in event.withheld)
+    if kept and menu.asks_to_share:
+        ways.append(_again(record, f"Send my words to {' and '.join(kept)}", share="true"))
+    if record.state == "failed" and record.model:
+        ways.append(_again(record, "Ask without it", strategy="quote", model=""))
+    elif answer and answer.outcome in ("unsure", "partial") and not answer.asks:
+        if effort != "high" and "high" in menu.efforts:
+            ways.append(_again(record, _THOROUGH["high"][0], effort="high"))
+        others = [(name, shown) for name, shown in labels(menu.single_sources).items() if name not in record.sources]
+        ways += [_again(record, f"Search {shown} too", name) for name, shown in others[:_WAYS]]
+        if not record.model and menu.default_model:
+            ways.append(_again(record, f"With {menu.default_model}", strategy="auto", model=menu.default_model))
+    if menu.options.has_settings and (record.state == "failed" or (ways and not menu.models)):
+        ways.append(el("a", "Settings" if menu.models else "Set up a language model", href="/settings", class_="button"))
+    return el("div", el("span", "To try: "), *ways, class_="actions ways") if ways else None
+
+
+def _again(record: Record, button: str, *more: str, **other: str) -> Safe:
+    """The same question once more, otherwise: in more sources, or with other choices."""
+    fields = {"question": record.question, "strategy": record.strategy, "model": record.model, "parent": record.parent, **other}
+    pairs = [*fields.items(), *(("source", one) for one in (*record.sources, *more))]
+    hidden = [el("input", type="hidden", name=name, value=value) for name, value in pairs if value]
+    return el("form", *hidden, el("button", button, class_="button"), method="post", action="/ask")
 
 
 def pickers(menu: Menu, like: Record | None = None, chosen_sources: Sequence[str] = ()) -> list[Safe]:

@@ -191,7 +191,7 @@ async def cited(request: Request, run: RunId, number: Annotated[int, Path(ge=1, 
         raise NotThere(f"this answer has no source {number}")
     async with _turn(request, passage.document or ""):
         view = await viewer.look_again(here.menu, passage, quoted(record, number))
-        return await beside(lambda: _page_of(view, f"/r/{run}#source-{number}"))
+        return await beside(lambda: _page_of(request, view, f"/r/{run}#source-{number}"))
 
 
 @router.get("/document")
@@ -225,7 +225,7 @@ async def _shown(request: Request, place: Place, words: str, page: int | None) -
     async with _turn(request, place.document):
         looking = viewer.look_for(here.menu, place, words, page) if words else viewer.look(here.menu, place, page)
         view = await looking
-        return await beside(lambda: _page_of(view))
+        return await beside(lambda: _page_of(request, view))
 
 
 @asynccontextmanager
@@ -236,8 +236,8 @@ async def _turn(request: Request, document: str) -> AsyncGenerator[None, None]:
         yield
 
 
-def _page_of(view: View, back: str | None = None) -> Response:
-    return whole_page(view.passages[view.at].title or view.place.document, document(view, back))
+def _page_of(request: Request, view: View, back: str | None = None) -> Response:
+    return whole_page(request, view.passages[view.at].title or view.place.document, document(view, back))
 
 
 @router.get("/document/page")

@@ -43,7 +43,7 @@ async def search(
     wanted = " ".join(q.split())
     results = await _found(request, wanted, source or ()) if wanted else None
     body = el("div", el("h1", "Search"), _form(here.menu, wanted, source or ()), results, class_="history finding")
-    return page(wanted or "Search", body)
+    return page(request, wanted or "Search", body)
 
 
 async def _found(request: Request, q: str, sources: Sequence[str]) -> Safe:

@@ -55,10 +55,9 @@ async def home(request: Request, source: Annotated[list[str] | None, Query(max_l
         el("p", "Answers from your sources, and every number leads to the words that carry it.", class_="lead"),
         ask_box(here.menu, autofocus=True, sources=source or ()),
         el("ul", *examples, class_="examples", aria_label="Examples") if here.menu.default_source == "library" else None,
-        el("p", el("a", "Settings", href="/settings"), class_="export") if here.options.setup and here.options.private else None,
         class_="hero",
     )
-    return page("wellread", hero)
+    return page(request, "wellread", hero)
 
 
 @router.post("/ask")
@@ -89,7 +88,7 @@ async def compare(request: Request, first: RunId, second: RunId) -> Response:
     again = el("noscript", el("meta", http_equiv="refresh", content=2)) if 'data-state="running"' in columns[1] else None
     columns[0] = Safe(_LANDMARK.sub(r'aria-label="\1 of the first answer"', columns[0]))  # names of places must differ
     title = el("h1", "Two answers", class_="hidden")
-    return page("Two answers", el("div", title, *columns, class_="compare"), head=again)
+    return page(request, "Two answers", el("div", title, *columns, class_="compare"), head=again)
 
 
 @router.get("/r/{run}")
@@ -105,7 +104,7 @@ async def show(request: Request, run: RunId) -> Response:
     heading = name or ("Question and answer" if len(chain) == 1 else "Questions and answers")
     title = el("h1", heading, class_="thread-name" if name else "hidden")
     thread = el("div", title, *articles, again_box(here.menu, last), threads.tools(last, name), class_="thread")
-    return page(last.question, thread, el("div", box, class_="follow-up"), head=again)
+    return page(request, last.question, thread, el("div", box, class_="follow-up"), head=again)
 
 
 @router.get("/r/{run}/article")
@@ -152,18 +151,18 @@ async def history(request: Request, q: Annotated[str, Query(max_length=200)] = "
     here = service.of(request)
     async with here.looking_up.turn(address(request.scope)):
         threads, names = await here.history.threads(search=q), await here.history.names()
-    return page("History", listing(threads, names, q))
+    return page(request, "History", listing(threads, names, q))
 
 
 @router.get("/docs")
 async def docs(request: Request) -> Response:
     """The API described, without anything from elsewhere."""
-    return page("HTTP API", describe(request.app.openapi()))
+    return page(request, "HTTP API", describe(request.app.openapi()))
 
 
 @router.get("/login")
 async def login_form(request: Request, next: Annotated[str, Query(max_length=200)] = "/") -> Response:
-    return _login(next)
+    return _login(request, next)
 
 
 @router.post("/login")
@@ -172,7 +171,7 @@ async def login(
 ) -> Response:
     access = request.app.state.access
     if not access.is_token(token):
-        return _login(next, "That is not the token of this server.", 401)
+        return _login(request, next, "That is not the token of this server.", 401)
     answer = RedirectResponse(_local(next), 303)
     answer.headers["Set-Cookie"] = access.cookie(secure=request.url.scheme == "https")
     return answer
@@ -191,19 +190,20 @@ async def favicon() -> Response:
     return FileResponse(_STATIC / "mark.svg", media_type="image/svg+xml")
 
 
-def page(title: str, *children: Child, head: Safe | None = None) -> HTMLResponse:
+def page(request: Request, title: str, *children: Child, head: Safe | None = None, status: int = 200) -> HTMLResponse:
     """A whole page. Titles are texts of others too: `render` escapes them."""
     shown = title if title == "wellread" else f"{title[:120]} · wellread"
-    return HTMLResponse(render("page.html", title=shown, head=head, main=join(*children)))
+    settings = el("a", "Settings", href="/settings") if service.of(request).options.has_settings else None
+    return HTMLResponse(render("page.html", title=shown, head=head, settings=settings, main=join(*children)), status)
 
 
-def error(status_code: int, message: str, headers: dict[str, str] | None = None) -> HTMLResponse:
+def error(request: Request, status: int, message: str) -> HTMLResponse:
     """A failure, in the page's dress."""
     words = el("div", el("h1", message.capitalize()), el("p", el("a", "Ask a question", href="/")), class_="hero")
-    return HTMLResponse(render("page.html", title="wellread", head=None, main=words), status_code, headers=headers)
+    return page(request, "wellread", words, status=status)
 
 
-def _login(following: str, problem: str = "", status_code: int = 200) -> HTMLResponse:
+def _login(request: Request, following: str, problem: str = "", status: int = 200) -> HTMLResponse:
     form = el(
         "form",
         el("label", "Token", el("input", type="password", name="token", required=True, autocomplete="current-password")),
@@ -213,7 +213,7 @@ def _login(following: str, problem: str = "", status_code: int = 200) -> HTMLRes
         method="post", action="/login", class_="login",
     )  # fmt: skip
     body = el("div", el("h1", "wellread"), el("p", "This server asks for its token."), form, class_="hero")
-    return HTMLResponse(render("page.html", title="wellread", head=None, main=body), status_code)
+    return page(request, "wellread", body, status=status)
 
 
 def _local(path: str) -> str:
@@ -241,7 +241,7 @@ async def _article(request: Request, record: Record) -> Safe:
     if record.state == "running":  # when it was read: its page would listen for an end that has come already
         record = await here.history.get(record.id) or record
     log = [body for _, body in await here.history.events(record.id, limit=5_000)]
-    return await beside(lambda: article(record, log, base, may_share=here.menu.asks_to_share))
+    return await beside(lambda: article(record, log, base, here.menu))
 
 
 def describe(schema: Schema) -> Safe:
