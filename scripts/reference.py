@@ -1,4 +1,4 @@
-"""Write the pages of docs/reference that the program itself knows best: commands, settings, events.
+"""Write the pages of docs/reference that the program itself knows best: commands, settings, events, options of sources.
 
     python scripts/reference.py [--check]
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import fields
@@ -80,7 +81,40 @@ def events() -> str:
     return EVENTS + "\n".join(rows) + "\n"
 
 
-PAGES: dict[str, Callable[[], str]] = {"command-line.md": commands, "settings.md": settings, "events.md": events}
+def sources() -> str:
+    """The page as it is, with the table of options in the section of each source made anew."""
+    head, *sections = re.split(r"^(?=## )", (FOLDER / "sources.md").read_text("utf-8"), flags=re.M)
+    return head + "".join(map(_with_options, sections))
+
+
+def _with_options(section: str) -> str:
+    from wellread import plugins
+    from wellread.sources.service import VendorOptions
+
+    name = section.removeprefix("## ").splitlines()[0].partition(",")[0]
+    if name not in plugins.names("sources"):
+        return section
+    shared = {field.name for field in fields(VendorOptions)}
+    options = sorted(plugins.plugin("sources", name).parameters, key=lambda option: option.name in shared)
+    rows = "".join(f"| `{o.name}` | {_default(o.default)} | {o.help} |\n" for o in options)
+    table = f"| option | default | meaning |\n|---|---|---|\n{rows}"
+    return re.sub(r"^\| option \|(?:.*\n)+?(?=\n|\Z)", lambda _: table, section, count=1, flags=re.M)
+
+
+def _default(value: object) -> str:
+    if value is None or value == ():
+        return "–"
+    if isinstance(value, tuple):
+        return f"`{','.join(map(str, value))}`"
+    return f"`{str(value).lower() if isinstance(value, bool) else value}`"
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "command-line.md": commands,
+    "settings.md": settings,
+    "events.md": events,
+    "sources.md": sources,
+}
 
 
 def main() -> None:

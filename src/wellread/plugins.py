@@ -122,10 +122,11 @@ def load(kind: Kind, name: str) -> Callable[..., Any]:
 
 def everything() -> list[Plugin]:
     """All plugins with their help, for `wellread plugins` and the server."""
-    return [_describe(kind, name) for kind in KINDS for name in names(kind)]
+    return [plugin(kind, name) for kind in KINDS for name in names(kind)]
 
 
-def _describe(kind: Kind, name: str) -> Plugin:
+def plugin(kind: Kind, name: str) -> Plugin:
+    """One plugin with its help."""
     try:
         factory = load(kind, name)
     except ImportError as problem:  # one broken plugin must not hide the others

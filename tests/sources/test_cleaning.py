@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 
 from wellread.net.address import canonical
 from wellread.net.payload import Payload
+from wellread.sources.datasette import match_all, match_any
 from wellread.sources.hits import Roles, best_first, hit, web_address
 from wellread.sources.markup import lines, plain, without_wikitext
 from wellread.sources.mediawiki import from_extract, from_html, is_disambiguation
-from wellread.sources.web import keywords, match_all, match_any
+from wellread.sources.service import keywords
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.anyio
     [(None, None, "en"), ("de", None, "de"), ("de", "fr", "de"), (None, "fr", "fr"), (None, "pt-BR", "pt"), (None, "../x", "en")],
 )
 async def test_the_edition(option: str | None, asked: str | None, host: str) -> None:
-    source = mediawiki.wikipedia(Spec("wikipedia", options={"language": option} if option else {}), TestKit())
+    source = mediawiki.Wikipedia(Spec("wikipedia", options={"language": option} if option else {}), TestKit())
     site = await source.site(asked)
     assert site.api == f"https://{host}.wikipedia.org/w/api.php"
 

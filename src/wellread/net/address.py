@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 from wellread.errors import UsageError
 
 if TYPE_CHECKING:
-    from wellread.protocols import Parts
+    pass
 
 _TRACKING = re.compile(
     r"^(utm_.*|fbclid|gclid|dclid|gbraid|wbraid|msclkid|mc_[ce]id|igshid|yclid|_ga|_gl|ref_src|ref_url|cmpid|ocid|smid|ncid|spm)$",
@@ -31,14 +31,6 @@ def user_agent(environ: Mapping[str, str] = os.environ) -> str:
 
     contact = "".join(c for c in environ.get("WELLREAD_CONTACT", "") if c.isprintable() and c.isascii()).strip()
     return f"wellread/{version('wellread')} (answer engine{'; ' + contact if contact else ''})"
-
-
-def key(kit: Parts, source: str, *names: str) -> str:
-    """A key from the environment, or the advice to set it."""
-    for name in names:
-        if value := kit.environ.get(name, "").strip():
-            return value
-    raise UsageError(f"{source} needs a key: set {names[0]}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,15 +14,14 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from wellread.errors import SourceError
-from wellread.net.address import address
 from wellread.net.payload import Payload
-from wellread.net.service import Http, Manners, Refused
-from wellread.parameters import Seconds, fill, param
+from wellread.net.service import Http, Refused
+from wellread.parameters import param
 from wellread.protocols import Parts
 from wellread.ranking.fusion import reciprocal_ranks
 from wellread.sources.hits import Roles, cleaned, hit
 from wellread.sources.markup import plain
-from wellread.sources.web import WebSource, match_all, match_any
+from wellread.sources.service import Service, ServiceOptions, keywords
 from wellread.types import Hit, Query, Spec
 
 _SNIPPET = 1000  # characters of a text without its tags
@@ -30,13 +29,12 @@ _MOST_TABLES = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class Options(ServiceOptions):
     sql: str | None = param(None, "your own query with :q for the words (escaped for FTS) and :limit")
     title: str | None = param(None, "column with the title; else guessed")
     text: str | None = param(None, "column with the text; else guessed")
     url: str | None = param(None, "column with the address; else the row's page in Datasette")
     date: str | None = param(None, "column with the date; else guessed")
-    timeout: Seconds = param(15.0, "seconds for one request")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,26 +48,21 @@ class Table:
     ranked: bool = True  # FTS5 knows ranks, FTS4 does not
 
 
-def from_spec(spec: Spec, kit: Parts) -> Datasette:
-    """Full-text search in a Datasette."""
-    options = fill(Options, spec.options, "source datasette")
-    base = address(spec.argument, "datasette", "https://datasette.example.org/database/table")
-    http = Http(f"datasette:{base.host}", kit, Manners(timeout=options.timeout), base.keys)
-    return Datasette(http, options, base.url, public=not base.own)
+class Datasette(Service[Options]):
+    """Full-text search in a Datasette. Rows are hits, with the text of their longest column."""
 
-
-class Datasette(WebSource[Options]):
-    """Rows are hits, with the text of their longest column."""
-
+    Params = Options
+    address = "https://datasette.example.org/database/table"
     hint = (
         "A database of documents searched by words. A few telling words, no sentence and no operators; "
         "entries that have all of them come before those that have only some."
     )
 
-    def __init__(self, http: Http, options: Options, base: str, *, public: bool = False) -> None:
-        super().__init__(http, options, base)
-        self.public = public
-        self._roles = Roles(options.title, options.text, options.url, options.date)
+    def __init__(self, spec: Spec, kit: Parts) -> None:
+        super().__init__(spec, kit)
+        self.public = not self.at.own
+        o = self.options
+        self._roles = Roles(o.title, o.text, o.url, o.date)
         self._found: tuple[str, tuple[Table, ...]] | None = None
 
     async def find(self, query: Query) -> Sequence[Hit]:
@@ -80,11 +73,11 @@ class Datasette(WebSource[Options]):
         return []
 
     async def _rows(self, words: str, limit: int) -> list[Hit]:
-        if self._options.sql:
-            rows = await self._http.get(f"{self._base}.json", _sql(self._options.sql, words, limit))
+        if self.options.sql:
+            rows = await self.http.get(f"{self.base}.json", _sql(self.options.sql, words, limit))
             return await self._hits(rows, None, "")
         if self._found is None:
-            self._found = await discover(self._http, self._base)
+            self._found = await discover(self.http, self.base)
         root, tables = self._found
         lists = await asyncio.gather(*(self._table(root, table, words, limit) for table in tables))
         if len(lists) == 1:
@@ -98,18 +91,18 @@ class Datasette(WebSource[Options]):
         joined = f"{index} join {name} on {name}.rowid = {index}.rowid" if index != name else index
         sql = f"select {name}.rowid as _rowid, {name}.* from {joined} where {index} match :q order by {order} limit :limit"
         try:
-            rows = await self._http.get(f"{root}/{quote(table.database)}.json", _sql(sql, words, limit))
+            rows = await self.http.get(f"{root}/{quote(table.database)}.json", _sql(sql, words, limit))
         except Refused as problem:
             if problem.status != 403:  # this server allows no SQL of ours, but searches its tables
                 raise
             params: dict[str, str | int] = {"_search": words, "_searchmode": "raw", "_shape": "array", "_size": limit}
-            rows = await self._http.get(f"{root}/{quote(table.database)}/{quote(table.name)}.json", params)
+            rows = await self.http.get(f"{root}/{quote(table.database)}/{quote(table.name)}.json", params)
         return await self._hits(rows, table, root)
 
     async def _hits(self, rows: Payload, table: Table | None, root: str) -> list[Hit]:
         def of(row: Payload, rank: int) -> Hit | None:
             text = self._roles.text_of(row)
-            place = _row_page(row, table, root) if table else f"{self._base}#{row.text('id') or rank}"
+            place = _row_page(row, table, root) if table else f"{self.base}#{row.text('id') or rank}"
             return hit(
                 self.name,
                 rank,
@@ -190,3 +183,13 @@ def _sql(sql: str, words: str, limit: int) -> Mapping[str, str | int]:
 
 def _quoted(name: str) -> str:
     return "[" + name.replace("]", "") + "]"
+
+
+def match_all(text: str) -> str:
+    """A query for SQLite's full-text search: every word literal, all of them needed."""
+    return " ".join(f'"{word}"' for word in keywords(text))
+
+
+def match_any(text: str) -> str:
+    """The same, where one word is enough."""
+    return " OR ".join(f'"{word}"' for word in keywords(text))

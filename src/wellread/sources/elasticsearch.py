@@ -9,14 +9,12 @@ from typing import cast
 
 from wellread.core.private_files import at_home
 from wellread.errors import UsageError
-from wellread.net.address import address
 from wellread.net.payload import Payload
-from wellread.net.service import Http, Manners
-from wellread.parameters import EmbedderSpec, Seconds, fill, param
+from wellread.parameters import EmbedderSpec, param
 from wellread.protocols import Parts
 from wellread.ranking.fusion import reciprocal_ranks
 from wellread.sources.hits import Roles, cleaned, hit
-from wellread.sources.web import WebSource
+from wellread.sources.service import Key, Service, ServiceOptions
 from wellread.types import Hit, Query, Spec
 
 _PLACEHOLDER = "{{query}}"
@@ -31,7 +29,7 @@ _CANDIDATES = 10  # vectors looked at for each one returned
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class Options(ServiceOptions):
     fields: tuple[str, ...] = param(("*",), "fields searched, with weights: title^2,text")
     title: str | None = param(None, "field with the title; else guessed")
     text: str | None = param(None, "field with the text; else guessed")
@@ -40,39 +38,32 @@ class Options:
     vector: str | None = param(None, "field with embeddings of the documents: also search by meaning")
     embedder: EmbedderSpec | None = param(None, "what made these embeddings; the configured embedder")
     query: str | None = param(None, 'JSON file with your own query, "{{query}}" where the words go')
-    timeout: Seconds = param(15.0, "seconds for one request")
 
 
-def from_spec(spec: Spec, kit: Parts) -> Elasticsearch:
+class Elasticsearch(Service[Options]):
     """An index of Elasticsearch or OpenSearch."""
-    options = fill(Options, spec.options, "source elasticsearch")
-    base = address(spec.argument, "elasticsearch", "http://127.0.0.1:9200/index")
-    server, _, index = base.url.rpartition("/")
-    if not index or server.endswith("/"):
-        raise UsageError("elasticsearch needs the name of an index: elasticsearch:http://127.0.0.1:9200/index")
-    keys = dict(base.keys)
-    if not keys and (value := kit.environ.get("ELASTICSEARCH_API_KEY", "").strip()):
-        keys["Authorization"] = f"ApiKey {value}"
-    name = f"elasticsearch:{base.host}/{index}"
-    http = Http(name, kit, Manners(timeout=options.timeout), keys, "ELASTICSEARCH_API_KEY")
-    return Elasticsearch(http, options, server, index)
 
-
-class Elasticsearch(WebSource[Options]):
-    """Words and vectors are asked separately and fused by rank: no licence or version decides that for us."""
-
+    # Words and vectors are asked separately and fused by rank: no licence or version decides that for us.
+    Params = Options
+    public = False
+    address = "http://127.0.0.1:9200/index"
+    key = Key(("ELASTICSEARCH_API_KEY",), scheme="ApiKey ", needed=False)
     hint = "A full-text index of documents. A few telling words or a short phrase; exact names help most."
 
-    def __init__(self, http: Http, options: Options, server: str, index: str) -> None:
-        super().__init__(http, options, server)
-        self._url = f"{server}/{index}/_search"
-        self._roles = Roles(options.title, options.text, options.url, options.date)
-        self._template = _load(options.query) if options.query else None
+    def __init__(self, spec: Spec, kit: Parts) -> None:
+        super().__init__(spec, kit)
+        self._server, _, index = self.base.rpartition("/")
+        if not index or self._server.endswith("/"):
+            raise UsageError("elasticsearch needs the name of an index: elasticsearch:http://127.0.0.1:9200/index")
+        self.name = self.http.owner = f"{self.name}/{index}"
+        o = self.options
+        self._roles = Roles(o.title, o.text, o.url, o.date)
+        self._template = _load(o.query) if o.query else None
         self._opensearch: bool | None = None
 
     async def find(self, query: Query) -> Sequence[Hit]:
         by_words = await self._ask(query.limit, {"query": self._words(query), "highlight": _HIGHLIGHT})
-        if not self._options.vector:
+        if not self.options.vector:
             return by_words[: query.limit]
         by_meaning = await self._ask(query.limit, await self._meaning(query))
         known = {found.id: found for found in [*by_meaning, *by_words]}
@@ -80,28 +71,28 @@ class Elasticsearch(WebSource[Options]):
         return [replace(known[id], score=score) for id, score in fused][: query.limit]
 
     async def _ask(self, limit: int, body: Mapping[str, object]) -> list[Hit]:
-        excluded = {"_source": {"excludes": [self._options.vector]}} if self._options.vector else {}
-        answer = await self._http.post(self._url, {"size": limit, **excluded, **body})
+        excluded = {"_source": {"excludes": [self.options.vector]}} if self.options.vector else {}
+        answer = await self.post("/_search", {"size": limit, **excluded, **body})
         hits = (self._hit(item, rank) for rank, item in enumerate(answer.items("hits", "hits")))
         return await cleaned(hits)
 
     def _words(self, query: Query) -> object:
         if self._template is not None:
             return _filled(self._template, query.text)
-        asked = {"multi_match": {"query": query.text, "fields": list(self._options.fields), "lenient": True}}
+        asked = {"multi_match": {"query": query.text, "fields": list(self.options.fields), "lenient": True}}
         return {"bool": {"must": [asked], "filter": self._dates(query)}}
 
     def _dates(self, query: Query) -> list[object]:
         bounds = {name: value for name, value in (("gte", query.since), ("lte", query.until)) if value}
-        return [{"range": {self._options.date: bounds}}] if bounds and self._options.date else []
+        return [{"range": {self.options.date: bounds}}] if bounds and self.options.date else []
 
     async def _meaning(self, query: Query) -> Mapping[str, object]:
         """The vector clause; the two servers spell it differently."""
-        vectors = await self._http.kit.embedder(self._options.embedder).embed([query.text], kind="query")
+        vectors = await self.http.kit.embedder(self.options.embedder).embed([query.text], kind="query")
         vector = [float(value) for value in vectors[0]]
-        field = cast("str", self._options.vector)
+        field = cast("str", self.options.vector)
         if self._opensearch is None:
-            answer = await self._http.get(f"{self._base}/")
+            answer = await self.http.get(f"{self._server}/")
             self._opensearch = answer.text("version", "distribution") == "opensearch"
         dates: object = {"bool": {"filter": self._dates(query)}}
         if self._opensearch:

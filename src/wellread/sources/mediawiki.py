@@ -14,15 +14,15 @@ from functools import partial
 from typing import Literal
 
 from wellread.errors import SourceError, UsageError
-from wellread.net.address import address
+from wellread.net.address import Address
 from wellread.net.payload import Payload
 from wellread.net.service import Http, Manners, retry_after
-from wellread.parameters import CountOrZero, Seconds, fill, param
+from wellread.parameters import CountOrZero, param
 from wellread.protocols import Parts
 from wellread.sources.hits import cleaned, hit
 from wellread.sources.markup import lines, plain, without_headings, without_wikitext
 from wellread.sources.memory import tokens
-from wellread.sources.web import WebSource, keywords
+from wellread.sources.service import Service, ServiceOptions, keywords
 from wellread.types import Hit, Query, Spec
 
 _FRESH = 600  # seconds that an answer may be kept; the API allows no keeping unless it is asked for
@@ -42,38 +42,21 @@ _REFERS = re.compile(r"^.{0,120}\b(may|can|could) (also )?(refer|be)( to)?( any 
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class Options(ServiceOptions):
     language: str | None = param(None, "edition of Wikipedia: en, de, fr, …; the query's language, else en")
     text: Literal["full", "intro", "none"] = param("full", "how much of each page comes with a hit")
     max_texts: CountOrZero = param(10, "whole pages fetched for one search; further hits have their snippet only")
-    timeout: Seconds = param(15.0, "seconds for one request")
 
     def __post_init__(self) -> None:
         if self.language is not None and not re.fullmatch(r"[a-z]{2,3}(-[a-z]{2,12})*|simple", self.language):
             raise ValueError(f"language must be a code such as de, not {self.language!r}")
 
 
-def wikipedia(spec: Spec, kit: Parts) -> MediaWiki:
-    """Wikipedia, in any of its languages."""
-    if spec.argument:
-        raise UsageError("wikipedia takes no argument; write wikipedia?language=de, or mediawiki:BASE_URL")
-    options = fill(Options, spec.options, "source wikipedia")
-    name = f"wikipedia?language={options.language}" if options.language else "wikipedia"
-    # Its operators ask for few requests at a time.
-    return MediaWiki(Http(name, kit, Manners(timeout=options.timeout, concurrency=3)), options)
-
-
-def from_spec(spec: Spec, kit: Parts) -> MediaWiki:
+class MediaWiki(Service[Options]):
     """Any MediaWiki, by the address of its API or of one of its pages."""
-    options = fill(Options, spec.options, "source mediawiki")
-    base = address(spec.argument, "mediawiki", "https://wiki.example.org")
-    http = Http(f"mediawiki:{base.host}", kit, Manners(timeout=options.timeout), base.keys)
-    return MediaWiki(http, options, base.url, public=not base.own)
 
-
-class MediaWiki(WebSource[Options]):
-    """A wiki as a source; without `base` it is Wikipedia."""
-
+    Params = Options
+    address = "https://wiki.example.org"
     hint = (
         "An encyclopaedia searched by words, all of which must occur. Ask for one thing at a time, with the name "
         "of the person, place, work or event as an article would have it in its title, plus one or two words of "
@@ -87,9 +70,9 @@ class MediaWiki(WebSource[Options]):
         "Queries, one after the other: Alien 1979 film; then, with the name found there: Ridley Scott"
     )
 
-    def __init__(self, http: Http, options: Options, base: str = "", *, public: bool = True) -> None:
-        super().__init__(http, options, base)
-        self.public = public
+    def __init__(self, spec: Spec, kit: Parts) -> None:
+        super().__init__(spec, kit)
+        self.public = not self.at.own
         self._site: Site | None = None
 
     async def find(self, query: Query) -> Sequence[Hit]:
@@ -102,19 +85,16 @@ class MediaWiki(WebSource[Options]):
         return await cleaned(hits)
 
     async def site(self, language: str | None) -> Site:
-        """Which wiki is asked: the configured one, or the edition of Wikipedia that fits the query."""
-        if not self._base:
-            code = self._options.language or (language or "en").lower().partition("-")[0]
-            return Site(f"https://{code if re.fullmatch('[a-z]{2,3}', code) else 'en'}.wikipedia.org/w/api.php")
+        """Which wiki is asked."""
         if self._site is None:
-            self._site = await discover(self._http, self._base)
+            self._site = await discover(self.http, self.base)
         return self._site
 
     async def _with_texts(self, site: Site, pages: list[WikiPage]) -> list[WikiPage]:
-        wanted = pages[: self._options.max_texts]
-        if self._options.text == "none" or not wanted:
+        wanted = pages[: self.options.max_texts]
+        if self.options.text == "none" or not wanted:
             return pages
-        if self._options.text == "intro" and site.extracts:
+        if self.options.text == "intro" and site.extracts:
             asked = [self._introductions(site, wanted[i : i + _BATCH]) for i in range(0, len(wanted), _BATCH)]
         else:
             asked = [self._whole(site, page) for page in wanted]
@@ -157,7 +137,7 @@ class MediaWiki(WebSource[Options]):
         return articles + await self._with_texts(site, named) + lists
 
     async def _query(self, site: Site, params: Mapping[str, str | int]) -> Payload:
-        return await self._http.get(site.api, {**_COMMON, **params}, check=self._check)
+        return await self.http.get(site.api, {**_COMMON, **params}, check=self._check)
 
     def _check(self, answer: Payload, headers: Mapping[str, str]) -> None:
         """MediaWiki reports its errors with status 200."""
@@ -165,11 +145,33 @@ class MediaWiki(WebSource[Options]):
             return
         code, info = answer.text("error", "code"), answer.text("error", "info")
         message = f"{info or code} ({code})"
-        raise self._http.busy(message, retry_after(headers)) if code in _BUSY_CODES else self._http.error(message)
+        raise self.http.busy(message, retry_after(headers)) if code in _BUSY_CODES else self.http.error(message)
 
     def _hit(self, page: WikiPage, rank: int) -> Hit | None:
         snippet = page.snippet or without_headings(page.text)[:300]
         return hit(self.name, rank, title=page.title, url=page.url, snippet=snippet, text=page.text, published=page.changed)
+
+
+class Wikipedia(MediaWiki):
+    """Wikipedia, in any of its languages."""
+
+    manners = Manners(concurrency=3)  # its operators ask for few requests at a time
+
+    def place(self, spec: Spec) -> Address:
+        if spec.argument:
+            raise UsageError("wikipedia takes no argument; write wikipedia?language=de, or mediawiki:BASE_URL")
+        return Address("", "", {})
+
+    def __init__(self, spec: Spec, kit: Parts) -> None:
+        super().__init__(spec, kit)
+        self.public = True
+        if language := self.options.language:
+            self.name = self.http.owner = f"wikipedia?language={language}"
+
+    async def site(self, language: str | None) -> Site:
+        """The edition that fits the query."""
+        code = self.options.language or (language or "en").lower().partition("-")[0]
+        return Site(f"https://{code if re.fullmatch('[a-z]{2,3}', code) else 'en'}.wikipedia.org/w/api.php")
 
 
 def _shortened(text: str) -> str:

@@ -1,0 +1,163 @@
+"""Base class of search services over HTTP. An adapter is a table: its options, where the service is, which key it wants, how
+often it may be asked, what a page of results is asked for with, and what a result says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar, Generic, TypeVar, cast
+
+from wellread.errors import UsageError
+from wellread.net.address import Address, address
+from wellread.net.payload import Payload
+from wellread.net.service import Http, Manners, Params
+from wellread.parameters import Range, Seconds, fill, param
+from wellread.protocols import Parts, Source
+from wellread.sources.hits import hit, with_page
+from wellread.text.lexicon import STOPWORDS
+from wellread.types import Hit, Hits, Query, Spec
+
+Rate = Annotated[float, Range(0.001, 1000)]
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceOptions:
+    """Of every service."""
+
+    timeout: Seconds = param(15.0, "seconds for one request")
+
+
+@dataclass(frozen=True, slots=True)
+class VendorOptions(ServiceOptions):
+    """Of a service that has one address for everybody."""
+
+    rate: Rate = param(1000.0, "requests a second at most")
+    base: str = param("", "address of the service")
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """The key that a service wants: the variables that may hold it, the first of which is named, and the header for it."""
+
+    names: tuple[str, ...]
+    header: str = "Authorization"
+    scheme: str = "Bearer "
+    needed: bool = True
+
+    def found(self, environ: Mapping[str, str]) -> str:
+        return next((value for name in self.names if (value := environ.get(name, "").strip())), "")
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """The names that a service has for what a result says."""
+
+    title: str = "title"
+    url: str = "url"
+    snippet: str = "snippet"
+    published: str = "date"
+
+
+Options = TypeVar("Options", bound=ServiceOptions)
+
+
+class Service(Source, Generic[Options]):
+    """A service as a source: how a page of results is asked for (`page`), what they say (`fields`, `hit`), or all (`find`)."""
+
+    public = True
+    Params: ClassVar[type[Any]]
+    address: ClassVar[str] = ""  # an example of one, where everybody has an address of one's own; else `base` is it
+    argument: ClassVar[str] = ""  # what may stand behind the name otherwise
+    key: ClassVar[Key | None] = None
+    manners: ClassVar[Manners] = Manners()
+    results: ClassVar[Sequence[str | int]] = ("results",)  # where they stand in an answer
+    fields: ClassVar[Fields]  # what a result says, and where
+    page_size = 20  # results in one request
+    most_pages = 1  # requests for one search
+
+    def __init__(self, spec: Spec, kit: Parts) -> None:
+        self.options = cast("Options", fill(self.Params, spec.options, f"source {spec.name}"))
+        if spec.argument and not (self.address or self.argument):
+            raise UsageError(f"{spec.name} takes no argument; write {spec.name}?option=value")
+        self.given = spec.argument
+        self.at = self.place(spec)
+        self.base = self.at.url
+        self.name = f"{spec.name}:{self.at.host if self.address else spec.argument}".rstrip(":")
+        value = self.key.found(kit.environ) if self.key and not self.at.keys else ""
+        if self.key and self.key.needed and not value:
+            raise UsageError(f"{spec.name} needs a key: set {self.key.names[0]}")
+        keys = {self.key.header: self.key.scheme + value} if self.key and value else self.at.keys
+        interval = 1 / self.options.rate if isinstance(self.options, VendorOptions) else 0.0
+        manners = replace(self.manners, timeout=self.options.timeout, interval=interval)
+        self.http = Http(self.name, kit, manners, keys, self.key.names[0] if self.key else "")
+
+    def place(self, spec: Spec) -> Address:
+        """Where the service is."""
+        if isinstance(self.options, VendorOptions):
+            return address(self.options.base, spec.name, f"?base={self.Params().base}")
+        return address(spec.argument, spec.name, self.address)
+
+    async def search(self, query: Query) -> Sequence[Hit]:
+        return await self.find(query) if query.text.strip() and query.limit > 0 else []
+
+    async def find(self, query: Query) -> Sequence[Hit]:
+        """Best first, for a query that has words: page by page, until there are enough or no more."""
+        hits: list[Hit] = []
+        failures: dict[str, None] = {}
+        for number in range(self.most_pages):
+            answer = await self.page(query, number)
+            items = answer.items(*self.results)
+            before, hits = len(hits), await with_page(hits, items, self.hit)
+            failures.update(dict.fromkeys(self.failures(answer)))
+            if len(hits) >= query.limit or len(hits) == before or not self.goes_on(answer, number, len(items)):
+                break
+        if failures and not hits:
+            raise self.http.error("; ".join(failures))
+        return Hits(tuple(hits[: query.limit]), tuple(f"{self.name}: {why}" for why in failures))
+
+    async def page(self, query: Query, number: int) -> Payload:
+        """An answer of the service; `number` counts from 0."""
+        raise NotImplementedError
+
+    def hit(self, item: Payload, rank: int) -> Hit | None:
+        """One of its results."""
+        f = self.fields
+        return hit(
+            self.name,
+            rank,
+            title=item.text(f.title),
+            url=item.text(f.url),
+            snippet=item.text(f.snippet),
+            published=item.text(f.published),
+        )
+
+    def goes_on(self, answer: Payload, number: int, found: int) -> bool:
+        """Whether there may be a page behind this one."""
+        return found >= self.page_size
+
+    def failures(self, answer: Payload) -> Iterable[str]:
+        """What did not work in a part of the service."""
+        return ()
+
+    def check(self, answer: Payload, headers: Mapping[str, str]) -> None:
+        """Raise for an error that the service hides in a good status."""
+
+    async def get(self, path: str, params: Params | None = None) -> Payload:
+        return await self.http.get(self.base + path, params, check=self.check)
+
+    async def post(self, path: str, body: object) -> Payload:
+        return await self.http.post(self.base + path, body, check=self.check)
+
+    async def aclose(self) -> None:
+        await self.http.aclose()
+
+
+_WORD = re.compile(r"\w++(?:[.'’\-]\w++)*+")  # without a way back, which would be remembered for each of a million parts
+_EMPTY = STOPWORDS | {"tell", "please", "give", "know", "explain", "describe", "find"}
+
+
+def keywords(text: str) -> list[str]:
+    """Lower-case words without the empty ones, each once, in order; all words if nothing else is left."""
+    words = list(dict.fromkeys(word.lower() for word in _WORD.findall(text)))
+    return [word for word in words if word not in _EMPTY] or words
