@@ -34,7 +34,7 @@ from wellread.strategies.guided import Guided, GuidedParams, chained
 from wellread.strategies.proof import proofread
 from wellread.strategies.quote import Quote, QuoteParams, Reading
 from wellread.strategies.react import React, ReactParams
-from wellread.strategies.recipe import Recipe, Roles, stand_alone
+from wellread.strategies.recipe import AnsweringRoles, Recipe, Roles, stand_alone
 from wellread.text.words import read
 from wellread.types import Answer, Passage
 
@@ -111,7 +111,7 @@ class Auto(Recipe[AutoParams]):
         if answer.outcome == "answered" and any(sentence.supported for sentence in answer.sentences):
             return answer
         run.emit(Decided("go on searching", answer.reason or f"it answers only a part: {'; '.join(answer.missing)}"))
-        roles = {name: shared[name] for name in ("temperature", "rewrite_model", "answer_model", "answer_tokens")}
+        roles = {one.name: shared[one.name] for one in fields(AnsweringRoles)}
         react = React(ReactParams(**roles, wikipedia=None, max_turns=_TURNS))
         return await self._behind(run, answer, told, react.go_on(run, _rest(question, answer, told)))
 
@@ -149,7 +149,7 @@ class Auto(Recipe[AutoParams]):
         """One call that puts what the passages say in the place of sentences that they do not carry; else the marks stay."""
         loose = sum(not sentence.supported for sentence in answer.sentences)
         run.emit(Decided("mend", f"{loose} of {len(answer.sentences)} sentences are not carried"))
-        blocks = [context.numbered(run, number, passage) for number, passage in answer.passages.items()]
+        blocks = context.material(run, answer.passages.values())
         held = context.fence(run, told.held)
         text = render("mend", foreign=context.foreign(run), passages="\n\n".join(blocks), sentences=held, question=run.question)
         model, temperature = self.params.answerer(run), self.params.temperature

@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Literal
 
 from wellread.citations.check import sentences, strip_markers
 from wellread.errors import BudgetExhausted, ContextTooLong
@@ -29,7 +28,6 @@ from wellread.text.inert import Inert, leads_to
 from wellread.text.quoting import one_after_another, quoted
 from wellread.types import Answer, Completion, Message, Passage, Prompt
 
-Detail = Literal["brief", "full"]
 _DECLINED = re.compile(r"[*_#>\s]*no answer\b[*_\s]*(?:[:.–—-]+|\n|\Z)[*_\s]*", re.IGNORECASE)
 _LABEL = re.compile(r"\A[*_#\s]*(?:final )?answer[*_]*:[*_\s]*", re.IGNORECASE)
 _MISSING = re.compile(r"(?i:\n[-*_#>\s]{0,12}missing[*_]*:[*_]*)|(?<!\S)[*_]*MISSING[*_]*:[*_]*")
@@ -52,18 +50,19 @@ class Brief:
     model: Model
     temperature: float = 0.0
     max_tokens: int = 1000
-    detail: Detail = "brief"
+    detail: str = ""  # how much to say, in words
     links: bool = False
     missing: str = "nothing was found"  # the reason when there is no material
     tried: Sequence[str] = ()
     notes: bool = False  # the material is notes with numbers inside them
+    tokens: int | None = None  # for prompt and reply, where others have their shares of what is left
 
 
 class Draft:
     """An answer while it is written. The deltas it emits add up to `text`, always."""
 
-    def __init__(self, run: Run) -> None:
-        self._emit: Callable[[Event], None] = run.emit
+    def __init__(self, run: Run, emit: Callable[[Event], object] | None = None) -> None:
+        self._emit = emit or run.emit
         self._aside = run.aside
         self._attribution = Attribution(run.passages)
         self._inert = Inert(leads_to(run.passages))
@@ -145,7 +144,7 @@ async def compose(run: Run, brief: Brief) -> Answer:
         return await (cut_short(run) if run.spent else unsure(run, brief.missing, brief.tried))
     with run.until_spent():
         await draft.warm()
-        completion = await _write(run, brief, draft)
+        completion = await write(run, brief, draft)
     return await finished(run, draft, completion, brief.model, brief.tried)
 
 
@@ -161,10 +160,15 @@ async def finished(run: Run, draft: Draft, completion: Completion, model: Model,
         return await unsure(run, f"what was found does not answer it: {missing}", tried, missing=draft.declined)
     if not draft.text:
         return await unsure(run, "the model gave no usable answer", tried)
-    if _SAYS_NOTHING.fullmatch(strip_markers(draft.text)):
+    if says_nothing(draft.text):
         return await run.answer(draft.text, outcome="unsure", reason=_reason("the model gave no usable answer", tried))
     why = _reason("what was found does not answer it", tried)  # where all it says is what is missing
     return await run.answer(draft.text, missing=draft.missing, reason=why, proof=lambda read: proofread(run, read, model))
+
+
+def says_nothing(text: str) -> bool:
+    """Whether there are only numbers and labels in it."""
+    return _SAYS_NOTHING.fullmatch(strip_markers(text)) is not None
 
 
 async def unsure(run: Run, why: str, tried: Sequence[str] = (), missing: str = "") -> Answer:
@@ -205,7 +209,7 @@ async def _quotes(run: Run) -> str:
     return one_after_another([quoted(sentence, f"[{run.number(passage)}]") for passage, sentence in chosen])
 
 
-async def _write(run: Run, brief: Brief, draft: Draft) -> Completion:
+async def write(run: Run, brief: Brief, draft: Draft) -> Completion:
     """Stream the reply. Where a provider's window turns out smaller than known, show it less."""
     for _ in range(_TRIES - 1):
         try:
@@ -247,7 +251,7 @@ def _prompt(run: Run, brief: Brief) -> Prompt:
         render(
             "answer",
             today=run.today,
-            detail=render(f"detail-{brief.detail}"),
+            detail=brief.detail or render("detail-brief"),
             citing=render("cite-links" if brief.links else "cite-notes" if brief.notes else "cite-numbers"),
             inferring=render("inferring"),
             foreign=context.foreign(run),
@@ -266,7 +270,7 @@ def _prompt(run: Run, brief: Brief) -> Prompt:
 def _space(run: Run, brief: Brief, messages: tuple[Message, ...], reply: int) -> int | None:
     """Tokens for material: what the window and the budget leave beside the question and the reply."""
     window = context.room(brief.model, messages, reply)
-    left = run.budget.tokens_left()
+    left = min((one for one in (brief.tokens, run.budget.tokens_left()) if one is not None), default=None)
     if left is None:
         return window
     frame = sum(brief.model.count_tokens(message.text) for message in messages)

@@ -57,6 +57,11 @@ def numbered(run: Run, number: int, passage: Passage, text: str | None = None) -
     return f"[{number}]\n{fence(run, title + (passage.text if text is None else text))}"
 
 
+def material(run: Run, passages: Iterable[Passage]) -> list[str]:
+    """Passages as material; those without a number get one."""
+    return [numbered(run, run.number(passage), passage) for passage in passages]
+
+
 def shortened(run: Run, model: Model, passage: Passage, tokens: int | None) -> Passage:
     """The passage cut to so many tokens at a border of its own; the cut is reported."""
     if tokens is None:

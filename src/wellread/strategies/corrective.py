@@ -24,7 +24,7 @@ from typing import Annotated, ClassVar, Literal
 
 from wellread.errors import BudgetExhausted, ModelError, WellreadError
 from wellread.events import Decided, Graded, Notice, Rewritten
-from wellread.parameters import Count, CountOrZero, Length, Range, param
+from wellread.parameters import Count, CountOrZero, Range, param
 from wellread.prompts.render import render
 from wellread.protocols import Source
 from wellread.ranking.answers import to_be_told
@@ -53,8 +53,6 @@ class CorrectiveParams(JudgingRoles):
     lower: Annotated[float, Range(-1, 1)] = param(0.05, "with all passages below it the retrieval is incorrect")
     refine: bool = param(True, "drop the strips of passages that do not help")
     fallback_results: CountOrZero = param(5, "results taken from the fallback search")
-    detail: Literal["brief", "full"] = param("brief", "how much the answer says")
-    answer_tokens: Length = param(1000, "tokens for the answer")
 
     def __post_init__(self) -> None:
         if self.lower > self.upper:
@@ -213,16 +211,8 @@ class Corrective(Recipe[CorrectiveParams]):
 
     def _brief(self, run: Run, state: _State) -> Brief:
         shown = state.material if state.refined else [Refined(passage, passage.text, 0, 0) for passage in state.left]
-        return Brief(
-            state.question,
-            [context.numbered(run, run.number(item.passage), item.passage, item.text) for item in shown],
-            self.params.answerer(run),
-            temperature=self.params.temperature,
-            max_tokens=self.params.answer_tokens,
-            detail=self.params.detail,
-            missing=self._missing(state),
-            tried=state.tried,
-        )
+        material = [context.numbered(run, run.number(item.passage), item.passage, item.text) for item in shown]
+        return self.params.brief(run, state.question, material, missing=self._missing(state), tried=state.tried)
 
     def _missing(self, state: _State) -> str:
         if not state.retrieved and not state.found:

@@ -22,7 +22,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 from wellread.citations.check import markers
 from wellread.effort import ALLOWED
@@ -70,8 +70,6 @@ class DigestParams(JudgingRoles):
     top_k_related_nodes: CountOrZero = param(3, "further passages of each of these")
     shared_tokens: Length = param(1500, "documents share a call up to so many tokens; 1: each has its own")
     summary_tokens: Length = param(400, "tokens for each summary")
-    answer_tokens: Length = param(1000, "tokens for the answer")
-    detail: Literal["brief", "full"] = param("brief", "how much the answer says")
 
 
 @dataclass(slots=True)
@@ -161,7 +159,7 @@ class Digest(Recipe[DigestParams]):
             "others": self._others(run, reading, place),
             "question": reading.question,
         }
-        blocks = [context.numbered(run, run.number(one), one) for document in documents for one in document.passages]
+        blocks = context.material(run, (one for document in documents for one in document.passages))
         reply = context.reserve(model, self.params.summary_tokens)
         bare = context.room(model, [], reply)
         limit = None if bare is None else max(0, bare - model.count_tokens(render("summary", **frame, passages="")))
@@ -196,21 +194,10 @@ class Digest(Recipe[DigestParams]):
             if place in reading.summaries:
                 material.append(reading.summaries[place])
             else:  # a budget ended the run before these were summarised
-                material += [context.numbered(run, run.number(one), one) for document in share for one in document.passages]
-        for hit in reading.snippets:
-            passage = lookup.excerpt(hit, lookup.description(hit))
-            material.append(context.numbered(run, run.number(passage), passage))
-        return Brief(
-            reading.question,
-            [block for block in material if block],
-            self.params.answerer(run),
-            temperature=self.params.temperature,
-            max_tokens=self.params.answer_tokens,
-            detail=self.params.detail,
-            missing=self._missing(reading),
-            notes=any(reading.summaries.values()),
-            tried=(reading.question,),
-        )
+                material += context.material(run, (one for document in share for one in document.passages))
+        material += context.material(run, (lookup.excerpt(hit, lookup.description(hit)) for hit in reading.snippets))
+        known = {"missing": self._missing(reading), "notes": any(reading.summaries.values()), "tried": (reading.question,)}
+        return self.params.brief(run, reading.question, [block for block in material if block], **known)
 
     def _missing(self, reading: _Reading) -> str:
         if not reading.found:

@@ -29,7 +29,7 @@ from wellread.run import Run, Together
 from wellread.sources.markup import plain
 from wellread.strategies import calls, context, lookup, relevance
 from wellread.strategies.compose import Brief, compose
-from wellread.strategies.recipe import Recipe, Roles, stand_alone
+from wellread.strategies.recipe import AnsweringRoles, Recipe, stand_alone
 from wellread.text.neighbours import by_place
 from wellread.types import Answer, Hit, Passage
 
@@ -39,7 +39,7 @@ _CONTENT = 100  # characters of the content that are embedded with title and des
 
 
 @dataclass(frozen=True, slots=True)
-class FanoutParams(Roles):
+class FanoutParams(AnsweringRoles):
     temperature: Annotated[float, Range(0, 2)] = param(
         0.5, "how freely queries, the hypothetical answer and the answer are written"
     )
@@ -167,19 +167,10 @@ class Fanout(Recipe[FanoutParams]):
         return [hits[index] for index in relevance.best(scores, self.params.top_k)]
 
     def _brief(self, run: Run, results: _Results) -> Brief:
-        params = self.params
         found = by_place(_excerpt(hit) for hit in results.best if lookup.description(hit) or hit.title)
-        return Brief(
-            results.question,
-            [_material(run, passage) for passage in found],
-            params.answerer(run),
-            temperature=params.temperature,
-            max_tokens=params.answer_tokens,
-            detail=params.detail,
-            links=any(hit.url for hit in results.best),
-            missing=f"{len(results.hits)} results were found and none is close enough" if results.hits else "nothing was found",
-            tried=results.queries,
-        )
+        why = f"{len(results.hits)} results were found and none is close enough" if results.hits else "nothing was found"
+        known = {"links": any(hit.url for hit in results.best), "missing": why, "tried": results.queries}
+        return self.params.brief(run, results.question, [_material(run, passage) for passage in found], **known)
 
     def _manner(self, run: Run) -> dict[str, Any]:
         return {"model": self.params.writer(run), "temperature": self.params.temperature}

@@ -14,15 +14,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 from wellread.events import Decided
-from wellread.parameters import Length, Range, Share, param
+from wellread.parameters import Range, Share, param
 from wellread.ranking.evaluator import Trail
 from wellread.run import Run
 from wellread.strategies import context, trail
-from wellread.strategies.compose import Brief, compose
-from wellread.strategies.recipe import Recipe, Roles, stand_alone
+from wellread.strategies.compose import compose
+from wellread.strategies.recipe import AnsweringRoles, Recipe, stand_alone
 from wellread.text.neighbours import by_place
 from wellread.types import Answer, Passage
 
@@ -30,11 +30,9 @@ _CHAIN = 2  # passages that are shown however unlikely they are
 
 
 @dataclass(frozen=True, slots=True)
-class GuidedParams(Roles):
+class GuidedParams(AnsweringRoles):
     passages: Annotated[int, Range(1, 100)] = param(6, "passages that the answer is written from, at most")
     least: Share = param(0.1, "passages less likely to help than this part of the best are left out; 0: none")
-    detail: Literal["brief", "full"] = param("brief", "how much the answer says")
-    answer_tokens: Length = param(1000, "tokens for the answer")
 
 
 class Guided(Recipe[GuidedParams]):
@@ -54,16 +52,7 @@ class Guided(Recipe[GuidedParams]):
     async def answer_from(self, run: Run, question: str, found: Sequence[Passage], most: int | None = None) -> Answer:
         """One call that answers from passages, in the order given."""
         shown = by_place(found[: most or self.params.passages])
-        brief = Brief(
-            question,
-            [context.numbered(run, run.number(passage), passage) for passage in shown],
-            self.params.answerer(run),
-            temperature=self.params.temperature,
-            max_tokens=self.params.answer_tokens,
-            detail=self.params.detail,
-            tried=(question,),
-        )
-        return await compose(run, brief)
+        return await compose(run, self.params.brief(run, question, context.material(run, shown), tried=(question,)))
 
     async def _find(self, run: Run, question: str) -> list[Passage]:
         followed = await trail.search(run, question, self.params.passages)

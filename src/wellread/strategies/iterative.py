@@ -32,7 +32,7 @@ from wellread.strategies import context, lookup, relevance, turns
 from wellread.strategies.agent import Agent, Talk
 from wellread.strategies.attribution import attributed
 from wellread.strategies.compose import Brief, compose
-from wellread.strategies.recipe import Recipe, Roles, stand_alone
+from wellread.strategies.recipe import AnsweringRoles, Recipe, stand_alone
 from wellread.text.neighbours import by_place
 from wellread.types import Answer, Completion, Hit, Message, Passage, Prompt, Tool, ToolCall
 
@@ -55,15 +55,13 @@ _SCHEMA = {
 
 
 @dataclass(frozen=True, slots=True)
-class IterativeParams(Roles):
+class IterativeParams(AnsweringRoles):
     protocol: Literal["auto", "text", "tools"] = param("auto", "how the model asks for searches; auto: tools where it has them")
     max_searches: CountOrZero = param(5, "searches the model may ask for")
     results_per_search: Count = param(3, "pages shown for each search")
     rerank: Literal["none", "evaluator"] = param("none", "evaluator: the small local model reads the results and orders them")
     max_page_tokens: Length | None = param(5000, "each page is cut to this; none keeps it whole")
     max_tokens: Length = param(1000, "tokens the model may generate while it searches, all steps together")
-    answer_tokens: Length = param(1000, "tokens for the answer")
-    detail: Literal["brief", "full"] = param("brief", "how much the answer says")
     examples: str = param("", "plans that worked well, shown to the model")
     stop: tuple[str, ...] = param((), "further sequences at which the model's research ends")
 
@@ -273,19 +271,9 @@ class Research(Agent):
 
     def brief(self) -> Brief:
         """What the answer is written from: the information, or the passages where that cannot be cited."""
-        run, params = self.run, self.params
         material, notes = self._material()
-        return Brief(
-            self.question,
-            material,
-            params.answerer(run),
-            temperature=params.temperature,
-            max_tokens=params.answer_tokens,
-            detail=params.detail,
-            missing=self._missing(),
-            tried=self.queries,
-            notes=notes,
-        )
+        known = {"missing": self._missing(), "tried": self.queries, "notes": notes}
+        return self.params.brief(self.run, self.question, material, **known)
 
     def _material(self) -> tuple[list[str], bool]:
         """The blocks, and whether they are the model's notes with numbers inside them."""
@@ -296,7 +284,7 @@ class Research(Agent):
             if cited := _with_numbers(run, information):
                 return [cited], True
             run.emit(Decided("answer from the passages", "the notes on them name none"))
-        return [context.numbered(run, number, passage) for number, passage in run.passages.items()], False
+        return context.material(run, run.passages.values()), False
 
     def _missing(self) -> str:
         """Why there is no answer, where there is no material."""

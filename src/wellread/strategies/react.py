@@ -27,8 +27,8 @@ from wellread.run import Run
 from wellread.strategies import context, lookup
 from wellread.strategies.actions import Actions, Limits, available, told
 from wellread.strategies.agent import Agent, Talk
-from wellread.strategies.compose import Brief, Draft, compose, cut_short, finished, unsure
-from wellread.strategies.recipe import Recipe, Roles, stand_alone
+from wellread.strategies.compose import Draft, compose, cut_short, finished, unsure
+from wellread.strategies.recipe import AnsweringRoles, Recipe, stand_alone
 from wellread.strategies.turns import Turn, read_turn
 from wellread.types import Answer, Completion, Message, Prompt
 
@@ -37,7 +37,7 @@ _TRIES = 2  # searches for a name that nothing found has
 
 
 @dataclass(frozen=True, slots=True)
-class ReactParams(Roles):
+class ReactParams(AnsweringRoles):
     max_turns: CountOrZero = param(5, "turns of thought, action and observation")
     hits: Count = param(3, "hits that a search shows; what was shown before takes no place")
     wikipedia: SourceSpec | None = param("wikipedia", "source behind the wikipedia action; none leaves it out")
@@ -45,7 +45,6 @@ class ReactParams(Roles):
     observation_characters: Length = param(1000, "characters shown of each hit")
     page_tokens: Length = param(1000, "tokens shown of a page that is read")
     turn_tokens: Length = param(500, "tokens for each turn")
-    answer_tokens: Length = param(1000, "tokens for an answer composed from the observations")
 
 
 class React(Recipe[ReactParams]):
@@ -101,7 +100,7 @@ class _Thinking(Agent):
             inferring=render("inferring"),
             foreign=context.foreign(run),
         )
-        found = [context.numbered(run, number, passage) for number, passage in run.passages.items()]
+        found = context.material(run, run.passages.values())
         before = "\n\nObservation: found before\n" + "\n\n".join(found) if found else ""
         asked = f"Question: {self.question}{before}\n{_turns_left(self.left)}"
         self.talk.opening = Message("system", system), Message("user", asked)
@@ -184,16 +183,9 @@ class _Thinking(Agent):
             return await finished(run, self.draft, self.last, params.answerer(run), self.inputs)
         if self.unfound and set(lookup.nowhere(run, self.question)) == set(names(self.question)):
             return await unsure(run, f"nothing that was found speaks of “{self.unfound}”", self.inputs)
-        brief = Brief(
-            self.question,
-            [context.numbered(run, number, passage) for number, passage in run.passages.items()],
-            params.answerer(run),
-            temperature=params.temperature,
-            max_tokens=params.answer_tokens,
-            missing="the actions found nothing" if self.inputs else "the model used no action and gave no answer",
-            tried=self.inputs,
-        )
-        return await compose(run, brief)
+        missing = "the actions found nothing" if self.inputs else "the model used no action and gave no answer"
+        material = context.material(run, run.passages.values())
+        return await compose(run, params.brief(run, self.question, material, missing=missing, tried=self.inputs))
 
 
 def _turns_left(count: int) -> str:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, TypeVar
 
 from wellread.events import Understood
-from wellread.parameters import ModelSpec, Range, param
+from wellread.parameters import Length, ModelSpec, Range, param
 from wellread.prompts.render import render
 from wellread.protocols import Model
 from wellread.questions import followups
 from wellread.run import Run
 from wellread.strategies import context
 from wellread.types import Message, Prompt
+
+if TYPE_CHECKING:
+    from wellread.strategies.compose import Brief
 
 P = TypeVar("P")
 
@@ -26,7 +30,7 @@ class Recipe(Generic[P]):
 
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """Base of the recipes' parameters."""
+    """Base of the recipes' parameters: which model does what."""
 
     temperature: Annotated[float, Range(0, 2)] = param(0.0, "how freely the model writes")
     rewrite_model: ModelSpec | None = param(None, "model that writes queries; the run's model unless set")
@@ -40,7 +44,23 @@ class Roles:
 
 
 @dataclass(frozen=True, slots=True)
-class JudgingRoles(Roles):
+class AnsweringRoles(Roles):
+    """Of recipes that end with one answer, composed from what was found."""
+
+    answer_tokens: Length = param(1000, "tokens for the answer")
+    detail: Literal["brief", "full"] = param("brief", "how much the answer says")
+
+    def brief(self, run: Run, question: str, material: Sequence[str], **more: Any) -> Brief:
+        """What an answer is composed from, written as these parameters want it."""
+        from wellread.strategies.compose import Brief
+
+        model = self.answerer(run)
+        detail = render(f"detail-{self.detail}")
+        return Brief(question, material, model, self.temperature, self.answer_tokens, detail, **more)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgingRoles(AnsweringRoles):
     """Of recipes in which a model also judges or extracts."""
 
     grader_model: ModelSpec | None = param(None, "model that judges and extracts; the run's model unless set")
