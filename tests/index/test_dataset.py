@@ -210,10 +210,20 @@ async def test_data_sets_of_others_that_are_none(tmp_path: Path, wrong: str) -> 
         await build(tmp_path / "index", DatasetFeed(tmp_path))
 
 
+async def test_a_data_set_that_fills_the_memory_ends_only_the_process_that_reads_it(tmp_path: Path) -> None:
+    rows = 5_000
+    text = pa.array(["x" * 1_000_000] * rows).dictionary_encode()
+    vectors = {"emb_int8": [[1] * 8] * rows, "emb_ubinary": [[0]] * rows}
+    table = pa.table({"_id": ["a"] * rows, "text": text, **vectors})
+    pq.write_table(table.replace_schema_metadata({b"wellread": json.dumps(ABOUT).encode()}), tmp_path / "a.parquet")
+    with pytest.raises(IndexFault, match="cannot be read"):
+        await build(tmp_path / "index", DatasetFeed(tmp_path))
+
+
 async def test_flipped_bits_of_a_data_set_are_told_or_make_no_difference(tmp_path: Path) -> None:
     await create(tmp_path / "whole", feed(numbered(300)))
     kept = (tmp_path / "whole" / "part-00000.parquet").read_bytes()
-    for seed in range(40):
+    for seed in range(10):
         chance = random.Random(seed)
         damaged = bytearray(kept)
         for _ in range(20):
@@ -240,6 +250,24 @@ async def test_the_published_layout_is_imported(tmp_path: Path) -> None:
     pq.write_table(short, tmp_path / "short.parquet")
     with pytest.raises(IndexFault, match="has 100 rows, the published index 300"):
         await build(tmp_path / "other", PublishedFeed(tmp_path, str(tmp_path / "short.parquet"), "mxbai"))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["faiss-ubinary.index", "usearch-int8.index"])
+async def test_a_published_index_that_lies_about_itself_is_told(tmp_path: Path, name: str) -> None:
+    await published(tmp_path)
+    whole = (tmp_path / name).read_bytes()
+    rows = 8 + 300 * 64
+    heads = range(40) if name.startswith("faiss") else [*range(8), *range(rows, rows + 104), *range(rows + 104, rows + 120)]
+    for at in heads:
+        for value in (0x00, 0x7F, 0xFF):
+            (tmp_path / name).write_bytes(whole[:at] + bytes([value]) + whole[at + 1 :])
+            with suppress(DamagedFile, IndexFault):
+                made = PublishedFeed(tmp_path, str(tmp_path / "texts.parquet"), "mxbai")
+                assert made._batch(0, [Passage("a", "text")] * 300).rows.shape == (300, 64)
+    (tmp_path / name).write_bytes(whole[: len(whole) // 2])
+    with pytest.raises((DamagedFile, IndexFault)):
+        PublishedFeed(tmp_path, str(tmp_path / "texts.parquet"), "mxbai")
 
 
 def foreign(folder: Path, rows: int = 50) -> np.ndarray:
@@ -279,13 +307,13 @@ async def test_a_data_set_is_embedded_anew_where_an_embedder_is_named_and_an_ind
 
 async def test_an_embedded_data_set_of_the_hub_brings_its_vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     vectors = foreign(tmp_path)
-    hub = ModuleType("datasets")
-    hub.load_dataset = lambda name, config, **_: iter(pq.read_table(tmp_path / "x.parquet").to_pylist())  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "datasets", hub)
+    listed = ["README.md", "en/test/0.parquet", "en/train/x.parquet", "de/train/0.parquet"]
+    monkeypatch.setattr("huggingface_hub.list_repo_files", lambda *_, **__: listed)
+    monkeypatch.setattr("huggingface_hub.hf_hub_download", lambda _, file, **__: str(tmp_path / Path(file).name))
     kit: Any = SimpleNamespace(embedder=lambda spec: WordEmbedder(name=spec))
     with pytest.raises(IndexFault, match="--embedder"):
-        feeds.feed(["hf:owner/name"], kit, None, InputOptions())
-    await build(tmp_path / "index", feeds.feed(["hf:owner/name"], kit, "some-model", InputOptions()))
+        feeds.feed(["hf:owner/name"], kit, None, InputOptions(config="en"))
+    await build(tmp_path / "index", feeds.feed(["hf:owner/name"], kit, "some-model", InputOptions(config="en")))
     index = LocalIndex.open(tmp_path / "index")
     assert (index.manifest.embedder, index.manifest.rows, index.by_meaning(vectors[7], 1)[0][0]) == ("some-model", 50, 7)
 

@@ -257,9 +257,12 @@ async def test_a_zim_file(tmp_path: Path) -> None:
     found = await read(tmp_path / "x.zim")
     assert [(p.id, p.title, p.document) for p in found] == [("Titan#0", "Titan (moon)", "Titan")]
     assert "largest moon" in found[0].text
-    (tmp_path / "y.zim").write_bytes(b"nothing")
-    with pytest.raises(IndexFault, match=r"y\.zim cannot be read"):
-        await read(tmp_path / "y.zim")
+    whole = (tmp_path / "x.zim").read_bytes()
+    place = whole.index(b"Titan\0Titan (moon)\0")  # before it stands which part of which cluster the page is
+    for wrong in (b"nothing", whole[: place - 4] + b"\xff" * 4 + whole[place:], whole[:24] + b"\xff" * 4 + whole[28:]):
+        (tmp_path / "y.zim").write_bytes(wrong)
+        with pytest.raises(IndexFault, match=r"y\.zim cannot be read"):
+            await read(tmp_path / "y.zim")
 
 
 @pytest.mark.parametrize(

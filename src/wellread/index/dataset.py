@@ -7,11 +7,13 @@ an unfinished one is never seen. What was embedded with what, and the int8 scale
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from io import BytesIO
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -22,27 +24,25 @@ from wellread.codec import Meta
 from wellread.errors import DamagedFile, IndexFault, optional
 from wellread.index.feed import Batch, Feed
 from wellread.index.folder import disk_errors, writing
-from wellread.index.inputs import hub_rows
+from wellread.index.inputs import hub_tables
 from wellread.index.manifest import replace_file
 from wellread.index.progress import Progress, silent
 from wellread.index.quantize import Bytes, Codes, Floats, pad_codes
+from wellread.reading import decoder
 from wellread.types import Passage
 
 SHARD_ROWS = 50_000
 _ABOUT = "dataset.json"
 _KEY = b"wellread"
 _READ = 5_000  # rows of a shard in memory at once
-_COLUMNS = ("_id", "title", "url", "text", "document", "links", "published", "heading", "page", "anchor")
-_VECTORS = {"emb_int8", "emb_ubinary"}
-_DAMAGE = (OSError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RuntimeError)  # pyarrow's, and of values
 
 
 @contextmanager
 def _told(named: str | Path) -> Generator[None]:
-    """Whatever a file ends in that need not be one of ours, as damage to it."""
+    """What is no row in a file that need not be one of ours, as damage to it."""
     try:
         yield
-    except _DAMAGE as problem:
+    except (ValueError, TypeError, LookupError, AttributeError) as problem:
         raise DamagedFile(f"{named} is damaged: {problem}") from problem
 
 
@@ -66,7 +66,7 @@ async def create(
     """Write a feed as shards; the number of rows. Goes on where an earlier run with the same inputs stopped."""
     with disk_errors(folder), writing(folder):
         about, done = _begin(folder, About(feed.embedder, feed.dimensions, feed.origin), resume)
-        rows = sum(_rows(path) for path in done)
+        rows = sum(one.rows for one in _heads(done))
         number = len(done)
         known = np.asarray(about.scale, np.float32) if about.scale else None
         waiting: list[Batch] = []
@@ -99,9 +99,11 @@ def take_parts(folder: Path, made: Sequence[Path]) -> int:
             path.replace(target)
     for old in {*folder.glob("part-*.parquet")} - {*taken}:
         old.unlink()
-    replace_file(folder / _ABOUT, _encoded(made_of(taken[0])))
+    heads = _heads(taken)
+    assert heads[0].made is not None
+    replace_file(folder / _ABOUT, _encoded(heads[0].made))
     replace_file(folder / "_SUCCESS", b"")
-    return sum(_rows(path) for path in taken)
+    return sum(one.rows for one in heads)
 
 
 def part_path(folder: Path, number: int) -> Path:
@@ -111,12 +113,12 @@ def part_path(folder: Path, number: int) -> Path:
 def is_dataset(path: Path) -> bool:
     """Whether a folder holds embedded shards."""
     first = min(path.glob("*.parquet"), default=None) if path.is_dir() else None
-    return first is not None and set(_opened(first).schema_arrow.names) >= _VECTORS
+    return first is not None and _heads([first])[0].is_embedded
 
 
 def made_with(folder: Path) -> str | None:
     """The embedder that a data set says it was made with."""
-    about = _schema_about(min(folder.glob("*.parquet")))
+    about = _heads([min(folder.glob("*.parquet"))])[0].made
     return about.embedder if about else None
 
 
@@ -129,24 +131,24 @@ class DatasetFeed:
     """An embedded data set as the feed of an index: nothing is embedded again."""
 
     def __init__(self, folder: Path, embedder: str | None = None) -> None:
-        self._folder = folder
-        self._shards = sorted(folder.glob("*.parquet"))
         if (folder / _ABOUT).exists() and not (folder / "_SUCCESS").exists():
             raise IndexFault(
                 f"{folder} is not complete: run the same `wellread dataset create` again, it goes on where it stopped"
             )
-        about = _schema_about(self._shards[0])
+        self._shards = sorted(folder.glob("*.parquet"))
+        heads = _heads(self._shards)
+        about = heads[0].made
         if about is None and embedder is None:
             raise IndexFault(f"{folder} does not say which embedder made it: name it with --embedder")
         self.embedder = about.embedder if about else str(embedder)
         self.dimensions = about.dimensions if about else _width(self._shards[0])
-        self.origin = f"the data set {folder.name}, {sum(_rows(path) for path in self._shards)} rows"
+        self._rows = [one.rows for one in heads]
+        self.origin = f"the data set {folder.name}, {sum(self._rows)} rows"
         known = about.scale if about else None
         self.scale: Floats | None = np.asarray(known, np.float32) if known else relative_scale(self.dimensions)
 
     async def batches(self, skip: int, scale: Floats | None) -> AsyncIterator[Batch]:
-        for shard in self._shards:
-            rows = _rows(shard)
+        for shard, rows in zip(self._shards, self._rows, strict=True):
             if skip >= rows:
                 skip -= rows
                 continue
@@ -161,24 +163,25 @@ class HubFeed:
     def __init__(self, name: str, config: str | None, embedder: str | None) -> None:
         if embedder is None:
             raise IndexFault(f"hf:{name} does not say which embedder made its vectors: name it with --embedder")
-        self._name, self._config = name, config
+        self._tables = partial(hub_tables, name, config)
         self.embedder = embedder
-        self.dimensions = len(cast("list[int]", next(hub_rows(name, config))["emb_int8"]))
+        self.dimensions = _width(next(self._tables()))
         self.origin = f"the data set hf:{name}" + (f" ({config})" if config else "")
         self.scale: Floats | None = relative_scale(self.dimensions)
 
     async def batches(self, skip: int, scale: Floats | None) -> AsyncIterator[Batch]:
-        rows = islice(hub_rows(self._name, self._config), skip, None)
-        while group := await asyncio.to_thread(lambda: list(islice(rows, _READ))):
-            vectors = np.asarray([row["emb_int8"] for row in group], np.int8).reshape(len(group), self.dimensions)
-            codes = np.asarray([row["emb_ubinary"] for row in group], np.uint8)
-            yield Batch([_passage(row) for row in group], vectors, pad_codes(codes, self.dimensions))
+        tables = self._tables()
+        while table := await asyncio.to_thread(next, tables, None):
+            rows = _heads([table])[0].rows
+            for batch in read_part(table, self.dimensions, skip, str(table)) if skip < rows else ():
+                yield batch
+            skip = max(0, skip - rows)
 
 
 def is_embedded_hub(name: str, config: str | None) -> bool:
     """Whether a data set on the hub brings vectors."""
-    first: Mapping[str, object] = next(hub_rows(name, config), dict[str, object]())
-    return set(first) >= _VECTORS
+    first = next(hub_tables(name, config))
+    return first.suffix == ".parquet" and _heads([first])[0].is_embedded
 
 
 def _begin(folder: Path, about: About, resume: bool) -> tuple[About, list[Path]]:
@@ -246,12 +249,8 @@ def _write(where: Path | BytesIO, batches: Sequence[Batch], about: About, scale:
         }
     )
     full = About(about.embedder, about.dimensions, about.origin, tuple(float(x) for x in scale))
-    cast("Any", pq).write_table(table.replace_schema_metadata({_KEY: _encoded(full)}), _local(where), row_group_size=_READ)
-
-
-def _local(content: Path | BytesIO) -> Path | BytesIO:
-    """What arrow cannot take for an address: `notes:old/part.parquet` would be one."""
-    return content if isinstance(content, BytesIO) else content.absolute()
+    local = where.absolute() if isinstance(where, Path) else where  # or arrow would take `notes:old/part.parquet` for an address
+    cast("Any", pq).write_table(table.replace_schema_metadata({_KEY: _encoded(full)}), local, row_group_size=_READ)
 
 
 def _lists(arrow: Any, values: Bytes | Codes, kind: Any) -> Any:
@@ -260,30 +259,23 @@ def _lists(arrow: Any, values: Bytes | Codes, kind: Any) -> Any:
 
 
 def read_part(content: Path | BytesIO, dimensions: int, skip: int, named: str) -> Iterator[Batch]:
-    """The rows of a part from one on; errors call it so."""
-    file = _opened(content)
+    """The rows of a part from one on; errors call it so. One in memory is of our own making, a file may be anybody's."""
+    lines = decoder.lines("embedded", [content]) if isinstance(content, Path) else chain(*decoder.embedded(content))
+    rows = (cast("dict[str, Any]", json.loads(line)) for line in islice(lines, skip, None))
     with _told(named):
-        for record in file.iter_batches(_READ):
-            if skip >= record.num_rows:
-                skip -= record.num_rows
-                continue
-            part = record.slice(skip)
-            skip = 0
-            names = set(part.schema.names)
-            plain = part.select([name for name in _COLUMNS if name in names]).to_pylist()
-            rows = _matrix(part, "emb_int8", "int8", dimensions, named)
-            codes = _matrix(part, "emb_ubinary", "uint8", (dimensions + 7) // 8, named)
-            yield Batch([_passage(row) for row in plain], rows, pad_codes(codes, dimensions))
+        while group := list(islice(rows, _READ)):
+            vectors: Bytes = _matrix(group, "emb_int8", np.int8, dimensions, named)
+            codes: Codes = _matrix(group, "emb_ubinary", np.uint8, (dimensions + 7) // 8, named)
+            yield Batch([_passage(row) for row in group], vectors, pad_codes(codes, dimensions))
 
 
-def _matrix(part: Any, name: str, kind: str, width: int, named: str) -> Any:
-    """Whole numbers, so many in each row: what is missing in one and too much in the next would shift all between them."""
-    rows = part.column(name)
-    values = rows.flatten()
-    if values.null_count or not set(rows.value_lengths().unique().to_pylist()) <= {width}:
-        found = len(values) / max(1, part.num_rows)
-        raise IndexFault(f"{named}: {name} has {found:g} values a row, {width} were expected in each")
-    return values.cast(kind).to_numpy(zero_copy_only=False).reshape(part.num_rows, width)
+def _matrix(group: Sequence[Mapping[str, str]], name: str, kind: type[np.int8 | np.uint8], width: int, named: str) -> Any:
+    """So many numbers in each row: what is missing in one and too much in the next would shift all between them."""
+    values = [row[name] for row in group]
+    for value in values:
+        if len(value) != 2 * width:
+            raise IndexFault(f"{named}: {name} has {len(value) / 2:g} values in a row, {width} were expected in each")
+    return np.frombuffer(bytearray.fromhex("".join(values)), kind).reshape(len(group), width)
 
 
 def _passage(row: dict[str, Any]) -> Passage:
@@ -308,46 +300,47 @@ def _words(row: dict[str, Any], name: str) -> str:
     return "" if row.get(name) is None else str(row[name])
 
 
-def _opened(content: Path | BytesIO) -> Any:
-    with optional("parquet", "scale"):
-        import pyarrow.parquet as pq
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """What a parquet file says before its rows."""
 
-    with _told(_named(content)):
-        return pq.ParquetFile(_local(content))
+    rows: int
+    columns: tuple[str, ...]
+    about: str | None = None
+
+    @property
+    def is_embedded(self) -> bool:
+        return decoder.VECTORS.keys() <= set(self.columns)
+
+    @property
+    def made(self) -> About | None:
+        return _decoded(self.about.encode(), "a data set") if self.about else None
 
 
-def _named(content: Path | BytesIO) -> Path:
-    return content if isinstance(content, Path) else Path("a part of a data set")
-
-
-def _rows(path: Path) -> int:
-    return int(_opened(path).metadata.num_rows)
+def _heads(paths: Sequence[Path]) -> list[_Head]:
+    with _told(paths[0] if paths else "a data set"):
+        return [codec.loads(_Head, line) for line in decoder.lines("head", paths)]
 
 
 def _width(path: Path) -> int:
-    file = _opened(path)
-    with _told(path):
-        first = next(file.iter_batches(1, columns=["emb_int8"]), None)
-        return len(first.column("emb_int8")[0].as_py()) if first is not None else 0
+    """How long the vectors of a file are; 0 where it has none."""
+    lines = decoder.lines("embedded", [path])
+    with closing(lines), _told(path):
+        return len(json.loads(next(lines, '{"emb_int8": ""}'))["emb_int8"]) // 2
 
 
-def made_of(content: Path | BytesIO) -> About:
+def made_of(content: BytesIO) -> About:
     """What a part that was written here was made with."""
-    about = _schema_about(content)
+    about = codec.loads(_Head, next(decoder.head(content))[0]).made
     assert about is not None
     return about
-
-
-def _schema_about(content: Path | BytesIO) -> About | None:
-    raw = cast("dict[bytes, bytes]", _opened(content).schema_arrow.metadata or {}).get(_KEY)
-    return _decoded(raw, _named(content)) if raw else None
 
 
 def _encoded(about: About) -> bytes:
     return codec.dumps(about).encode()
 
 
-def _decoded(raw: bytes, path: Path) -> About:
+def _decoded(raw: bytes, path: Path | str) -> About:
     try:
         return codec.loads(About, raw)
     except ValueError:

@@ -7,6 +7,7 @@ interrupted build resumable.
 from __future__ import annotations
 
 import asyncio
+import base64
 import gzip
 import json
 import zlib
@@ -22,7 +23,7 @@ from wellread.core.private_files import at_home
 from wellread.core.unicode_safety import encodable
 from wellread.errors import IndexFault, ReadError, UsageError, optional
 from wellread.protocols import PageReader
-from wellread.reading import arrow_process, workers
+from wellread.reading import decoder, workers
 from wellread.reading.documents import Document, opened
 from wellread.reading.folders import files_inside
 from wellread.reading.kinds import is_decoration
@@ -33,8 +34,9 @@ from wellread.types import Page, Passage
 _SKIPPED_FOLDERS = (".git", "node_modules", "__pycache__")
 _LIST = ".urls"
 _TABLES = (".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz", ".parquet", ".arrow", _LIST, ".zim")
+_HUB_TABLES = (".parquet", ".jsonl", ".jsonl.gz")
 _ID_NAMES = ("_id", "id")
-_LONGEST_LINE = 20_000_000  # characters of a row as JSON
+_LONGEST_LINE = decoder.LONGEST_LINE
 _LONGEST_LIST = 100 * 1024**2  # bytes of a list of addresses
 
 
@@ -94,7 +96,7 @@ async def passages(inputs: Sequence[str], how: InputOptions) -> AsyncIterator[Pa
             async for passage in _page(text, how):
                 yield passage
         elif text.startswith("hf:"):
-            for passage in _tabled(hub_rows(text.removeprefix("hf:"), how.config), how, text):
+            async for passage in _tables(hub_tables(text.removeprefix("hf:"), how.config), how):
                 yield passage
         else:
             async for passage in _path(text, how, names):
@@ -184,8 +186,7 @@ async def _tables(files: Iterable[Path], how: InputOptions) -> AsyncIterator[Pas
         elif name.endswith(".zim"):
             parts = _zim(file, how)
         else:
-            lines = arrow_process.lines(file, _LONGEST_LINE) if name.endswith((".parquet", ".arrow")) else _lines(file)
-            parts = _each(_tabled(_objects(lines, file), how, str(file)))
+            parts = _each(_tabled(_objects(_lines(file), file), how, str(file)))
         async for passage in parts:
             yield passage
 
@@ -301,6 +302,9 @@ def _optional(row: Mapping[str, object], name: str) -> str | None:
 
 
 def _lines(path: Path) -> Iterator[str]:
+    if reader := {".parquet": "rows", ".arrow": "stream"}.get(path.suffix.lower()):
+        yield from decoder.lines(reader, [path], _LONGEST_LINE)
+        return
     opener = gzip.open if path.name.endswith(".gz") else open
     try:
         with opener(path, "rt", encoding="utf-8") as lines:
@@ -327,10 +331,22 @@ def _object(line: str, path: Path, number: int) -> dict[str, object]:
     return cast("dict[str, object]", row)
 
 
-def hub_rows(name: str, config: str | None) -> Iterator[dict[str, object]]:
+def hub_tables(name: str, config: str | None) -> Iterator[Path]:
+    """The tables of a data set on the hub, brought one by one as they are wanted; where it has a part to train on, those."""
     with optional("reading a Hugging Face data set", "hub"):
-        import datasets  # pyright: ignore[reportMissingImports]
-    yield from cast("Any", datasets).load_dataset(name, config, split="train", streaming=True)
+        import huggingface_hub
+    hub = cast("Any", huggingface_hub)
+    try:
+        listed: list[str] = sorted(hub.list_repo_files(name, repo_type="dataset"))
+        tables = [file for file in listed if file.lower().endswith(_HUB_TABLES) and (not config or config in Path(file).parts)]
+        if not tables:
+            raise IndexFault(f"hf:{name} has no tables ({', '.join(_HUB_TABLES)}) of that name")
+        for file in [file for file in tables if "train" in file] or tables:
+            yield Path(hub.hf_hub_download(name, file, repo_type="dataset"))
+    except IndexFault:
+        raise
+    except Exception as problem:  # the client raises errors of many libraries
+        raise IndexFault(f"hf:{name} cannot be downloaded: {str(problem).splitlines()[0]}") from problem
 
 
 async def _zim(path: Path, how: InputOptions) -> AsyncIterator[Passage]:
@@ -343,14 +359,6 @@ async def _zim(path: Path, how: InputOptions) -> AsyncIterator[Passage]:
 
 
 def _entries(path: Path) -> Iterator[tuple[tuple[str, str], Document]]:
-    with optional("reading a ZIM file", "zim"):
-        from libzim.reader import Archive  # pyright: ignore[reportMissingImports]
-    try:
-        archive = cast("Any", Archive(path))
-    except RuntimeError as problem:
-        raise IndexFault(f"{path} cannot be read: {problem}") from problem
-    for number in range(archive.all_entry_count):
-        entry = archive._get_entry_by_id(number)
-        if not entry.is_redirect and entry.get_item().mimetype.startswith("text/html"):
-            document = Document(bytes(entry.get_item().content), entry.path, content_type="text/html")
-            yield (entry.path, entry.title), document
+    for page in _objects(decoder.lines("zim", [path]), path):
+        place, title, html = str(page["path"]), str(page["title"]), base64.b64decode(str(page["html"]))
+        yield (place, title), Document(html, place, content_type="text/html")

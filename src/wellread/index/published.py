@@ -5,6 +5,8 @@
     document-url-mappings.sqlite    URL → list of row numbers, pickled
     texts                           a table with title, url, text in row order
 
+The two indexes are read as the arrays that they are: what a stranger's file says of itself is compared with its size, and no
+library follows it.
 The int8 scale is not recorded there, so scores are relative to each other, not cosines.
 """
 
@@ -19,7 +21,9 @@ from pathlib import Path
 from typing import Any, NoReturn, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
+from wellread.core import safe_files
 from wellread.errors import DamagedFile, IndexFault, optional
 from wellread.index.dataset import relative_scale
 from wellread.index.feed import Batch, grouped
@@ -30,6 +34,7 @@ from wellread.types import Passage
 
 CODES, ROWS, MAPPINGS = "faiss-ubinary.index", "usearch-int8.index", "document-url-mappings.sqlite"
 _BATCH = 5_000
+_INT8, _UINT64, _PLACES = 23, 14, {15: 4, 2: 5}  # as usearch calls kinds of numbers; a place takes so many bytes
 
 
 def texts_in(folder: Path) -> Path | None:
@@ -46,8 +51,8 @@ class PublishedFeed:
         self.embedder = embedder
         self.origin = f"the published index {folder.name} with {texts}"
         self._codes = _codes(folder / CODES)
-        self.dimensions = int(cast("Any", self._codes).d)
-        self._rows = _int8(folder / ROWS, self.dimensions)
+        self.dimensions = 8 * self._codes.shape[1]
+        self._rows = _Rows(folder / ROWS, self.dimensions)
         self._documents = Documents(folder / MAPPINGS)
         self.scale: Floats | None = relative_scale(self.dimensions)
 
@@ -57,22 +62,18 @@ class PublishedFeed:
         async for group in grouped(passages([self._texts], how), skip, _BATCH):
             yield self._batch(start, group)
             start += len(group)
-        total = int(cast("Any", self._codes).ntotal)
-        if start != total:
-            raise IndexFault(f"{self._texts} has {start} rows, the published index {total}")
+        if start != len(self._codes):
+            raise IndexFault(f"{self._texts} has {start} rows, the published index {len(self._codes)}")
 
     def _batch(self, start: int, group: list[Passage]) -> Batch:
-        numbers = np.arange(start, start + len(group), dtype=np.uint64)
-        rows = self._rows.get(numbers)
-        codes = _slice(self._codes, start, len(group))
-        if rows is None or codes is None:
+        rows, codes = self._rows.get(start, len(group)), self._codes[start : start + len(group)]
+        if rows is None or len(codes) < len(group):
             raise IndexFault(f"row {start} and following are not in the published index: {self._texts} has more rows")
         named = [
             Passage(str(start + i), p.text, p.title, p.url, document=self._documents.of(start + i) or p.url or str(start + i))
             for i, p in enumerate(group)
         ]
-        matrix: Bytes = np.asarray(rows, np.int8).reshape(len(group), self.dimensions)
-        return Batch(named, matrix, pad_codes(codes, self.dimensions))
+        return Batch(named, rows, pad_codes(codes, self.dimensions))
 
 
 class Documents:
@@ -100,7 +101,7 @@ class Documents:
 def mappings(path: Path) -> Iterator[tuple[str, list[int]]]:
     """URL and row numbers of an sqlitedict file; nothing else can come out of its pickles."""
     try:
-        with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as connection:
+        with sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True) as connection:
             table = connection.execute("SELECT name FROM sqlite_master WHERE type='table'").fetchone()
             for key, value in connection.execute(f'SELECT key, value FROM "{str(table[0]).replace(chr(34), "")}"'):
                 yield str(key), plain_numbers(bytes(value), path)
@@ -125,47 +126,77 @@ def plain_numbers(data: bytes, path: Path) -> list[int]:
         found = _NumbersOnly(io.BytesIO(data)).load()
     except Exception as problem:  # a hostile or torn pickle can raise nearly anything
         raise DamagedFile(f"{path} holds something else than row numbers: {problem}") from problem
-    if not isinstance(found, list) or not all(type(item) is int for item in cast("list[object]", found)):
+    if not isinstance(found, list) or not all(type(n) is int and 0 <= n < 2**63 for n in cast("list[Any]", found)):
         raise DamagedFile(f"{path} holds something else than row numbers")
     return cast("list[int]", found)
 
 
-def _codes(path: Path) -> object:
-    with optional("importing the published layout", "published"):
-        import faiss
+def _codes(path: Path) -> Codes:
+    """The rows of a faiss `IndexBinaryFlat`: a head that says how many and how wide, and the rows after each other."""
+    data = _mapped(path)
+    head = np.dtype("S4, <i4, <i4, <i8, ?, <i4, <u8")  # its name, dimensions, bytes of a row, rows, trained, metric, bytes of all
+    kind, dimensions, width, rows, _, _, size = _values(path, data, 0, 1, head)[0].item()
+    if kind != b"IBxF" or dimensions != 8 * width or not 0 < width * rows == size:
+        raise DamagedFile(f"{path} cannot be read: it is no flat index of bits")
+    return _values(path, data, head.itemsize, width * rows, np.dtype(np.uint8)).reshape(rows, width)
 
+
+class _Rows:
+    """The int8 rows of a usearch index, by their numbers.
+
+    The rows come first (how many, how wide), then what they are, then the graph: its size and how many neighbours a node
+    has, the level of each node, and the nodes, each beginning with the number of its row.
+    """
+
+    def __init__(self, path: Path, dimensions: int) -> None:
+        data = _mapped(path)
+        count, width = _values(path, data, 0, 1, np.dtype("<u4, <u4"))[0].item()
+        if width != dimensions:
+            raise IndexFault(f"{path}: its vectors do not have the {dimensions} dimensions of the codes")
+        self._rows: Bytes = _values(path, data, 8, count * width, np.dtype(np.int8)).reshape(count, width)
+        at = 8 + count * width
+        head = np.dtype("S7, 3<u2, u1, u1, u1, u1")  # its name, version, metric, kinds of numbers, keys and places
+        kind, _, _, numbers, keys, places = _values(path, data, at, 1, head)[0].item()
+        graph = np.dtype("<u8, <u8, <u8, <u8, <u8")  # nodes, neighbours above and at the ground, levels, entry
+        nodes, above, ground, _, _ = _values(path, data, at + 64, 1, graph)[0].item()
+        if (kind, numbers, keys, nodes) != (b"usearch", _INT8, _UINT64, count) or max(above, ground) > 65_536:
+            raise DamagedFile(f"{path} cannot be read: it is no index of int8 rows")
+        place = _PLACES.get(places, 0)
+        at += 64 + graph.itemsize
+        levels = _values(path, data, at, count, np.dtype("<i2")).astype(np.int64)
+        sizes = 10 + 4 + ground * place + levels * (4 + above * place)  # number and level, then neighbours with their count
+        starts = np.cumsum(sizes) - sizes
+        if not place or (levels < 0).any() or (count and at + 2 * count + int(starts[-1] + sizes[-1]) > len(data)):
+            raise DamagedFile(f"{path} cannot be read: its graph does not fit")
+        anywhere = np.ndarray(max(len(data) - at - 2 * count - 7, 0), "<u8", data, at + 2 * count, (1,))
+        found = anywhere[starts]
+        self._order = np.argsort(found)
+        self._numbers = found[self._order]
+
+    def get(self, start: int, count: int) -> Bytes | None:
+        """Rows that follow each other; None where one of them is not there."""
+        wanted = np.arange(start, start + count, dtype=np.uint64)
+        first = int(np.searchsorted(self._numbers, np.uint64(start)))
+        if not np.array_equal(self._numbers[first : first + count], wanted):
+            return None
+        return self._rows[self._order[first : first + count]]
+
+
+def _mapped(path: Path) -> NDArray[np.uint8]:
     if not path.exists():
         raise IndexFault(f"{path} does not exist")
     try:
-        return faiss.read_index_binary(str(path), faiss.IO_FLAG_MMAP_IFC)
-    except RuntimeError as problem:
-        raise DamagedFile(f"{path} cannot be read: {str(problem).splitlines()[-1]}") from problem
-
-
-def _slice(index: object, start: int, count: int) -> Codes | None:
-    with optional("importing the published layout", "published"):
-        import faiss
-
-    any_index = cast("Any", faiss).downcast_IndexBinary(index)
-    if start + count > any_index.ntotal:
-        return None
-    width = int(any_index.code_size)
-    flat = cast("Any", faiss).rev_swig_ptr(any_index.xb.data(), any_index.ntotal * width)
-    return np.array(flat[start * width : (start + count) * width]).reshape(count, width)
-
-
-def _int8(path: Path, dimensions: int) -> Any:
-    with optional("importing the published layout", "published"):
-        from usearch.index import Index
-    if not path.exists():
-        raise IndexFault(f"{path} does not exist")
-    try:
-        view = cast("Any", Index.restore(str(path), view=True))
-    except Exception as problem:  # usearch raises bare RuntimeErrors and MemoryErrors on damaged files
+        with safe_files.opened(path) as file:
+            return np.memmap(file, np.uint8, "r")
+    except (OSError, ValueError) as problem:
         raise DamagedFile(f"{path} cannot be read: {problem}") from problem
-    if view is None or view.ndim != dimensions:
-        raise IndexFault(f"{path}: its vectors do not have the {dimensions} dimensions of the codes")
-    return view
+
+
+def _values(path: Path, data: NDArray[np.uint8], start: int, count: int, kind: np.dtype[Any]) -> NDArray[Any]:
+    """So many values from a byte on, where the file has them."""
+    if count * kind.itemsize > len(data) - start:
+        raise DamagedFile(f"{path} cannot be read: it ends too early")
+    return np.ndarray(count, kind, data, start)
 
 
 _ROW_PARTS = "usearch-int8-index"  # a folder of NNNN.part, where one file would be too large for the hub
@@ -196,7 +227,7 @@ def _join(folder: Path) -> None:
     parts = sorted((folder / _ROW_PARTS).glob("*.part"))
     if not parts:
         return
-    numbers = [int(part.stem) if part.stem.isdigit() else -1 for part in parts]
+    numbers = [int(part.stem) if part.stem.isdecimal() else -1 for part in parts]
     if numbers != list(range(numbers[0], numbers[0] + len(parts))):
         raise IndexFault(f"{folder / _ROW_PARTS} has gaps: a part is missing; run the same command again")
     torn = folder / f"{ROWS}.tmp"

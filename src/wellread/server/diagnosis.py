@@ -29,8 +29,7 @@ KEYS = {
 EXTRAS = {
     "local": ("xllamacpp",),
     "zim": ("libzim",),
-    "hub": ("huggingface_hub", "datasets"),
-    "published": ("usearch",),
+    "hub": ("huggingface_hub",),
     "report": ("matplotlib",),
     "ray": ("ray",),
     "postgres": ("psycopg",),
