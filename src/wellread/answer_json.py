@@ -12,7 +12,7 @@ from typing import Any
 from wellread.codec import UNSET, UnsetType
 from wellread.text.certainty import how_sure
 from wellread.text.places import place
-from wellread.types import Answer, Citation, Near, Outcome, Sentence, Usage
+from wellread.types import Answer, Citation, Near, Outcome, Reference, Sentence, Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,13 +30,14 @@ class Placed:
     place: str = ""
     start: int = 0
     end: int = 0
+    reference: Reference | UnsetType = UNSET  # the work that it is from, where that is known
     link: str | UnsetType | None = UNSET  # the whole address of what a server keeps, for its clients
 
 
 def _place(one: Citation | Near) -> dict[str, Any]:
     passage, names = one.passage, ("title", "url", "source", "document", "heading", "page", "anchor")
     at = {"number": one.number, "place": place(passage), "start": one.start, "end": one.end}
-    return {**at, **{name: getattr(passage, name) for name in names}}
+    return {**at, **{name: getattr(passage, name) for name in names}, "reference": passage.reference or UNSET}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -306,7 +306,8 @@ def from_json(body: Json) -> Event | None:
 def hit_json(hit: Hit) -> dict[str, object]:
     """The public shape of a hit in `search --json`; its text is null before a page is read."""
     names = ("id", "title", "url", "text", "snippet", "published", "score", "source", "document", "heading", "page", "anchor")
-    return {**{name: getattr(hit, name) for name in names}, "text": hit.text or None, "place": place(hit)}
+    known = {"reference": encode(hit.reference)} if hit.reference else {}
+    return {**{name: getattr(hit, name) for name in names}, "text": hit.text or None, "place": place(hit), **known}
 
 
 def documents_json(hits: Iterable[Hit]) -> list[dict[str, object]]:

@@ -43,6 +43,23 @@ class Query(Encodable):
 
 
 @dataclass(frozen=True, slots=True)
+class Reference(Encodable):
+    """A bibliographic reference: the work that a passage is from, as data."""
+
+    title: str = ""
+    authors: tuple[str, ...] = ()  # "Family, Given" each; an organisation by its name
+    year: int | None = None
+    venue: str = ""  # the journal, the proceedings, the publisher
+    doi: str = ""
+    url: str = ""
+    volume: str = ""
+    issue: str = ""
+    pages: str = ""  # of the work in its venue
+    kind: str = "article-journal"  # by the names of CSL
+    pdf: str = ""  # where anybody may read all of it
+
+
+@dataclass(frozen=True, slots=True)
 class Passage(Encodable):
     """A piece of text that can be cited: `quote == text[start:end]`. It knows where it stands in its document."""
 
@@ -57,6 +74,7 @@ class Passage(Encodable):
     heading: str = ""  # the headings that it stands under, outermost first, with " › " between them
     page: int | None = None  # on which it begins, counted from 1, where a document has pages
     anchor: str = ""  # the id nearest before it on an HTML page
+    reference: Reference | None = None  # the work that it is from, where its source knows it as data
 
     def __post_init__(self) -> None:
         if not self.is_mended():

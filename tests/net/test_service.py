@@ -19,9 +19,11 @@ from tests.wire.loopback import Asked, Loopback, Reply
 
 from wellread.core.private_files import cache_folder
 from wellread.errors import SourceBusy, SourceError, UsageError
-from wellread.net.address import address, is_loopback, key, name_and_address, user_agent
+from wellread.net.address import address, is_loopback, mail_address, name_and_address, user_agent
 from wellread.net.payload import Payload, complaint
 from wellread.net.service import Http, Manners, Refused, retry_after
+from wellread.sources.brave import Brave
+from wellread.types import Spec
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 QUICK = Manners(timeout=5, back_off=0.01, patience=2)
@@ -271,14 +273,26 @@ def test_a_name_and_its_address_come_apart() -> None:
 
 
 def test_a_missing_key_says_which_variable() -> None:
-    assert key(TestKit({"B": " x "}), "s", "A", "B") == "x"
-    with pytest.raises(UsageError, match="set A"):
-        key(TestKit({"A": " "}), "s", "A", "B")
+    assert Brave(Spec("brave"), TestKit({"BRAVE_SEARCH_API_KEY": " x "})).http.keys == {"X-Subscription-Token": "x"}
+    with pytest.raises(UsageError, match="brave needs a key: set BRAVE_API_KEY"):
+        Brave(Spec("brave"), TestKit({"BRAVE_API_KEY": " "}))
 
 
 def test_the_user_agent_can_carry_a_contact() -> None:
     assert "me@example.org" in user_agent({"WELLREAD_CONTACT": "me@example.org\r\nX: y"})
     assert "\r" not in user_agent({"WELLREAD_CONTACT": "a\r\nb"})
+    assert mail_address({"WELLREAD_CONTACT": "mailto:me@example.org"}) == "me@example.org"
+    assert mail_address({"WELLREAD_CONTACT": "https://example.org/@me"}) is None
+
+
+def test_xml_is_read_as_a_payload_and_fetches_nothing() -> None:
+    said = Payload.parse_xml(b'<a><b id="1">x <i>y</i></b><b>z</b></a>')
+    assert (said.text("b"), said.text("b", "@id"), [one.text() for one in said.items("b")]) == ("x y", "1", ["x y", "z"])
+    bomb = b'<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><a>&x;</a>'
+    assert Payload.parse_xml(bomb).text() == "&x;"
+    for wrong in (b"", b"<a>", b"[1]", b"<a>" * 200 + b"</a>" * 200):
+        with pytest.raises(ValueError, match="XML|deep"):
+            Payload.parse_xml(wrong)
 
 
 def test_complaints_of_many_services() -> None:

@@ -29,8 +29,18 @@ def user_agent(environ: Mapping[str, str] = os.environ) -> str:
     """Who we are; `WELLREAD_CONTACT` adds an address that a service's operator can write to."""
     from importlib.metadata import version
 
-    contact = "".join(c for c in environ.get("WELLREAD_CONTACT", "") if c.isprintable() and c.isascii()).strip()
+    contact = _contact(environ)
     return f"wellread/{version('wellread')} (answer engine{'; ' + contact if contact else ''})"
+
+
+def mail_address(environ: Mapping[str, str]) -> str | None:
+    """`WELLREAD_CONTACT` if it is a mail address, which services of scholars like to be given."""
+    found = _contact(environ).removeprefix("mailto:")
+    return found if re.fullmatch(r"[^@\s/]+@[^@\s/]+\.[^@\s/]+", found) else None
+
+
+def _contact(environ: Mapping[str, str]) -> str:
+    return "".join(c for c in environ.get("WELLREAD_CONTACT", "") if c.isprintable() and c.isascii()).strip()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import cast
+from typing import Any, cast
 
 MOST_VALUES = 500_000  # in one answer; reading a million small ones stops everything else for a quarter of a second
+_DEEPEST_XML, _LONGEST_TEXT = 40, 1_000_000
 _LONGEST_NUMBER = 40  # digits; longer ones are read as what has no end
 
 
@@ -29,10 +30,24 @@ class Payload:
         except RecursionError:
             raise ValueError("nested too deeply") from None
 
+    @classmethod
+    def parse_xml(cls, body: bytes) -> Payload:
+        """XML as such a value: an element is an object with its children by name (a list each), `@name` its attributes, `#` all
+        of its text. Raises `ValueError` for anything else; no entity or file that it names is fetched."""
+        from lxml import etree  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType]
+
+        xml = cast("Any", etree)
+        try:
+            return cls(_element(xml.fromstring(body, xml.XMLParser(resolve_entities=False, no_network=True, load_dtd=False))))
+        except (xml.XMLSyntaxError, ValueError, RecursionError) as problem:
+            raise ValueError(f"no XML: {problem}") from None
+
     def at(self, *path: str | int) -> Payload:
-        """The value at a path of keys and positions."""
+        """The value at a path of keys and positions; where a key is asked of a list, its first element is meant."""
         here = self.value
         for step in path:
+            if isinstance(here, list) and here and isinstance(step, str):
+                here = cast("list[object]", here)[0]
             if isinstance(here, Mapping) and step in here:
                 here = cast("Mapping[object, object]", here)[step]
             elif isinstance(here, list) and isinstance(step, int):
@@ -42,8 +57,12 @@ class Payload:
         return Payload(here)
 
     def text(self, *path: str | int) -> str:
-        """Text at a path; numbers are written out, everything else is empty."""
+        """Text at a path, of a list its first; numbers are written out, everything else is empty."""
         value = self.at(*path).value
+        if isinstance(value, list):
+            value = cast("list[object]", value)[0] if value else None
+        if isinstance(value, Mapping):  # an element of XML
+            value = cast("Mapping[object, object]", value).get("#")
         if isinstance(value, str):
             return value
         return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else ""
@@ -75,13 +94,23 @@ class Payload:
         return bool(self.value)
 
 
+def _element(node: Any, depth: int = 0) -> dict[str, Any]:
+    if depth > _DEEPEST_XML:
+        raise ValueError("nested too deeply")
+    found: dict[str, Any] = {f"@{name.rpartition('}')[2]}": str(value) for name, value in node.attrib.items()}
+    found["#"] = "".join(node.itertext()).strip()[:_LONGEST_TEXT]
+    for child in node.iterchildren("*"):
+        found.setdefault(child.tag.rpartition("}")[2], []).append(_element(child, depth + 1))
+    return found
+
+
 def _whole(digits: str) -> int | float:
     return int(digits) if len(digits) <= _LONGEST_NUMBER else float(digits)
 
 
 # Where services write what went wrong, the most telling first: MediaWiki's `info`, Elasticsearch's `root_cause`,
 # News API's `message`, Slack's `error`, Brave's and FastAPI's `detail` …, alone or one within the other.
-_WORDS = ("root_cause", "info", "message", "error", "detail", "reason", "msg", "title")
+_WORDS = ("root_cause", "info", "message", "error_message", "error", "detail", "reason", "msg", "title")
 _DEEPEST = 5
 
 

@@ -112,9 +112,10 @@ class Http:
     _loop: asyncio.AbstractEventLoop | None = None
     _paces: dict[str, Pace] = field(default_factory=dict[str, Pace])
 
-    async def get(self, url: str, params: Params | None = None, *, check: Check | None = None) -> Payload:
-        """GET a JSON document; parameters that are None stay out. `check` may raise for errors that a service hides in a 200."""
-        return await self._ask("GET", self._url(url, params), None, check)
+    async def get(self, url: str, params: Params | None = None, *, check: Check | None = None, xml: bool = False) -> Payload:
+        """GET a JSON document, or one of XML; parameters that are None stay out. `check` may raise for errors that a service
+        hides in a 200."""
+        return await self._ask("GET", self._url(url, params), None, check, xml)
 
     async def post(self, url: str, body: object, *, check: Check | None = None) -> Payload:
         """POST JSON, get JSON."""
@@ -142,15 +143,17 @@ class Http:
     def busy(self, message: str, retry_after: float | None = None) -> SourceBusy:
         return SourceBusy(self.owner, self._clean(message), retry_after)
 
-    async def _ask(self, method: str, url: httpx2.URL, body: object, check: Check | None) -> Payload:
+    async def _ask(self, method: str, url: httpx2.URL, body: object, check: Check | None, xml: bool = False) -> Payload:
         async def once() -> Payload:
             raw, headers = await self._once(method, url, body)
+            kind, wanted = headers.get("content-type", "no type").partition(";")[0], "XML" if xml else "JSON"
             try:
-                found = Payload.parse(raw, self.manners.max_values)
+                if xml and "html" in kind:  # a page may be well-formed
+                    raise ValueError(kind)
+                found = await asyncio.to_thread(Payload.parse_xml, raw) if xml else Payload.parse(raw, self.manners.max_values)
             except ValueError as problem:
-                kind = headers.get("content-type", "no type").partition(";")[0]
-                what = f"that can be read ({problem})" if "json" in kind else f"but with {kind}"
-                raise self.error(f"{url.host} did not answer with JSON {what}") from None
+                what = f"that can be read ({problem})" if wanted.lower() in kind else f"but with {kind}"
+                raise self.error(f"{url.host} did not answer with {wanted} {what}") from None
             if check is not None:
                 check(found, headers)
             return found
@@ -250,7 +253,7 @@ class Http:
         if self._client is None or self._loop is not loop:
             file = cache_folder("http", self.kit.environ) / "http.db" if self.kit.cache else None
             way = transport.cached(transport.Keyed(transport.Proxied()), file)
-            headers = {"User-Agent": user_agent(self.kit.environ), "Accept": "application/json"}
+            headers = {"User-Agent": user_agent(self.kit.environ), "Accept": "application/json, application/xml;q=0.9"}
             self._client = httpx2.AsyncClient(transport=way, headers=headers, timeout=None)
             self._loop, self._paces = loop, {}
         return self._client

@@ -208,20 +208,24 @@ def _through(kind: str, address: str, most: int | None) -> httpx2.AsyncHTTPTrans
 
 
 class Keyed(httpx2.AsyncBaseTransport):
-    """Gives a request the keys it carries (see `with_keys`), if it goes to their origin."""
+    """Gives a request the keys it carries (see `with_keys`), if it goes to their origin: as headers; those called `?name` as
+    parameters."""
 
     def __init__(self, inner: httpx2.AsyncBaseTransport) -> None:
         self._inner = inner
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         origin, keys = request.extensions.get(_KEYS, ("", {}))
-        plain = request.headers
-        if origin_of(request.url) == origin:
-            request.headers = httpx2.Headers([*plain.raw, *httpx2.Headers(keys).raw])
+        plain, place = request.headers, request.url
+        if origin_of(place) == origin:
+            headers = {name: value for name, value in keys.items() if not name.startswith("?")}
+            request.headers = httpx2.Headers([*plain.raw, *httpx2.Headers(headers).raw])
+            if asked := {name[1:]: value for name, value in keys.items() if name.startswith("?")}:
+                request.url = place.copy_merge_params(asked)
         try:
             return await self._inner.handle_async_request(request)
         finally:
-            request.headers = plain
+            request.headers, request.url = plain, place
 
     async def aclose(self) -> None:
         await self._inner.aclose()

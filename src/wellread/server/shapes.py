@@ -119,6 +119,7 @@ class SearchHit(BaseModel):
     page: int | None = Field(None, description="of a PDF, counted from 1")
     anchor: str = Field("", description="the id nearest before it on an HTML page")
     place: str = Field(description="where it stands, in words")
+    reference: dict[str, object] | None = Field(None, description="the work that it is from: title, authors, year, venue, doi …")
     view: str | None = Field(None, description="where this server shows its document at that place; null where it cannot")
 
 

@@ -11,7 +11,7 @@ from itertools import chain, islice, pairwise
 from wellread.net.payload import Payload
 from wellread.sources.markup import lines, plain
 from wellread.text.dates import iso_date
-from wellread.types import Hit
+from wellread.types import Hit, Reference
 
 _TITLE, _SNIPPET, _TEXT = 500, 4_000, 1_000_000  # characters; more is abuse, not content
 _MARKED = 10  # characters with markup for one of content
@@ -36,6 +36,7 @@ def hit(
     heading: str = "",
     score: float | None = None,
     id: str = "",
+    reference: Reference | None = None,
 ) -> Hit | None:
     """A hit with its markup stripped, or None when there is nothing to show.
 
@@ -57,6 +58,7 @@ def hit(
         score=score if score is not None else 1.0 / (rank + 1),
         source=source,
         heading=_line(heading, _TITLE),
+        reference=reference,
     )
 
 

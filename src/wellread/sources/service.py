@@ -143,8 +143,8 @@ class Service(Source, Generic[Options]):
     def check(self, answer: Payload, headers: Mapping[str, str]) -> None:
         """Raise for an error that the service hides in a good status."""
 
-    async def get(self, path: str, params: Params | None = None) -> Payload:
-        return await self.http.get(self.base + path, params, check=self.check)
+    async def get(self, path: str, params: Params | None = None, *, xml: bool = False) -> Payload:
+        return await self.http.get(self.base + path, params, check=self.check, xml=xml)
 
     async def post(self, path: str, body: object) -> Payload:
         return await self.http.post(self.base + path, body, check=self.check)

@@ -77,4 +77,5 @@ def _richer(first: Hit, second: Hit) -> Hit:
         text=first.text or second.text,
         snippet=first.snippet or second.snippet,
         published=first.published or second.published,
+        reference=first.reference or second.reference,
     )
