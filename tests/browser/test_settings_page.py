@@ -25,7 +25,7 @@ def test_set_save_and_check(
     monkeypatch.delenv("TAVILY_API_KEY", raising=False)
     page = visit(library, "/", color_scheme=scheme, viewport={"width": width, "height": 780})
     page.get_by_role("link", name="Settings").click()
-    page.get_by_label("Sources, one a line").fill("library\nwikipedia")
+    page.get_by_label("Wikipedia").check()
     page.get_by_label("TAVILY_API_KEY").fill("a-key")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("status").first).to_contain_text("Saved")

@@ -9,12 +9,15 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 from tests.server.stage import TOKEN, Live, ask, finished, quoting, running
+from tests.server.test_collections import make, sent, settled
+from tests.wire.server import as_json, serving
 
 from wellread import settings
 from wellread.engine import Engine
@@ -104,6 +107,30 @@ def test_what_is_saved_holds_at_once(config: Path, tmp_path: Path) -> None:
         page = client.post("/settings", data={"sources": "library", "forget ANTHROPIC_API_KEY": "yes"}).text
         assert client.get("/api/menu").json()["models"] == []
         assert client.get("/api/menu").json()["sources"][0]["name"] == "library"
+
+
+def test_models_and_sources_are_chosen_by_name(config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config.write_text("")
+    with serving([as_json({"models": [{"name": "qwen3:8b"}, {"name": "llama3"}]})] * 5) as ollama:
+        monkeypatch.setenv("OLLAMA_HOST", ollama.url)
+        with running(quoting(), tmp_path / "data") as live, live.client() as client:
+            settled(client, make(client, "Ferries", sent(ferry__txt="The ferry to Skerry ran on Tuesdays only.")))
+            page = client.get("/settings").text
+            assert re.findall(r'<option value="(ollama:[^"]*)"[^>]*>([^<]*)<', page) == [
+                ("ollama:qwen3:8b", "Ollama (qwen3:8b)"),
+                ("ollama:llama3", "Ollama (llama3)"),
+            ]
+            boxes = re.findall(r'name="source" value="([^"]*)"( checked)?><span>([^<]*)<', page)
+            assert [(ticked, name) for _, ticked, name in boxes] == [(" checked", "Library"), ("", "Wikipedia"), ("", "Ferries")]
+            ticks = [unescape(value) for value, _, _ in boxes]
+            client.post("/settings", data={"model": "ollama:llama3", "source": [ticks[0], ticks[2]], "sources": "wikipedia"})
+            kept = tomllib.loads(config.read_text())
+            assert kept == {
+                "model": "ollama:llama3",
+                "sources": ["library", live.service.collections.specs()["Ferries"], "wikipedia"],
+            }
+            client.post("/settings", data={"model": "ollama:llama3", "other model": "ollama:phi", "source": ticks[:1]})
+            assert tomllib.loads(config.read_text())["model"] == "ollama:phi"
 
 
 def test_a_password_in_an_address_is_kept_and_not_shown(config: Path, client: httpx2.Client) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TypedDict
 from urllib.parse import urlsplit
 
@@ -21,11 +21,17 @@ _SECONDS = 0.2
 
 def default_spec(environ: Mapping[str, str]) -> str | None:
     """The first provider whose key is set, else a running Ollama's first model, else None."""
-    for variable, spec in _PROVIDERS:
-        if environ.get(variable, "").strip():
-            return spec
-    name = _first_ollama_model(ollama_address(environ))
-    return f"ollama:{name}" if name else None
+    return next(available(environ), None)
+
+
+def available(environ: Mapping[str, str]) -> Iterator[str]:
+    """A model of each provider whose key is set, then those of a running Ollama, which is asked only now. Blocks for a moment."""
+    yield from (spec for variable, spec in _PROVIDERS if environ.get(variable, "").strip())
+    parts = urlsplit(address := ollama_address(environ))
+    with contextlib.suppress(OSError):
+        # A closed port answers at once; only an open one is worth loading an HTTP client for.
+        socket.create_connection((parts.hostname or "", parts.port or 80), timeout=_SECONDS).close()
+        yield from (f"ollama:{name}" for name in ollama_models(address, chat=True))
 
 
 def ollama_address(environ: Mapping[str, str]) -> str:
@@ -43,17 +49,6 @@ def ollama_address(environ: Mapping[str, str]) -> str:
         shown = f"[{name}]" if ":" in name else name
         return f"{parts.scheme}://{shown}:{parts.port or default}{parts.path.rstrip('/')}"
     return _OLLAMA
-
-
-def _first_ollama_model(address: str) -> str | None:
-    parts = urlsplit(address)
-    where = (parts.hostname or "", parts.port or 80)
-    try:
-        # A closed port answers at once; only an open one is worth loading an HTTP client for.
-        socket.create_connection(where, timeout=_SECONDS).close()
-    except OSError:
-        return None
-    return next(iter(ollama_models(address, chat=True)), None)
 
 
 class _Model(TypedDict, total=False):

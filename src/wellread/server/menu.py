@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
@@ -39,6 +39,9 @@ _NAMES = {
     "mediawiki": "Wiki",
     "elasticsearch": "Elasticsearch",
     "web": "Web",
+    "ollama": "Ollama",
+    "openai": "OpenAI",
+    "anthropic": "Anthropic",
 }
 _PATHS = ("index", "files")  # whose argument is a folder
 
@@ -116,9 +119,9 @@ class Menu:
         return tuple(self._specs())
 
     @property
-    def single_sources(self) -> tuple[PublicSpec, ...]:
-        """Those of them that are one source each, to be ticked side by side."""
-        return tuple(name for name, specs in self._specs().items() if len(specs) == 1)
+    def single_sources(self) -> Mapping[PublicSpec, str]:
+        """Those of them that are one source each, to be ticked side by side, with their specs."""
+        return {name: specs[0] for name, specs in self._specs().items() if len(specs) == 1}
 
     def strategies(self) -> list[tuple[str, str, bool]]:
         """Name, summary, and whether it can be used here."""
@@ -219,7 +222,7 @@ class Menu:
         """With the fallback that a client has chosen from the operator's list."""
         if wanted is None:
             return settings
-        offered = {name: specs[0] for name, specs in self._specs().items() if len(specs) == 1}
+        offered = self.single_sources
         return replace(settings, fallback=offered[_offered(wanted, offered, "fallback")])
 
     def _limited(self, wanted: Mapping[str, float | None]) -> Settings:
@@ -256,7 +259,7 @@ def _offered(name: str, choices: Collection[T], what: str) -> T:
 
 
 def label(source: str) -> str:
-    """A source's name: the one that it was given, the last part of its folder, or the service with what sets it apart."""
+    """A source's or a model's name: the one it was given, the last part of its folder, or the service with what sets it apart."""
     if ":" not in source and "?" not in source:
         return _NAMES.get(source, source)
     try:
@@ -271,7 +274,7 @@ def label(source: str) -> str:
     return " ".join([_NAMES.get(spec.name, spec.name), *(f"({part})" for part in apart if part)])
 
 
-def labels(sources: Sequence[str]) -> Mapping[str, str]:
+def labels(sources: Iterable[str]) -> Mapping[str, str]:
     """Names of sources that stand side by side: those that would have the same name keep their specs."""
     names = {source: label(source) for source in sources}
     count = Counter(names.values())

@@ -81,7 +81,7 @@ def article(record: Record, log: Sequence[str], base: str, menu: Menu | None = N
 
 def _facts(record: Record) -> Safe:
     day = time.strftime("%-d %B %Y, %H:%M", time.localtime(record.created))
-    parts = [record.strategy, record.model or "no language model", " + ".join(map(label, record.sources)), day]
+    parts = [record.strategy, label(record.model or "no language model"), " + ".join(map(label, record.sources)), day]
     return join(*(el("span", part) for part in parts))
 
 

@@ -24,12 +24,15 @@ from wellread.core import keychain
 from wellread.core.private_files import private_folder, replace_private
 from wellread.effort import Effort
 from wellread.errors import SettingsError, UsageError
+from wellread.models.default import available
 from wellread.net.address import is_loopback
 from wellread.parameters import fill, public
 from wellread.server import diagnosis, service
 from wellread.server.diagnosis import Finding
+from wellread.server.menu import label, labels
 from wellread.server.service import Service
 from wellread.server.viewer import NotThere
+from wellread.server.web.controls import THOROUGH
 from wellread.server.web.html import Safe, el, icon
 from wellread.server.web.pages import page
 from wellread.settings import Settings, config_path
@@ -57,23 +60,25 @@ async def show(
     """With what became of a change that was saved just now."""
     _allowed(request)
     note = Outcome(tuple(held or ()), old_keys, others).sentence if saved else ""
-    return page(request, "Settings", _form(await asyncio.to_thread(_in_file), note))
+    return page(request, "Settings", await asyncio.to_thread(_form, service.of(request), note))
 
 
 @router.post("/settings")
 async def save(request: Request) -> Response:
     """Empty fields: a setting goes back to its default, a key stays as it is."""
     _allowed(request)
-    form = {name: str(value).strip()[:_LONGEST] for name, value in (await request.form(max_files=0, max_fields=50)).items()}
-    effort = form.get("effort")
+    sent = await request.form(max_files=0, max_fields=200)
+    form = {name: str(value).strip()[:_LONGEST] for name, value in sent.items()}
+    here, effort = service.of(request), form.get("effort")
     file = await asyncio.to_thread(_in_file)
-    shown: dict[str, str] = {public(spec): spec for spec in (*(file.get("sources") or ()), file.get("model") or "")}
-    lines = [line.strip() for line in form.get("sources", "").splitlines() if line.strip()]
-    sources = [shown.get(line, line) for line in lines]
-    model = form.get("model", "")
+    known: Mapping[str, str] = {**_sources(here, file), public(file.get("model") or ""): file.get("model") or ""}
+    lines = [*map(str, sent.getlist("source")), *form.get("sources", "").splitlines()]
+    sources = list(dict.fromkeys(known.get(line.strip(), line.strip()) for line in lines if line.strip()))
+    model = form.get("other model") or form.get("model", "")
+    unset = not sources or (sources == ["library"] and not file.get("sources"))
     plain: dict[str, object] = {
-        "model": shown.get(model, model) or None,
-        "sources": sources or None,
+        "model": known.get(model, model) or None,
+        "sources": None if unset else sources,
         "effort": None if effort == Settings().effort else effort or None,
     }
     keys: dict[str, str | None] = {}
@@ -83,9 +88,9 @@ async def save(request: Request) -> Response:
         elif given := form.get(name):
             keys[name] = given
     try:
-        outcome = await asyncio.to_thread(_save, service.of(request), plain, sources, keys)
+        outcome = await asyncio.to_thread(_save, here, plain, sources, keys)
     except UsageError as problem:
-        return page(request, "Settings", _form({**file, **plain}, str(problem), wrong=True), status=400)
+        return page(request, "Settings", await asyncio.to_thread(_form, here, str(problem), (), {**file, **plain}), status=400)
     told = {"saved": True, "held": outcome.held, "old_keys": outcome.old_keys, "others": outcome.others}
     return RedirectResponse(f"/settings?{urlencode(told, doseq=True)}", 303)
 
@@ -94,7 +99,7 @@ async def save(request: Request) -> Response:
 async def check(request: Request) -> Response:
     _allowed(request)
     found = await asyncio.to_thread(diagnosis.findings)
-    return page(request, "Settings", _form(await asyncio.to_thread(_in_file), "", found))
+    return page(request, "Settings", await asyncio.to_thread(_form, service.of(request), "", found))
 
 
 def _allowed(request: Request) -> None:
@@ -133,14 +138,41 @@ def _save(here: Service, plain: Mapping[str, object], sources: Sequence[str], ke
     return take(here, before, keys)
 
 
-def _form(said: Mapping[str, Any], note: str, found: Sequence[Finding] = (), *, wrong: bool = False) -> Safe:
-    efforts = [el("option", name, value=name, selected=name == (said.get("effort") or "normal")) for name in get_args(Effort)]
-    sources, model = "\n".join(map(public, said.get("sources") or ())), public(said.get("model") or "")
+def _sources(here: Service, said: Mapping[str, Any]) -> Mapping[str, str]:
+    """The specs of what can be ticked, by what a browser is told of them: the file's, the menu's and collections. Blocks."""
+    return {public(spec): spec for spec in (*(said.get("sources") or ()), *here.menu.single_sources.values())}
+
+
+def _models(here: Service, chosen: str) -> Mapping[str, str]:
+    """Models by name: of keys that are set, of a running Ollama, and those that the operator has named. Blocks."""
+    found = [*available(here.engine.kit.environ)]
+    usual = f"automatic ({label(found[0]) if found else 'none found'})"
+    named = map(public, (*found, *here.options.models, *([chosen] if chosen else [])))
+    return {"": usual, "none": "none: answers are quoted", **{spec: label(spec) for spec in named if spec != "none"}}
+
+
+def _form(here: Service, note: str, found: Sequence[Finding] = (), refused: Mapping[str, Any] | None = None) -> Safe:
+    """Names to choose from; specs, for what has none yet, behind "Advanced". Blocks."""
+    said = refused or _in_file()
+    model, ticked = said.get("model") or "", set(said.get("sources") or ("library",))
+    efforts = _options({name: THOROUGH[name][0] for name in get_args(Effort)}, said.get("effort") or "normal")
+    sources = _sources(here, said)
+    boxes = [
+        el("label", el("input", type="checkbox", name="source", value=shown, checked=spec in ticked), el("span", name))
+        for (shown, spec), name in zip(sources.items(), labels(sources).values(), strict=True)
+    ]
+    other = "openai:NAME@http://127.0.0.1:8080/v1"
     form = el(
         "form",
-        _field("Model", el("input", type="text", name="model", value=model, placeholder="ollama:qwen3")),
-        _field("Sources, one a line", el("textarea", sources, name="sources", rows=3, placeholder="library")),
+        _field("Model", el("select", *_options(_models(here, model), public(model)), name="model")),
+        el("fieldset", el("legend", "Search in"), *boxes, class_="boxes"),
         _field("How thorough", el("select", *efforts, name="effort")),
+        el(
+            "details",
+            el("summary", "Advanced"),
+            _field("Another model", el("input", type="text", name="other model", placeholder=other)),
+            _field("More sources, one a line", el("textarea", name="sources", rows=3, placeholder="files:~/notes")),
+        ),
         el("h2", "Keys"),
         el("p", f"New ones are kept in {said[_WHERE]}, and never shown. An empty field changes nothing.", class_="facts"),
         *(_key(name, purpose, said) for name, purpose in diagnosis.KEYS.items()),
@@ -149,13 +181,17 @@ def _form(said: Mapping[str, Any], note: str, found: Sequence[Finding] = (), *, 
     )  # fmt: skip
     checking = el("form", el("button", "Check", class_="button"), method="post", action="/settings/check")
     signs = [el("li", icon(_SIGNS[one.state]), el("div", one.what, _advice(one)), class_=f"is-{one.state}") for one in found]
-    told = el("p", note, class_="note" if wrong else "saved", role="alert" if wrong else "status") if note else None
+    told = el("p", note, class_="note" if refused else "saved", role="alert" if refused else "status") if note else None
     about = el("p", f"What is not set has its default. The file is {config_path()}.", class_="lead")
     checked = el("ul", *signs, class_="findings", id="findings") if found else None
     return el(
         "div", el("h1", "Settings"), about, told, form, el("h2", "Is everything in place?"), checking, checked,
         class_="history shelf",
     )  # fmt: skip
+
+
+def _options(names: Mapping[str, str], chosen: str) -> list[Safe]:
+    return [el("option", name, value=value, selected=value == chosen) for value, name in names.items()]
 
 
 def _field(label: str, control: Safe) -> Safe:

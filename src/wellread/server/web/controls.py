@@ -22,7 +22,7 @@ _HOW = {
     "corrective": ("Check and correct", "look elsewhere where the sources are poor"),
     "digest": ("Read and digest", "digest each document, answer from the digests"),
 }
-_THOROUGH = {
+THOROUGH = {
     "low": ("Quick", "by words and meaning alone"),
     "normal": ("Normal", ""),
     "high": ("Thorough", "reads more, takes longer"),
@@ -79,11 +79,11 @@ def ways_on(menu: Menu, record: Record, seen: Sequence[Event]) -> Safe | None:
         ways.append(_again(record, "Ask without it", strategy="quote", model=""))
     elif answer and answer.outcome in ("unsure", "partial") and not answer.asks:
         if effort != "high" and "high" in menu.efforts:
-            ways.append(_again(record, _THOROUGH["high"][0], effort="high"))
+            ways.append(_again(record, THOROUGH["high"][0], effort="high"))
         others = [(name, shown) for name, shown in labels(menu.single_sources).items() if name not in record.sources]
         ways += [_again(record, f"Search {shown} too", name) for name, shown in others[:_WAYS]]
         if not record.model and menu.default_model:
-            ways.append(_again(record, f"With {menu.default_model}", strategy="auto", model=menu.default_model))
+            ways.append(_again(record, f"With {label(menu.default_model)}", strategy="auto", model=menu.default_model))
     if menu.options.has_settings and (record.state == "failed" or (ways and not menu.models)):
         ways.append(el("a", "Settings" if menu.models else "Set up a language model", href="/settings", class_="button"))
     return el("div", el("span", "To try: "), *ways, class_="actions ways") if ways else None
@@ -104,8 +104,8 @@ def pickers(menu: Menu, like: Record | None = None, chosen_sources: Sequence[str
         for name, about, usable in menu.strategies()
     ]
     strategies.sort(key=lambda one: [*_HOW, one.value].index(one.value))
-    efforts = [_Choice(name, *_THOROUGH[name]) for name in menu.efforts]
-    models = [_Choice(name, name) for name in menu.models] or [_Choice("", "none")]
+    efforts = [_Choice(name, *THOROUGH[name]) for name in menu.efforts]
+    models = [_Choice(name, label(name)) for name in menu.models] or [_Choice("", "none")]
     preset = menu.engine.settings.strategy or "auto"
     chosen = like.strategy if like and like.strategy != menu.default_strategy else preset
     return [

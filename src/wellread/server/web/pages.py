@@ -29,7 +29,7 @@ from wellread.server.sse import EventStream
 from wellread.server.web import threads
 from wellread.server.web.articles import article, status, step
 from wellread.server.web.controls import again_box, ask_box
-from wellread.server.web.html import Child, Safe, el, join, render
+from wellread.server.web.html import Child, Safe, el, icon, join, render
 from wellread.server.web.threads import listing
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
@@ -193,7 +193,8 @@ async def favicon() -> Response:
 def page(request: Request, title: str, *children: Child, head: Safe | None = None, status: int = 200) -> HTMLResponse:
     """A whole page. Titles are texts of others too: `render` escapes them."""
     shown = title if title == "wellread" else f"{title[:120]} · wellread"
-    settings = el("a", "Settings", href="/settings") if service.of(request).options.has_settings else None
+    link = el("a", icon("settings"), el("span", "Settings"), href="/settings", class_="to-settings")
+    settings = link if service.of(request).options.has_settings else None
     return HTMLResponse(render("page.html", title=shown, head=head, settings=settings, main=join(*children)), status)
 
 
