@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 
 import pytest
@@ -9,7 +10,9 @@ from markdown_it import MarkdownIt
 
 from wellread.answer_json import AnswerJson
 from wellread.citations.check import check
+from wellread.cli.opening import cited
 from wellread.marks import MARK, marked, unmarked
+from wellread.present.differences import bracketed, differing
 from wellread.present.html import answer_html
 from wellread.present.markdown import markdown
 from wellread.present.sections import sections, shown
@@ -57,6 +60,34 @@ def test_each_sentence_that_is_not_carried_has_its_mark() -> None:
     assert answer(text).marked == "Saturn has 146 moons [1]. It has 147 moons [1]. ⚠ Mars has 3 [1]. ⚠"
 
 
+@pytest.mark.parametrize(
+    ("sentence", "quote"),
+    [
+        ("Titan was found by Christiaan Huygens in »1656«.", "On »25« March »1655« the Dutchman Christiaan Huygens found Titan."),
+        ("The largest moon of Jupiter is »Io«.", "»Ganymede« is the largest moon of Jupiter."),
+        ("»Google« was acquired by »YouTube« in 2006.", "In 2006, »YouTube« was acquired by »Google« for 1.65 billion dollars."),
+        ("The bridge was »not« opened in 1932.", "The bridge was opened on 19 March 1932."),
+        ("It weighs 1,200 »kilograms«.", "It weighs 1200 »pounds«."),
+        ("It »likes cheese«.", ""),
+    ],
+)
+def test_what_differs_is_marked_in_the_sentence_and_in_its_source(sentence: str, quote: str) -> None:
+    ours, theirs = (re.sub("[»«]", "", text) for text in (sentence, quote))
+    left, right = differing(ours, theirs)
+    assert (bracketed(ours, left), bracketed(theirs, right)) == (sentence, quote)
+
+
+def test_a_mark_leads_to_its_sentence_beside_the_source() -> None:
+    given = answer("Saturn has 146 moons [1]. It has 147 moons [1]. Saturn has 148 moons [1].")
+    assert [(one.number, one.sentence, one.cited and one.cited.quote) for one in sections(AnswerJson.of(given)).doubts] == [
+        (1, "It has 147 moons.", "Saturn has 146 moons."),
+        (2, "Saturn has 148 moons.", "Saturn has 146 moons."),
+    ]
+    assert re.findall(r'class="cite mark" href="#doubt-(\d)"', answer_html(AnswerJson.of(given))) == ["1", "2"]
+    (source,) = cited(given)
+    assert source.doubts[0] == ("It has »147« moons.", "Saturn has »146« moons.")
+
+
 def test_marks_leave_by_every_door_and_can_be_refused() -> None:
     given = answer("Saturn has 146 moons [1]. It has 147 moons [1].")
     body, meaning = AnswerJson.of(given), "⚠ 2 of 2 sentences checked; 1 not carried by the cited sources"
@@ -78,12 +109,12 @@ def test_marks_leave_by_every_door_and_can_be_refused() -> None:
 
 def test_a_code_block_ends_where_it_ended_though_it_is_marked() -> None:
     html = answer_html(AnswerJson.of(answer(CODE)))
-    assert html.index("</pre>") < html.index('class="mark"') < html.index("146 moons")
+    assert html.index("</pre>") < html.index('class="cite mark"') < html.index("146 moons")
 
 
 def test_hostile_text_is_marked_in_linear_time() -> None:
     for text in ("`" * 50_000, "`a`` " * 10_000, "[" * 50_000, "$a " * 20_000, "|-\n" * 20_000, "```\n" * 20_001):
-        assert MARK in marked(text, [len(text) // 2, len(text)])
+        assert MARK in marked(text, [(len(text) // 2, MARK), (len(text), MARK)])
 
 
 def test_an_answer_that_is_carried_has_none() -> None:

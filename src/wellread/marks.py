@@ -34,12 +34,13 @@ class _Block(NamedTuple):
     closes: str = ""
 
 
-def marked(text: str, ends: Iterable[int], mark: str = MARK) -> str:
-    """The text with a mark behind every sentence that ends at one of these places."""
+def marked(text: str, ends: Iterable[tuple[int, str]]) -> str:
+    """The text with a mark behind every sentence that ends at one of these places; of several at one place the first."""
     blocks, inline = _blocks(text), [found.span() for found in _INLINE.finditer(text)]
     parts: list[str] = []
     at = 0
-    for place, block in dict.fromkeys(_allowed(end, blocks, inline) for end in sorted(ends)):
+    places = {_allowed(end, blocks, inline): mark for end, mark in sorted(ends, reverse=True)}
+    for (place, block), mark in reversed(places.items()):
         parts += [text[at:place], f"{block.closes}\n\n{block.indent}{mark}" if block else f" {mark}"]
         parts.append("\n" if block and place < len(text) and not text.startswith("\n\n", place) else "")
         at = place

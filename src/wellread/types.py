@@ -302,7 +302,7 @@ class Answer(Encodable):
     @property
     def marked(self) -> str:
         """The text, with a mark at each sentence that its passages do not carry."""
-        return marks.marked(self.text, (sentence.end for sentence in self.sentences if not sentence.supported))
+        return marks.marked(self.text, ((sentence.end, marks.MARK) for sentence in self.sentences if not sentence.supported))
 
     @property
     def checked(self) -> str:

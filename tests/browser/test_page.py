@@ -104,6 +104,11 @@ def test_words_stream_in_and_unsupported_sentences_are_marked(slow: Live, visit:
     answered(page)
     expect(page.locator(".mark").first).to_be_visible()
     expect(page.locator(".note-weak")).to_contain_text("14 of 14 sentences checked; 1 not carried by the cited sources")
+    page.locator(".answer .mark").click()
+    expect(page.locator("#viewer mark")).to_have_text(["likes cheese", "Saturn", "146 moons"])
+    page.keyboard.press("Escape")
+    page.locator(".doubts summary").click()
+    expect(page.locator(".doubts li")).to_contain_text("It likes cheese.")
     expect(page.locator(".source-head a").first).to_have_attribute(
         "href", "https://planets.example/saturn#:~:text=Saturn%20has%20146%20moons."
     )

@@ -15,17 +15,20 @@ import sys
 import textwrap
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from wellread import codec
+from wellread.answer_json import AnswerJson
 from wellread.cli import options
 from wellread.cli.terminal import note, say
 from wellread.core.private_files import replace_private
 from wellread.errors import ReadError, UsageError, WellreadError
+from wellread.present.differences import bracketed
+from wellread.present.sections import sections
 from wellread.text.places import at_words, place
 from wellread.types import Answer, Hit, Original, Passage
 
@@ -58,6 +61,7 @@ class Shown:
     anchor: str
     quote: str
     text: str
+    doubts: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])  # sentences that cite it and are not carried
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +74,13 @@ def cited(answer: Answer) -> list[Shown]:
     """The sources of an answer under their numbers, each with the words that carry most, and what came near it under theirs."""
     best = {one.number: one for one in sorted(answer.citations, key=lambda one: one.support)}
     near = [_shown(one.number, one.passage, one.words) for one in answer.nearest]
-    return [_shown(number, one.passage, one.quote) for number, one in sorted(best.items())] + near
+    doubts: dict[int, list[tuple[str, str]]] = {}
+    for one in sections(AnswerJson.of(answer)).doubts:
+        if one.cited:
+            beside = bracketed(one.sentence, one.ours), bracketed(one.cited.quote, one.theirs)
+            doubts.setdefault(one.cited.number, []).append(beside)
+    shown = [_shown(number, one.passage, one.quote) for number, one in sorted(best.items())]
+    return [replace(one, doubts=doubts.get(one.number, [])) for one in shown] + near
 
 
 def found(groups: Sequence[Sequence[Hit]]) -> list[Shown]:
@@ -116,6 +126,7 @@ def open_place(
 ) -> None:
     """Open a source of the last `ask`, `chat` or `search` at its place: the page of a PDF, the words of a page on the web.
 
+    Sentences that cite it and are not carried are printed beside the words that come nearest, »what differs« marked in both.
     Where there is no display, the passage is printed with the command that opens it.
 
     wellread ask "Why is R named R?" --source manuals/
@@ -126,6 +137,8 @@ def open_place(
     if chosen is None:
         numbers = ", ".join(str(one.number) for one in shown) or "none"
         raise UsageError(f"the last answer has no source {number}; it has: {numbers}")
+    for sentence, quote in chosen.doubts:
+        say(f"Not carried: {sentence}\n{chosen.place}: {quote or 'nothing that comes near'}\n")
     command = _command(chosen, where)
     if command and not printed and _has_display():
         _start(command)

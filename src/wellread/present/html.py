@@ -28,7 +28,7 @@ _WEAK, _CITE, _CLOSE = "\ue100", "\ue102", "\ue103"
 _PRIVATE = re.compile("[\ue100-\ue103]")
 _NUMBERS = re.compile(r"\[(\d{1,4}(?:\s*[,;]\s*\d{1,4})*)\]")
 _MARK = re.compile(f"{_CITE}([0-9]+){_CLOSE}")
-_WARNING = '<span class="mark" role="img" aria-label="Not carried by its sources" title="Not carried by its sources">?</span>'
+_DOUBT = re.compile(f"{_WEAK}([0-9]+){_CLOSE}")
 
 
 def answer_html(answer: AnswerJson | None) -> str:
@@ -37,7 +37,7 @@ def answer_html(answer: AnswerJson | None) -> str:
         return ""
     sentences = [replace(one, text=_PRIVATE.sub("", one.text)) for one in answer.sentences]  # the private characters are ours
     parts = sections(replace(answer, answer=_PRIVATE.sub("", answer.answer), sentences=sentences))
-    return _elements(_safe(_cited(parts.marked(_WEAK), {one.number for one in parts.sources})))
+    return _elements(_safe(_cited(parts.marked(f"{_WEAK}{{}}{_CLOSE}"), {one.number for one in parts.sources})))
 
 
 def draft_html(text: str) -> str:
@@ -77,7 +77,8 @@ def _safe(text: str, tags: set[str] = _TAGS) -> str:
 
 def _elements(html: str) -> str:
     html = _MARK.sub(r'<a class="cite" href="#source-\1" data-number="\1" role="button" aria-label="Source \1">\1</a>', html)
-    return html.replace(_WEAK, _WARNING)
+    said = 'aria-label="Not carried by its sources: compare" title="Not carried by its sources: compare"'
+    return _DOUBT.sub(rf'<a class="cite mark" href="#doubt-\1" data-number="?\1" role="button" {said}>?</a>', html)
 
 
 @cache

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import count
 
 from wellread import marks
 from wellread.answer_json import AnswerJson, CitationJson
+from wellread.present.differences import Doubt, doubts
 
 UNDERSTOOD = "Understood as: "
 
@@ -41,16 +43,24 @@ class Sections:
         """What the passages are called that come near."""
         return "Also near" if self.answer.answer else "Nearest, may answer it"
 
+    @property
+    def doubts(self) -> list[Doubt]:
+        """The sentences that no source carries, each beside the words that come nearest."""
+        return list(doubts(self.answer))
+
     def marked(self, mark: str = marks.MARK) -> str:
-        """The text with a mark behind every sentence that no source carries; without any sentences the text as it is."""
+        """The text with a mark behind every sentence that no source carries; without any sentences the text as it is. `{}` in a
+        mark is the number of its doubt."""
         text, at = self.answer.answer, 0
-        ends: list[int] = []
+        ends: list[tuple[int, str]] = []
+        numbers = count(1)
         for row in self.answer.sentences:
             found = text.find(row.text, at)
             at = found + len(row.text) if found >= 0 else at
-            if found >= 0 and not row.supported:
-                ends.append(at)
-        return marks.marked(text, ends, mark)
+            number = None if row.supported else next(numbers)
+            if found >= 0 and number:
+                ends.append((at, mark.format(number)))
+        return marks.marked(text, ends)
 
     def quoting_legend(self) -> str:
         """What the marks mean, with the sentences: for a text that was sent before its marks were known."""

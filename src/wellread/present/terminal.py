@@ -59,7 +59,11 @@ def show(answer: AnswerJson, out: Console) -> None:
         for quote in one.new:
             out.print(Padding(f"[dim]“{escape(quote)}”[/]", (0, 0, 0, 4)), highlight=False)
     if answer.answer:
-        out.print(parts.legend or parts.checked, style="yellow" if parts.legend else "dim", highlight=False)
+        cited = sorted({one.cited.number for one in parts.doubts if one.cited})
+        hint = f" (wellread open {cited[0]} shows it beside its source)" if cited else ""
+        out.print(
+            f"{parts.legend}{hint}" if parts.legend else parts.checked, style="yellow" if parts.legend else "dim", highlight=False
+        )
     out.print(f"[dim]{_footer(answer)}[/]", highlight=False)
 
 

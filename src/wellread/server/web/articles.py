@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from wellread import events
 from wellread.answer_json import AnswerJson, CitationJson, NearJson
 from wellread.events import AnswerDelta, Event, counted
+from wellread.present.differences import Doubt
 from wellread.present.html import answer_html, draft_html
 from wellread.present.markdown import markdown
 from wellread.present.sections import UNDERSTOOD, Cited, Sections, sections
@@ -66,13 +67,13 @@ def article(record: Record, log: Sequence[str], base: str, menu: Menu | None = N
     seen = decoded(log)
     running = record.state == "running"
     steps = join(*(step(event) for event in seen))
+    ways = ways_on(menu, record, seen) if menu else None
     attributes = {"data_run": record.id, "data_state": record.state, "data_offset": len(log) if running else None}
     return el(
         "article",
         el("h2", record.question, class_="question"),
         el("p", _facts(record), class_="facts"),
-        _running(seen, waiting=waiting) if running else _finished(record, passages_of(seen), base),
-        ways_on(menu, record, seen) if menu and not running else None,
+        _running(seen, waiting=waiting) if running else _finished(record, passages_of(seen), base, ways),
         _trail(record, steps),
         class_="run",
         **attributes,
@@ -96,9 +97,9 @@ def _running(seen: Sequence[Event], *, waiting: bool) -> Safe:
     )
 
 
-def _finished(record: Record, passages: Mapping[int, Passage], base: str) -> Safe:
+def _finished(record: Record, passages: Mapping[int, Passage], base: str, ways: Safe | None) -> Safe:
     if record.answer is None:
-        return join(_notes(record, None), _actions(record, ""))
+        return join(_notes(record, None), ways, _actions(record, ""))
     body, parts = Safe(answer_html(record.answer)), sections(record.answer)  # sanitised
     answer = parts.answer
     short = el("p", answer.short, class_="short") if answer.short and body else None
@@ -113,6 +114,7 @@ def _finished(record: Record, passages: Mapping[int, Passage], base: str) -> Saf
         *remarks,
         el("div", body, class_="answer") if body else None,
         _checked(parts) if body else None,
+        ways,
         _actions(record, markdown(linked(record.answer, base))),
         _sources(record, parts, passages),
         _nearest(parts),
@@ -120,9 +122,30 @@ def _finished(record: Record, passages: Mapping[int, Passage], base: str) -> Saf
 
 
 def _checked(parts: Sections) -> Safe:
-    """How many sentences were checked; where some are marked, with the mark."""
-    mark = el("span", "?", class_="mark", aria_hidden="true") if parts.legend else None
-    return el("p", parts.checked, " " if mark else None, mark, class_="note note-weak" if mark else "facts checked")
+    """How many sentences were checked, and those that are marked, each beside the words that come nearest."""
+    if not parts.legend:
+        return el("p", parts.checked, class_="facts checked")
+    mark = el("span", "?", class_="mark", aria_hidden="true")
+    return el(
+        "details",
+        el("summary", parts.checked, " ", mark),
+        el("ol", *map(_doubt, parts.doubts)),
+        class_="note note-weak doubts",
+    )
+
+
+def _doubt(one: Doubt) -> Safe:
+    said, quote = el("p", marked_words(one.sentence, 0, len(one.sentence), one.ours)), one.cited.quote if one.cited else ""
+    words = el("blockquote", marked_words(quote, 0, len(quote), one.theirs)) if quote else None
+    lead = join("It cites no source that was found.")
+    if one.cited:
+        number = one.cited.number
+        link = el(
+            "a", number, href=f"#source-{number}", class_="cite", data_number=number, role="button", aria_label=f"Source {number}"
+        )
+        lead = join(link, " ", one.cited.title, None if quote else " has nothing that comes near.")
+    attributes = {"data_number": f"?{one.number}", "data_title": "Not carried by its source"}
+    return el("li", el("div", said, el("p", lead), words), id=f"doubt-{one.number}", class_="source", **attributes)
 
 
 def _nearest(parts: Sections) -> Safe | None:

@@ -146,7 +146,7 @@ def _sources(here: Service, said: Mapping[str, Any]) -> Mapping[str, str]:
 def _models(here: Service, chosen: str) -> Mapping[str, str]:
     """Models by name: of keys that are set, of a running Ollama, and those that the operator has named. Blocks."""
     found = [*available(here.engine.kit.environ)]
-    usual = f"automatic ({label(found[0]) if found else 'none found'})"
+    usual = f"automatic: {label(found[0]) if found else 'none found'}"
     named = map(public, (*found, *here.options.models, *([chosen] if chosen else [])))
     return {"": usual, "none": "none: answers are quoted", **{spec: label(spec) for spec in named if spec != "none"}}
 

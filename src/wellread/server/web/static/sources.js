@@ -18,7 +18,7 @@ export function prepareSources() {
     const cite = event.target.closest(".cite");
     if (!cite) return;
     event.preventDefault();
-    openSource(cite.closest("article"), cite.dataset.number);
+    openSource(cite.closest("article") ?? opened?.article, cite.dataset.number);
   });
   document.addEventListener("keydown", (event) => {
     if (event.key !== " " || !event.target.matches?.(".cite")) return;
@@ -41,7 +41,7 @@ export function prepareDocument() {
 function peek(target) {
   document.getElementById("peek")?.remove();
   const cite = target?.closest?.(".cite");
-  const quote = cite && sourceOf(cite.closest("article"), cite.dataset.number)?.querySelector("blockquote, mark");
+  const quote = cite && sourceOf(cite.closest("article") ?? opened?.article, cite.dataset.number)?.querySelector("blockquote, .passage mark");
   if (!quote) return;
   const shown = Object.assign(document.createElement("div"), { id: "peek", textContent: quote.textContent });
   shown.setAttribute("aria-hidden", "true"); // the number's own label says what it is
@@ -70,7 +70,7 @@ export function turn(step) {
   const next = numbers[numbers.indexOf(opened.number) + step];
   if (next) {
     openSource(opened.article, next);
-    announce(`Source ${next}`);
+    announce(document.getElementById("viewer-title").textContent);
   }
   return true;
 }
@@ -83,7 +83,7 @@ export function openSource(article, number) {
   shown.append(...source.cloneNode(true).childNodes);
   shown.querySelector("details")?.setAttribute("open", "");
   const viewer = document.getElementById("viewer");
-  document.getElementById("viewer-title").textContent = `Source ${number}`;
+  document.getElementById("viewer-title").textContent = source.dataset.title ?? `Source ${number}`;
   document.getElementById("viewer-body").replaceChildren(shown);
   const from = opened?.from ?? (document.activeElement?.matches(".cite") ? document.activeElement : null);
   if (!viewer.open && beside.matches) viewer.show();
