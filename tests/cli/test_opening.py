@@ -76,6 +76,11 @@ def test_the_last_answer_of_a_chat_opens(terminal: Terminal) -> None:
     assert "soup.txt" in asked.stdout
     assert "«" not in asked.stdout
     assert "»The cellar holds forty jars of honey.«" in terminal.run("open", "1", "--print").stdout
+    assert terminal.run("cite", "1", "--format", "bibtex").stdout.startswith("@misc{")
+    assert "[1] honey.html" in terminal.run("cite").stdout
+    assert "forty jars of honey" in terminal.run("cite", "--format", "footnotes").stdout
+    assert "has no source 7" in terminal.run("cite", "7", status=2).stderr
+    assert "must be one of" in terminal.run("cite", "-f", "word", status=2).stderr
     terminal.run(*how, "--no-cache", typed="What was the soup made of?\n")
     assert "forty jars" in terminal.run("open", "1", "--print").stdout, "kept before, and nothing since"
 

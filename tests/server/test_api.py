@@ -71,6 +71,12 @@ def test_a_detached_run_goes_on_and_can_be_read_from_any_offset(client: httpx2.C
     assert kept["state"] == "done"
     assert kept["answer"] == encode(linked(decode(AnswerJson, whole[-2]["answer"]), str(client.base_url)))
     assert 'data-number="1"' in kept["html"]
+    cited = client.get(f"/api/runs/{run}/references")
+    assert cited.text.startswith("@")
+    assert cited.headers["content-disposition"].endswith('.bib"')
+    assert client.get(f"/api/runs/{run}/references?format=ris&conversation=true").text.startswith("TY  - ")
+    assert "[^1]: " in client.get(f"/api/runs/{run}/references?format=footnotes").text
+    assert f"/api/runs/{run}/references?format=bibtex" in client.get(f"/r/{run}").text
 
 
 def test_a_reader_that_comes_while_it_runs_misses_nothing(folder: Path) -> None:
@@ -149,7 +155,7 @@ def test_search_menu_plugins_health_and_numbers(client: httpx2.Client) -> None:
     assert found["query"] == "Titan discovered"
     assert [hit["title"] for hit in found["hits"]] == ["Titan"]
     always = {"id", "title", "url", "text", "snippet", "published", "score", "source"}
-    assert set(found["hits"][0]) == always | {"document", "heading", "page", "anchor", "place", "view"}
+    assert set(found["hits"][0]) == always | {"document", "heading", "page", "anchor", "place", "reference", "view"}
     menu = client.get("/api/menu").json()
     assert menu["models"][0]["name"] == "scripted"
     assert menu["strategies"][0]["name"] == "iterative"

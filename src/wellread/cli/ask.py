@@ -62,7 +62,7 @@ def ask(
     how = _How(chosen.params, record, replay, chosen.strategy)
     answer = asyncio.run(_ask(options.asked(question), chosen.settings, how, display, trace))
     if chosen.settings.cache:
-        opening.keep(opening.cited(answer))
+        opening.keep(opening.cited(answer), answer.text)
     if answer.outcome == "unsure" and not answer.text and not (chosen.settings.sources or replay or as_json or as_events):
         note(WIDER)
     raise typer.Exit(status(answer, strict=strict))

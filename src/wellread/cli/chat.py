@@ -85,7 +85,7 @@ class Conversation:
     def _keep(self, answer: Answer) -> None:
         self.last = answer
         if self.settings.cache:
-            opening.keep(opening.cited(answer))
+            opening.keep(opening.cited(answer), answer.text)
         self.earlier.remember(answer)
         if not answer.told:
             return

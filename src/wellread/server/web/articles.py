@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from wellread import events
 from wellread.answer_json import AnswerJson, CitationJson, NearJson
+from wellread.citations.references import brief
 from wellread.events import AnswerDelta, Event, counted
 from wellread.present.differences import Doubt
 from wellread.present.html import answer_html, draft_html
@@ -201,7 +202,11 @@ def _sources(record: Record, parts: Sections, passages: Mapping[int, Passage]) -
     if not parts.sources:
         return None
     items = [_source(one, passages.get(one.number), record.id) for one in parts.sources]
-    return el("section", el("h3", "Sources"), el("ol", *items, class_="sources"), aria_label="Sources", class_="source-list")
+    place = f"/api/runs/{record.id}/references?format="
+    links = [el("a", name, href=place + how) for how, name in _REFERENCES.items()]
+    taken = el("p", "References: ", join(*(part for link in links for part in (" · ", link)[link is links[0] :])), class_="facts")
+    listed = el("ol", *items, class_="sources")
+    return el("section", el("h3", "Sources"), listed, taken, aria_label="Sources", class_="source-list")
 
 
 def _source(cited: Cited, passage: Passage | None, run: str) -> Safe:
@@ -222,6 +227,7 @@ def _source(cited: Cited, passage: Passage | None, run: str) -> Safe:
     return el("li", head, facts, *new, shown, id=f"source-{number}", class_="source", data_number=number, data_document=inside)
 
 
+_REFERENCES = {"bibtex": "BibTeX", "ris": "RIS", "csl": "CSL-JSON", "plain": "list", "footnotes": "answer with footnotes"}
 _ELSEWHERE: dict[str, str] = {"target": "_blank", "rel": "noopener noreferrer"}
 
 
@@ -237,8 +243,10 @@ def _source_facts(first: CitationJson, support: float | None, passage: Passage |
     name = site(first.url) if _is_web(first.url) else first.document if is_file(first.url) else first.source
     when = passage.published[:10] if passage and passage.published else None
     place = ", ".join(part for part in (name, inside(first.heading, first.page)) if part)
+    work = first.reference or None
+    told = el("span", brief(work)) if work else None
     carried = el("span", "quoted word for word") if support is None else _support(support)
-    return el("p", el("span", place), el("span", when) if when else None, carried, class_="facts")
+    return el("p", told, el("span", place), el("span", when) if when and not told else None, carried, class_="facts")
 
 
 def _support(support: float) -> Safe:
