@@ -7,6 +7,7 @@ print(answer)
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from wellread.api import Index, ask, retrieve
     from wellread.engine import Engine
     from wellread.settings import Settings
+
+if sys.platform == "win32":  # documents are read in confined processes and files opened below descriptors, which it has not
+    raise ImportError("wellread runs on Linux and macOS; on Windows inside of WSL 2: wsl --install, then install wellread there")
 
 __all__ = [
     "Answer",

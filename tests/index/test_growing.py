@@ -21,7 +21,7 @@ from tests.index.embedders import WordEmbedder
 from tests.index.test_change import Killed, Tiring, every_file, feed, numbered, sums
 
 from wellread.cli.progress import shown
-from wellread.embedding.arithmetic import available_processors
+from wellread.core.processors import available_processors
 from wellread.errors import IndexFault
 from wellread.index import ledger, manifest
 from wellread.index.build import BuildOptions, add, build, update

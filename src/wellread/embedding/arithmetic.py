@@ -10,7 +10,6 @@ On English text their vectors are within a cosine of 0.998 of float32's. Those o
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
@@ -20,13 +19,6 @@ from typing import Literal, TypeAlias
 from wellread.errors import MissingExtra
 
 CPUINFO = Path("/proc/cpuinfo")
-
-
-def available_processors() -> int:
-    """Those this process may use, which in a container are fewer than the machine's."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def instructions(cpuinfo: Path = CPUINFO) -> frozenset[str]:

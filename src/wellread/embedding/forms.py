@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wellread.core.private_files import cache_folder, private_folder, replace_private
-from wellread.embedding.arithmetic import available_processors
+from wellread.core.processors import available_processors
 from wellread.embedding.onnx_file import Graph, Node, read_graph, write_graph
 from wellread.errors import DamagedFile
 

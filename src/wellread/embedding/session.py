@@ -26,7 +26,8 @@ os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 import onnxruntime
 
-from wellread.embedding.arithmetic import FIT, Arithmetic, available_processors
+from wellread.core.processors import available_processors
+from wellread.embedding.arithmetic import FIT, Arithmetic
 
 Device: TypeAlias = Literal["cpu", "cuda"]
 

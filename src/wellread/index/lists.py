@@ -27,7 +27,7 @@ from typing import Any, BinaryIO, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from wellread.embedding.arithmetic import available_processors
+from wellread.core.processors import available_processors
 from wellread.errors import MissingExtra, optional
 from wellread.index.quantize import Bytes, Codes, Floats
 from wellread.index.rows import RowFile

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from wellread.embedding.arithmetic import available_processors
+from wellread.core.processors import available_processors
 
 Progress: TypeAlias = Callable[[str, int, int | None], None]  # step, done, total where it is known
 _SHARE = 0.6  # of the processors' time; who has less while twice as many want them is slowed

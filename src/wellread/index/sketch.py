@@ -21,7 +21,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from wellread.embedding.arithmetic import available_processors
+from wellread.core.processors import available_processors
 from wellread.errors import DamagedFile, optional
 from wellread.index.blocks import Blocks, Seals, unsealed
 from wellread.index.lists import LISTS, ORDER, SKETCH

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
-import os
 import secrets
 import struct
 import urllib.request
@@ -24,6 +23,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, TypeVar, cast
 
 from wellread.core import safe_files
 from wellread.core.private_files import at_home
+from wellread.core.processors import available_processors
 from wellread.errors import MissingExtra, ModelError, UsageError, optional
 from wellread.models import markers
 from wellread.models.tokens import estimate
@@ -184,7 +184,7 @@ class Llama:
         self._name = name
         self._path = path
         self._window = window
-        self._threads = threads or len(os.sched_getaffinity(0))
+        self._threads = threads or available_processors()
         self._marks = markers.USUAL
         self._server: Any = None
         self._counted = lru_cache(maxsize=256)(self._ask_count)

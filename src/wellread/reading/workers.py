@@ -20,6 +20,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
+from wellread.core.processors import available_processors
 from wellread.errors import ReadError, TooCostly
 from wellread.reading import frames, worker
 from wellread.reading.allowance import BLOCK_BYTES, MAX_BLOCKS, OWN_FILE, PICTURE, Allowance
@@ -253,7 +254,7 @@ def _exchange(child: Child, turn: _Turn, place: _Place) -> worker.Reply:
 
 
 def _processors() -> int:
-    return max(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, 2)
+    return max(available_processors(), 2)
 
 
 _pools: dict[int, Workers] = {}

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import resource
 from collections import Counter
+from contextlib import suppress
 from typing import ClassVar
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -15,18 +16,20 @@ from wellread.server import origins
 MAX_HEAD = 16 * 1024  # bytes of a request's first line and headers
 _MOST = 4096
 _WANTED = 4 * _MOST  # descriptors
+_MACOS = 10_240  # the most that some releases of it give, whatever they say
 _HEAD_SECONDS = 20.0  # from the first moment, or the first byte of a next request, to the end of its headers
 _READ_SECONDS = 60.0  # in which a client has to read the 48 kB that make room for more
 
 
 def descriptors() -> int:
     """How many descriptors this process may have, after asking for as many as are wanted: shells give 1,024."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    limits = [limit for limit in (soft, hard, _WANTED) if limit != resource.RLIM_INFINITY]
-    if soft != resource.RLIM_INFINITY and (wanted := min(limits[1:])) > soft:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-        return wanted
-    return min(limits)
+    soft, hard = (_WANTED if limit == resource.RLIM_INFINITY else limit for limit in resource.getrlimit(resource.RLIMIT_NOFILE))
+    for wanted in (min(hard, _WANTED), min(hard, _MACOS)):
+        if wanted > soft:
+            with suppress(ValueError, OSError):
+                resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+                return wanted
+    return min(soft, _WANTED)
 
 
 def most() -> int:
