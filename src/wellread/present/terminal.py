@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 from wellread.answer_json import AnswerJson
 from wellread.events import counted
 from wellread.present.sections import UNDERSTOOD, Sections, sections
+from wellread.text.formulas import FORMULA
 from wellread.text.places import place
 
 if TYPE_CHECKING:
@@ -48,7 +50,8 @@ def show(answer: AnswerJson, out: Console) -> None:
     if answer.understood:
         out.print(f"{UNDERSTOOD}{answer.understood}", style="dim", markup=False, highlight=False)
     if answer.answer:
-        out.print(Markdown((f"**{answer.short}**\n\n" if answer.short else "") + parts.marked()))
+        text = FORMULA.sub(lambda found: re.sub(r"([\\_*])", r"\\\1", found[0]), parts.marked())  # TeX as it stands
+        out.print(Markdown((f"**{answer.short}**\n\n" if answer.short else "") + text))
         out.print()
     if parts.answer.outcome != "answered":
         out.print(_outcome(parts), style="yellow", markup=False, highlight=False)

@@ -1,0 +1,17 @@
+r"""Formulas: TeX in a text, between `$…$`, `$$…$$`, `\(…\)` or `\[…\]`. Dollars that are money are none: as in Pandoc, a formula
+begins and ends without a blank, and neither a digit nor a letter follows it."""
+
+from __future__ import annotations
+
+import re
+
+FORMULA = re.compile(
+    r"\$\$(?P<block>[^$]{1,2000})\$\$|\\\[(?P<set_off>[^$]{1,2000}?)\\\]|\\\((?P<within>[^$]{1,2000}?)\\\)"
+    r"|\$(?P<inline>(?!\s)[^$`\n]{1,500})(?<![\s\\])\$(?!\w)"
+)
+
+
+def tex(found: re.Match[str]) -> tuple[str, bool]:
+    """The TeX of a formula, and whether it stands by itself. What was escaped in it as a link or an element is itself again."""
+    words = found["block"] or found["set_off"] or found["within"] or found["inline"]
+    return words.replace("]\\(", "](").replace("&lt;", "<").strip(), bool(found["block"] or found["set_off"])
