@@ -10,6 +10,7 @@ from wellread.types import Answer, Citation, Hit, Passage, Sentence, Usage
 
 HIT = Hit("h", "Words.", "Titan", "https://example.org/titan", published="2024", score=1.5, links=("Saturn",))
 UNREAD = Hit("u", title="Rhea", snippet="A moon.")
+PLAN = events.Planned("Moons", "What moons has it?", ("moons", "satellites"))
 ALL: dict[str, events.Event] = {
     "getting started": events.Started("q", "quote", None, ("library",), {"results": 3}),
     "plan: look for moons": events.Thought("plan", "look for moons"),
@@ -24,6 +25,9 @@ ALL: dict[str, events.Event] = {
     "decided: search again (too little)": events.Decided("search again", "too little"),
     "asking instead: moons of Saturn": events.Rewritten("q", "moons of Saturn"),
     "understood as: When was Huygens born?": events.Understood("When was he born?", "When was Huygens born?"),
+    "outline: Moons; Rings (2 sections)": events.Outlined((PLAN, events.Planned("Rings", "What rings has it?"))),
+    "section 1 of 2 searched: Moons (3 passages)": events.Section(1, 2, "Moons", "searched", 3),
+    "section 1 of 2 written: Moons (2 words)": events.Section(1, 2, "Moons", "written", 3, "It has.", ("their age",)),
     "shortened: a page (10 of 1,200 tokens kept)": events.Cut("a page", 10, 1200),
     "asked the model: answer (m, 12 tokens in, 3 out, cut off)": events.ModelCalled("answer", "m", 12, 3, None, 0.5, True),
     "writing the answer": events.AnswerDelta("Titan"),

@@ -85,7 +85,7 @@ class Engine:
         with outside.patience() as timeout:
             reports = _Reports(outside, timeout, self.settings.limits)
             chosen, run = self._prepare(clean_question(question), strategy, params or {}, tuple(history), reports)
-            broken = await self._broken(run) if chosen.needs_model else None
+            broken = await self._broken(run) if run.model_name else None
             names, params = (run.source.name,), as_values(chosen.params)
             run.emit(events.Started(run.question, run.strategy, run.model_name, names, params, run.kit.effort))
             worker = asyncio.create_task(_work(chosen, run, broken))
@@ -181,7 +181,7 @@ class Engine:
         name = self.strategy(strategy)
         chosen = self._strategy(name, params)
         model = self.kit.model_spec() if chosen.needs_model else None
-        if chosen.needs_model and model is None:
+        if chosen.needs_model is True and model is None:
             raise UsageError(NO_MODEL)
         outside, source = reports.outside, self._main_source()
         run = Run(
@@ -196,6 +196,7 @@ class Engine:
             marker=outside.marker(),
             fallback=self._fallback_source(outside),
             history=encodable(history),
+            earlier=outside.earlier,
             model_name=public(model) if model else None,
             timeout=reports.timeout,
             aside=outside.aside,

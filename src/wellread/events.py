@@ -193,6 +193,42 @@ class Understood(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class Planned:
+    """A section of a report before it is written: what it must answer, and what is searched for it."""
+
+    title: str
+    question: str
+    queries: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Outlined(Event):
+    """A report was laid out in sections."""
+
+    sections: tuple[Planned, ...]
+
+    def said(self) -> Words:
+        return Words("outline", "; ".join(one.title for one in self.sections), counted(len(self.sections), "section", "sections"))
+
+
+@dataclass(frozen=True, slots=True)
+class Section(Event):
+    """How far a section of a report is: its passages are found, or its text is written and checked."""
+
+    number: int
+    of: int
+    title: str
+    state: Literal["searched", "written"]
+    passages: int = 0
+    text: str = ""
+    missing: tuple[str, ...] = ()
+
+    def said(self) -> Words:
+        told = counted(self.passages, "passage", "passages") if self.state == "searched" else f"{len(self.text.split()):,} words"
+        return Words(f"section {self.number} of {self.of} {self.state}", self.title, told)
+
+
+@dataclass(frozen=True, slots=True)
 class Numbered(Event):
     """A passage got its number: from now on `[number]` means it."""
 
@@ -266,7 +302,7 @@ class Answered(Event):
 
 EVENTS: tuple[type[Event], ...] = (
     Started, Thought, Searching, Searched, Reading, PageRead, PageFailed, Ranked, Graded, Decided, Rewritten,
-    Understood, Numbered, Cut, ModelCalled, AnswerDelta, Notice, Exhausted, Answered,
+    Understood, Outlined, Section, Numbered, Cut, ModelCalled, AnswerDelta, Notice, Exhausted, Answered,
 )  # fmt: skip
 
 

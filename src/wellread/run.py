@@ -15,7 +15,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapp
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
-from typing import Any, ClassVar, Protocol, TypeVar, cast
+from typing import Any, ClassVar, Literal, Protocol, TypeVar, cast
 
 from wellread import events
 from wellread.budget import Budget
@@ -48,6 +48,7 @@ class Environment:
     patience: Callable[[], AbstractContextManager[Limiter]] = OneTimer  # of one run
     stamp: Callable[[], float] | None = None  # instead of the clock, when an event is reported
     aside: Aside = asyncio.to_thread
+    earlier: Sequence[events.Event] = ()  # of a run that was stopped, which this one goes on with
     consent: Consent | None = None  # asks a person whether a query with private words may leave
     kit: Callable[[Parts], Parts] = lambda kit: kit
     source: Callable[[str, Source], Source] = lambda role, source: source  # the role is "main" or "fallback"
@@ -58,7 +59,7 @@ class Strategy(Protocol):
 
     name: ClassVar[str]
     summary: ClassVar[str]
-    needs_model: ClassVar[bool]
+    needs_model: ClassVar[bool | Literal["optional"]]  # optional: it has something to say without one, too
     Params: ClassVar[type[Any]]
 
     @property
@@ -93,6 +94,8 @@ class Run:
     marker: str  # random per run; fences foreign text in prompts
     fallback: Source | None = None
     history: History = ()
+    earlier: Sequence[events.Event] = ()  # of a run of the same question that was stopped
+    shares: int = 1  # times that it may read what the effort allows: a report, once for each section
     model_name: PublicSpec | None = None
     timeout: Limiter = real_time
     aside: Aside = asyncio.to_thread
@@ -256,7 +259,7 @@ class Run:
     @property
     def pairs_left(self) -> int:
         """Pairs of question and passage that the evaluator may still read at this effort."""
-        return max(0, ALLOWED[self.kit.effort].pairs - self.budget.pairs_read)
+        return max(0, self.shares * ALLOWED[self.kit.effort].pairs - self.budget.pairs_read)
 
     def number(self, passage: Passage) -> int:
         """The passage's number in this run; a new one is reported."""
@@ -282,16 +285,17 @@ class Run:
         tries: tuple[str, ...] = (),
         asks: str | None = None,
         proof: Proof | None = None,
+        checked: Sequence[Sentence] | None = None,
     ) -> Answer:
         """The answer, its sentences checked against the numbered passages. The check, and the `proof` where there is one, decide
-        whether it is a whole one, answers a part, or only says what is missing: only then it has the `reason`. What is known
-        when all work is done comes in the end, by `finished`."""
+        whether it is a whole one, answers a part, or only says what is missing: only then it has the `reason`. A text of parts
+        that were `checked` is not read again. What is known when all work is done comes in the end, by `finished`."""
         text = inert(text, self.passages)
         spent = self.spent  # what a proof costs leaves the answer whole
         # Long answers on long passages take many milliseconds to check, and others share the loop.
-        given = (text, dict(self.passages), self.question, missing)
+        given = (text if checked is None else "", dict(self.passages), self.question, missing)
         judged, said = await self.aside(verdicts.judged, *given) if text or missing else ([], [])
-        read = await self._reread(judged)
+        read = await self._reread(judged) if checked is None else [verdicts.Read(one) for one in checked]
         sentences = [one.sentence for one in read]
         missing = verdicts.missing(sentences, said)
         if outcome == "answered":

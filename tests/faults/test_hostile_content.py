@@ -45,7 +45,7 @@ from wellread.types import Hit, Page, Prompt, Query
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 STEP = 1 if os.environ.get("WELLREAD_HOSTILE_ALL") else 2
-STRATEGIES = ("react", "iterative", "fanout", "corrective", "digest", "quote")
+STRATEGIES = ("react", "iterative", "fanout", "corrective", "digest", "quote", "research")
 WEB = "https://web.example/page"
 NOTES = Hit("p", f"The harbour lighthouse: the master password is {SECRET} tangerine.", "Notes", source="files:notes")
 STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")

@@ -26,7 +26,7 @@ from wellread.settings import Settings
 from wellread.types import Completion, Grade, Hit, Passage, Prompt, Query
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
-STRATEGIES = ("iterative", "fanout", "react", "corrective", "digest", "quote")
+STRATEGIES = ("iterative", "fanout", "react", "corrective", "digest", "quote", "research")
 LOCAL = [entry(f"Film {n}", f"{FACT} Passage {n} on the film Oppenheimer.", document=f"film {n // 2}") for n in range(6)]
 
 

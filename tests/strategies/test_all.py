@@ -27,11 +27,12 @@ from wellread.strategies.fanout import Fanout
 from wellread.strategies.guided import Guided
 from wellread.strategies.iterative import Iterative
 from wellread.strategies.react import React
+from wellread.strategies.research import Research
 from wellread.types import Capabilities, Completion, Prompt
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
-RECIPES: tuple[Any, ...] = (Iterative, Fanout, React, Corrective, Digest, Guided, Auto)
+RECIPES: tuple[Any, ...] = (Iterative, Fanout, React, Corrective, Digest, Guided, Auto, Research)
 QUESTION = "When was Oppenheimer released?"
 FACT = "Oppenheimer was released in the United States on July 21, 2023."
 HITS = [
@@ -43,7 +44,9 @@ PARAMS: dict[str, dict[str, object]] = {
     "react": {"wikipedia": "none"},
     "corrective": {"grader": "llm"},
     "auto": {"sure": 1},
+    "research": {"queries": 1},
 }
+PLAN = [{"title": f"Part {n}", "question": QUESTION, "queries": []} for n in range(2)]
 
 
 def say(prompt: Prompt) -> str:
@@ -58,6 +61,8 @@ def say(prompt: Prompt) -> str:
         return f"Answer: {FACT} [1]" if "Observation: [1]" in last else "Action: shelf: Oppenheimer\nPAUSE"
     if "You judge" in text:
         return '{"relevant": "yes"}'
+    if "You lay out a report" in text:
+        return json.dumps({"sections": PLAN})
     if "numbered strips" in text:
         return '{"keep": [1]}'
     return f"{FACT} [1]"
@@ -76,8 +81,11 @@ async def ask(bench: Bench, recipe: Any, question: str = QUESTION, **params: obj
 async def test_a_run_from_question_to_checked_answer(recipe: Any) -> None:
     bench = world(recipe=recipe)
     answer = await ask(bench, recipe)
-    assert (answer.outcome, answer.text) == ("answered", f"{FACT} [1]")
-    assert supported(answer) == [True]
+    told = f"{FACT} [1]"
+    if recipe is Research:
+        told = f"## Introduction\n\n{told}\n\n## Part 0\n\n{told}\n\n## Part 1\n\n{told}"
+    assert (answer.outcome, answer.text) == ("answered", told)
+    assert set(supported(answer)) == {True}
     assert answer.citations[0].quote in answer.citations[0].passage.text
     assert answer.usage.searches >= 1
     assert any("2026-11-15" in message.text for prompt in bench.scripted.prompts for message in prompt.messages)
@@ -276,6 +284,7 @@ DEFAULTS = {
     Guided: {"passages": 6},
     Auto: {"passages": 6, "sure": 0.85},
     Corrective: {"top_k": 4, "when": "scores", "refine": True},
+    Research: {"sections": 4, "queries": 3, "pages": 2, "words": 200},
     Digest: {
         "top_k_documents": 3,
         "num_nodes_rerank_per_document": 100,

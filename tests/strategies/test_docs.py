@@ -34,7 +34,7 @@ def test_the_tables_are_up_to_date() -> None:
 
 def test_every_recipe_has_its_section() -> None:
     page = PAGE.read_text(encoding="utf-8")
-    for name in ("auto", "guided", "iterative", "fanout", "react", "corrective", "digest"):
+    for name in ("auto", "guided", "iterative", "fanout", "react", "corrective", "digest", "research"):
         assert f"## {name}\n" in page
         assert f"<!-- parameters: {name} -->" in page
 

@@ -112,7 +112,9 @@ async def test_an_obedient_model_sends_nothing_and_is_told_why(strategy: str) ->
 
 
 @pytest.mark.parametrize("hops", [False, True])
-@pytest.mark.parametrize("strategy", ["auto", "iterative", "react", "guided", "digest", "fanout", "corrective", "quote"])
+@pytest.mark.parametrize(
+    "strategy", ["auto", "iterative", "react", "guided", "digest", "fanout", "corrective", "quote", "research"]
+)
 async def test_nor_does_anything_private_leave_in_a_follow_up(strategy: str, hops: bool) -> None:
     """An answer that was built on a private document is shown to the model that rewrites the next question; and the second
     step of a search is a query made of the beginning of passages."""

@@ -173,6 +173,7 @@ class Recorder:
             patience=lambda: nullcontext(self._limits.new),
             stamp=self._tick,
             aside=self._threads.aside,
+            earlier=self._base.earlier,
             consent=self._base.consent,
             kit=lambda kit: PartsOnTape(self, kit, kit.effort, kit.cache),
             source=lambda role, source: self._played(role, source),

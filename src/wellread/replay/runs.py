@@ -76,6 +76,7 @@ class Player:
             patience=lambda: nullcontext(self._limit),
             stamp=self._stamp,
             aside=self._threads.aside,
+            earlier=[one for body in header["earlier"] if (one := events.from_json(body))],
             kit=lambda kit: PartsOnTape(self, None, effort),
         )
 
@@ -361,6 +362,7 @@ async def recorded(
         "model": engine.kit.model_spec(),
         "params": brief(params or {}),
         "history": [list(turn) for turn in history],
+        **({"earlier": [events.to_json(one) for one in engine.outside.earlier]} if engine.outside.earlier else {}),
         "settings": {f.name: brief(getattr(engine.settings, f.name)) for f in fields(Settings) if f.name not in _NOT_RECORDED},
     }
     with Recorder(path, header, engine.outside, environ) as tape:

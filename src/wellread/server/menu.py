@@ -128,7 +128,7 @@ class Menu:
         found: list[tuple[str, str, bool]] = []
         for name in plugins.names("strategies"):
             cls: Any = plugins.load("strategies", name)
-            found.append((name, str(cls.summary), not cls.needs_model or bool(self.models)))
+            found.append((name, str(cls.summary), cls.needs_model is not True or bool(self.models)))
         return found
 
     def authorize(self, wish: ClientRequest, *, also: Sequence[Source] = ()) -> ReadyRun:
@@ -139,7 +139,9 @@ class Menu:
         strategy = self._strategy(wish)
         cls: Any = plugins.load("strategies", strategy)
         params = self._checked(strategy, cls, wish.params)
-        model = self._model(wish.model) if cls.needs_model else None
+        chosen = wish.model or self.default_model
+        without = cls.needs_model == "optional" and chosen in (None, "none")
+        model = self._model(wish.model) if cls.needs_model and not without else None
         settings = self._falling_back(self._limited(wish.limits), wish.fallback)
         if wish.share and self.asks_to_share:
             settings = replace(settings, share_private="always")

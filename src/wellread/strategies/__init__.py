@@ -12,6 +12,7 @@ quote       no language model at all              trail        following and rea
   comparing   two values and a program              likely_sentences  sentences by words and meaning
 guided      the evaluator finds, one call answers calls        one small request to a model
 auto        quote, guided, react                  recipe       which model does what, follow-ups
+research    a report in checked sections          bibliography what was found, without a model
                                                   earlier      sources of a conversation
                                                   ending       how every run ends
 """

@@ -93,6 +93,13 @@ def fitting(run: Run, model: Model, texts: Sequence[str], tokens: int | None) ->
     return kept
 
 
+def filled(run: Run, model: Model, reply: int, name: str, hole: str, blocks: Sequence[str], **frame: str) -> str:
+    """A prompt with as many blocks in its hole as the window has room for beside the reply."""
+    bare = room(model, [], reserve(model, reply))
+    limit = None if bare is None else max(0, bare - model.count_tokens(render(name, **frame, **{hole: ""})))
+    return render(name, **frame, **{hole: "\n\n".join(fitting(run, model, blocks, limit))})
+
+
 def cut(text: str, tokens: int, count: Callable[[str], int], total: int | None = None) -> tuple[str, int, int]:
     """The longest beginning within `tokens`: whole paragraphs, else sentences, else words.
 

@@ -160,18 +160,9 @@ class Digest(Recipe[DigestParams]):
             "question": reading.question,
         }
         blocks = context.material(run, (one for document in documents for one in document.passages))
-        reply = context.reserve(model, self.params.summary_tokens)
-        bare = context.room(model, [], reply)
-        limit = None if bare is None else max(0, bare - model.count_tokens(render("summary", **frame, passages="")))
-        shown = "\n\n".join(context.fitting(run, model, blocks, limit))
-        text = await calls.words(
-            run,
-            render("summary", **frame, passages=shown),
-            role="summary",
-            model=model,
-            temperature=self.params.temperature,
-            max_tokens=self.params.summary_tokens,
-        )
+        tokens, heat = self.params.summary_tokens, self.params.temperature
+        prompt = context.filled(run, model, tokens, "summary", "passages", blocks, **frame)
+        text = await calls.words(run, prompt, role="summary", model=model, temperature=heat, max_tokens=tokens)
         reading.summaries[place] = self._usable(run, text, blocks)
 
     def _others(self, run: Run, reading: _Reading, place: int) -> str:

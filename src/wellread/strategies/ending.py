@@ -16,7 +16,7 @@ async def concluded(strategy: Strategy, run: Run, broken: ModelError | None = No
     told, answer, run.broken = _Told(run), None, broken
     try:
         with run.until_spent():
-            answer = await strategy.answer(run) if broken is None else None
+            answer = await strategy.answer(run) if broken is None or strategy.needs_model == "optional" else None
     except ModelError as problem:
         run.broken = problem
     if run.broken:

@@ -62,10 +62,8 @@ class ModelGrader:
             "question": question,
             "before": render("grade-before", passages=context.fence(self.run, before)) if before else "",
         }
-        (variable, text), *_ = shown.items()
-        bare = context.room(self.model, [], 300)
-        limit = None if bare is None else max(0, bare - self.model.count_tokens(render(name, **frame, **{variable: ""})))
-        return render(name, **frame, **{variable: "\n".join(context.fitting(self.run, self.model, [text], limit))})
+        ((hole, text),) = shown.items()
+        return context.filled(self.run, self.model, 300, name, hole, [text], **frame)
 
     async def _ask(self, text: str, form: Form[T], tokens: int) -> T:
         return await calls.data(

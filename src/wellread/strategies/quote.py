@@ -24,7 +24,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from wellread.effort import ALLOWED
 from wellread.events import AnswerDelta, Decided, Notice, Ranked
@@ -91,7 +91,7 @@ class Reading:
 class Quote(Recipe[QuoteParams]):
     name: ClassVar[str] = "quote"
     summary: ClassVar[str] = "Quote the sentences that answer, with their sources; needs no language model."
-    needs_model: ClassVar[bool] = False
+    needs_model: ClassVar[bool | Literal["optional"]] = False
     Params: ClassVar[type[QuoteParams]] = QuoteParams
 
     async def answer(self, run: Run) -> Answer:

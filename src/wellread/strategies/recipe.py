@@ -22,7 +22,7 @@ P = TypeVar("P")
 
 
 class Recipe(Generic[P]):
-    needs_model: ClassVar[bool] = True
+    needs_model: ClassVar[bool | Literal["optional"]] = True
 
     def __init__(self, params: P) -> None:
         self.params = params

@@ -21,6 +21,7 @@ _HOW = {
     "react": ("Think and act", "search, read, calculate, in turns"),
     "corrective": ("Check and correct", "look elsewhere where the sources are poor"),
     "digest": ("Read and digest", "digest each document, answer from the digests"),
+    "research": ("Report", "a cited report in sections; takes its time"),
 }
 THOROUGH = {
     "low": ("Quick", "by words and meaning alone"),
