@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncGenerator, Callable, Generator
-from contextlib import aclosing, contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import aclosing, closing, contextmanager, suppress
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Literal, TextIO
 
 import typer
 
 from wellread import events
+from wellread.answer_json import AnswerJson
 from wellread.cli import opening, options, show
 from wellread.cli.terminal import json_line, note
 from wellread.errors import ReplayMismatch, UsageError, WellreadError
@@ -27,6 +28,13 @@ WIDER = (
     "Only the small encyclopaedia in the package was searched. Search more with --source wikipedia,\n"
     "--source files:FOLDER or --source index:FOLDER; all kinds: wellread plugins sources"
 )
+
+
+_OUTPUT = options.flag("--output -o", "FILE", "Write the answer to this file: .md, .html, .docx or .pdf.")
+_TRACE = options.flag("--trace", "FILE", "Write the run's events to this file, as JSON lines.")
+_RECORD = options.flag("--record", "FILE", "Write everything the run gets from outside to this file.")
+_REPLAY = options.flag("--replay", "FILE", "Answer from such a file, without network or model.")
+_REPORT_SECONDS = 1800.0
 
 
 class Shown(StrEnum):
@@ -45,9 +53,10 @@ def ask(
     shown: Shown | None = options.flag("--show", "steps|answer", "Leave each step on stderr, or the answer alone."),
     verbose: bool = options.flag("--verbose", "", "The same as --show steps.", False),
     strict: bool = options.flag("--strict", "", "Exit status 3 for what is only probable, too.", False),
-    trace: Path | None = options.flag("--trace", "FILE", "Write the run's events to this file, as JSON lines."),
-    record: Path | None = options.flag("--record", "FILE", "Write everything the run gets from outside to this file."),
-    replay: Path | None = options.flag("--replay", "FILE", "Answer from such a file, without network or model."),
+    output: Path | None = _OUTPUT,
+    trace: Path | None = _TRACE,
+    record: Path | None = _RECORD,
+    replay: Path | None = _REPLAY,
 ) -> None:
     """Answer a question, with numbered sources that a program has checked.
 
@@ -58,14 +67,64 @@ def ask(
     wellread ask "What did we decide on caching?" --source files:notes --json
     """
     steps = True if verbose else None if shown is None else shown is Shown.STEPS
-    display = show.display(as_json=as_json, as_events=as_events, steps=steps)
-    how = _How(chosen.params, record, replay, chosen.strategy)
-    answer = asyncio.run(_ask(options.asked(question), chosen.settings, how, display, trace))
-    if chosen.settings.cache:
-        opening.keep(opening.cited(answer), answer.text)
+    quiet = output is not None and not (as_json or as_events)
+    display = show.Display(steps=steps) if quiet else show.display(as_json=as_json, as_events=as_events, steps=steps)
+    answer = _answered(
+        options.asked(question), chosen, _How(chosen.params, record, replay, chosen.strategy, output, trace), display
+    )
     if answer.outcome == "unsure" and not answer.text and not (chosen.settings.sources or replay or as_json or as_events):
         note(WIDER)
     raise typer.Exit(status(answer, strict=strict))
+
+
+@options.answering(without=("strategy", "fallback"), seconds=_REPORT_SECONDS)
+def research(
+    question: options.Question,
+    chosen: options.Chosen,
+    as_json: options.AsJson = False,
+    as_events: options.AsEvents = False,
+    output: Path | None = _OUTPUT,
+    trace: Path | None = _TRACE,
+    record: Path | None = _RECORD,
+    replay: Path | None = _REPLAY,
+) -> None:
+    """Write a cited report in sections, each sentence checked, and what could not be found.
+
+    The same as ask --strategy research, with more time. One that was stopped goes on where it was when it is asked for again
+    with the same file. Without a language model it is an annotated bibliography.
+
+    wellread research "What is known about Titan?" -o report.html
+    wellread research "How do heat pumps work?" --source wikipedia -o report.pdf -p sections=6 -p words=300
+    """
+    quiet = output is not None and not (as_json or as_events)
+    display = show.Display() if quiet else show.display(as_json=as_json, as_events=as_events)
+    chosen = replace(chosen, settings=replace(chosen.settings, strategy="research"))
+    text = options.asked(question)
+    how = _How(chosen.params, record, replay, "research", output, trace, Path(f"{output}.part") if output else None)
+    answer = _answered(text, chosen, how, display)
+    if how.part and answer.outcome == "exhausted":
+        note(f"the sections that are finished are kept in {how.part}: the same command goes on with them")
+    elif how.part:
+        how.part.unlink(missing_ok=True)
+    raise typer.Exit(status(answer))
+
+
+def _answered(text: str, chosen: options.Chosen, how: _How, display: show.Display) -> Answer:
+    """The answer, shown, and written to its file where it has words."""
+    write: Callable[[AnswerJson], None] | None = None
+    if how.output is not None:
+        from wellread.present.files import writer
+
+        write = writer(how.output)
+    answer = asyncio.run(_ask(text, chosen.settings, how, display))
+    if chosen.settings.cache:
+        opening.keep(opening.cited(answer), answer.text)
+    if write and answer.text:
+        write(AnswerJson.of(answer))
+        note(f"{how.output}: {answer.checked}")
+    elif write:
+        note(f"nothing was written: {answer.reason}")
+    return answer
 
 
 def status(answer: Answer, *, strict: bool = False) -> int:
@@ -81,6 +140,25 @@ class _How:
     record: Path | None
     replay: Path | None
     strategy: str | None  # as given on the command line
+    output: Path | None = None
+    trace: Path | None = None
+    part: Path | None = None  # what is kept of a report until it is finished
+
+    def earlier(self, text: str) -> list[events.Event]:
+        """The events of the same report, where it was stopped before."""
+        from wellread.codec import Json, loads
+
+        if self.part is None or not self.part.is_file():
+            return []
+        lines = self.part.read_text(encoding="utf-8").splitlines()
+        with suppress(ValueError, WellreadError):  # the last line may be half of one
+            found = [one for line in lines[:-1] if (one := events.from_json(loads(Json, line)))]
+            if any(isinstance(one, events.Started) and one.question == " ".join(text.split()) for one in found[:1]):
+                done = len({one.number for one in found if isinstance(one, events.Section) and one.state == "written"})
+                note(f"going on with {self.part}: {events.counted(done, 'section is', 'sections are')} there")
+                return found
+        self.part.unlink()
+        return []
 
     def __post_init__(self) -> None:
         if self.record is not None and self.replay is not None:
@@ -98,17 +176,18 @@ class _How:
         return engine.stream(text, params=self.params)
 
 
-async def _ask(text: str, settings: options.Settings, how: _How, display: show.Display, trace: Path | None) -> Answer:
+async def _ask(text: str, settings: options.Settings, how: _How, display: show.Display) -> Answer:
     from wellread.engine import Engine
     from wellread.run import Environment
 
     answer: Answer | None = None
-    with tracing(trace) as write:
-        outside = Environment(consent=show.consent(display))
+    outside = Environment(consent=show.consent(display), earlier=how.earlier(text))
+    with tracing(how.trace) as write, closing(_Trace(how.part, keep=False, mode="a")) as kept:
         async with Engine(settings, outside=outside) as engine, aclosing(how.stream(engine, text)) as stream:
             with display:
                 async for event in stream:
                     write(event)
+                    kept.write(event)
                     display.event(event)
                     if isinstance(event, events.Answered):
                         answer = event.answer
@@ -138,14 +217,14 @@ def tracing(path: Path | None) -> Generator[Callable[[events.Event], None], None
 class _Trace:
     """A disk that is full must not cost the answer: what went wrong is kept until the run is over."""
 
-    def __init__(self, path: Path | None, *, keep: bool) -> None:
+    def __init__(self, path: Path | None, *, keep: bool, mode: Literal["w", "a"] = "w") -> None:
         self.seen: list[events.Event] = []
         self.problem: OSError | None = None
         self._keep = keep
         self._file: TextIO | None = None
         if path is not None:
             try:
-                self._file = path.open("w", encoding="utf-8")
+                self._file = path.open(mode, encoding="utf-8")
             except OSError as problem:
                 raise UsageError(f"{path}: the trace cannot be written: {problem.strerror}") from None
 

@@ -22,6 +22,7 @@ from wellread.version import __version__
 # The commands in the order of the help, each with its file and what is in it; only the one that is called is loaded.
 _COMMANDS = {
     "ask": "ask.ask",
+    "research": "ask.research",
     "compare": "compare.compare",
     "chat": "chat.chat",
     "search": "search.search",

@@ -22,7 +22,7 @@ def flag(names: str, metavar: str | None, help: str, default: Any = None, **more
     return typer.Option(default, *names.split(), metavar=metavar, help=help, **more)
 
 
-_KINDS = "How to answer: auto, quote, guided, iterative, fanout, react, corrective, digest."
+_KINDS = "How to answer: auto, quote, guided, iterative, fanout, react, corrective, digest, research."
 _PLACES = "What to search: library, wikipedia, FOLDER, FILE, index:FOLDER … (wellread plugins sources). May be repeated."
 _MODELS = "Language model: anthropic:NAME, openai:NAME, openai:NAME@URL, ollama:NAME, local, none."
 _EFFORTS = "How much is read closely: low (nothing), normal, high (a model also checks its own answer)."
@@ -71,13 +71,17 @@ class Chosen:
     strategy: str | None  # as given on the command line
 
 
-def answering(*, without: Sequence[str] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Gives a command these flags, in the place of its parameter `chosen`, which it gets made of them."""
+def answering(
+    *, without: Sequence[str] = (), seconds: float | None = None
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Gives a command these flags, in the place of its parameter `chosen`, which it gets made of them. `seconds` are those that
+    it has unless told otherwise, where they are not those of the settings."""
     taken = {name: given for name, given in _ANSWERING.items() if name not in without}
 
     def decorated(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
         def called(**given: Any) -> None:
+            given["max_seconds"] = seconds if given["max_seconds"] is None else given["max_seconds"]
             own = {name: value for name, value in given.items() if name not in taken}
             command(chosen=_chosen(**{name: given[name] for name in taken}), **own)
 

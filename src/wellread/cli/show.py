@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from wellread.privacy import Consent
 
 _DELIBERATE = ("react", "corrective")  # a person wants to follow how these come to their answer
-_STEPS = (events.Thought, events.Decided, events.Graded, events.Rewritten, events.Searched, events.Ranked)
+_PROGRESS = (events.Outlined, events.Section)  # of a report, which takes its time
+_STEPS = (*_PROGRESS, events.Thought, events.Decided, events.Graded, events.Rewritten, events.Searched, events.Ranked)
 _PASSAGES_SHOWN = 3  # of one document in a list of results
 
 
@@ -79,7 +80,8 @@ class Steps:
     def lines(self, event: events.Event) -> list[str]:
         if isinstance(event, events.Started) and self._wanted is None:
             self._wanted = event.strategy in _DELIBERATE and sys.stderr.isatty()
-        kept = [f"{words}"] if self._wanted and isinstance(event, _STEPS) and (words := event.said()) else []
+        kinds = _STEPS if self._wanted else _PROGRESS
+        kept = [f"{words}"] if isinstance(event, kinds) and (words := event.said()) else []
         failures = event.failures if isinstance(event, events.Searched) else ()
         new = [failure for failure in dict.fromkeys(failures) if failure not in self._failures]
         self._failures.update(new)

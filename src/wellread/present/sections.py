@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import count
@@ -11,6 +12,8 @@ from wellread.answer_json import AnswerJson, CitationJson
 from wellread.present.differences import Doubt, doubts
 
 UNDERSTOOD = "Understood as: "
+MISSING = "What could not be found"  # in a report
+_HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,7 @@ class Sections:
     sources: tuple[Cited, ...]
     legend: str  # what the marks in the text mean; where it has none, empty
     checked: str  # how many sentences were checked and are carried
+    contents: tuple[str, ...] = ()  # the headings of a report
 
     @property
     def near(self) -> str:
@@ -78,6 +82,7 @@ def sections(answer: AnswerJson) -> Sections:
         sources=tuple(_cited(answer)),
         legend=marks.legend(answer.verdicts),
         checked=marks.checked(answer.verdicts),
+        contents=tuple(_HEADING.findall(answer.answer)),
     )
 
 
