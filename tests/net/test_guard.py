@@ -6,6 +6,7 @@ import asyncio
 import socket
 import threading
 from collections.abc import Sequence
+from contextlib import nullcontext
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
 import httpcore2
@@ -126,9 +127,39 @@ async def test_every_public_address_of_a_name_is_tried() -> None:
     assert network.to == ["1.1.1.1", "1.0.0.1"]
 
 
-async def test_unix_sockets_are_closed_to_pages() -> None:
-    with pytest.raises(Blocked):
-        await GuardedNetwork(Guard()).connect_unix_socket("/run/x.sock")
+class Connected(httpcore2.AsyncNetworkBackend, httpcore2.AsyncNetworkStream):
+    """A network on which this machine is at one address, whoever it talks to."""
+
+    def __init__(self, own: str) -> None:
+        self.own, self.closed = own, False
+
+    async def connect_tcp(self, host: str, port: int, *args: object, **kwargs: object) -> httpcore2.AsyncNetworkStream:
+        return self
+
+    def get_extra_info(self, info: str) -> object:
+        return (self.own, 50_000) if info == "client_addr" else None
+
+    async def aclose(self) -> None:
+        self.closed = True
+
+
+@pytest.mark.parametrize(
+    ("own", "there", "near"),
+    [
+        ("2a01:4f8:1:2::5", "2a01:4f8:1:2::5", True),  # this machine
+        ("2a01:4f8:1:2::5", "2a01:4f8:1:2:aaaa::9", True),  # a neighbour behind the same router
+        ("2a01:4f8:1:2::5", "2a01:4f8:1:3::9", False),
+        ("93.184.216.34", "93.184.216.34", True),
+        ("93.184.216.34", "93.184.216.35", False),
+        ("10.0.0.7", "93.184.216.34", False),
+    ],
+)
+async def test_public_addresses_of_the_own_network_are_not_read(own: str, there: str, near: bool) -> None:
+    network = Connected(own)
+    for guard, blocked in ((Guard(resolver=fixed(there)), near), (Guard(["own.example"], resolver=fixed(there)), False)):
+        with pytest.raises(Blocked, match="own network") if blocked else nullcontext():
+            await GuardedNetwork(guard, network).connect_tcp("own.example", 80)
+    assert network.closed == near
 
 
 REDIRECTS = [

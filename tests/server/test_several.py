@@ -160,30 +160,6 @@ def test_the_runs_of_a_server_that_is_killed_end_and_nothing_acknowledged_is_los
         assert finished(there, kept)["state"] == "done"
 
 
-def test_limits_of_a_client_hold_on_both_together(postgres: Cluster, tmp_path: Path) -> None:
-    with (
-        servers(postgres.database(), tmp_path, delay=0.5, max_per_client=4) as (first, second),
-        first.client() as here,
-        second.client() as there,
-    ):
-        for _ in range(5):
-            with ThreadPoolExecutor(12) as pool:
-                replies = list(pool.map(lambda n: (here, there)[n % 2].post("/api/runs", json={"question": "x"}), range(12)))
-            begun = [reply.json()["id"] for reply in replies if reply.status_code == 202]
-            assert len(begun) == 4
-            assert {reply.status_code for reply in replies} == {202, 429}
-            assert all(int(reply.headers["retry-after"]) >= 1 for reply in replies if reply.status_code == 429)
-            assert there.post("/api/ask", json={"question": "x"}).status_code == 429
-            for run in begun:
-                there.delete(f"/api/runs/{run}")
-        ask(here)
-        for _ in range(3):
-            ask(there)
-        first.kill()  # what it held is free again when it is known to be dead, which takes some seconds
-        assert there.post("/api/runs", json={"question": "x"}).status_code == 429
-        until(lambda: there.post("/api/runs", json={"question": "x"}).status_code == 202, 20)
-
-
 def test_two_hundred_streams_at_once(pair: list[Process]) -> None:
     async def go(urls: list[str]) -> list[list[dict[str, Any]]]:
         bounds = httpx2.Limits(max_connections=400)

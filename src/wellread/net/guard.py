@@ -67,6 +67,15 @@ def is_public(address: Address) -> bool:
     return address in _PUBLIC_V6 and address.is_global and not any(address in network for network in _NOT_PUBLIC_V6)
 
 
+def is_near(address: str, own: tuple[str, int] | None) -> bool:
+    """Whether an address is this machine's own, or in its network: with IPv6 those are public, and a firewall that keeps
+    strangers from them does not keep us. `own` is this end of a connection to it."""
+    there, here = _literal(address), _literal(own[0] if own else "")
+    if isinstance(there, IPv6Address) and isinstance(here, IPv6Address):
+        return int(there) >> 64 == int(here) >> 64
+    return there is not None and there == here
+
+
 async def resolve(host: str, port: int) -> Sequence[str]:
     """The system's answer for a name."""
     look = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)

@@ -26,7 +26,7 @@ import httpx2
 from wellread.core.private_files import private_folder
 from wellread.errors import Blocked, UsageError
 from wellread.net.address import is_loopback
-from wellread.net.guard import Guard, port_of
+from wellread.net.guard import Guard, is_near, port_of
 
 CACHE_BYTES = 256 * 1024 * 1024
 MOST_COMPLAINT = 64 * 1024  # bytes of a reply that says what went wrong; the rest is not read
@@ -123,18 +123,14 @@ class GuardedNetwork(SippedNetwork):
         problem: Exception | None = None
         for address in addresses:
             try:
-                return await super().connect_tcp(address, port, timeout, local_address, socket_options)
+                stream = await super().connect_tcp(address, port, timeout, local_address, socket_options)
+                if self._guard.allows(host, port) or not is_near(address, stream.get_extra_info("client_addr")):
+                    return stream
+                await stream.aclose()
+                raise Blocked(host, f"{address} is on this machine's own network")
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
                 problem = error
         raise problem or httpcore2.ConnectError(f"no way to {host}")
-
-    async def connect_unix_socket(
-        self,
-        path: str,
-        timeout: float | None = None,  # noqa: ASYNC109
-        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
-    ) -> httpcore2.AsyncNetworkStream:
-        raise Blocked(path, "sockets of this machine are not read")
 
 
 class Guarded(httpx2.AsyncHTTPTransport):

@@ -36,7 +36,6 @@ class _Write:
     jobs: Sequence[Job]
     run: str | None = None
     done: asyncio.Future[int] | None = None
-    alone: bool = False  # holds a lock that other servers wait for, or that two groups might take in different orders
 
     def told(self, outcome: int | Exception) -> None:
         if self.done is None or self.done.done():
@@ -172,15 +171,11 @@ class History:
                 yield record
             after = (records[-1].created, records[-1].id)
 
-    async def commit(self, jobs: Sequence[Job], run: str | None = None, *, alone: bool = False) -> int:
+    async def commit(self, jobs: Sequence[Job], run: str | None = None) -> int:
         """Write these together; how many rows they changed."""
         done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        self._enqueue(_Write(jobs, run, done, alone))
+        self._enqueue(_Write(jobs, run, done))
         return await done
-
-    def soon(self, jobs: Sequence[Job]) -> None:
-        """Write these, and do not wait for it."""
-        self._enqueue(_Write(jobs))
 
     def _enqueue(self, write: _Write) -> None:
         self._waiting.append(write)
@@ -191,8 +186,7 @@ class History:
         """Write until nothing is waiting. Whatever happens, whoever waits is told and the next group is written."""
         loop = asyncio.get_running_loop()
         while self._waiting:
-            count = next((place for place, write in enumerate(self._waiting) if write.alone), len(self._waiting)) or 1
-            group, self._waiting = self._waiting[:count], self._waiting[count:]
+            group, self._waiting = self._waiting, []
             outcomes: Sequence[int | Exception] = [DamagedFile("the server stopped")] * len(group)
             try:
                 outcomes = await loop.run_in_executor(self._writing, self._apply, group)

@@ -12,8 +12,6 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from wellread.server.sharing import SharedPlaces
-
 T = TypeVar("T")
 _LISTENED = 100  # streams; ten thousand of them would keep the loop for a second at each event
 _MOMENT = 30.0  # seconds in which somebody who was sent away comes back, or has come
@@ -42,7 +40,6 @@ class Ticket:
     ready: asyncio.Future[None]
     running: bool = False
     released: bool = False
-    place: Callable[[], None] | None = None  # gives back what is held on all servers together
 
     @property
     def waiting(self) -> bool:
@@ -51,14 +48,7 @@ class Ticket:
     async def turn(self) -> None:
         await self.ready
 
-    def vacate(self) -> None:
-        """Let the client's next run in elsewhere; this one has nothing more to do but to be written down."""
-        if self.place is not None:
-            place, self.place = self.place, None
-            place()
-
     def release(self) -> None:
-        self.vacate()
         if not self.released:
             self.released = True
             self.gate.leave(self)
@@ -77,27 +67,11 @@ class Gate:
     clients: Counter[str] = field(default_factory=Counter[str])
     queue: deque[Ticket] = field(default_factory=deque[Ticket])
     usual_seconds: float = 2.0  # how long a run takes, roughly; for Retry-After
-    places: SharedPlaces | None = None  # what clients hold on all servers together, where there are several
 
     @property
     def wanted(self) -> bool:
         """Whether somebody waits for a place, or was sent away a moment ago."""
         return time.monotonic() < self.refused_at + _MOMENT or any(ticket.waiting for ticket in self.queue)
-
-    async def enter(self, client: str) -> Ticket:
-        """A ticket that counts on all servers together, or `Busy`."""
-        ticket = self.admit(client)
-        if self.places is None:
-            return ticket
-        try:
-            ticket.place = await self.places.take(client, self.max_per_client)
-        except BaseException:
-            ticket.release()
-            raise
-        if ticket.place is None:
-            ticket.release()
-            raise self._refusal("too many runs of yours at once", 1)
-        return ticket
 
     def admit(self, client: str) -> Ticket:
         """A ticket at once, or `Busy`."""
@@ -116,7 +90,7 @@ class Gate:
     @asynccontextmanager
     async def place(self, client: str) -> AsyncGenerator[None, None]:
         """A place for as long as the block takes, or `Busy`."""
-        ticket = await self.enter(client)
+        ticket = self.admit(client)
         try:
             await ticket.turn()
             yield

@@ -20,9 +20,6 @@ from wellread.server.database import ENDED, LONGEST, Job, Row, TooSlow, Unreacha
 if TYPE_CHECKING:
     import psycopg
 
-if TYPE_CHECKING:
-    import psycopg
-
     from wellread.server.database import Row
 
 PATIENCE = 5.0  # seconds in which a database that restarts may come back before anybody is told
@@ -63,13 +60,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
                 RETURN NULL;
             END $$""",
         "CREATE TRIGGER forgotten AFTER DELETE ON runs FOR EACH ROW EXECUTE FUNCTION forgotten()",
-        # who serves, and who is being served, which need not survive a crash of the database
         "CREATE TABLE servers (id TEXT PRIMARY KEY, seen TIMESTAMPTZ NOT NULL)",
-        """CREATE UNLOGGED TABLE places (
-            id TEXT PRIMARY KEY, server TEXT NOT NULL REFERENCES servers (id) ON DELETE CASCADE,
-            kind TEXT NOT NULL, client TEXT NOT NULL
-        )""",
-        "CREATE INDEX places_client ON places (client, kind)",
     ),
 )
 

@@ -70,7 +70,7 @@ class Runs:
         self, asked: ReadyRun, client: str, parent: Record | None = None, turns: Turns = (), via: Door | None = None
     ) -> Record:
         """Begin a run that goes on without a listener; when this returns, the history holds it. Or `Busy`."""
-        ticket, record = await self._admit(client), _new(asked, parent, turns, via)
+        ticket, record = self._admit(client), _new(asked, parent, turns, via)
         try:
             await self.history.add(record)
         except BaseException:
@@ -83,7 +83,7 @@ class Runs:
     ) -> LiveRun:
         """Begin a run that its reader has to stop. One with an answer that came in by a named door is kept in the history
         then, unless the operator wants none of these."""
-        return self._begin(LiveRun(_new(asked, parent, turns, via), await self._admit(client), kept=False), asked)
+        return self._begin(LiveRun(_new(asked, parent, turns, via), self._admit(client), kept=False), asked)
 
     def _begin(self, live: LiveRun, asked: ReadyRun) -> LiveRun:
         self.live[live.record.id] = live
@@ -115,11 +115,11 @@ class Runs:
             yield batch
             offset = batch[-1][0] + 1
 
-    async def _admit(self, client: str) -> Ticket:
+    def _admit(self, client: str) -> Ticket:
         """A place for a run, or `Busy`."""
         if self.stopping:
             raise Stopping("the server is stopping", 5)
-        return await self.gate.enter(client)
+        return self.gate.admit(client)
 
     @property
     def going_on(self) -> bool:
@@ -199,7 +199,6 @@ class Runs:
 
         A run that the history could not keep has failed, whatever its answer; who reads an attached one has that all the same.
         """
-        live.ticket.vacate()
         body = _ended(state, reason)
         if not live.kept:
             if live.answer is not None and live.record.via is not None and self.keep_api:

@@ -28,7 +28,7 @@ from wellread.server.menu import Menu
 from wellread.server.metrics import Metrics
 from wellread.server.options import ServerOptions, collections_path, history_place
 from wellread.server.runs import Runs
-from wellread.server.sharing import Peers, SharedPlaces
+from wellread.server.sharing import Peers
 from wellread.settings import Settings
 
 _DAY, _HOUR = 86_400, 3_600
@@ -121,10 +121,6 @@ def _build(engine: Engine, options: ServerOptions, history: History, metrics: Me
     runs = Runs(history, gate, metrics, keep_api=options.keep_api, peers=Peers(history, server) if server else None)
     indexing = Indexing(collections, engine.kit)
     sending = Gate(_SENDING, options.max_queued, min(options.max_per_client, _SENDING // 2))
-    if server is not None:
-        gates = {"run": gate, "search": searching, "send": sending}
-        for kind, each in gates.items():
-            each.places = SharedPlaces(history, server, kind)
     return Service(options, engine, history, gate, searching, metrics, runs, menu, collections, indexing, sending)
 
 

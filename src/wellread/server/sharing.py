@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-import secrets
 import time
 from bisect import bisect_left
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -181,34 +180,6 @@ class Peers:
             gone = going_on is not None and run not in going_on and len(news) < _AT_ONCE
             if events or gone:
                 mirror.add(*events, last=gone or json.loads(events[-1][1]).get("event") == "ended")
-
-
-class SharedPlaces:
-    """How many runs or searches of a client go on, on all servers; without the database each server counts its own."""
-
-    def __init__(self, history: History, server: str, kind: str) -> None:
-        self._history = history
-        self._server = server
-        self._kind = kind
-
-    async def take(self, client: str, most: int) -> Callable[[], None] | None:
-        """How to give it back; None where the client has as many as it may."""
-        name = secrets.token_urlsafe(9)
-        lock: Job = ("SELECT pg_advisory_xact_lock(hashtext(?))", (f"{self._kind} {client}",))
-        sql = "INSERT INTO places SELECT ?, ?, ?, ? WHERE (SELECT COUNT(*) FROM places WHERE client = ? AND kind = ?) < ?"
-        place: Job = (sql, (name, self._server, self._kind, client, client, self._kind, most))
-        try:
-            taken = await self._history.commit([lock, place], alone=True)
-        except WellreadError as problem:
-            logs.fault("limits hold for this server alone", problem)
-            return lambda: None
-        except asyncio.CancelledError:  # it is written all the same
-            self._give_back(name)
-            raise
-        return (lambda: self._give_back(name)) if taken else None
-
-    def _give_back(self, name: str) -> None:
-        self._history.soon([("DELETE FROM places WHERE id = ?", (name,))])
 
 
 def _forget_silent() -> Job:
