@@ -84,6 +84,37 @@ async def test_a_restart_of_the_database_loses_nothing_that_is_waiting(postgres:
     await history.aclose()
 
 
+async def test_connections_that_are_cut_at_any_moment_lose_nothing_and_write_nothing_twice(postgres: Cluster) -> None:
+    import psycopg
+
+    address = postgres.database()
+    history = await History.open(address)
+    over = threading.Event()
+
+    def cut() -> None:
+        with psycopg.connect(address, autocommit=True) as other:
+            while not over.wait(0.03):
+                other.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'wellread'")
+
+    cutting = threading.Thread(target=cut)
+    cutting.start()
+    try:
+        for run in range(60):
+            await history.add(record(f"{run:012}"))
+            for number in range(8):
+                history.append(f"{run:012}", number, "{}")
+                await asyncio.sleep(0.002)
+            await history.finish(f"{run:012}", "done", AnswerJson(outcome="answered", answer="yes"), (8, "{}"))
+    finally:
+        over.set()
+        await asyncio.to_thread(cutting.join)
+    assert history.failed_writes == 0
+    for one in await history.list(limit=100):
+        assert (one.state, [number for number, _ in await history.events(one.id)]) == ("done", list(range(9)))
+    assert len(await history.list(limit=100)) == 60
+    await history.aclose()
+
+
 async def test_a_database_that_is_gone_is_told_soon_and_found_again(postgres: Cluster) -> None:
     history = History(Postgres(postgres.database(), patience=0.3))
     await asyncio.to_thread(history.database.open)

@@ -87,7 +87,9 @@ class History:
             *(json.dumps(record.turns, ensure_ascii=False) if record.turns else None, record.via, record.question.casefold()),
             self.database.server,
         )
-        await self.commit([(f"INSERT INTO runs ({COLUMNS}, words, server) VALUES ({', '.join('?' * 16)})", row)])
+        await self.commit(
+            [(f"INSERT INTO runs ({COLUMNS}, words, server) VALUES ({', '.join('?' * 16)}) ON CONFLICT DO NOTHING", row)]
+        )
 
     def append(self, run: str, number: int, body: str) -> None:
         """Keep one event, soon."""
@@ -247,8 +249,8 @@ def _matching(search: str) -> tuple[str, list[object]]:
 
 def _event(run: str, number: int, body: str) -> Job:
     # a run that was deleted while it was running takes no more events, nor does one that others have ended
-    sql = "INSERT INTO events SELECT ?, ?, ? WHERE EXISTS (SELECT 1 FROM runs WHERE id = ? AND state = 'running')"
-    return sql, (run, number, body, run)
+    where = "WHERE EXISTS (SELECT 1 FROM runs WHERE id = ? AND state = 'running') ON CONFLICT DO NOTHING"
+    return f"INSERT INTO events SELECT ?, ?, ? {where}", (run, number, body, run)
 
 
 def _database(where: Path | str | None) -> Database:

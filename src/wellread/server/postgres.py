@@ -1,7 +1,7 @@
 """The history in PostgreSQL, which several servers can share. A connection that breaks is made anew.
 
-A group that broke before its commit was sent is written again on the next connection; one that broke during it is not,
-for nobody can say whether it was written.
+A group that breaks is written again on the next connection, also where it broke during the commit and nobody can say whether
+it was written: every statement of the history may be said twice.
 """
 
 from __future__ import annotations
@@ -97,11 +97,9 @@ class Postgres:
 
     def write(self, group: Sequence[Sequence[Job]]) -> list[int]:
         try:
-            connection, counts = self._writer.use(lambda connection: (connection, _written(connection, group)))
-            connection.execute(b"COMMIT")
+            return self._writer.use(lambda connection: _written(connection, group))
         except _errors().Error as problem:
             raise DamagedFile(self._address.discreet(problem)) from None
-        return counts
 
     def read(self, sql: str, values: Values) -> list[Row]:
         try:
@@ -167,7 +165,7 @@ class _Line:
     def dial(self) -> psycopg.Connection[Row]:
         import psycopg
 
-        if self._connection is None or self._connection.closed:
+        if self._connection is None or self._is_lost():
             self._connection = psycopg.connect(autocommit=True, **self._address.parts)  # pyright: ignore[reportArgumentType]
             self._connection.execute(f"SET search_path TO {SCHEMA}".encode())
             self._connection.execute(f"SET statement_timeout TO {int(1000 * self._longest)}".encode())
@@ -179,9 +177,10 @@ class _Line:
         while True:
             try:
                 result = action(self.dial())
-            except _errors().OperationalError as problem:
-                if self._connection is not None and not self._connection.closed:
+            except (_errors().OperationalError, _errors().InterfaceError) as problem:
+                if problem.sqlstate is not None and not problem.sqlstate.startswith("57P") and not self._is_lost():
                     raise  # the database is there and does not want it
+                self.close()  # also one that only seems to be there: stuck in the middle of a group it would take nothing more
                 if time.monotonic() > until:
                     self._down = True
                     raise Unreachable(self._address.discreet(problem)) from None
@@ -190,8 +189,11 @@ class _Line:
                 self._down = False
                 return result
 
+    def _is_lost(self) -> bool:
+        return self._connection is None or self._connection.closed
+
     def leave(self, server: str | None) -> None:
-        if self._connection is not None and not self._connection.closed:
+        if self._connection is not None and not self._is_lost():
             self._connection.execute("DELETE FROM servers WHERE id = %s", (server,))
 
     def close(self) -> None:
@@ -201,15 +203,16 @@ class _Line:
 
 
 def _written(connection: psycopg.Connection[Row], group: Sequence[Sequence[Job]]) -> list[int]:
-    """All but the commit, in as many round trips however many statements there are."""
+    """In as many round trips however many statements there are."""
     connection.execute(b"BEGIN")
     try:
         with connection.pipeline():
             sent = [[connection.execute(_own(sql), _sent(values)) for sql, values in jobs] for jobs in group]
-    except BaseException:
-        if not connection.closed:
+    except _errors().Error as problem:
+        if problem.sqlstate is not None:  # else there is nobody to tell
             connection.execute(b"ROLLBACK")
         raise
+    connection.execute(b"COMMIT")
     return [sum(cursor.rowcount for cursor in cursors if cursor.description is None) for cursors in sent]  # rows that changed
 
 

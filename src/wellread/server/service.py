@@ -99,7 +99,7 @@ async def running(engine: Engine, options: ServerOptions, metrics: Metrics) -> A
 @asynccontextmanager
 async def alone(engine: Engine) -> AsyncGenerator[Service, None]:
     """For one client on the same machine: its runs' own limits, and a history that is gone with the process."""
-    options = ServerOptions(collections=False, max_running=1_000, max_per_client=1_000, max_searching=1_000)
+    options = ServerOptions(collections=False, max_per_client=100)
     history = await History.open(None)
     try:
         yield _build(engine, options, history, Metrics())
