@@ -90,7 +90,6 @@ _HEADER: Mapping[str, type | tuple[type, ...]] = {
     "strategy": str,
     "params": dict,
     "history": list,
-    "earlier": list,
     "settings": dict,
     "today": str,
     "marker": str,
@@ -100,10 +99,9 @@ _HEADER: Mapping[str, type | tuple[type, ...]] = {
 
 def check_header(recording: Recording) -> None:
     """The first line says all that a run begins with, or the recording is damaged."""
-    recording.header.setdefault("earlier", [])  # of a run that went on with another
     try:
-        _check(recording.header, _HEADER)
-        if not all(isinstance(one, dict) for one in recording.header["earlier"]):
+        _check({"earlier": [], **recording.header}, {**_HEADER, "earlier": list})  # of a run that went on with another
+        if not all(isinstance(one, dict) for one in recording.header.get("earlier", ())):
             raise _Wrong("'earlier' is not a list of events")
         turns: list[Any] = recording.header["history"]
         if not all(isinstance(turn, list) and [*map(type, turn)] == [str, str] for turn in turns):  # pyright: ignore[reportUnknownArgumentType]

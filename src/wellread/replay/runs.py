@@ -76,7 +76,7 @@ class Player:
             patience=lambda: nullcontext(self._limit),
             stamp=self._stamp,
             aside=self._threads.aside,
-            earlier=[one for body in header["earlier"] if (one := events.from_json(body))],
+            earlier=[one for body in header.get("earlier", ()) if (one := events.from_json(body))],
             kit=lambda kit: PartsOnTape(self, None, effort),
         )
 
