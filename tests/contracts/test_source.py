@@ -18,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.sources.kit import Shelf, TestKit
-from tests.wire import papers, searches
+from tests.wire import papers, searches, webs
 from tests.wire.loopback import Answer, Asked, Loopback, Reply
 
 from wellread import plugins
@@ -30,7 +30,8 @@ from wellread.types import Hit, Page, Query
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
-KEYS = dict.fromkeys(("NEWSAPI_KEY", "TAVILY_API_KEY", "BRAVE_API_KEY", "SLACK_TOKEN", "ELASTICSEARCH_API_KEY"), searches.KEY)
+NAMES = "NEWSAPI_KEY TAVILY_API_KEY BRAVE_API_KEY SLACK_TOKEN ELASTICSEARCH_API_KEY EXA_API_KEY SERPER_API_KEY GOOGLE_API_KEY"
+KEYS = dict.fromkeys((*NAMES.split(), "GOOGLE_CSE_ID", "KAGI_API_KEY", "GITHUB_TOKEN"), searches.KEY)
 HOSTILE = (
     "a AND (b OR",
     "*",
@@ -71,6 +72,12 @@ CASES = {
     "slack": Case("slack?base={base}", searches.slack),
     "elasticsearch": Case("elasticsearch:{base}/docs", searches.elasticsearch),
     "elasticsearch-vector": Case("elasticsearch:{base}/docs?vector=emb", searches.elasticsearch, by_meaning=True),
+    "exa": Case("exa?base={base}", webs.exa),
+    "serper": Case("serper?base={base}", webs.serper),
+    "google": Case("google?base={base}", webs.google),
+    "kagi": Case("kagi?base={base}", webs.kagi),
+    "stackexchange": Case("stackexchange?base={base}", webs.stackexchange),
+    "github": Case("github:own/repo?base={base}&max_files=0", webs.github),
     "arxiv": Case("arxiv?base={base}&rate=1000", papers.arxiv, keyless=True),
     "openalex": Case("openalex?base={base}&rate=1000", papers.openalex),
     "pubmed": Case("pubmed?base={base}&rate=1000", papers.pubmed),

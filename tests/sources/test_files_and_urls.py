@@ -107,7 +107,7 @@ async def test_urls_are_read_once_and_failures_told(build: Build, tmp_path: Path
 
 async def test_urls_without_any_page_are_an_error(build: Build) -> None:
     source = build("urls:https://gone.example/1,https://gone.example/2", reader=Shelf({}))
-    with pytest.raises(SourceError, match="no page could be read"):
+    with pytest.raises(SourceError, match="nothing could be read"):
         await source.search(Query("x"))
 
 

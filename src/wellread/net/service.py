@@ -132,6 +132,10 @@ class Http:
         if client is not None and self._loop is asyncio.get_running_loop():
             await client.aclose()
 
+    def hold(self, url: str, seconds: float) -> None:
+        """Ask that host nothing for some seconds, as it wishes; not longer than one's patience lasts."""
+        self._pace(self._url(url, None).host).hold(min(seconds, self.manners.patience))
+
     def same_host(self, base: str, reference: str) -> str:
         """An address that a page of the service names, if it is on the configured host."""
         return str(self._redirected(self._url(base, None), reference))

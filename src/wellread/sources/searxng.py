@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterable
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Literal
 
+from wellread.errors import UsageError
+from wellread.net.address import Address
 from wellread.net.payload import Payload, told
 from wellread.net.service import Refused
 from wellread.parameters import Seconds, param
 from wellread.sources.service import Fields, Service, ServiceOptions
-from wellread.types import Query
+from wellread.types import Query, Spec
 
 _MOST_ENGINES = 50
+_PORTS = (8080, 8888)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +41,13 @@ class SearXNG(Service[Options]):
     )
     fields = Fields(snippet="content", published="publishedDate")
     most_pages = 5
+
+    def place(self, spec: Spec) -> Address:
+        """As it is named; else one on this machine, on the ports that it comes with."""
+        found = spec.argument or found_here()
+        if not found:
+            raise UsageError(f"searxng needs the address of a server: searxng:{self.address} (none listens there)")
+        return super().place(replace(spec, argument=found))
 
     async def page(self, query: Query, number: int) -> Payload:
         o = self.options
@@ -65,3 +77,12 @@ class SearXNG(Service[Options]):
         """Engines that do not answer are reported."""
         for item in answer.items("unresponsive_engines")[:_MOST_ENGINES]:
             yield told(f"{item.text(0)[:100] or 'an engine'} did not answer ({item.text(1) or 'no reason given'})", ())
+
+
+def found_here() -> str:
+    """The address of a SearXNG on this machine, as far as an open port tells; "" where there is none."""
+    for port in _PORTS:
+        with suppress(OSError):
+            socket.create_connection(("127.0.0.1", port), timeout=0.2).close()
+            return f"http://127.0.0.1:{port}"
+    return ""
