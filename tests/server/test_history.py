@@ -145,7 +145,7 @@ async def test_a_clock_that_jumps_ahead_forgets_nothing_at_once(tmp_path: Path, 
     monkeypatch.setattr(time, "time", lambda: right() + ahead[0])
     monkeypatch.setattr(service.asyncio, "sleep", sleep)
     with pytest.raises(asyncio.CancelledError):
-        await service._clean(history, 90)  # pyright: ignore[reportPrivateUsage]
+        await service._clean(lambda: [history], 90)  # pyright: ignore[reportPrivateUsage]
     monkeypatch.undo()
     assert slept == [3_600, 86_400]
     assert len(await history.list()) == 1

@@ -10,6 +10,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from wellread.engine import Engine
 from wellread.errors import DamagedFile, ReadError, SourceError, UsageError, WellreadError
@@ -72,6 +73,8 @@ def create_app(
     app.include_router(configuring.router)
     app.router.routes.append(tools.route())
     _errors(app)
+    if options.proxied:
+        app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=list(options.proxies))  # pyright: ignore[reportArgumentType]
     app.add_middleware(Wall, options=options, access=access, names=origins.hosts(options), metrics=metrics)
     return app
 

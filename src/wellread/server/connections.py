@@ -48,6 +48,7 @@ class Connection(H11Protocol):
 
     bound: ClassVar[int]
     clients: ClassVar[Counter[str]]  # how many connections each has
+    proxied: ClassVar[bool]
     head_seconds = _HEAD_SECONDS
     read_seconds = _READ_SECONDS
     whose: str = ""
@@ -59,7 +60,7 @@ class Connection(H11Protocol):
         self.whose = origins.client(self.client[0]) if self.client else ""
         self.clients[self.whose] += 1
         # nobody keeps others out: one client has at most half of them; a proxy speaks for many
-        too_many = not self.config.proxy_headers and self.clients[self.whose] > self.bound // 2
+        too_many = not self.proxied and self.clients[self.whose] > self.bound // 2
         if too_many or len(self.connections) > self.bound:
             transport.abort()
         else:
@@ -105,6 +106,6 @@ class Connection(H11Protocol):
             self._waiting = None
 
 
-def counted() -> type[Connection]:
+def counted(*, proxied: bool = False) -> type[Connection]:
     """The connections of one server."""
-    return type("Connection", (Connection,), {"bound": most(), "clients": Counter[str]()})
+    return type("Connection", (Connection,), {"bound": most(), "clients": Counter[str](), "proxied": proxied})

@@ -318,4 +318,4 @@ def _result(text: str, body: dict[str, Any], *, failed: bool = False) -> Any:
 def _session(service: Service, ctx: Any) -> Session:
     """Of a request; over stdio there is none, and client and files are on one machine."""
     request = ctx.request_context.request
-    return Session(service, "mcp", None) if request is None else session.of(request, service)
+    return Session(service, "mcp", None) if request is None else session.of(request, request.scope.get("service", service))

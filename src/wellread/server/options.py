@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import ipaddress
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -53,10 +55,15 @@ class ServerOptions:
     stop_seconds: Annotated[float, Range(0, 3600)] = param(
         10.0, "seconds that running answers get to finish when the server stops"
     )
-    proxy: bool = param(False, "believe X-Forwarded-For and X-Forwarded-Proto of a proxy on this machine")
+    proxy: bool = param(False, "believe X-Forwarded-For and X-Forwarded-Proto of the proxies")
+    proxies: tuple[str, ...] = param(("127.0.0.1", "::1"), "addresses or networks of the proxies that are believed")
+    user_header: str | None = param(
+        None, "header in which the proxies name who asks (X-Forwarded-Email): each gets a history and collections of their own"
+    )
     setup: bool = param(True, "a page for the settings, where nobody but this machine can come and no token is asked for")
     collections: bool | None = param(
-        None, "take documents in the page; unless set, only where nobody but this machine can come and no token is asked for"
+        None,
+        "take documents in the page; unless set, where only this machine can come without a token, or users have names",
     )
     folders: tuple[str, ...] = param(
         (), "folders of this machine that the page may read documents from, and those inside them; on loopback alone"
@@ -75,7 +82,11 @@ class ServerOptions:
     @property
     def private(self) -> bool:
         """Whether whoever comes is at this machine, as far as we know: nothing stands before the server, no name leads to it."""
-        return self.local and self.token is None and not self.proxy and not self.allowed_hosts
+        return self.local and self.token is None and not self.proxied and not self.allowed_hosts
+
+    @property
+    def proxied(self) -> bool:
+        return self.proxy or self.user_header is not None
 
     @property
     def has_settings(self) -> bool:
@@ -84,7 +95,7 @@ class ServerOptions:
 
     @property
     def takes_documents(self) -> bool:
-        return self.private if self.collections is None else self.collections
+        return self.private or self.user_header is not None if self.collections is None else self.collections
 
     @property
     def readable_folders(self) -> tuple[str, ...]:
@@ -93,7 +104,14 @@ class ServerOptions:
 
     def check(self) -> None:
         """Refuse to be open to a network without a token, or with a guessable one."""
-        if self.token is None and not self.local:
+        if self.user_header is not None and (self.workers > 1 or (self.history or "").startswith(DATABASES)):
+            raise UsageError("user_header gives each user a file of history: it needs one process, and none in PostgreSQL")
+        for network in self.proxies:
+            try:
+                ipaddress.ip_network(network)
+            except ValueError as problem:
+                raise UsageError(f"proxies: {problem}") from None
+        if self.token is None and not self.local and self.user_header is None:
             raise UsageError(
                 f"on {self.host} others could use this server: give a token with WELLREAD_TOKEN or --token, "
                 "or listen on 127.0.0.1"
@@ -130,6 +148,11 @@ def collections_path(options: ServerOptions) -> Path:
     """Where documents that were sent lie with their indexes: beside the history, or in the user's data folder."""
     place = history_place(options)
     return (place.parent if isinstance(place, Path) else _data_folder()) / "collections"
+
+
+def account_path(options: ServerOptions, user: str) -> Path:
+    """Where one user's history and collections are, beside the server's own; names of users may hold anything."""
+    return collections_path(options).with_name("users") / hashlib.sha256(user.encode()).hexdigest()[:32]
 
 
 def _data_folder() -> Path:

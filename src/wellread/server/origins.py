@@ -8,9 +8,11 @@ import hmac
 import ipaddress
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
 
 from wellread.net.address import is_loopback
 from wellread.server.options import ServerOptions
@@ -61,6 +63,23 @@ def _netloc(origin: str) -> str | None:
         return urlsplit(origin).netloc.lower() if "://" in origin else None
     except ValueError:  # brackets that hold no address
         return None
+
+
+def account(options: ServerOptions, peer: str, headers: Headers) -> str | None:
+    """The user that a trusted proxy names. One name: what a client adds to the proxy's own would else be taken for it."""
+    if options.user_header is None or not _is_proxy(peer, options.proxies):
+        return None
+    names = headers.getlist(options.user_header)
+    return names[0].strip() or None if len(names) == 1 else None
+
+
+def _is_proxy(peer: str, proxies: Iterable[str]) -> bool:
+    try:
+        address = ipaddress.ip_address(peer.partition("%")[0])
+    except ValueError:
+        return False
+    address = getattr(address, "ipv4_mapped", None) or address
+    return any(address in ipaddress.ip_network(network) for network in proxies)
 
 
 def client(host: str) -> str:

@@ -73,7 +73,7 @@ class Wall:
             await send(message)
 
         try:
-            refused = self._refusal(scope)
+            refused = await self._enter(scope)
             if refused is not None:
                 seldom = "refused"
                 await refused(scope, receive, sending)
@@ -98,6 +98,13 @@ class Wall:
         finally:
             self._log(scope, status, time.monotonic() - begun, seldom)
 
+    async def _enter(self, scope: Scope) -> Response | None:
+        """Why not; a user who may come in is taken to what is theirs."""
+        refused = self._refusal(scope)
+        if refused is None and (account := scope.get("account")):
+            scope["service"] = await scope["app"].state.service.of_account(account)
+        return refused
+
     def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
         method, path = scope["method"], scope["path"]
@@ -110,8 +117,14 @@ class Wall:
             return _error(path, 403, "requests from other sites are not allowed")
         if _is_open(path):
             return None
-        if self.access.allowed(headers.get("authorization", ""), headers.get("cookie", "")):
+        if account := origins.account(self.options, str((scope.get("client") or ("",))[0]), headers):
+            scope["account"] = account
             return None
+        named = self.options.user_header is not None and self.options.token is None
+        if not named and self.access.allowed(headers.get("authorization", ""), headers.get("cookie", "")):
+            return None
+        if named:
+            return _error(path, 401, "this server is reached through a proxy that names its users")
         if "text/html" in headers.get("accept", "") and method == "GET":
             return RedirectResponse(f"/login?next={quote(path, safe='/')}", 303)
         refusal = _error(path, 401, "a token is needed: Authorization: Bearer …")
@@ -152,7 +165,9 @@ _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 
 def address(scope: Scope) -> str:
-    """Whom limits count."""
+    """Whom limits count: a user by name, others by their address."""
+    if account := scope.get("account"):
+        return f"user {account}"
     return origins.client(str((scope.get("client") or ("?",))[0]))
 
 

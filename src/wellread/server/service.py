@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
 
@@ -13,6 +13,7 @@ from starlette.requests import Request
 
 from wellread import plugins
 from wellread.answer_json import AnswerJson
+from wellread.core.private_files import private_folder
 from wellread.engine import Engine
 from wellread.errors import WellreadError
 from wellread.events import to_json
@@ -26,7 +27,7 @@ from wellread.server.intake import Form
 from wellread.server.limits import Gate, Lines, Listeners
 from wellread.server.menu import Menu
 from wellread.server.metrics import Metrics
-from wellread.server.options import ServerOptions, collections_path, history_place
+from wellread.server.options import ServerOptions, account_path, collections_path, history_place
 from wellread.server.runs import Runs
 from wellread.server.sharing import Peers
 from wellread.settings import Settings
@@ -55,6 +56,43 @@ class Service:
     drawing: Lines = field(default_factory=Lines)  # pages of PDFs, of which some take ten seconds
     looking_up: Lines = field(default_factory=Lines)  # in the history, which one thread reads
     listeners: Listeners = field(default_factory=Listeners)
+    account: str = ""  # whose it is, where proxies name the users
+    accounts: dict[str, asyncio.Future[Service]] = field(default_factory=dict[str, "asyncio.Future[Service]"])
+
+    async def of_account(self, name: str) -> Service:
+        """The same server as one user has it, with a history and collections of their own. Opened at the first request."""
+        if name not in self.accounts:
+            self.accounts[name] = asyncio.ensure_future(self._opened(name))
+        try:
+            return await asyncio.shield(self.accounts[name])
+        except WellreadError:
+            self.accounts.pop(name, None)
+            raise
+
+    async def _opened(self, name: str) -> Service:
+        folder = await asyncio.to_thread(private_folder, account_path(self.options, name))
+        history = await History.open(folder / "history.sqlite")
+        collections = Collections(folder / "collections", self.options)
+        await asyncio.to_thread(collections.sweep)
+        indexing = Indexing(collections, self.engine.kit)
+        indexing.resume()
+        runs = Runs(history, self.gate, self.metrics, keep_api=self.options.keep_api)
+        menu = Menu(self.engine, self.options, collections.specs)
+        own = replace(self, history=history, runs=runs, menu=menu, collections=collections, indexing=indexing)
+        return replace(own, account=name, accounts={}, arriving=[])
+
+    @property
+    def everyone(self) -> list[Service]:
+        """This and those of its users."""
+        opened = [one for one in self.accounts.values() if one.done() and not one.cancelled() and not one.exception()]
+        return [self, *(one.result() for one in opened)]
+
+    def histories(self) -> list[History]:
+        return [one.history for one in self.everyone]
+
+    async def drain(self) -> None:
+        """Take no more runs, and let those that go on finish."""
+        await asyncio.gather(*(one.runs.drain(self.options.stop_seconds) for one in self.everyone))
 
     def resettle(self, settings: Settings) -> None:
         """Answer the next questions under other settings; runs that go on keep theirs."""
@@ -77,22 +115,24 @@ async def running(engine: Engine, options: ServerOptions, metrics: Metrics) -> A
         service = await asyncio.to_thread(_build, engine, options, history, metrics)
         if service.menu.default_model is not None:
             await asyncio.to_thread(engine.kit.model)  # its imports take a second, and the loop must not stall later
-        chores += [asyncio.create_task(_warm(service)), asyncio.create_task(_clean(history, options.retention_days))]
+        chores += [asyncio.create_task(_warm(service)), asyncio.create_task(_clean(service.histories, options.retention_days))]
         if service.runs.peers is not None:
             await service.runs.peers.join()
             chores.append(asyncio.create_task(service.runs.peers.keep_up(service.runs)))
         await asyncio.to_thread(service.collections.sweep)
         service.indexing.resume()
         yield service
-        await service.runs.drain(options.stop_seconds)
+        await service.drain()
     finally:
         for chore in chores:
             chore.cancel()
         if chores:
             await asyncio.wait(chores)
-        if service is not None:
-            await service.indexing.aclose()
-        await history.aclose()
+        for one in service.everyone if service is not None else ():
+            await one.indexing.aclose()
+            await one.history.aclose()
+        if service is None:
+            await history.aclose()
         await engine.aclose()
 
 
@@ -108,8 +148,8 @@ async def alone(engine: Engine) -> AsyncGenerator[Service, None]:
 
 
 def of(request: Request) -> Service:
-    """The service behind a request."""
-    return request.app.state.service
+    """The service behind a request: its user's, where it has one."""
+    return request.scope.get("service") or request.app.state.service
 
 
 def _build(engine: Engine, options: ServerOptions, history: History, metrics: Metrics) -> Service:
@@ -150,13 +190,14 @@ async def _warm(service: Service) -> None:
             logs.fault("could not warm up", problem)
 
 
-async def _clean(history: History, days: int) -> None:
+async def _clean(histories: Callable[[], Iterable[History]], days: int) -> None:
     """Where the clock says that all of it is too old, an hour later: one that was wrong at the start is right by then."""
     while True:
-        try:
-            if await history.would_forget_all(days):
-                await asyncio.sleep(_HOUR)
-            await history.expire(days)
-        except WellreadError as problem:
-            logs.fault("could not clean up", problem)
+        for history in histories():
+            try:
+                if await history.would_forget_all(days):
+                    await asyncio.sleep(_HOUR)
+                await history.expire(days)
+            except WellreadError as problem:
+                logs.fault("could not clean up", problem)
         await asyncio.sleep(_DAY)

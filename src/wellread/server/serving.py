@@ -49,7 +49,7 @@ class Server(uvicorn.Server):
         service = getattr(self._app.state, "service", None)
         if service is not None:
             logs.info("stopping", running=len(service.runs.live))
-            await service.runs.drain(self._options.stop_seconds)
+            await service.drain()
         await super().shutdown(sockets)
         self._looks.end()
         sys.setswitchinterval(self._turn)
@@ -80,9 +80,9 @@ def server(app: FastAPI, options: ServerOptions, *, told: bool = True) -> Server
         access_log=False,
         server_header=False,
         date_header=True,
-        proxy_headers=options.proxy,
+        proxy_headers=False,  # the application believes them, once it has seen who says so
         ws="none",
-        http=counted(),
+        http=counted(proxied=options.proxied),
         backlog=at_once(),
         h11_max_incomplete_event_size=MAX_HEAD,
         lifespan="on",

@@ -194,8 +194,9 @@ def page(request: Request, title: str, *children: Child, head: Safe | None = Non
     """A whole page. Titles are texts of others too: `render` escapes them."""
     shown = title if title == "wellread" else f"{title[:120]} · wellread"
     link = el("a", icon("settings"), el("span", "Settings"), href="/settings", class_="to-settings")
-    settings = link if service.of(request).options.has_settings else None
-    return HTMLResponse(render("page.html", title=shown, head=head, settings=settings, main=join(*children)), status)
+    here = service.of(request)
+    whose = link if here.options.has_settings else el("span", here.account, class_="who") if here.account else None
+    return HTMLResponse(render("page.html", title=shown, head=head, whose=whose, main=join(*children)), status)
 
 
 def error(request: Request, status: int, message: str) -> HTMLResponse:
