@@ -18,11 +18,15 @@ from numpy.typing import NDArray
 from tests.index.embedders import WordEmbedder
 from tests.index.test_search import PASSAGES, make
 
+from wellread import codec
 from wellread.errors import DamagedFile, IndexFault
 from wellread.index import build as building
 from wellread.index.build import BuildOptions, add, build, remove
 from wellread.index.feed import EmbeddingFeed, streamed
 from wellread.index.folder import writing
+from wellread.index.following import Following
+from wellread.index.inputs import InputOptions, passages
+from wellread.index.manifest import Manifest
 from wellread.index.seal import problems
 from wellread.index.search import LocalIndex
 from wellread.types import Passage
@@ -48,6 +52,37 @@ def sums(folder: Path) -> dict[str, str]:
     """Checksums of everything but the word index, whose files have random names."""
     segment = LocalIndex.open(folder).manifest.segments[0]
     return {name: entry.sha256 for name, entry in segment.files.items() if not name.startswith("words/")}
+
+
+async def test_a_power_cut_takes_nothing_that_the_manifest_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: dict[str, int] = {}  # and how long files were then
+    sync, replaced = os.fsync, Path.replace
+
+    def noted(handle: int) -> None:
+        sync(handle)
+        synced[os.readlink(f"/proc/self/fd/{handle}")] = os.fstat(handle).st_size
+
+    def named(self: Path, target: Path) -> Path:
+        """At the moment at which a manifest becomes the one that counts."""
+        if target.name == "manifest.json":
+            content = codec.loads(Manifest, self.read_bytes())
+            for segment in content.segments:
+                folder = tmp_path.resolve() / "segments" / segment.name
+                assert {str(folder), *(str(folder / name) for name in segment.files)} <= synced.keys()
+                assert all(synced[str(folder / name)] >= known.bytes for name, known in segment.files.items())
+            assert all(str(tmp_path.resolve() / one.name) in synced for one in (content.removed, content.read) if one)
+        return replaced(self, target)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    monkeypatch.setattr(Path, "replace", named)
+    (tmp_path / "documents").mkdir()
+    (tmp_path / "documents" / "a.md").write_text("The lamp burns oil.")
+    inputs = [str(tmp_path / "documents")]
+    following = Following(inputs, InputOptions())
+    await build(tmp_path, EmbeddingFeed(lambda: passages(inputs, InputOptions()), WordEmbedder(), "a", following))
+    await add(tmp_path, feed(numbered(30)))
+    remove(tmp_path, ["n7"])
+    assert synced
 
 
 async def test_added_passages_are_found_at_once(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from wellread.errors import DamagedFile, IndexFault, optional
 from wellread.index.feed import Batch, Feed
 from wellread.index.folder import disk_errors, writing
 from wellread.index.inputs import hub_tables
-from wellread.index.manifest import replace_file
+from wellread.index.manifest import replace_file, sync
 from wellread.index.progress import Progress, silent
 from wellread.index.quantize import Bytes, Codes, Floats, pad_codes
 from wellread.reading import decoder
@@ -213,6 +213,7 @@ def write_part(folder: Path, number: int, batches: Sequence[Batch], about: About
     path = part_path(folder, number)
     torn = path.with_suffix(".parquet.tmp")
     _write(torn, batches, about, scale)
+    sync(torn)
     torn.replace(path)
 
 

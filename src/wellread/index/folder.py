@@ -17,12 +17,12 @@ import numpy as np
 
 from wellread.errors import DamagedFile, IndexFault
 from wellread.index import manifest
-from wellread.index.manifest import Listed, Manifest, Segment, sync_folder
+from wellread.index.manifest import SEGMENTS, Listed, Manifest, Segment, sync
 from wellread.index.rows import FLOATS
 from wellread.index.texts import TEXTS
 
 T = TypeVar("T")
-BUILDING, SEGMENTS = "building", "segments"
+BUILDING = "building"
 
 
 @contextmanager
@@ -93,7 +93,7 @@ def place(folder: Path, made: Path, segment: Segment, generation: int) -> Segmen
     made.rename(target)
     for notes in target.glob("*.tmp"):  # kept until here, so that a build killed in its last step can go on
         notes.unlink()
-    sync_folder(target.parent)
+    sync(target.parent)
     return replace(segment, name=target.name)
 
 

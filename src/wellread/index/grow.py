@@ -196,7 +196,7 @@ class Growing:
             generation=generation,
             complete=complete,
         )
-        manifest.save(self.home, self.content)
+        manifest.save(self.folder, self.content, self.home)
         live = existing(self.folder)
         # Readers that have just opened the manifest before this one still look for its files.
         tidy(self.folder, self.content, before, *((live,) if live else ()))

@@ -7,7 +7,7 @@
     DIR/building/…             work in progress; with a manifest of its own where a new index is to replace the one that is there
 
 A writer makes new files first and replaces the manifest last, so that a reader sees the old index or the
-new one and never a mixture.
+new one and never a mixture; neither does who comes back after a power cut, for what is named was on the disk before.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from wellread.questions.languages import ENGLISH, STEMMED
 FORMAT = 4  # 3: passages may say their place, and may be there before their vectors; 4: words may be stemmed in another language
 _SKETCHES = 2  # the format from which large segments have sketches; small ones are the same as before
 NAME = "manifest.json"
+SEGMENTS = "segments"
 SUMS = "sums/"  # under which a large segment keeps the sums of its blocks: see `seal`
 LARGEST = 1 << 28  # bytes of a manifest
 _ALL = -1 << 62  # as many vectors as rows: before format 3 nobody had to say so
@@ -153,9 +154,23 @@ def _check_format(folder: Path, found: int) -> None:
         raise IndexFault(f"{folder} has index format {found}, this wellread reads up to {FORMAT}: upgrade wellread")
 
 
-def save(folder: Path, manifest: Manifest) -> None:
-    """Replace the manifest, durably: this is the moment at which a change happens."""
-    replace_file(folder / NAME, sealed(replace(manifest, format=FORMAT)))
+def save(folder: Path, content: Manifest, home: Path | None = None) -> None:
+    """Replace the manifest of an index, durably: this is the moment at which a change happens. `home` is where it lies, if not
+    in the index's folder."""
+    home = home or folder
+    try:
+        known = _named(folder, load(home))
+    except (IndexFault, DamagedFile):
+        known = {}
+    fresh = [path for path, _ in _named(folder, content).items() - known.items()]
+    for path in (*fresh, *sorted({path.parent for path in fresh}, reverse=True)):
+        sync(path)
+    replace_file(home / NAME, sealed(replace(content, format=FORMAT)))
+
+
+def _named(folder: Path, content: Manifest) -> dict[Path, FileSum]:
+    listed = {folder / one.name: one.sum for one in (content.removed, content.read) if one is not None}
+    return listed | {folder / SEGMENTS / one.name / name: known for one in content.segments for name, known in one.files.items()}
 
 
 def sealed(content: object) -> bytes:
@@ -186,7 +201,7 @@ def replace_file(path: Path, data: bytes) -> None:
         out.flush()
         os.fsync(out.fileno())
     fresh.replace(path)
-    sync_folder(path.parent)
+    sync(path.parent)
 
 
 def fresh_file(path: Path) -> IO[bytes]:
@@ -195,9 +210,9 @@ def fresh_file(path: Path) -> IO[bytes]:
     return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666), "wb")
 
 
-def sync_folder(folder: Path) -> None:
-    """Make renames in a folder durable."""
-    handle = os.open(folder, os.O_RDONLY)
+def sync(path: Path) -> None:
+    """Make what was written to a file, or renamed in a folder, durable."""
+    handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:

@@ -7,7 +7,6 @@ floats, which can be searched too; then all are written as bytes and the floats 
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -19,8 +18,8 @@ import numpy as np
 from wellread.errors import IndexFault
 from wellread.index import feed, manifest
 from wellread.index.coarse import CODES
-from wellread.index.folder import SEGMENTS, unbroken
-from wellread.index.manifest import AS_SHIPPED, FileSum, Manifest, RunningSum, Segment, checksums
+from wellread.index.folder import unbroken
+from wellread.index.manifest import AS_SHIPPED, SEGMENTS, FileSum, Manifest, RunningSum, Segment, checksums
 from wellread.index.progress import Progress, silent
 from wellread.index.quantize import Floats, calibrate, check, to_bytes, to_codes
 from wellread.index.rows import FLOATS, ROWS
@@ -135,7 +134,7 @@ class VectorLog:
     def name(self, content: Manifest) -> Manifest:
         """Make it so: from here on readers see these vectors."""
         named = replace(content, generation=content.generation + 1)
-        manifest.save(self._home, named)
+        manifest.save(self._folder, named, self._home)
         return named
 
     def _appended(self, segment: Segment, name: str, data: bytes) -> FileSum:
@@ -149,8 +148,6 @@ class VectorLog:
         with path.open("ab") as out:
             out.truncate(known)  # what no manifest names was left by a writer that was killed
             out.write(data)
-            out.flush()
-            os.fsync(out.fileno())
         running.add(data)
         return running.sum()
 
