@@ -47,14 +47,15 @@ def parse_spec(text: str) -> Spec:
 
 
 def parse_source(text: str) -> Spec:
-    """The spec of a source; a bare folder or file stands for the index that it is, or for the documents in it."""
+    """The spec of a source; a bare folder or file stands for the index or bibliography that it is, or for its documents."""
     head, _, _ = text.strip().partition("?")
     if not head or _find("sources", head.partition(":")[0]):
         return parse_spec(text)
     path = at_home(head)
     if os.path.exists(path):  # of a name that is too long for any file, too
         is_index = any((path / name).is_file() for name in ("manifest.json", "shards.json"))
-        return parse_spec(f"{'index' if is_index else 'files'}:{text.strip()}")
+        listed = path.suffix.lower() in (".bib", ".ris")
+        return parse_spec(f"{'index' if is_index else 'bibliography' if listed else 'files'}:{text.strip()}")
     if path.suffix or len(path.parts) > 1:  # no name of a source has a dot or a slash
         raise UsageError(f"there is no file or folder {public(head)!r}; sources are: {', '.join(names('sources'))}")
     return parse_spec(text)

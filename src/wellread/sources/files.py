@@ -75,6 +75,7 @@ class Files(Source):
     def __init__(self, name: str, path: Path, options: Options, kit: Parts) -> None:
         self.name = name
         self._path = path
+        self._inside: Path | None = path  # where files must lie; None: anywhere
         self._options = options
         self._kit = kit
         self._stamp: Stamp | None = None
@@ -230,7 +231,7 @@ class Files(Source):
         root = self._path if self._path.is_dir() else self._path.parent
         found: list[Item] = []
         for path in self._candidates():
-            item = Item(os.path.relpath(path, root), "document", path, self._path if path != self._path else None)
+            item = Item(os.path.relpath(path, root), "document", path, self._inside if path != self._path else None)
             if 0 <= _state(item)[0] <= self._options.max_megabytes * 1024 * 1024:
                 found.append(item)
             if len(found) >= self._options.max_files:

@@ -1,0 +1,195 @@
+"""`bibliography:FILE`: a `.bib`, `.ris` or CSL-JSON file of references, and the documents that its entries name."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from os.path import relpath
+from pathlib import Path
+
+from wellread.citations.references import KINDS
+from wellread.core.private_files import at_home
+from wellread.core.unicode_safety import encodable
+from wellread.errors import SourceError, UsageError
+from wellread.net.payload import Payload
+from wellread.parameters import fill, param
+from wellread.protocols import Parts, Source
+from wellread.ranking.fusion import reciprocal_ranks
+from wellread.sources import files
+from wellread.sources.bibtex import read_bibtex, read_ris, spelled
+from wellread.sources.memory import Memory
+from wellread.sources.papers import family_first, from_csl, reference
+from wellread.types import Hit, Hits, Original, Passage, Query, Reference, Spec
+
+_MOST_BYTES = 100 * 1024 * 1024
+_ATTACHED = (".pdf", ".epub", ".html", ".htm", ".docx")
+_BIBTEX = {entry: kind for kind, (entry, _, _) in KINDS.items()} | {"conference": "paper-conference", "mastersthesis": "thesis"}
+_RIS = {tag: kind for kind, (_, _, tag) in KINDS.items()}
+_VENUES = ("journal", "journaltitle", "booktitle", "school", "institution", "publisher", "organization", "howpublished")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    full_text: bool = param(True, "read the documents too that the entries name")
+    meaning: bool = param(True, "search by meaning too, not by words alone")
+    max_files: int = param(2000, "documents read at most")
+    name: str = param("", "what it is called in answers and in the page; its spec if empty")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A reference, what its abstract says, and its documents."""
+
+    work: Reference
+    abstract: str = ""
+    documents: tuple[Path, ...] = ()
+
+
+def from_spec(spec: Spec, kit: Parts) -> Source:
+    """A file of references (BibTeX, RIS, CSL-JSON) with the documents that it names."""
+    path = at_home(spec.argument)
+    if not spec.argument or not path.is_file():
+        raise UsageError(f"bibliography needs a .bib, .ris or .json file that is there ({spec.argument or 'none given'})")
+    options = fill(Options, spec.options, "source bibliography")
+    return Bibliography(options.name or f"bibliography:{spec.argument}", path, options, kit, lambda: entries(path))
+
+
+class Bibliography(files.Files):
+    """Entries by their words and abstracts, and passages of their documents, each with the work that it is from."""
+
+    hint = "References of the user's own, with their documents. Words of titles, abstracts and texts; a whole question works too."
+
+    def __init__(
+        self, name: str, path: Path, options: Options, kit: Parts, listed: Callable[[], list[Entry]], file: Path | None = None
+    ) -> None:
+        """`listed` reads the entries; again, when `file` has changed (`path` itself, where it is one)."""
+        read = files.Options(meaning=options.meaning, max_files=options.max_files, max_megabytes=200)
+        super().__init__(name, path, read, kit)
+        self._inside = None  # the operator's own entries name them
+        self._listed, self._full_text, self._file = listed, options.full_text, file or path
+        self._known: tuple[int, list[Entry]] = 0, []
+        self._memory: tuple[object, Memory] | None = None
+        self._works: dict[str, Entry] = {}
+
+    async def search(self, query: Query) -> Sequence[Hit]:
+        if not query.text.strip() or query.limit < 1:
+            return []
+        listed, state = await asyncio.to_thread(self._entries), (self._known[0], asyncio.get_running_loop())
+        if self._memory is None or self._memory[0] != state:  # its locks belong to a loop
+            passages = [_passage(one, number, self.name) for number, one in enumerate(listed)]
+            embedder = self._kit.embedder() if self._options.meaning else None
+            self._memory = state, await asyncio.to_thread(Memory, passages, self.name, embedder)
+        found = await self._memory[1].search(query.text, query.limit)
+        if not self._works:
+            return found
+        inside = Hits.all_of(await super().search(query))
+        hits = [self._attributed(hit) for hit in inside]
+        known = {hit.id: hit for hit in (*hits, *found)}
+        fused = reciprocal_ranks([[hit.id for hit in hits], [hit.id for hit in found]])
+        return Hits(tuple(replace(known[id], score=score) for id, score in fused[: query.limit]), inside.failures)
+
+    async def original(self, document: str) -> Original:
+        """The file, wherever it lies."""
+        return await asyncio.to_thread(self._located, document)
+
+    def _entries(self) -> list[Entry]:
+        changed = self._file.stat().st_mtime_ns
+        if self._known[0] != changed:
+            listed = self._listed()
+            if not listed:
+                raise SourceError(self.name, "there is no entry in it")
+            root = self._path.parent if self._path.is_file() else self._path
+            attached = [(path, one) for one in listed for path in one.documents] if self._full_text else []
+            self._works = {encodable(relpath(path, root)): one for path, one in attached}
+            self._known = changed, listed
+        return self._known[1]
+
+    def _candidates(self) -> Iterator[Path]:
+        self._entries()
+        yield from dict.fromkeys(path for one in self._works.values() for path in one.documents)
+
+    def _key(self) -> str:
+        return f"{super()._key()}\nbibliography"
+
+    def _attributed(self, hit: Hit) -> Hit:
+        entry = self._works.get(hit.document or "")
+        return replace(hit, title=entry.work.title or hit.title, reference=entry.work) if entry else hit
+
+
+def _passage(one: Entry, number: int, name: str) -> Passage:
+    work = one.work
+    about = ". ".join(filter(None, ("; ".join(work.authors), str(work.year or ""), work.title, work.venue)))
+    place = f"https://doi.org/{work.doi}" if work.doi else work.url or None
+    text = one.abstract or f"{about}."
+    published = f"{work.year:04}-01-01" if work.year else None
+    who = "; ".join(work.authors[:3])
+    return Passage(f"{name}#{number}", text, work.title or about, place, name, published, heading=who, reference=work)
+
+
+def entries(path: Path) -> list[Entry]:
+    """What stands in a file of references."""
+    if path.stat().st_size > _MOST_BYTES:
+        raise SourceError(str(path), "it is too large")
+    raw = path.read_bytes()
+    if path.suffix.lower() == ".json":
+        try:
+            return [Entry(from_csl(one), one.text("abstract")) for one in Payload.parse(raw)]
+        except ValueError as problem:
+            raise SourceError(str(path), f"it is no CSL-JSON ({problem})") from None
+    text = raw.decode("utf-8", errors="replace")
+    if path.suffix.lower() == ".ris":
+        return [_of_ris(one, path.parent) for one in read_ris(text)]
+    return [_of_bibtex(one, path.parent) for one in read_bibtex(text)]
+
+
+def _of_bibtex(fields: dict[str, str], folder: Path) -> Entry:
+    def said(*names: str) -> str:
+        return next((words for name in names if (words := spelled(fields.get(name, "")))), "")
+
+    names = re.split(r"\s+and\s+", fields.get("author") or fields.get("editor", ""))
+    whole = [spelled(name) if name.strip().startswith("{") else family_first(spelled(name)) for name in names]
+    work = reference(
+        title=said("title"),
+        authors=whole,
+        year=said("year", "date"),
+        venue=said(*_VENUES),
+        doi=fields.get("doi", ""),
+        url=fields.get("url", ""),
+        volume=said("volume"),
+        issue=said("number", "issue"),
+        pages=said("pages"),
+        kind=_BIBTEX.get(fields["type"], "document"),
+    )
+    parts = re.split(r"(?<!\\)[;:]", fields.get("file", ""))
+    return Entry(work, said("abstract"), _named((re.sub(r"\\(.)", r"\1", part) for part in parts), folder))
+
+
+def _of_ris(tags: dict[str, list[str]], folder: Path) -> Entry:
+    def said(*names: str) -> str:
+        return next((tags[name][0] for name in names if tags.get(name)), "")
+
+    work = reference(
+        title=said("TI", "T1"),
+        authors=[*chain(tags.get("AU", []), tags.get("A1", []))],
+        year=said("PY", "Y1", "DA"),
+        venue=said("T2", "JO", "JF", "JA", "PB"),
+        doi=said("DO"),
+        url=said("UR"),
+        volume=said("VL"),
+        issue=said("IS"),
+        pages="–".join(filter(None, (said("SP"), said("EP")))),
+        kind=_RIS.get(said("TY"), "document"),
+    )
+    return Entry(work, said("AB", "N2"), _named(chain(tags.get("L1", []), tags.get("L4", [])), folder))
+
+
+def documents(paths: Iterable[Path]) -> tuple[Path, ...]:
+    """Those that there are, of the kinds that people attach; a name from elsewhere may be of another machine, or of anything."""
+    return tuple(path for path in paths if path.suffix.lower() in _ATTACHED and path.is_file())
+
+
+def _named(names: Iterable[str], folder: Path) -> tuple[Path, ...]:
+    return documents(folder / one.strip().removeprefix("file://") for one in names if one.strip() and "\0" not in one)
