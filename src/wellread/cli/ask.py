@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable
 from contextlib import aclosing, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -102,8 +102,8 @@ def research(
     text = options.asked(question)
     how = _How(chosen.params, record, replay, "research", output, trace, Path(f"{output}.part") if output else None)
     answer = _answered(text, chosen, how, display)
-    if how.part and answer.outcome == "exhausted":
-        note(f"the sections that are finished are kept in {how.part}: the same command goes on with them")
+    if how.part and (left := unwritten(how.kept())):
+        note(f"{events.counted(left, 'section is', 'sections are')} not written; the same command goes on with {how.part}")
     elif how.part:
         how.part.unlink(missing_ok=True)
     raise typer.Exit(status(answer))
@@ -111,18 +111,18 @@ def research(
 
 def _answered(text: str, chosen: options.Chosen, how: _How, display: show.Display) -> Answer:
     """The answer, shown, and written to its file where it has words."""
-    write: Callable[[AnswerJson], None] | None = None
+    made: Callable[[AnswerJson], bytes] | None = None
     if how.output is not None:
-        from wellread.present.files import writer
+        from wellread.present.files import maker
 
-        write = writer(how.output)
+        made = maker(how.output)
     answer = asyncio.run(_ask(text, chosen.settings, how, display))
     if chosen.settings.cache:
         opening.keep(opening.cited(answer), answer.text)
-    if write and answer.text:
-        write(AnswerJson.of(answer))
+    if made and how.output and answer.text:
+        how.output.write_bytes(made(AnswerJson.of(answer)))
         note(f"{how.output}: {answer.checked}")
-    elif write:
+    elif made:
         note(f"nothing was written: {answer.reason}")
     return answer
 
@@ -132,6 +132,17 @@ def status(answer: Answer, *, strict: bool = False) -> int:
     if answer.probable and not strict:
         return 0
     return EXIT["unsure"] if answer.outcome == "exhausted" and not answer.text else EXIT[answer.outcome]
+
+
+def unwritten(seen: Iterable[events.Event]) -> int:
+    """How many sections of a report are not."""
+    titles, done = 0, set[int]()
+    for event in seen:
+        if isinstance(event, events.Outlined):
+            titles = len(event.sections)
+        elif isinstance(event, events.Section) and event.state == "written":
+            done.add(event.number)
+    return max(0, titles - len(done))
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,21 +155,25 @@ class _How:
     trace: Path | None = None
     part: Path | None = None  # what is kept of a report until it is finished
 
-    def earlier(self, text: str) -> list[events.Event]:
-        """The events of the same report, where it was stopped before."""
+    def kept(self) -> list[events.Event]:
+        """The events of an unfinished report, without lines of which a crash has left a part."""
         from wellread.codec import Json, loads
 
-        if self.part is None or not self.part.is_file():
+        found: list[events.Event] = []
+        for line in self.part.read_text(encoding="utf-8").splitlines() if self.part and self.part.is_file() else ():
+            with suppress(ValueError, WellreadError):
+                found += [one for one in (events.from_json(loads(Json, line)),) if one]
+        return found
+
+    def earlier(self, text: str) -> list[events.Event]:
+        """The events of the same report, where it was stopped before; what is kept of another one goes."""
+        found = self.kept()
+        if not any(isinstance(one, events.Started) and one.question == " ".join(text.split()) for one in found[:1]):
+            if self.part:
+                self.part.unlink(missing_ok=True)
             return []
-        lines = self.part.read_text(encoding="utf-8").splitlines()
-        with suppress(ValueError, WellreadError):  # the last line may be half of one
-            found = [one for line in lines[:-1] if (one := events.from_json(loads(Json, line)))]
-            if any(isinstance(one, events.Started) and one.question == " ".join(text.split()) for one in found[:1]):
-                done = len({one.number for one in found if isinstance(one, events.Section) and one.state == "written"})
-                note(f"going on with {self.part}: {events.counted(done, 'section is', 'sections are')} there")
-                return found
-        self.part.unlink()
-        return []
+        note(f"going on with {self.part}: {events.counted(unwritten(found), 'section is', 'sections are')} not written")
+        return found
 
     def __post_init__(self) -> None:
         if self.record is not None and self.replay is not None:

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from functools import partial
 from html import escape
 from importlib import import_module
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -28,30 +29,26 @@ _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-sta
 _STYLE = Path(__file__).parent / "report.css"
 _RELATIONS = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 _PATIENCE = 120  # seconds for a browser to print
-Writer = Callable[[AnswerJson], None]
 
 
-def writer(path: Path) -> Writer:
-    """What writes an answer to this file. That its kind is known and can be made here is found out before anything is asked."""
+def maker(path: Path) -> Callable[[AnswerJson], bytes]:
+    """What makes a file of this name of an answer. That it can be made here is found out before anything is asked."""
     kind = path.suffix.lower()
     if not path.parent.is_dir():
         raise UsageError(f"{path.parent}: there is no such folder")
     if kind == ".docx":
         with optional("writing Word files", "writing"):
             import_module("docx")
-        return partial(_word, path=path)
+        return as_word
     if kind == ".pdf":
         browser = next(filter(None, map(shutil.which, _BROWSERS)), None)
         if browser is None:
             raise UsageError("a PDF is printed by a browser: install Chromium or Chrome, or write .html and print that")
-        return lambda answer: _print(answer, path, browser)
+        return partial(as_pdf, browser=browser)
     if kind not in (".md", ".html"):
         raise UsageError(f"{path.name}: an answer can be written as .md, .html, .docx or .pdf")
-    return partial(_text, path=path, made=as_markdown if kind == ".md" else as_html)
-
-
-def _text(answer: AnswerJson, path: Path, made: Callable[[AnswerJson], str]) -> None:
-    path.write_text(made(answer), encoding="utf-8")
+    made = as_markdown if kind == ".md" else as_html
+    return lambda answer: made(answer).encode()
 
 
 def facts(answer: AnswerJson) -> str:
@@ -87,7 +84,7 @@ def as_html(answer: AnswerJson) -> str:
     return f"<!doctype html>\n<html lang=en><head>{head}</head>\n<body>{chr(10).join(filter(None, body))}</body></html>\n"
 
 
-def _print(answer: AnswerJson, path: Path, browser: str) -> None:
+def as_pdf(answer: AnswerJson, browser: str) -> bytes:
     with tempfile.TemporaryDirectory(prefix="wellread-") as folder:
         page, made = Path(folder, "report.html"), Path(folder, "report.pdf")
         page.write_text(as_html(answer), encoding="utf-8")
@@ -98,20 +95,24 @@ def _print(answer: AnswerJson, path: Path, browser: str) -> None:
                 [browser, *flags, f"--print-to-pdf={made}", page.as_uri()], capture_output=True, timeout=_PATIENCE, check=False
             )
         except subprocess.TimeoutExpired:
-            raise WellreadError(f"{path}: {browser} did not print it within {_PATIENCE} seconds") from None
+            raise WellreadError(f"{browser} did not print it within {_PATIENCE} seconds") from None
         if not made.is_file():
             told = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
-            raise WellreadError(f"{path}: {browser} did not print it: {' '.join(told)}")
-        shutil.move(made, path)
+            raise WellreadError(f"{browser} did not print it: {' '.join(told)}")
+        return made.read_bytes()
 
 
-def _word(answer: AnswerJson, path: Path) -> None:
-    made: Any = import_module("docx").Document()
+def as_word(answer: AnswerJson) -> bytes:
+    """A Word file; raises `MissingExtra` where nothing here can make one."""
+    with optional("writing Word files", "writing"):
+        made: Any = import_module("docx").Document()
     made.core_properties.title, made.core_properties.author = answer.question[:250], "wellread"
     page: Any = import_module("lxml.html").document_fromstring(as_html(answer))
     for element in page.find("body"):
         _block(made, element)
-    made.save(str(path))
+    written = BytesIO()
+    made.save(written)
+    return written.getvalue()
 
 
 def _block(made: Any, element: Any) -> None:

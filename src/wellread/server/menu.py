@@ -59,6 +59,7 @@ class ClientRequest:
     limits: Mapping[str, float | None] = field(default_factory=dict[str, "float | None"])
     fallback: str | None = None
     effort: Effort | None = None
+    resume: str | None = None  # a run of the same question that was stopped
     share: bool = False  # the person at this machine lets words of private sources out, where the setting wants to be asked
 
 

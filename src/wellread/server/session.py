@@ -90,7 +90,13 @@ class Session:
     async def _authorized(self, wish: ClientRequest, parent: Record | None) -> ReadyRun:
         """With what was said before, here and as the client tells it, and the passages that it was built on."""
         turns, earlier = await follow_up.context(self.service.history, parent)
-        return self.service.menu.authorize(replace(wish, history=(*turns, *wish.history)[-TURNS:]), also=earlier)
+        ready = self.service.menu.authorize(replace(wish, history=(*turns, *wish.history)[-TURNS:]), also=earlier)
+        if wish.resume:
+            if (await self.run(wish.resume)).question != ready.question:
+                raise NotFound
+            seen = follow_up.decoded([body for _, body in await self.service.history.events(wish.resume, limit=5_000)])
+            ready.engine.outside = replace(ready.engine.outside, earlier=seen)
+        return ready
 
 
 def of(request: Request, service: Service | None = None) -> Session:

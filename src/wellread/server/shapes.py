@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -65,6 +66,10 @@ class RunRequest(AskRequest):
     """A question to be worked on whether anyone listens or not."""
 
     parent: str | None = Field(None, pattern=RUN_ID, description="The run that this one follows up on.")
+    resume: str | None = Field(None, pattern=RUN_ID, description="A report of the same question that was stopped, to go on with.")
+
+    def wish(self, history: tuple[tuple[str, str], ...] = ()) -> ClientRequest:
+        return replace(super().wish(history), resume=self.resume)
 
 
 class Started(BaseModel):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.util import find_spec
 from urllib.parse import urlsplit
 
 from wellread import events
@@ -13,7 +14,7 @@ from wellread.events import AnswerDelta, Event, counted
 from wellread.present.differences import Doubt
 from wellread.present.html import answer_html, draft_html
 from wellread.present.markdown import markdown
-from wellread.present.sections import UNDERSTOOD, Cited, Sections, sections
+from wellread.present.sections import MISSING, UNDERSTOOD, Cited, Sections, sections
 from wellread.server.addresses import WORDS, linked
 from wellread.server.follow_up import decoded, passages_of
 from wellread.server.history import Record
@@ -49,6 +50,8 @@ _ICONS: dict[type[events.Event], str] = {
     events.Decided: "fork",
     events.Rewritten: "fork",
     events.Understood: "fork",
+    events.Outlined: "fork",
+    events.Section: "check",
     events.ModelCalled: "model",
     events.Notice: "warning",
     events.Exhausted: "warning",
@@ -87,21 +90,53 @@ def _facts(record: Record) -> Safe:
     return join(*(el("span", part) for part in parts))
 
 
+class Drafted:
+    """An answer that is being written, as the page draws it: its words, or the sections of a report and how far they are."""
+
+    def __init__(self, seen: Iterable[Event] = ()) -> None:
+        self._words, self._outline, self._sections = "", events.Outlined(()), dict[int, events.Section]()
+        self.due = any([self.hears(event) for event in seen])  # every one of them
+
+    def hears(self, event: Event | None) -> bool:
+        """Whether there is something new to draw."""
+        match event:
+            case AnswerDelta():
+                self._words += event.text
+            case events.Outlined():
+                self._outline = event
+            case events.Section():
+                self._sections[event.number] = event
+            case _:
+                return False
+        return True
+
+    def html(self) -> Safe:
+        if self._words or not self._outline.sections:
+            return Safe(draft_html(self._words))
+        rows: list[Safe] = []
+        for number, planned in enumerate(self._outline.sections, 1):
+            section = self._sections.get(number)
+            state = section.state if section else "searching"
+            rows.append(el("li", planned.title, " ", el("small", state), data_state=state))
+        told = [(one.title, one.text) for _, one in sorted(self._sections.items()) if one.text]
+        text = "\n\n".join(f"## {title}\n\n{words}" for title, words in told)
+        return join(el("ol", *rows, class_="contents", aria_label="Sections"), Safe(draft_html(text)))
+
+
 def _running(seen: Sequence[Event], *, waiting: bool) -> Safe:
     said = [line for line in map(status, seen) if line]
     now = "Waiting for a free place" if waiting else said[-1] if said else "Getting started"
-    draft = "".join(event.text for event in seen if isinstance(event, AnswerDelta))
     stop = el("button", icon("stop"), "Stop", type="button", class_="button stop", data_action="stop")
     return join(
         el("div", el("span", class_="pulse", aria_hidden="true"), el("span", now, class_="status-text"), stop, class_="status"),
-        el("div", Safe(draft_html(draft)), class_="answer draft", aria_busy="true"),
+        el("div", Drafted(seen).html(), class_="answer draft", aria_busy="true"),
     )
 
 
 def _finished(record: Record, passages: Mapping[int, Passage], base: str, ways: Safe | None) -> Safe:
     if record.answer is None:
         return join(_notes(record, None), ways, _actions(record, ""))
-    body, parts = Safe(answer_html(record.answer)), sections(record.answer)  # sanitised
+    body, parts = Safe(answer_html(record.answer, f"part-{record.id}")), sections(record.answer)  # sanitised
     answer = parts.answer
     short = el("p", answer.short, class_="short") if answer.short and body else None
     remarks = [el("p", f"Note: {note}.", class_="facts") for note in answer.notes]
@@ -109,17 +144,29 @@ def _finished(record: Record, passages: Mapping[int, Passage], base: str, ways: 
     meant = el("p", UNDERSTOOD, el("b", answer.understood), class_="facts understood") if answer.understood else None
     return join(
         meant,
-        _notes(record, answer),
+        None if parts.contents and answer.outcome == "partial" else _notes(record, answer),
         short,
         sure,
         *remarks,
-        el("div", body, class_="answer") if body else None,
+        _contents(record, parts),
+        el("div", body, _not_found(parts), class_="answer") if body else None,
         _checked(parts) if body else None,
         ways,
-        _actions(record, markdown(linked(record.answer, base))),
+        _actions(record, markdown(linked(record.answer, base)), report=len(parts.contents) > 1),
         _sources(record, parts, passages),
         _nearest(parts),
     )
+
+
+def _contents(record: Record, parts: Sections) -> Safe | None:
+    """The table of contents of a report."""
+    rows = [el("li", el("a", title, href=f"#part-{record.id}-{place}")) for place, title in enumerate(parts.contents, 1)]
+    return el("nav", el("ol", *rows, class_="contents"), aria_label="Contents of the report") if len(rows) > 1 else None
+
+
+def _not_found(parts: Sections) -> Safe | None:
+    rows = [el("li", row) for row in parts.answer.missing] if parts.contents else []
+    return join(el("h2", MISSING), el("ul", *rows)) if rows else None
 
 
 def _checked(parts: Sections) -> Safe:
@@ -179,14 +226,18 @@ def _notes(record: Record, answer: AnswerJson | None) -> Safe:
     return el("p", icon("warning"), _OUTCOMES[answer.outcome], el("small", reason) if reason else None, class_="note")
 
 
-def _actions(record: Record, copied: str) -> Safe:
+def _actions(record: Record, copied: str, *, report: bool = False) -> Safe:
     copy = el("button", icon("copy"), "Copy as Markdown", type="button", class_="button", data_action="copy", data_text=copied)
     link = el(
         "button", icon("link"), "Copy link", type="button", class_="button", data_action="link", data_path=f"/r/{record.id}"
     )
     delete = el("button", icon("delete"), "Delete", class_="button")
     form = el("form", delete, method="post", action=f"/r/{record.id}/delete", data_confirm="Delete this question and its answer?")
-    return el("div", copy if copied else None, link, form, class_="actions")
+    kinds = [("HTML", "html"), *([("Word", "docx")] if find_spec("docx") else [])] if report else []
+    files = [
+        el("a", icon("page"), f"Save as {name}", href=f"/r/{record.id}/report.{kind}", class_="button") for name, kind in kinds
+    ]
+    return el("div", copy if copied else None, *files, link, form, class_="actions")
 
 
 def _trail(record: Record, steps: Safe) -> Safe:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from wellread.events import Event, Searched, Started
+from wellread.events import Event, Outlined, Searched, Started
 from wellread.server.history import Record
 from wellread.server.menu import Menu, label, labels
 from wellread.server.security import COLLECTIONS
@@ -73,6 +73,8 @@ def ways_on(menu: Menu, record: Record, seen: Sequence[Event]) -> Safe | None:
     """What may bring an answer, or a better one, each as a button that asks the same again, in the words of the controls."""
     answer, ways = record.answer, list[Safe]()
     effort = next((event.effort for event in seen if isinstance(event, Started)), "normal")
+    if any(isinstance(event, Outlined) for event in seen) and (answer is None or answer.outcome in ("exhausted", "failed")):
+        ways.append(_again(record, "Go on", resume=record.id))
     kept = dict.fromkeys(label(name) for event in seen if isinstance(event, Searched) for name in event.withheld)
     if kept and menu.asks_to_share:
         ways.append(_again(record, f"Send my words to {' and '.join(kept)}", share="true"))

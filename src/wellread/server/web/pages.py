@@ -7,7 +7,7 @@ import re
 import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from functools import partial
+from dataclasses import replace
 from pathlib import Path as File
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
@@ -16,8 +16,7 @@ from fastapi import APIRouter, Form, Header, Query, Request
 from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 
 from wellread.codec import Json
-from wellread.events import AnswerDelta
-from wellread.present.html import draft_html
+from wellread.events import Event, Outlined, Section
 from wellread.server import follow_up, service, session
 from wellread.server.api import RunId
 from wellread.server.history import Record
@@ -27,7 +26,7 @@ from wellread.server.security import address
 from wellread.server.shapes import RUN_ID
 from wellread.server.sse import EventStream
 from wellread.server.web import threads
-from wellread.server.web.articles import article, status, step
+from wellread.server.web.articles import Drafted, article, status, step
 from wellread.server.web.controls import again_box, ask_box
 from wellread.server.web.html import Child, Safe, el, icon, join, render
 from wellread.server.web.threads import listing
@@ -71,12 +70,13 @@ async def ask(
     parent: Annotated[str, Form(max_length=40)] = "",
     again: Annotated[str, Form(pattern=f"{RUN_ID}|^$")] = "",
     share: Annotated[bool, Form()] = False,
+    resume: Annotated[str, Form(pattern=f"{RUN_ID}|^$")] = "",
 ) -> Response:
     """The form without JavaScript; with it the page posts to /api/runs."""
     here = session.of(request)
     before = await here.service.history.get(parent) if parent else None  # one that is gone is not followed up
     wish = ClientRequest(question, strategy or None, tuple(source or ()), model or None, effort=effort or None, share=share)
-    record = await here.begin(wish, before)
+    record = await here.begin(replace(wish, resume=resume or None), before)
     return RedirectResponse(f"/compare/{again}/{record.id}" if again else f"/r/{record.id}", 303)
 
 
@@ -126,15 +126,17 @@ async def live(
     batches = await session.of(request).follow(run, 0, None)  # the words before the offset are a part of the draft
 
     async def chunks() -> AsyncGenerator[str, None]:
-        words, drawn = "", 0.0
+        drafted, drawn = Drafted(), 0.0
         async with aclosing(batches):
             async for batch in batches:
-                news = [(number, _shown(json.loads(body))) for number, body in batch]
-                words += "".join(shown.pop("delta", "") for _, shown in news)
-                news = [one for one in news if one[0] >= offset]
-                if news and words and time.monotonic() - drawn > _DRAWN:
-                    news[-1][1]["draft"] = await beside(partial(draft_html, words))
-                    drawn = time.monotonic()
+                bodies: list[tuple[int, Json]] = [(number, json.loads(body)) for number, body in batch]
+                told = [(number, body, follow_up.event_of(body)) for number, body in bodies]
+                drafted.due = any([drafted.hears(event) for _, _, event in told]) or drafted.due
+                news = [(number, _shown(body, event)) for number, body, event in told if number >= offset]
+                whole = any(isinstance(event, Section | Outlined) for _, _, event in told)  # more may not come for a while
+                if news and drafted.due and (whole or time.monotonic() - drawn > _DRAWN):
+                    news[-1][1]["draft"] = await beside(drafted.html)
+                    drawn, drafted.due = time.monotonic(), False
                 yield "".join(f"id: {number}\ndata: {json.dumps(shown, ensure_ascii=False)}\n\n" for number, shown in news)
 
     return EventStream(chunks())
@@ -224,11 +226,8 @@ def _local(path: str) -> str:
     return quote(path, safe="/") if fine else "/"
 
 
-def _shown(body: Json) -> Json:
-    event = follow_up.event_of(body)
+def _shown(body: Json, event: Event | None) -> Json:
     shown: Json = {"status": status(event), "step": step(event)} if event else {}
-    if isinstance(event, AnswerDelta):
-        shown["delta"] = event.text
     if body["event"] == "ended":
         shown["ended"] = body.get("state", "failed")
     return {name: value for name, value in shown.items() if value}

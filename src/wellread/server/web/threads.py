@@ -7,12 +7,13 @@ import re
 import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response, StreamingResponse
 
 from wellread.marks import Marks
+from wellread.present import files
 from wellread.present.html import plain_text
 from wellread.present.markdown import markdown, plain
 from wellread.present.sections import shown
@@ -60,6 +61,17 @@ async def as_json(request: Request, run: RunId) -> Response:
         yield "\n]}\n"
 
     return StreamingResponse(parts(), media_type="application/json", headers=_download(name, "json"))
+
+
+@router.get("/r/{run}/report.{kind}")
+async def as_file(request: Request, run: RunId, kind: Literal["html", "docx"]) -> Response:
+    """One answer as a file of its own."""
+    record = await service.of(request).history.get(run)
+    if record is None or record.answer is None:
+        raise NotFound
+    made, answer = files.as_html if kind == "html" else files.as_word, linked(record.answer, str(request.base_url))
+    body = await beside(lambda: made(answer))
+    return Response(body, media_type="application/octet-stream", headers=_download(record.question, kind))
 
 
 @router.post("/r/{run}/name")

@@ -1,0 +1,108 @@
+"""Answers as files, and the formulas in them: MathML in HTML, TeX in Markdown, nothing that acts anywhere."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+from collections.abc import Callable
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+
+from wellread.answer_json import AnswerJson, CitationJson
+from wellread.errors import UsageError
+from wellread.present.files import as_html, as_markdown, as_word, maker
+from wellread.present.html import draft_html
+from wellread.present.terminal import show
+
+TEX = r"$E = mc^2\,\frac{a_1}{b}$"
+REPORT = AnswerJson(
+    question="What is <i>energy</i>?",
+    answer=f"## Mass\n\nEnergy is {TEX}. [1]\n\n- one [1]\n- **two**\n\n## Light\n\nFast.\n\n| a | b |\n|---|---|\n| 1 | 2 |",
+    outcome="partial",
+    missing=["the speed of <b>light</b>"],
+    strategy="research",
+    citations=[CitationJson(number=1, title="A <b>book</b>", url="https://x.example/a?b=1", quote="E = mc²", support=1.0)],
+)
+
+
+@pytest.fixture
+def drawn(need: Callable[[bool, str], None]) -> None:
+    need(importlib.util.find_spec("latex2mathml") is not None, "latex2mathml")
+
+
+def test_markdown_keeps_formulas_whole_and_has_the_sections_of_a_report() -> None:
+    text = as_markdown(REPORT)
+    assert TEX in text
+    assert "## What could not be found\n\n- the speed of \\<b\\>light\\</b\\>" in text
+    assert "## Sources\n\n1. [A " in text
+
+
+def test_html_is_one_file_that_loads_and_runs_nothing(drawn: None) -> None:
+    html = as_html(REPORT)
+    assert '<li><a href="#part-2">Light</a></li>' in html
+    assert '<h2 id="part-2">Light</h2>' in html
+    assert '<li id="source-1" value="1">' in html
+    assert "default-src 'none'" in html
+    for sign in ("<i>", "<b>", "<script", "src=", "@import", "url("):
+        assert sign not in html
+    assert "<mfrac>" in html
+    assert '<mspace width="0.167em">' in html, "what a backslash and a comma stand for"
+
+
+@pytest.mark.parametrize(
+    ("text", "held", "not_held"),
+    [
+        (r"It is \(a<b\) here", "<mo>&lt;</mo>", "\\("),
+        (r"\[ \sum_{i=1}^n x_i \]", 'display="block"', "\\["),
+        ("It costs $5 and $6 more", "$5 and $6 more", "<math"),
+        ("from $5-$10, or `$x$`", "<code>$x$</code>", "<math"),
+        (r"$\text{<script>alert(1)</script>}$ $\href{javascript:x}{y}$ $\style{color:red}{z}$", "<mi>y</mi>", "script"),
+        (r"$\sqrt{" + "x^{" * 100 + "$", '<code class="tex">', "Error"),
+        ("$$x^2$$ then $f[1](y)$", 'display="block"', "](y"),
+    ],
+)
+def test_formulas_are_drawn_and_money_is_not(drawn: None, text: str, held: str, not_held: str) -> None:
+    html = draft_html(text)
+    assert held in html
+    assert not_held not in html
+
+
+def test_the_terminal_shows_tex_as_it_stands() -> None:
+    from rich.console import Console
+
+    out = Console(file=(held := __import__("io").StringIO()), width=120)
+    show(REPORT, out)
+    assert r"$E = mc^2\,\frac{a_1}{b}$" in held.getvalue()
+
+
+def test_word_has_headings_lists_tables_and_links(need: Callable[[bool, str], None]) -> None:
+    need(importlib.util.find_spec("docx") is not None, "python-docx")
+    import docx
+
+    made = docx.Document(BytesIO(as_word(REPORT)))
+    styles = {paragraph.text: paragraph.style.name for paragraph in made.paragraphs if paragraph.style}
+    assert styles["What is <i>energy</i>?"] == "Title"
+    assert styles["Light"] == "Heading 1"
+    assert styles["two"] == "List Bullet"
+    assert [cell.text for cell in made.tables[0].rows[1].cells] == ["1", "2"]
+    assert "https://x.example/a?b=1" in [link.address for one in made.paragraphs for link in one.hyperlinks]
+
+
+@pytest.mark.slow
+def test_a_pdf_is_printed_by_a_browser(need: Callable[[bool, str], None], tmp_path: Path) -> None:
+    need(shutil.which("chromium") is not None, "chromium")
+    import pypdfium2
+
+    made = pypdfium2.PdfDocument(maker(tmp_path / "a.pdf")(REPORT))
+    words = made[0].get_textpage().get_text_range()
+    assert "What could not be found" in words
+    assert "file://" not in words
+
+
+def test_what_cannot_be_written_is_told_before_anything_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for name, words in (("a.txt", ".md, .html, .docx or .pdf"), ("no/a.md", "no such folder"), ("a.pdf", "install Chromium")):
+        with pytest.raises(UsageError, match=words):
+            maker(tmp_path / name)
