@@ -58,7 +58,7 @@ def test_html_is_one_file_that_loads_and_runs_nothing(drawn: None) -> None:
         (r"\[ \sum_{i=1}^n x_i \]", 'display="block"', "\\["),
         ("It costs $5 and $6 more", "$5 and $6 more", "<math"),
         ("from $5-$10, or `$x$`", "<code>$x$</code>", "<math"),
-        (r"$\text{<script>alert(1)</script>}$ $\href{javascript:x}{y}$ $\style{color:red}{z}$", "<mi>y</mi>", "script"),
+        (r"$\text{<script>alert(1)</script>}$ $\href{javascript:x}{y}$ $\style{color:red}{z}$", "<mi>y</mi>", "<script"),
         (r"$\sqrt{" + "x^{" * 100 + "$", '<code class="tex">', "Error"),
         ("$$x^2$$ then $f[1](y)$", 'display="block"', "](y"),
     ],
@@ -86,6 +86,7 @@ def test_word_has_headings_lists_tables_and_links(need: Callable[[bool, str], No
     assert styles["What is <i>energy</i>?"] == "Title"
     assert styles["Light"] == "Heading 1"
     assert styles["two"] == "List Bullet"
+    assert any(TEX.strip("$") in text for text in styles)
     assert [cell.text for cell in made.tables[0].rows[1].cells] == ["1", "2"]
     assert "https://x.example/a?b=1" in [link.address for one in made.paragraphs for link in one.hyperlinks]
 

@@ -143,21 +143,23 @@ def _block(made: Any, element: Any) -> None:
 
 
 def _runs(paragraph: Any, element: Any, looks: tuple[str, ...] = ()) -> None:
-    """The words of an element, each with the looks of what it stands in; a formula as its words."""
+    """The words of an element, each with the looks of what it stands in; a formula as its TeX."""
 
     def put(text: str | None, looks: tuple[str, ...]) -> None:
         words = re.sub(r"\s+", " ", text or "")
         if not words:
             return
         run = paragraph.add_run(words)
-        run.bold, run.italic = "strong" in looks or None, bool({"em", "math"} & {*looks}) or None
+        run.bold, run.italic = "strong" in looks or None, "em" in looks or None
         run.font.superscript = "cite" in looks or None
         run.font.name = "Courier New" if "code" in looks else None
 
     put(element.text, looks)
     for inner in element:
         kind = "cite" if inner.get("class") == "cite" else inner.tag
-        if kind == "a" and (inner.get("href") or "").startswith("http"):
+        if kind == "math":
+            put(inner.get("alttext"), (*looks, "code"))
+        elif kind == "a" and (inner.get("href") or "").startswith("http"):
             link: Any = import_module("docx.oxml").OxmlElement("w:hyperlink")
             link.set(f"{_RELATIONS}id", paragraph.part.relate_to(inner.get("href"), f"{_RELATIONS[1:-1]}/hyperlink", True))
             before = len(paragraph.runs)

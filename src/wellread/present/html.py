@@ -31,7 +31,7 @@ _MATH = set(  # what latex2mathml makes
     "math mrow mi mn mo mtext mspace mfrac msqrt mroot msub msup msubsup munder mover munderover mtable mtr mtd mstyle menclose "  # noqa: SIM905
     "mpadded mphantom mmultiscripts mprescripts none".split()
 )
-_LOOKS = set("accent columnalign display fence largeop linethickness mathvariant movablelimits stretchy width".split())  # noqa: SIM905
+_LOOKS = set("accent alttext columnalign display fence largeop linethickness mathvariant movablelimits stretchy width".split())  # noqa: SIM905
 _WEAK, _BLOCK, _CITE, _CLOSE, _INLINE = "\ue100", "\ue101", "\ue102", "\ue103", "\ue104"
 _PRIVATE = re.compile("[\ue100-\ue104]")
 _FORMULA = re.compile(f"([{_BLOCK}{_INLINE}])([^{_CLOSE}]*){_CLOSE}")
@@ -104,6 +104,7 @@ def _mathml(words: str, block: bool) -> str:
 
     try:
         drawn: str = import_module("latex2mathml.converter").convert(words, display="block" if block else "inline")
+        drawn = drawn.replace("<math ", f'<math alttext="{escape(words)}" ', 1)
         return nh3.clean(drawn, tags=_MATH, attributes={tag: _LOOKS for tag in _MATH}, link_rel=None)
     except Exception:  # of its many kinds none is documented
         return f'<code class="tex">{escape(words)}</code>'
