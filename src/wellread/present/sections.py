@@ -86,6 +86,13 @@ def sections(answer: AnswerJson) -> Sections:
     )
 
 
+def preview(text: str, most: int) -> str:
+    """The beginning of a text in one line, up to the end of a word where one ends."""
+    words = " ".join(text.split())
+    whole = words[:most].rpartition(" ")[0]
+    return words if len(words) <= most else f"{whole if len(whole) > most // 2 else words[:most]} …"
+
+
 def shown(answer: AnswerJson, wanted: str | None) -> AnswerJson:
     """The answer as a client wants it rendered: where it asked for no marks, nothing is known of its sentences."""
     return replace(answer, sentences=[]) if wanted == "none" else answer

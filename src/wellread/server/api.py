@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Path, Query, Request
@@ -18,7 +19,7 @@ from wellread.events import documents_json, hit_json
 from wellread.present.html import answer_html
 from wellread.server import metrics, service, session, shapes
 from wellread.server.security import address
-from wellread.server.session import Ending, Telling
+from wellread.server.session import Telling
 from wellread.server.shapes import RUN_ID, AskRequest, RunRequest
 from wellread.server.sharing import Numbered
 from wellread.server.sse import EventStream, Whole, numbered
@@ -53,15 +54,13 @@ async def ask(request: Request, body: AskRequest) -> EventStream:
     telling = await session.of(request).attach(body.wish(), via="api")
     if "text/event-stream" in request.headers.get("accept", ""):
         return EventStream(numbered(_without_end(telling)), telling.leave)
-    return Whole(_whole(telling), telling.leave)
+    return Whole(partial(_whole, telling), telling.leave)
 
 
-async def _whole(telling: Telling) -> AsyncGenerator[JSONResponse, None]:
-    async with aclosing(telling.pieces()) as pieces:
-        async for piece in pieces:
-            if isinstance(piece, Ending):
-                failed = piece.problem or (None if piece.answer else "the run failed")
-                yield JSONResponse({"error": failed}, piece.status) if failed else JSONResponse(codec.encode(piece.answer))
+async def _whole(telling: Telling) -> JSONResponse:
+    ending = await telling.ending()
+    failed = ending.problem or (None if ending.answer else "the run failed")
+    return JSONResponse({"error": failed}, ending.status) if failed else JSONResponse(codec.encode(ending.answer))
 
 
 async def _without_end(telling: Telling) -> AsyncGenerator[list[Numbered], None]:

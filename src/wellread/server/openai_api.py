@@ -6,6 +6,7 @@ import secrets
 import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Request, Response
@@ -73,7 +74,7 @@ async def complete(request: Request, body: ChatRequest) -> Response:
     if body.stream:
         usage = bool(body.stream_options and body.stream_options.include_usage)
         return EventStream(_chunks(reply, telling, usage=usage), telling.leave)
-    return Whole(_one(reply, telling), telling.leave)  # the same way, so that a client that leaves is noticed
+    return Whole(partial(_one, reply, telling), telling.leave)  # the same way, so that a client that leaves is noticed
 
 
 class Reply:
@@ -123,12 +124,11 @@ def _ending(reply: Reply, ending: Ending, said: str, usage: bool) -> list[str]:
     return [*lines, reply.usage(answer)] if usage else lines
 
 
-async def _one(reply: Reply, telling: Telling) -> AsyncGenerator[JSONResponse, None]:
-    async with aclosing(telling.pieces()) as pieces:
-        async for piece in pieces:
-            if isinstance(piece, Ending):
-                whole = JSONResponse(reply.whole(piece.answer)) if piece.answer and not piece.problem else None
-                yield whole or openai_format.error(piece.status, piece.problem or "the run failed")
+async def _one(reply: Reply, telling: Telling) -> JSONResponse:
+    ending = await telling.ending()
+    if ending.answer and not ending.problem:
+        return JSONResponse(reply.whole(ending.answer))
+    return openai_format.error(ending.status, ending.problem or "the run failed")
 
 
 def _annotations(text: str, answer: AnswerJson) -> list[dict[str, Any]]:

@@ -11,6 +11,7 @@ import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, Literal, cast
 
 from fastapi import APIRouter, Path, Request, Response
@@ -80,7 +81,7 @@ async def respond(request: Request, body: ResponseRequest) -> Response:
     envelope = Envelope(telling.run, body.model, body.previous_response_id, store, int(time.time()))
     if body.stream:
         return EventStream(_events(Script(envelope), telling), telling.leave)
-    return Whole(_one(envelope, telling), telling.leave)
+    return Whole(partial(_one, envelope, telling), telling.leave)
 
 
 @router.get("/responses/{response}", responses=_GONE)
@@ -94,8 +95,7 @@ async def retrieve(request: Request, response: ResponseId, stream: bool = False)
     envelope = Envelope(record.id, f"{PREFIX}/{record.strategy}", previous, True, int(record.created))
     if record.state == "running":
         return envelope.response("in_progress", [])
-    ends = [piece async for piece in here.listen(record.id).pieces() if isinstance(piece, Ending)]
-    return whole(envelope, ends[0])
+    return whole(envelope, await here.listen(record.id).ending())
 
 
 @router.delete("/responses/{response}", responses=_GONE)
@@ -131,11 +131,9 @@ async def _events(script: Script, telling: Telling) -> AsyncGenerator[str, None]
             yield script.delta(piece) if isinstance(piece, str) else script.ending(piece)
 
 
-async def _one(envelope: Envelope, telling: Telling) -> AsyncGenerator[Response, None]:
-    async with aclosing(telling.pieces()) as pieces:
-        async for piece in pieces:
-            if isinstance(piece, Ending):
-                yield JSONResponse(whole(envelope, piece), piece.status)
+async def _one(envelope: Envelope, telling: Telling) -> Response:
+    ending = await telling.ending()
+    return JSONResponse(whole(envelope, ending), ending.status)
 
 
 class InputMessage(Message):

@@ -128,6 +128,11 @@ class Telling:
                         yield event
         yield Ending(None, "the run was removed from the history", 503)
 
+    async def ending(self) -> Ending:
+        """How it ended, once it has."""
+        async with aclosing(self.events()) as told:
+            return [event async for event in told if isinstance(event, Ending)][-1]
+
     async def pieces(self) -> AsyncGenerator[str | Ending, None]:
         """The words of the answer as they come, and how it ended."""
         async with aclosing(self.events()) as told:

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from wellread.codec import encode
 from wellread.effort import Effort
+from wellread.present.sections import preview
 from wellread.server.addresses import linked
 from wellread.server.history import Record
 from wellread.server.menu import ClientRequest
@@ -178,9 +179,7 @@ def _answer(record: Record, base: str | None) -> dict[str, Any] | None:
 
 def _fields(record: Record) -> dict[str, Any]:
     names = ("id", "thread", "parent", "question", "strategy", "model", "state", "created", "finished", "outcome", "via")
-    words = " ".join(record.text.split())
-    preview = words if len(words) <= 160 else words[:159] + "…"
-    told = {"sources": list(record.sources), "short": record.short, "preview": preview}
+    told = {"sources": list(record.sources), "short": record.short, "preview": preview(record.text, 160)}
     return {**{name: getattr(record, name) for name in names}, **told}
 
 

@@ -61,17 +61,15 @@ class EventStream(Response):
 class Whole(EventStream):
     """Waits for one finished response and sends it; a client that leaves meanwhile stops the work."""
 
-    def __init__(self, answers: AsyncGenerator[Response, None], leave: Leave) -> None:
-        self.answers, self.leave = answers, leave
+    def __init__(self, answer: Callable[[], Awaitable[Response]], leave: Leave) -> None:
+        self.answer, self.leave = answer, leave
         self.background = None
 
     async def _send(self, send: Send) -> None:
         async def receive() -> Message:
             raise AssertionError("a finished response reads nothing")
 
-        async with aclosing(self.answers):
-            async for answer in self.answers:
-                await answer({"type": "http"}, receive, send)
+        await (await self.answer())({"type": "http"}, receive, send)
 
 
 async def _gone(receive: Receive) -> None:

@@ -255,7 +255,7 @@ def _sources(record: Record, parts: Sections, passages: Mapping[int, Passage]) -
     items = [_source(one, passages.get(one.number), record.id) for one in parts.sources]
     place = f"/api/runs/{record.id}/references?format="
     links = [el("a", name, href=place + how) for how, name in _REFERENCES.items()]
-    taken = el("p", "References: ", join(*(part for link in links for part in (" · ", link)[link is links[0] :])), class_="facts")
+    taken = el("p", el("span", "References"), *(el("span", link) for link in links), class_="facts taken")
     listed = el("ol", *items, class_="sources")
     return el("section", el("h3", "Sources"), listed, taken, aria_label="Sources", class_="source-list")
 

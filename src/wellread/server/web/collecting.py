@@ -11,6 +11,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from wellread.core.unicode_safety import encodable
 from wellread.errors import UsageError
+from wellread.events import counted
 from wellread.index.following import Item
 from wellread.index.ledger import Entry
 from wellread.reading.compressed import SUFFIXES
@@ -21,7 +22,7 @@ from wellread.server.collections import Collection
 from wellread.server.limits import beside
 from wellread.server.options import ServerOptions
 from wellread.server.receiving import View, found, opened
-from wellread.server.web.html import Safe, el, icon, join
+from wellread.server.web.html import Safe, el, field, icon, join
 from wellread.server.web.pages import page
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
@@ -153,7 +154,7 @@ def _collection(view: View, options: ServerOptions, note: str) -> Safe:
 
 def _removal(one: Collection, count: int, document: str) -> Safe:
     what = f"Remove {document} from {one.name}?" if document else f"Remove {one.name}?"
-    which = "1 document" if count == 1 else f"{count:,} documents"
+    which = counted(count, "document", "documents")
     if document:
         said = "This server's copy is deleted."
     elif one.folder is None:
@@ -161,13 +162,8 @@ def _removal(one: Collection, count: int, document: str) -> Safe:
     else:
         said = "What was read from the folder goes; the folder itself stays as it is."
     hidden = el("input", type="hidden", name="document", value=document) if document else None
-    buttons = el(
-        "div",
-        el("button", "Remove", class_="button primary"),
-        el("a", "Keep", href=_path(one), class_="button"),
-        class_="actions",
-    )
-    form = el("form", hidden, buttons, method="post", action=f"{_path(one)}/remove")
+    remove, keep = el("button", "Remove", class_="button primary"), el("a", "Keep", href=_path(one), class_="button")
+    form = el("form", hidden, el("div", remove, keep, class_="actions"), method="post", action=f"{_path(one)}/remove")
     return el("div", el("h1", what), el("p", said, " Answers that were given from it stay in the history."), form, class_="hero")
 
 
@@ -180,12 +176,11 @@ def _card(view: View) -> Safe:
 
 
 def _brief(view: View) -> Safe:
-    count = len(view.items)
-    parts = [f"{count:,} {'document' if count == 1 else 'documents'}"]
+    parts = [counted(len(view.items), "document", "documents")]
     if view.running and view.files[0] < view.files[1]:
         parts.append(f"reading, {view.files[0]:,} done")
     elif view.passages:
-        parts.append(f"{view.passages:,} {'passage' if view.passages == 1 else 'passages'}")
+        parts.append(counted(view.passages, "passage", "passages"))
     if view.one.folder is not None:
         parts.append("a folder of this machine")
     return join(*(el("span", part) for part in parts))
@@ -248,7 +243,7 @@ def _document(view: View, item: Item) -> Safe:
 def _state(entry: Entry | None) -> Safe:
     if entry is None:
         return el("span", "not read yet")
-    count = el("span", f"{entry.passages:,} {'passage' if entry.passages == 1 else 'passages'}") if entry.passages else None
+    count = el("span", counted(entry.passages, "passage", "passages")) if entry.passages else None
     notice = entry.notice or ("" if entry.passages else "there is no text in it")
     return join(count, el("span", notice, class_="badge") if notice else None)
 
@@ -258,7 +253,7 @@ def _new(options: ServerOptions, fields: Mapping[str, str]) -> Safe:
         "input", type="text", name="name", value=fields.get("name", ""), required=True, maxlength=intake.LONGEST_NAME,
         autocomplete="off", placeholder="Minutes of the board",
     )  # fmt: skip
-    return _sending(COLLECTIONS, options, el("label", el("span", "Name"), name, class_="field"), "Make it")
+    return _sending(COLLECTIONS, options, field("Name", name), "Make it")
 
 
 def _more(one: Collection, options: ServerOptions) -> Safe:
@@ -297,8 +292,8 @@ def _of_folder(options: ServerOptions, fields: Mapping[str, str]) -> Safe:
     known = el("datalist", *(el("option", value=root) for root in options.readable_folders), id="folders")
     form = el(
         "form",
-        el("label", el("span", "Name"), name, class_="field"),
-        el("label", el("span", "Folder"), path, class_="field"),
+        field("Name", name),
+        field("Folder", path),
         known,
         el("button", "Read it", class_="button primary"),
         method="post", action=COLLECTIONS, enctype="multipart/form-data", class_="of-folder",

@@ -33,13 +33,12 @@ from wellread.server.menu import label, labels
 from wellread.server.service import Service
 from wellread.server.viewer import NotThere
 from wellread.server.web.controls import THOROUGH
-from wellread.server.web.html import Safe, el, icon
+from wellread.server.web.html import Safe, el, field, icon
 from wellread.server.web.pages import page
 from wellread.settings import Settings, config_path
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 _LONGEST = 4_000
-_WHERE = " where new keys go"  # no name of a setting
 _SIGNS = {"ok": "check", "note": "thought", "problem": "warning"}
 AT_ONCE = ("model", "sources", "effort")
 Changes = Mapping[str, object]  # None takes a line away
@@ -111,13 +110,11 @@ def _allowed(request: Request) -> None:
 
 
 def _in_file() -> Mapping[str, Any]:
-    """What the file says, and where keys would be kept. Blocks."""
-    keyring = keychain.backend()
-    where = f"the system's keyring ({keyring})" if keyring else "the settings file (no keyring of the system was found)"
+    """What the file says. Blocks."""
     try:
-        return {**tomllib.loads(config_path().read_text(encoding="utf-8")), _WHERE: where}
+        return tomllib.loads(config_path().read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return {_WHERE: where}
+        return {}
 
 
 def _save(here: Service, plain: Mapping[str, object], sources: Sequence[str], keys: Mapping[str, str | None]) -> Outcome:
@@ -153,7 +150,8 @@ def _models(here: Service, chosen: str) -> Mapping[str, str]:
 
 def _form(here: Service, note: str, found: Sequence[Finding] = (), refused: Mapping[str, Any] | None = None) -> Safe:
     """Names to choose from; specs, for what has none yet, behind "Advanced". Blocks."""
-    said = refused or _in_file()
+    said, keyring = refused or _in_file(), keychain.backend()
+    where = f"the system's keyring ({keyring})" if keyring else "the settings file (no keyring of the system was found)"
     model, ticked = said.get("model") or "", set(said.get("sources") or ("library",))
     efforts = _options({name: THOROUGH[name][0] for name in get_args(Effort)}, said.get("effort") or "normal")
     sources = _sources(here, said)
@@ -164,17 +162,17 @@ def _form(here: Service, note: str, found: Sequence[Finding] = (), refused: Mapp
     other = "openai:NAME@http://127.0.0.1:8080/v1"
     form = el(
         "form",
-        _field("Model", el("select", *_options(_models(here, model), public(model)), name="model")),
+        field("Model", el("select", *_options(_models(here, model), public(model)), name="model")),
         el("fieldset", el("legend", "Search in"), *boxes, class_="boxes"),
-        _field("How thorough", el("select", *efforts, name="effort")),
+        field("How thorough", el("select", *efforts, name="effort")),
         el(
             "details",
             el("summary", "Advanced"),
-            _field("Another model", el("input", type="text", name="other model", placeholder=other)),
-            _field("More sources, one a line", el("textarea", name="sources", rows=3, placeholder="files:~/notes")),
+            field("Another model", el("input", type="text", name="other model", placeholder=other)),
+            field("More sources, one a line", el("textarea", name="sources", rows=3, placeholder="files:~/notes")),
         ),
         el("h2", "Keys"),
-        el("p", f"New ones are kept in {said[_WHERE]}, and never shown. An empty field changes nothing.", class_="facts"),
+        el("p", f"New ones are kept in {where}, and never shown. An empty field changes nothing.", class_="facts"),
         *(_key(name, purpose, said) for name, purpose in diagnosis.KEYS.items()),
         el("button", "Save", class_="button primary"),
         method="post", action="/settings", class_="of-folder", autocomplete="off",
@@ -194,18 +192,14 @@ def _options(names: Mapping[str, str], chosen: str) -> list[Safe]:
     return [el("option", name, value=value, selected=value == chosen) for value, name in names.items()]
 
 
-def _field(label: str, control: Safe) -> Safe:
-    return el("label", el("span", label), control, class_="field")
-
-
 def _key(name: str, purpose: str, said: Mapping[str, Any]) -> Safe:
     value = said.get("keys", {}).get(name)
     kept = "" if not value else "in the keyring" if keychain.is_mark(value) else "in the settings file"
     there = "in the environment" if os.environ.get(name, "").strip() else kept or "not set"
-    field = _field(f"{name}: {purpose} ({there})", el("input", type="password", name=name, autocomplete="new-password"))
+    own = field(f"{name}: {purpose} ({there})", el("input", type="password", name=name, autocomplete="new-password"))
     box = el("input", type="checkbox", name=f"forget {name}", value="yes")
     forget = el("label", box, el("span", f"forget {name}"), class_="forget") if kept else None
-    return el("div", field, forget, class_="key")
+    return el("div", own, forget, class_="key")
 
 
 def _advice(one: Finding) -> Safe | None:

@@ -11,6 +11,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
 from wellread.errors import WellreadError
+from wellread.present.sections import preview
 from wellread.server import service
 from wellread.server.addresses import WORDS
 from wellread.server.limits import beside
@@ -82,8 +83,7 @@ def _passage(hit: Hit, wanted: set[str]) -> Safe:
     kept = [
         hit.words[max(piece.start, best[0]) : piece.end] for piece in pieces if piece.kind != "heading" and piece.end > best[0]
     ]
-    words = " ".join(" ".join(kept).split())
-    shown = words if len(words) <= _LONGEST else words[: _LONGEST - 1] + "…"
+    shown = preview(" ".join(kept), _LONGEST)
     return el("p", _link(hit, place, best) if place else None, " " if place else None, shown, class_="preview")
 
 

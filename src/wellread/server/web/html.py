@@ -46,6 +46,11 @@ def el(tag: str, *children: Child, **attributes: Attribute) -> Safe:
     return Safe(head) if tag in _VOID else Safe(f"{head}{join(*children)}</{tag}>")
 
 
+def field(label: str, control: Safe) -> Safe:
+    """A control of a form under its label."""
+    return el("label", el("span", label), control, class_="field")
+
+
 def marked_words(text: str, start: int, end: int, spans: Sequence[tuple[int, int]], first: str | None = None) -> Safe:
     """A stretch of a text with the spans in it marked; `first` is the id of the mark that begins the first span."""
     parts: list[Child] = []

@@ -16,7 +16,7 @@ from wellread.marks import Marks
 from wellread.present import files
 from wellread.present.html import plain_text
 from wellread.present.markdown import markdown, plain
-from wellread.present.sections import shown
+from wellread.present.sections import preview, shown
 from wellread.server import service, shapes
 from wellread.server.addresses import linked
 from wellread.server.api import RunId
@@ -29,7 +29,6 @@ from wellread.server.web.html import Safe, el, icon
 
 router = APIRouter(include_in_schema=False)
 DOORS = {"api": "by the API", "openai": "by the OpenAI-compatible API", "mcp": "by MCP"}
-_STATES = {"running": "running", "stopped": "stopped", "interrupted": "interrupted", "failed": "failed"}
 _OUTCOMES = {"partial": "in part", "unsure": "no answer found", "exhausted": "cut short", "failed": "failed"}
 
 
@@ -166,9 +165,8 @@ def _conversation(thread: Sequence[Record], name: str | None) -> Safe:
 
 def _told(record: Record, heading: str) -> list[Safe | None]:
     """Question, what was answered in a few words, when, how and with what outcome."""
-    words = plain_text(record.text[:600])
-    preview = words if len(words) <= 180 else words[:179] + "…"
-    state = _STATES.get(record.state) or _OUTCOMES.get(record.outcome or "")
+    words = preview(plain_text(record.text[:600]), 180)
+    state = _OUTCOMES.get(record.outcome or "") if record.state == "done" else record.state
     facts = el(
         "p",
         el("span", _day(record)),
@@ -180,7 +178,7 @@ def _told(record: Record, heading: str) -> list[Safe | None]:
     return [
         el(heading, el("a", record.question, href=f"/r/{record.id}")),
         el("p", record.short, class_="headline-answer") if record.short else None,
-        el("p", preview, class_="preview") if preview else None,
+        el("p", words, class_="preview") if words else None,
         facts,
     ]
 
