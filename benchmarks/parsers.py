@@ -46,7 +46,7 @@ from wellread.replay.record import Covers
 from wellread.server import intake, openai_format, origins
 from wellread.server.viewer import Place, View
 from wellread.server.web import configuring, documents
-from wellread.sources import markup, mediawiki, newsapi, slack, web
+from wellread.sources import markup, mediawiki, newsapi, service, slack
 from wellread.strategies import attribution, context, likely_sentences, refine, relevance, trail, turns
 from wellread.text import blocks, dates, inert, markers, places, quoting, sentences, split, titles, words
 from wellread.tools import calculate
@@ -174,7 +174,7 @@ PARSERS: dict[str, Parser] = {
     "wiki page": mediawiki.from_html,
     "newsapi's cut mark": newsapi._without_cut_mark,
     "slack": slack._words,
-    "keywords": web.keywords,
+    "keywords": service.keywords,
     "robots.txt": lambda text: robots.parse(text).allows("/a" * 50),
     "address": lambda text: canonical(f"http://a.b/{text[:20_000]}"),
     "cookies": origins._cookie,

@@ -53,7 +53,7 @@ def answered(connection: socket.socket) -> bytes:
 
 
 def test_cookies_are_read_in_no_time() -> None:
-    for header in ("\\" * 60_000, '"' * 60_000, ";" * 60_000, f"{origins.COOKIE}=" + "\\" * 8_000, "a=b;" * 2_000):
+    for header in ("\\" * 16_000, '"' * 16_000, ";" * 16_000, f"{origins.COOKIE}=" + "\\" * 8_000, "a=b;" * 4_000):
         begun = time.thread_time()
         assert not origins.Access(TOKEN).allowed("", header)
         assert time.thread_time() - begun < 0.1

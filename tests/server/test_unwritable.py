@@ -124,8 +124,8 @@ async def test_a_full_disk_fails_what_does_not_fit_and_nothing_else(tmp_path: Pa
     small, ended = '{"event": "small"}', '{"event": "ended"}'
     history.append("AAAAAAAAAAAA", 0, small)
     history.append("BBBBBBBBBBBB", 0, "x" * 200_000)
-    with pytest.raises(DamagedFile, match="missing"):
-        await history.finish("BBBBBBBBBBBB", "done", AnswerJson(answer="a", outcome="answered"), (1, ended))
+    with pytest.raises(DamagedFile, match="full"):
+        await history.finish("BBBBBBBBBBBB", "done", AnswerJson(answer="a", outcome="answered"), (0, "x" * 200_000), (1, ended))
     await history.finish("BBBBBBBBBBBB", "failed", None, (1, ended))
     await history.finish("AAAAAAAAAAAA", "done", AnswerJson(answer="a", outcome="answered"), (1, ended))
     kept = [await history.get(name) for name in ("AAAAAAAAAAAA", "BBBBBBBBBBBB")]

@@ -265,8 +265,7 @@ def _fetch(far: Place, home: Path, entry: ShardEntry) -> None:
             raise DamagedFile(f"{far.named(inside)} is not the shard that {NAME} names: it was changed or replaced")
         content = manifest.load(Path(scratch))
     wanted = {f"{sharded.BESIDE}/{name}": known for name, known in entry.beside.items()}
-    wanted |= {f"segments/{s.name}/{name}": known for s in content.segments for name, known in s.files.items()}
-    wanted |= {one.name: one.sum for one in (content.removed, content.read) if one is not None}
+    wanted |= {path.as_posix(): known for path, known in manifest.named(Path(), content).items()}
     _together(lambda item: _fetch_file(far, inside, home, *item), list(wanted.items()))
     _fetch_file(far, inside, home, manifest.NAME, entry.manifest)
 

@@ -159,16 +159,17 @@ def save(folder: Path, content: Manifest, home: Path | None = None) -> None:
     in the index's folder."""
     home = home or folder
     try:
-        known = _named(folder, load(home))
+        known = named(folder, load(home))
     except (IndexFault, DamagedFile):
         known = {}
-    fresh = [path for path, _ in _named(folder, content).items() - known.items()]
+    fresh = [path for path, _ in named(folder, content).items() - known.items()]
     for path in (*fresh, *sorted({path.parent for path in fresh}, reverse=True)):
         sync(path)
     replace_file(home / NAME, sealed(replace(content, format=FORMAT)))
 
 
-def _named(folder: Path, content: Manifest) -> dict[Path, FileSum]:
+def named(folder: Path, content: Manifest) -> dict[Path, FileSum]:
+    """All files that a manifest names."""
     listed = {folder / one.name: one.sum for one in (content.removed, content.read) if one is not None}
     return listed | {folder / SEGMENTS / one.name / name: known for one in content.segments for name, known in one.files.items()}
 

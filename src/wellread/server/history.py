@@ -34,7 +34,6 @@ class _Write:
     """What is written together or not at all. `done` gets the number of rows, or why there are none."""
 
     jobs: Sequence[Job]
-    run: str | None = None
     done: asyncio.Future[int] | None = None
 
     def told(self, outcome: int | Exception) -> None:
@@ -54,7 +53,6 @@ class History:
         self._writing = ThreadPoolExecutor(1, "wellread-history-write")
         self._reading = ThreadPoolExecutor(1, "wellread-history-read")
         self._waiting: list[_Write] = []
-        self._incomplete: set[str] = set()  # runs of which an event could not be written
         self._flusher: asyncio.Task[None] | None = None
         self.failed_writes = 0
 
@@ -93,17 +91,14 @@ class History:
 
     def append(self, run: str, number: int, body: str) -> None:
         """Keep one event, soon."""
-        self._enqueue(_Write([_event(run, number, body)], run))
+        self._enqueue(_Write([_event(run, number, body)]))
 
-    async def finish(self, run: str, state: State, answer: AnswerJson | None, last: tuple[int, str] | None = None) -> None:
-        """Keep how a run ended, with its last event; its events are on disk before this returns.
-
-        Raises `DamagedFile` where this, or an event before it, could not be written: it can be called again then.
-        """
+    async def finish(self, run: str, state: State, answer: AnswerJson | None, *events: tuple[int, str]) -> None:
+        """Keep how a run ended, with its events where they were not kept before; `DamagedFile` where that cannot be written."""
         outcome, words, body = (answer.outcome, answer.answer.casefold(), dumps(answer)) if answer else (None, "", None)
         sql = "UPDATE runs SET state = ?, finished = ?, outcome = ?, answer = ?, words = words || ? WHERE id = ?"
         end = (f"{sql} AND state = 'running'", (state, time.time(), outcome, body, "\n" + words, run))
-        await self.commit([_event(run, *last), end] if last else [end], run)
+        await self.commit([*(_event(run, *event) for event in events), end])
 
     async def delete(self, run: str) -> bool:
         """Forget a run and its events."""
@@ -173,10 +168,10 @@ class History:
                 yield record
             after = (records[-1].created, records[-1].id)
 
-    async def commit(self, jobs: Sequence[Job], run: str | None = None) -> int:
+    async def commit(self, jobs: Sequence[Job]) -> int:
         """Write these together; how many rows they changed."""
         done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        self._enqueue(_Write(jobs, run, done))
+        self._enqueue(_Write(jobs, done))
         return await done
 
     def _enqueue(self, write: _Write) -> None:
@@ -193,37 +188,30 @@ class History:
             try:
                 outcomes = await loop.run_in_executor(self._writing, self._apply, group)
             except Exception as problem:
-                outcomes = [self._lost(write, problem) for write in group]
+                outcomes = [self._lost(problem) for _ in group]
             finally:
                 for write, outcome in zip(group, outcomes, strict=True):
                     write.told(outcome)
 
     def _apply(self, group: Sequence[_Write]) -> list[int | Exception]:
         """All in one transaction; where that fails each in its own, so that one cannot fail the others."""
-        if not any(write.run in self._incomplete for write in group):
-            try:
-                return [*self.database.write([write.jobs for write in group])]
-            except Unreachable:
-                raise
-            except Exception:
-                pass  # each says below what is wrong with it
-        return [self._apply_one(write) for write in group]
+        try:
+            return [*self.database.write([write.jobs for write in group])]
+        except Unreachable:
+            raise
+        except Exception:  # each says what is wrong with it
+            return [self._apply_one(write) for write in group]
 
     def _apply_one(self, write: _Write) -> int | Exception:
-        if write.done is not None and write.run in self._incomplete:
-            self._incomplete.discard(write.run)
-            return DamagedFile("events of this run are missing")
         try:
             return self.database.write([write.jobs])[0]
         except Unreachable:
             raise
         except Exception as problem:
-            return self._lost(write, problem)
+            return self._lost(problem)
 
-    def _lost(self, write: _Write, problem: Exception) -> Exception:
+    def _lost(self, problem: Exception) -> Exception:
         self.failed_writes += 1
-        if write.run is not None and write.done is None:
-            self._incomplete.add(write.run)
         return problem
 
     async def _records(self, sql: str, values: Values) -> list[Record]:

@@ -199,20 +199,19 @@ class Runs:
 
         A run that the history could not keep has failed, whatever its answer; who reads an attached one has that all the same.
         """
-        body = _ended(state, reason)
-        if not live.kept:
-            if live.answer is not None and live.record.via is not None and self.keep_api:
-                await self._keep(live, state, live.answer, body)
-        elif not await self._keep(live, state, live.answer, body):
-            state, body = "failed", _ended("failed", "the history cannot be written")
-            if not await self._keep(live, state, None, body):
-                self.unkept[live.record.id] = (live.following.next, body)
+        body, number = _ended(state, reason), live.following.next
+        if live.kept or (live.answer is not None and live.record.via is not None and self.keep_api):
+            kept = await self._keep(live, state, live.answer, *live.following.known, (number, body))
+            if live.kept and not kept:
+                state, body = "failed", _ended("failed", "the history cannot be written")
+                if not await self._keep(live, state, None, (number, body)):
+                    self.unkept[live.record.id] = (number, body)
         live.append(body, last=True)
         return state
 
-    async def _keep(self, live: LiveRun, state: State, answer: AnswerJson | None, body: str) -> bool:
+    async def _keep(self, live: LiveRun, state: State, answer: AnswerJson | None, *events: Numbered) -> bool:
         """Write how it ended, also while being cancelled: nothing may stay half-written."""
-        writing = asyncio.ensure_future(self._write(live, state, answer, body))
+        writing = asyncio.ensure_future(self._write(live, state, answer, *events))
         while not writing.done():
             with suppress(asyncio.CancelledError):
                 await asyncio.wait([writing])
@@ -222,13 +221,10 @@ class Runs:
             logs.fault("history not written", problem)
         return problem is None
 
-    async def _write(self, live: LiveRun, state: State, answer: AnswerJson | None, body: str) -> None:
-        run = live.record.id
+    async def _write(self, live: LiveRun, state: State, answer: AnswerJson | None, *events: Numbered) -> None:
         if not live.kept:
             await self.history.add(live.record)
-            for event in live.following.known:
-                self.history.append(run, *event)
-        await self.history.finish(run, state, answer, (live.following.next, body))
+        await self.history.finish(live.record.id, state, answer, *events)
 
     def _finished(self, ticket: Ticket, strategy: str, outcome: str, seconds: float) -> None:
         ticket.release()
