@@ -57,38 +57,31 @@ class Service:
     looking_up: Lines = field(default_factory=Lines)  # in the history, which one thread reads
     listeners: Listeners = field(default_factory=Listeners)
     account: str = ""  # whose it is, where proxies name the users
-    accounts: dict[str, asyncio.Future[Service]] = field(default_factory=dict[str, "asyncio.Future[Service]"])
+    accounts: dict[str, Service] = field(default_factory=dict[str, "Service"])  # of those users who have come
+    opening: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def of_account(self, name: str) -> Service:
         """The same server as one user has it, with a history and collections of their own. Opened at the first request."""
-        if name not in self.accounts:
-            self.accounts[name] = asyncio.ensure_future(self._opened(name))
-        try:
-            return await asyncio.shield(self.accounts[name])
-        except WellreadError:
-            self.accounts.pop(name, None)
-            raise
+        async with self.opening:
+            if name not in self.accounts:
+                self.accounts[name] = await self._opened(name)
+        return self.accounts[name]
 
     async def _opened(self, name: str) -> Service:
         folder = await asyncio.to_thread(private_folder, account_path(self.options, name))
-        history = await History.open(folder / "history.sqlite")
         collections = Collections(folder / "collections", self.options)
         await asyncio.to_thread(collections.sweep)
-        indexing = Indexing(collections, self.engine.kit)
+        indexing, menu = Indexing(collections, self.engine.kit), Menu(self.engine, self.options, collections.specs)
+        history = await History.open(folder / "history.sqlite")
         indexing.resume()
         runs = Runs(history, self.gate, self.metrics, keep_api=self.options.keep_api)
-        menu = Menu(self.engine, self.options, collections.specs)
         own = replace(self, history=history, runs=runs, menu=menu, collections=collections, indexing=indexing)
         return replace(own, account=name, accounts={}, arriving=[])
 
     @property
     def everyone(self) -> list[Service]:
         """This and those of its users."""
-        opened = [one for one in self.accounts.values() if one.done() and not one.cancelled() and not one.exception()]
-        return [self, *(one.result() for one in opened)]
-
-    def histories(self) -> list[History]:
-        return [one.history for one in self.everyone]
+        return [self, *self.accounts.values()]
 
     async def drain(self) -> None:
         """Take no more runs, and let those that go on finish."""
@@ -112,10 +105,11 @@ async def running(engine: Engine, options: ServerOptions, metrics: Metrics) -> A
     chores: list[asyncio.Task[None]] = []
     service: Service | None = None
     try:
-        service = await asyncio.to_thread(_build, engine, options, history, metrics)
+        service = here = await asyncio.to_thread(_build, engine, options, history, metrics)
         if service.menu.default_model is not None:
             await asyncio.to_thread(engine.kit.model)  # its imports take a second, and the loop must not stall later
-        chores += [asyncio.create_task(_warm(service)), asyncio.create_task(_clean(service.histories, options.retention_days))]
+        cleaning = _clean(lambda: [one.history for one in here.everyone], options.retention_days)
+        chores += [asyncio.create_task(_warm(service)), asyncio.create_task(cleaning)]
         if service.runs.peers is not None:
             await service.runs.peers.join()
             chores.append(asyncio.create_task(service.runs.peers.keep_up(service.runs)))

@@ -83,9 +83,7 @@ class Session:
         """A run's events with their numbers, from an offset or behind the last one that a browser has received."""
         if run not in self.service.runs.live:
             await self.run(run)
-        if last is not None and last.isdecimal() and len(last) < 10:
-            offset = max(offset, int(last) + 1)
-        return self.service.listeners.counted(self.client, self.service.runs.follow(run, offset))
+        return self.service.listeners.counted(self.client, self.service.runs.follow(run, resumed(offset, last)))
 
     async def _authorized(self, wish: ClientRequest, parent: Record | None) -> ReadyRun:
         """With what was said before, here and as the client tells it, and the passages that it was built on."""
@@ -97,6 +95,11 @@ class Session:
             seen = follow_up.decoded([body for _, body in await self.service.history.events(wish.resume, limit=5_000)])
             ready.engine.outside = replace(ready.engine.outside, earlier=seen)
         return ready
+
+
+def resumed(offset: int, last: str | None) -> int:
+    """Where to go on behind the last event that a browser says it has received."""
+    return max(offset, int(last) + 1) if last is not None and last.isdecimal() and len(last) < 10 else offset
 
 
 def of(request: Request, service: Service | None = None) -> Session:

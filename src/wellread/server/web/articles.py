@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from urllib.parse import urlsplit
@@ -18,10 +17,10 @@ from wellread.present.sections import MISSING, UNDERSTOOD, Cited, Sections, sect
 from wellread.server.addresses import WORDS, linked
 from wellread.server.follow_up import decoded, passages_of
 from wellread.server.history import Record
-from wellread.server.menu import Menu, label
+from wellread.server.menu import Menu
 from wellread.server.viewer import Place, of_hit
-from wellread.server.web.controls import ways_on
-from wellread.server.web.html import Child, Safe, el, icon, join, marked_words
+from wellread.server.web.controls import facts, ways_on
+from wellread.server.web.html import Child, Safe, el, icon, join, marked_words, warning
 from wellread.text.places import at_words, inside, is_file, place
 from wellread.types import Hit, Passage, by_document
 
@@ -76,18 +75,12 @@ def article(record: Record, log: Sequence[str], base: str, menu: Menu | None = N
     return el(
         "article",
         el("h2", record.question, class_="question"),
-        el("p", _facts(record), class_="facts"),
+        el("p", *(el("span", fact) for fact in facts(record)), class_="facts"),
         _running(seen, waiting=waiting) if running else _finished(record, passages_of(seen), base, ways),
         _trail(record, steps),
         class_="run",
         **attributes,
     )
-
-
-def _facts(record: Record) -> Safe:
-    day = time.strftime("%-d %B %Y, %H:%M", time.localtime(record.created))
-    parts = [record.strategy, label(record.model or "no language model"), " + ".join(map(label, record.sources)), day]
-    return join(*(el("span", part) for part in parts))
 
 
 class Drafted:
@@ -213,17 +206,14 @@ def _near_link(one: NearJson) -> Safe:
 
 
 def _notes(record: Record, answer: AnswerJson | None) -> Safe:
-    if record.state in ("stopped", "interrupted"):
-        return el("p", icon("warning"), _STATES[record.state], class_="note")
-    if answer is None:
-        return el("p", icon("warning"), _STATES["failed"], class_="note")
+    if answer is None or record.state in ("stopped", "interrupted"):
+        return warning(_STATES.get(record.state, _STATES["failed"]))
     if answer.outcome == "answered":
         return Safe("")
     if answer.asks:
-        hint = el("small", "Please ask again with its name, or just say it.")
-        return el("p", icon("warning"), answer.asks, hint, class_="note")
+        return warning(answer.asks, el("small", "Please ask again with its name, or just say it."))
     reason = answer.reason or "; ".join(answer.missing)
-    return el("p", icon("warning"), _OUTCOMES[answer.outcome], el("small", reason) if reason else None, class_="note")
+    return warning(_OUTCOMES[answer.outcome], el("small", reason) if reason else None)
 
 
 def _actions(record: Record, copied: str, *, report: bool = False) -> Safe:

@@ -22,7 +22,7 @@ from wellread.server.collections import Collection
 from wellread.server.limits import beside
 from wellread.server.options import ServerOptions
 from wellread.server.receiving import View, found, opened
-from wellread.server.web.html import Safe, el, field, icon, join
+from wellread.server.web.html import Safe, el, field, icon, join, warning
 from wellread.server.web.pages import page
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
@@ -100,7 +100,7 @@ async def _after(request: Request, one: Collection, refused: str) -> Response:
 async def _shown(request: Request, one: Collection, note: str = "") -> Response:
     here = service.of(request)
     view = await receiving.view(here, one)
-    return await beside(lambda: page(request, one.name, _collection(view, here.options, note), head=_again(view)))
+    return await beside(lambda: page(request, one.name, _collection(view, here.options, note), live=view.running))
 
 
 async def _shelf(request: Request, problem: str = "", fields: dict[str, str] | None = None) -> Response:
@@ -122,7 +122,7 @@ def _all(views: Sequence[View], options: ServerOptions, problem: str, fields: Ma
         "div",
         el("h1", "Your documents"),
         el("p", lead, class_="lead"),
-        el("p", icon("warning"), problem, class_="note", role="alert") if problem else None,
+        warning(problem, role="alert") if problem else None,
         listed,
         el("h2", "A new collection"),
         _new(options, fields),
@@ -137,7 +137,7 @@ def _collection(view: View, options: ServerOptions, note: str) -> Safe:
         "div",
         el("p", el("a", "Your documents", href=COLLECTIONS), class_="back"),
         el("h1", one.name),
-        el("p", icon("warning"), note, class_="note", role="alert") if note else None,
+        warning(note, role="alert") if note else None,
         el(
             "div",
             _standing(view),
@@ -167,10 +167,6 @@ def _removal(one: Collection, count: int, document: str) -> Safe:
     return el("div", el("h1", what), el("p", said, " Answers that were given from it stay in the history."), form, class_="hero")
 
 
-def _again(view: View) -> Safe | None:
-    return el("noscript", el("meta", http_equiv="refresh", content=2)) if view.running else None
-
-
 def _card(view: View) -> Safe:
     return el("li", el("h2", el("a", view.one.name, href=_path(view.one))), el("p", _brief(view), class_="facts"))
 
@@ -197,7 +193,7 @@ def _standing(view: View) -> Safe:
     elif view.running:
         lines.append(el("p", "Looking what is new …", class_="facts"))
     elif view.problem:
-        lines.append(el("p", icon("warning"), f"Reading has ended early: {view.problem}", class_="note"))
+        lines.append(warning(f"Reading has ended early: {view.problem}"))
     elif view.one.stopped and (read < count or made < wanted):
         said = f"Reading was stopped: {read:,} of {count:,} documents can be searched. Refresh to go on."
         lines.append(el("p", icon("stop"), said, class_="note"))

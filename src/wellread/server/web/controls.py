@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -43,9 +44,11 @@ class _Choice:
         return f"{self.shown}: {self.about}" if self.about else self.shown
 
 
-def how(strategy: str) -> str:
-    """A recipe's name for people."""
-    return _HOW.get(strategy, (strategy, ""))[0]
+def facts(record: Record) -> list[str]:
+    """How, with which model, where and when a run was asked."""
+    when = time.localtime(record.created)
+    day = f"{when.tm_mday} {time.strftime('%B %Y, %H:%M', when)}"
+    return [record.strategy, label(record.model or "no language model"), " + ".join(map(label, record.sources)), day]
 
 
 def ask_box(

@@ -22,7 +22,7 @@ from wellread.server.limits import beside
 from wellread.server.menu import label
 from wellread.server.security import address
 from wellread.server.viewer import PART, NotThere, Place, Span, View
-from wellread.server.web.html import Safe, el, icon, join, marked_words
+from wellread.server.web.html import Safe, el, join, marked_words, warning
 from wellread.server.web.pages import page as whole_page
 from wellread.text.blocks import Piece, in_pieces
 from wellread.text.places import HEADINGS, at_words, is_file
@@ -45,7 +45,7 @@ def document(view: View, back: str | None = None) -> Safe:
     return el(
         "article",
         _head(view, here, back),
-        *(el("p", icon("warning"), note, class_="note") for note in view.notes),
+        *(warning(note) for note in view.notes),
         el("div", _outline(view), el("div", *parts, class_="paper"), class_="reading"),
         class_="document",
     )

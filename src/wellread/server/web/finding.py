@@ -20,7 +20,7 @@ from wellread.server.security import address
 from wellread.server.viewer import Span, of_hit
 from wellread.server.web.articles import site
 from wellread.server.web.controls import ticks
-from wellread.server.web.html import Safe, el, icon, join
+from wellread.server.web.html import Safe, el, icon, join, warning
 from wellread.server.web.pages import page
 from wellread.text.blocks import in_pieces
 from wellread.text.places import inside, is_file
@@ -54,13 +54,13 @@ async def _found(request: Request, q: str, sources: Sequence[str]) -> Safe:
         try:
             hits = await engine.search(q, limit=_LIMIT)
         except WellreadError as problem:
-            return el("p", icon("warning"), str(problem), class_="note")
+            return warning(str(problem))
     return await beside(lambda: _listed(hits, _keys(q)))
 
 
 def _listed(hits: Hits, wanted: set[str]) -> Safe:
     """What was found, by document."""
-    notes = [el("p", icon("warning"), failure, class_="note") for failure in hits.failures]
+    notes = [warning(failure) for failure in hits.failures]
     items = [_document(group, wanted) for group in by_document(hits)]
     listed = el("ol", *items, class_="documents") if items else el("p", "Nothing fits these words.", class_="empty")
     return join(*notes, listed)

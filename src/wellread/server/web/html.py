@@ -46,6 +46,10 @@ def el(tag: str, *children: Child, **attributes: Attribute) -> Safe:
     return Safe(head) if tag in _VOID else Safe(f"{head}{join(*children)}</{tag}>")
 
 
+def warning(*words: Child, **attributes: Attribute) -> Safe:
+    return el("p", icon("warning"), *words, class_="note", **attributes)
+
+
 def field(label: str, control: Safe) -> Safe:
     """A control of a form under its label."""
     return el("label", el("span", label), control, class_="field")

@@ -85,10 +85,9 @@ async def compare(request: Request, first: RunId, second: RunId) -> Response:
     """Two answers side by side."""
     here = session.of(request)
     columns = [await _article(request, await here.run(run)) for run in (first, second)]
-    again = el("noscript", el("meta", http_equiv="refresh", content=2)) if 'data-state="running"' in columns[1] else None
     columns[0] = Safe(_LANDMARK.sub(r'aria-label="\1 of the first answer"', columns[0]))  # names of places must differ
     title = el("h1", "Two answers", class_="hidden")
-    return page(request, "Two answers", el("div", title, *columns, class_="compare"), head=again)
+    return page(request, "Two answers", el("div", title, *columns, class_="compare"), live='data-state="running"' in columns[1])
 
 
 @router.get("/r/{run}")
@@ -98,13 +97,12 @@ async def show(request: Request, run: RunId) -> Response:
     chain = await follow_up.chain(here.history, await session.of(request).run(run))
     articles = [await _article(request, record) for record in chain]
     last = chain[-1]
-    again = None if last.state != "running" else el("noscript", el("meta", http_equiv="refresh", content=2))
     box = ask_box(here.menu, parent=last, label="Ask a follow-up")
     name = (await here.history.names()).get(last.thread)
     heading = name or ("Question and answer" if len(chain) == 1 else "Questions and answers")
     title = el("h1", heading, class_="thread-name" if name else "hidden")
     thread = el("div", title, *articles, again_box(here.menu, last), threads.tools(last, name), class_="thread")
-    return page(request, last.question, thread, el("div", box, class_="follow-up"), head=again)
+    return page(request, last.question, thread, el("div", box, class_="follow-up"), live=last.state == "running")
 
 
 @router.get("/r/{run}/article")
@@ -121,8 +119,7 @@ async def live(
     last_event_id: Annotated[str | None, Header()] = None,
 ) -> Response:
     """A run's events as what the page shows: `{"status", "step", "draft", "ended"}`; the draft now and then, and whole."""
-    if last_event_id is not None and last_event_id.isdecimal() and len(last_event_id) < 10:
-        offset = max(offset, int(last_event_id) + 1)
+    offset = session.resumed(offset, last_event_id)
     batches = await session.of(request).follow(run, 0, None)  # the words before the offset are a part of the draft
 
     async def chunks() -> AsyncGenerator[str, None]:
@@ -192,8 +189,10 @@ async def favicon() -> Response:
     return FileResponse(_STATIC / "mark.svg", media_type="image/svg+xml")
 
 
-def page(request: Request, title: str, *children: Child, head: Safe | None = None, status: int = 200) -> HTMLResponse:
-    """A whole page. Titles are texts of others too: `render` escapes them."""
+def page(request: Request, title: str, *children: Child, live: bool = False, status: int = 200) -> HTMLResponse:
+    """A whole page; a `live` one is fetched again where there is no JavaScript. Titles are texts of others too: `render` escapes
+    them."""
+    head = el("noscript", el("meta", http_equiv="refresh", content=2)) if live else None
     shown = title if title == "wellread" else f"{title[:120]} · wellread"
     link = el("a", icon("settings"), el("span", "Settings"), href="/settings", class_="to-settings")
     here = service.of(request)

@@ -22,9 +22,9 @@ from wellread.server.addresses import linked
 from wellread.server.api import RunId
 from wellread.server.history import Record
 from wellread.server.limits import beside
-from wellread.server.menu import label
 from wellread.server.service import Service
 from wellread.server.session import NotFound
+from wellread.server.web.controls import facts
 from wellread.server.web.html import Safe, el, icon
 
 router = APIRouter(include_in_schema=False)
@@ -121,11 +121,9 @@ def _json(value: object) -> str:
 
 
 def _section(record: Record, base: str, marks: Marks) -> str:
-    when = time.strftime("%-d %B %Y, %H:%M", time.localtime(record.created))
-    facts = " · ".join([when, record.strategy, record.model or "no language model", *map(label, record.sources)])
     answer = record.answer and linked(record.answer, base)
     told = markdown(shown(answer, marks)) if answer else f"This run was {record.state}."
-    return f"## {plain(record.question)}\n\n*{plain(facts)}*\n\n{told}"
+    return f"## {plain(record.question)}\n\n*{plain(' · '.join(facts(record)))}*\n\n{told}"
 
 
 def _download(name: str, kind: str) -> dict[str, str]:
@@ -190,4 +188,4 @@ def _delete(record: Record) -> Safe:
 
 def _day(record: Record) -> Safe:
     at = time.localtime(record.created)
-    return el("time", time.strftime("%-d %b %Y, %H:%M", at), datetime=time.strftime("%Y-%m-%dT%H:%M:%S%z", at))
+    return el("time", f"{at.tm_mday} {time.strftime('%b %Y, %H:%M', at)}", datetime=time.strftime("%Y-%m-%dT%H:%M:%S%z", at))
