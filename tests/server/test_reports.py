@@ -24,10 +24,7 @@ from wellread.types import Prompt
 
 pytestmark = pytest.mark.slow
 QUESTION = "What is known of Saturn?"
-PLAN = [
-    {"title": "Moons", "question": "How many moons has Saturn?", "queries": []},
-    {"title": "Titan", "question": "Who discovered Titan?", "queries": []},
-]
+PLAN = ["Moons | How many moons has Saturn?", "Titan | Who discovered Titan?"]
 
 
 class Author:

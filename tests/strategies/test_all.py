@@ -46,7 +46,7 @@ PARAMS: dict[str, dict[str, object]] = {
     "auto": {"sure": 1},
     "research": {"queries": 1},
 }
-PLAN = [{"title": f"Part {n}", "question": QUESTION, "queries": []} for n in range(2)]
+PLAN = [f"Part {n} | {QUESTION}" for n in range(2)]
 
 
 def say(prompt: Prompt) -> str:

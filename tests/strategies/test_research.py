@@ -37,8 +37,8 @@ HITS = [
     entry("Landing", PROBE),
 ]
 PLAN = [
-    {"title": "Discovery", "question": "Who discovered Titan?", "queries": ["Titan discovered Huygens"]},
-    {"title": "Air", "question": "What is the air of Titan?", "queries": ["air of Titan nitrogen"]},
+    "Discovery | Who discovered Titan? | Titan discovered Huygens",
+    "## Air | What is the air of Titan? | air of Titan nitrogen |",
 ]
 
 

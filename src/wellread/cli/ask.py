@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Callable, Generator, Iterable
+from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from contextlib import aclosing, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -28,8 +28,6 @@ WIDER = (
     "Only the small encyclopaedia in the package was searched. Search more with --source wikipedia,\n"
     "--source files:FOLDER or --source index:FOLDER; all kinds: wellread plugins sources"
 )
-
-
 _OUTPUT = options.flag("--output -o", "FILE", "Write the answer to this file: .md, .html, .docx or .pdf.")
 _TRACE = options.flag("--trace", "FILE", "Write the run's events to this file, as JSON lines.")
 _RECORD = options.flag("--record", "FILE", "Write everything the run gets from outside to this file.")
@@ -67,11 +65,7 @@ def ask(
     wellread ask "What did we decide on caching?" --source files:notes --json
     """
     steps = True if verbose else None if shown is None else shown is Shown.STEPS
-    quiet = output is not None and not (as_json or as_events)
-    display = show.Display(steps=steps) if quiet else show.display(as_json=as_json, as_events=as_events, steps=steps)
-    answer = _answered(
-        options.asked(question), chosen, _How(chosen.params, record, replay, chosen.strategy, output, trace), display
-    )
+    answer = _answered(options.asked(question), _How(chosen, record, replay, output, trace), as_json, as_events, steps)
     if answer.outcome == "unsure" and not answer.text and not (chosen.settings.sources or replay or as_json or as_events):
         note(WIDER)
     raise typer.Exit(status(answer, strict=strict))
@@ -96,34 +90,31 @@ def research(
     wellread research "What is known about Titan?" -o report.html
     wellread research "How do heat pumps work?" --source wikipedia -o report.pdf -p sections=6 -p words=300
     """
-    quiet = output is not None and not (as_json or as_events)
-    display = show.Display() if quiet else show.display(as_json=as_json, as_events=as_events)
-    chosen = replace(chosen, settings=replace(chosen.settings, strategy="research"))
-    text = options.asked(question)
-    how = _How(chosen.params, record, replay, "research", output, trace, Path(f"{output}.part") if output else None)
-    answer = _answered(text, chosen, how, display)
-    if how.part and (left := unwritten(how.kept())):
-        note(f"{events.counted(left, 'section is', 'sections are')} not written; the same command goes on with {how.part}")
-    elif how.part:
-        how.part.unlink(missing_ok=True)
+    chosen = replace(chosen, settings=replace(chosen.settings, strategy="research"), strategy="research")
+    answer = _answered(options.asked(question), _How(chosen, record, replay, output, trace), as_json, as_events)
     raise typer.Exit(status(answer))
 
 
-def _answered(text: str, chosen: options.Chosen, how: _How, display: show.Display) -> Answer:
-    """The answer, shown, and written to its file where it has words."""
+def _answered(text: str, how: _How, as_json: bool, as_events: bool, steps: bool | None = None) -> Answer:
+    """The answer, shown, or written to its file where it has words. What is kept of a report goes when that is whole."""
     made: Callable[[AnswerJson], bytes] | None = None
     if how.output is not None:
         from wellread.present.files import maker
 
         made = maker(how.output)
-    answer = asyncio.run(_ask(text, chosen.settings, how, display))
-    if chosen.settings.cache:
+    quiet = made and not (as_json or as_events)
+    display = show.Display(steps=steps) if quiet else show.display(as_json=as_json, as_events=as_events, steps=steps)
+    answer = asyncio.run(_ask(text, how, display))
+    if how.chosen.settings.cache:
         opening.keep(opening.cited(answer), answer.text)
     if made and how.output and answer.text:
         how.output.write_bytes(made(AnswerJson.of(answer)))
-        note(f"{how.output}: {answer.checked}")
-    elif made:
-        note(f"nothing was written: {answer.reason}")
+    if made:
+        note(f"{how.output}: {answer.checked}" if answer.text else f"nothing was written: {answer.reason}")
+    if how.part and (left := unwritten(how.kept())):
+        note(f"{events.counted(left, 'section is', 'sections are')} not written; the same command goes on with {how.part}")
+    elif how.part:
+        how.part.unlink(missing_ok=True)
     return answer
 
 
@@ -134,26 +125,26 @@ def status(answer: Answer, *, strict: bool = False) -> int:
     return EXIT["unsure"] if answer.outcome == "exhausted" and not answer.text else EXIT[answer.outcome]
 
 
-def unwritten(seen: Iterable[events.Event]) -> int:
+def unwritten(seen: Sequence[events.Event]) -> int:
     """How many sections of a report are not."""
-    titles, done = 0, set[int]()
-    for event in seen:
-        if isinstance(event, events.Outlined):
-            titles = len(event.sections)
-        elif isinstance(event, events.Section) and event.state == "written":
-            done.add(event.number)
-    return max(0, titles - len(done))
+    planned = [len(one.sections) for one in seen if isinstance(one, events.Outlined)]
+    done = {one.number for one in seen if isinstance(one, events.Section) and one.state == "written"}
+    return planned[-1] - len(done) if planned else 0
 
 
 @dataclass(frozen=True, slots=True)
 class _How:
-    params: dict[str, object]
+    chosen: options.Chosen
     record: Path | None
     replay: Path | None
-    strategy: str | None  # as given on the command line
     output: Path | None = None
     trace: Path | None = None
-    part: Path | None = None  # what is kept of a report until it is finished
+
+    @property
+    def part(self) -> Path | None:
+        """What is kept of a report until it is finished."""
+        wanted = self.output and not self.replay and self.chosen.settings.strategy == "research"
+        return Path(f"{self.output}.part") if wanted else None
 
     def kept(self) -> list[events.Event]:
         """The events of an unfinished report, without lines of which a crash has left a part."""
@@ -168,12 +159,12 @@ class _How:
     def earlier(self, text: str) -> list[events.Event]:
         """The events of the same report, where it was stopped before; what is kept of another one goes."""
         found = self.kept()
-        if not any(isinstance(one, events.Started) and one.question == " ".join(text.split()) for one in found[:1]):
-            if self.part:
-                self.part.unlink(missing_ok=True)
-            return []
-        note(f"going on with {self.part}: {events.counted(unwritten(found), 'section is', 'sections are')} not written")
-        return found
+        if any(isinstance(one, events.Started) and one.question == " ".join(text.split()) for one in found[:1]):
+            note(f"going on with {self.part}: {events.counted(unwritten(found), 'section is', 'sections are')} not written")
+            return found
+        if self.part:
+            self.part.unlink(missing_ok=True)
+        return []
 
     def __post_init__(self) -> None:
         if self.record is not None and self.replay is not None:
@@ -183,22 +174,22 @@ class _How:
         if self.replay is not None:
             from wellread.replay.runs import replayed
 
-            return replayed(self.replay, question=text, strategy=self.strategy, params=self.params)
+            return replayed(self.replay, question=text, strategy=self.chosen.strategy, params=self.chosen.params)
         if self.record is not None:
             from wellread.replay.runs import recorded
 
-            return recorded(engine, self.record, text, params=self.params)
-        return engine.stream(text, params=self.params)
+            return recorded(engine, self.record, text, params=self.chosen.params)
+        return engine.stream(text, params=self.chosen.params)
 
 
-async def _ask(text: str, settings: options.Settings, how: _How, display: show.Display) -> Answer:
+async def _ask(text: str, how: _How, display: show.Display) -> Answer:
     from wellread.engine import Engine
     from wellread.run import Environment
 
     answer: Answer | None = None
     outside = Environment(consent=show.consent(display), earlier=how.earlier(text))
     with tracing(how.trace) as write, closing(_Trace(how.part, keep=False, mode="a")) as kept:
-        async with Engine(settings, outside=outside) as engine, aclosing(how.stream(engine, text)) as stream:
+        async with Engine(how.chosen.settings, outside=outside) as engine, aclosing(how.stream(engine, text)) as stream:
             with display:
                 async for event in stream:
                     write(event)

@@ -15,15 +15,15 @@ not paid for again. Without a language model the report is an annotated bibliogr
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, zip_longest
-from typing import Annotated, Any, ClassVar, Literal, cast
+from typing import Annotated, ClassVar, Literal
 
 from wellread.citations.check import strip_markers
 from wellread.errors import BadOutput, ModelError
 from wellread.events import AnswerDelta, Decided, Notice, Numbered, Outlined, Planned, Section
-from wellread.models.structured import Form, Misfit
+from wellread.models.structured import texts
 from wellread.parameters import Range, param
 from wellread.prompts.render import render
 from wellread.run import Run
@@ -47,31 +47,15 @@ _NEW = 3  # passages of the search for what is not carried
 _PER_WORD = 3  # tokens, numbers and a language's longer words included
 _FEWEST = 900  # tokens that a section cannot be written with less of
 _HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t]*$", re.MULTILINE)
+_OUTLINE = texts("sections", "title | question | query | another query")
 _CONTRADICTION = re.compile(r"[\s*_-]*contradiction\b", re.IGNORECASE)
 
 
-def _sections(value: object) -> list[Planned]:
-    """An outline as models write it: objects, or titles alone."""
-    found: list[Planned] = []
-    for row in cast("list[Any]", value) if isinstance(value, list) else []:
-        given: Mapping[str, Any] = cast("Mapping[str, Any]", row) if isinstance(row, Mapping) else {"title": row}
-        title, question, queries = (given.get(name) for name in ("title", "question", "queries"))
-        words = [" ".join(str(one).split()) for one in (title or question or "", question or title or "")]
-        if all(words):
-            asked = [" ".join(str(one).split()) for one in cast("list[Any]", queries)] if isinstance(queries, list) else []
-            found.append(Planned(inert(words[0].strip("#* "))[:120], words[1], tuple(one for one in asked if one)))
-    if not found:
-        raise Misfit("there is no section in it")
-    return found
-
-
-_ROW = {"title": {"type": "string"}, "question": {"type": "string"}, "queries": {"type": "array", "items": {"type": "string"}}}
-_OUTLINE = Form(
-    "sections",
-    '[{"title": "a title", "question": "what the section must answer", "queries": ["a query", …]}, …]',
-    {"type": "array", "items": {"type": "object", "properties": _ROW, "required": ["title", "question", "queries"]}},
-    _sections,
-)
+def _planned(row: str) -> Planned | None:
+    """A line of an outline, as far as the model has kept to its form."""
+    title, *more = [" ".join(part.split()) for part in row.split("|")]
+    title = inert(title.strip("#* "))[:120]
+    return Planned(title, (*filter(None, more[:1]), title)[0], tuple(filter(None, more[1:]))) if title else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +175,7 @@ class Research(Recipe[ResearchParams]):
     async def _outline(self, run: Run, question: str) -> list[Planned]:
         p = self.params
         first = await trail.search(run, question, p.passages)
-        found = "\n".join(f"- {one.title}: {one.text[:_SHOWN]} …" for one, _ in first.passages[: 2 * p.passages])
+        found = "\n".join(f"- {one.title}: {one.text[:_SHOWN]} …" for one, _ in first.passages[: p.passages])
         frame = {"today": run.today, "foreign": context.foreign(run), "hint": run.source.hint, "found": context.fence(run, found)}
         text = render("outline", **frame, most=str(p.sections), queries=str(p.queries), question=question)
         tokens = 100 + p.sections * (80 + 30 * p.queries)
@@ -200,9 +184,9 @@ class Research(Recipe[ResearchParams]):
             rows = await calls.data(run, text, _OUTLINE, role="outline", model=model, temperature=heat, max_tokens=tokens)
         except BadOutput as problem:
             run.emit(Notice(f"the report has one section: {problem}"))
-            rows = [Planned(inert(question), question)]
-        unique = {row.title.casefold(): row for row in reversed(rows[: p.sections])}
-        return list(reversed(unique.values()))
+            rows = []
+        planned = [one for row in rows if (one := _planned(row))][: p.sections] or [Planned(inert(question), question)]
+        return list({one.title.casefold(): one for one in reversed(planned)}.values())[::-1]
 
     async def _search(self, run: Run, report: _Report) -> None:
         """The first query of each section, then the second …: where searches end, all sections have had the same."""
