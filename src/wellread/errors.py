@@ -118,6 +118,10 @@ class Blocked(ReadError):
     """The guard or robots.txt forbids this address."""
 
 
+class Scanned(ReadError):
+    """There is a picture where a text should be."""
+
+
 class TooCostly(ReadError):
     """Reading it takes more time or memory than a document may take."""
 

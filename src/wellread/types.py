@@ -89,6 +89,7 @@ def _is_program(url: str) -> bool:
     return scheme in ("javascript", "vbscript", "data")
 
 
+RECOGNISED = "ocr"  # the anchor of what was read by character recognition, in documents that have no ids
 BlockKind = Literal["heading", "paragraph", "item", "entry", "row", "code", "quote"]
 
 
@@ -200,6 +201,7 @@ class Page(Encodable):
     kind: str = "html"
     notice: str | None = None  # what a reader should know: that a part was left out, and why
     blocks: tuple[Block, ...] = ()  # what the passages were made of, where a format has such structure
+    scanned: int = 0  # pages that are pictures and were not read
 
     @property
     def text(self) -> str:

@@ -221,7 +221,7 @@ def search(
     if as_json:
         say_json({"query": query, "hits": [hit_json(hit) for hit in hits]})
     for number, hit in enumerate([] if as_json else hits, start=1):
-        at = inside(hit.heading, hit.page)
+        at = inside(hit.heading, hit.page, hit.anchor)
         show.found(number, hit.title, f"{hit.id}, {hit.score:.3f}", f"{at}: {hit.text}" if at else hit.text)
     if not hits:
         note("nothing found")

@@ -190,11 +190,11 @@ def found_document(number: int, group: Sequence[Hit]) -> None:
     found(
         number,
         first.title,
-        ", ".join(filter(None, (where, inside(first.heading, first.page)))),
+        ", ".join(filter(None, (where, inside(first.heading, first.page, first.anchor)))),
         without_headings(first.snippet or first.text),
     )
     for hit in group[1:_PASSAGES_SHOWN]:
-        at = inside(hit.heading, hit.page)
+        at = inside(hit.heading, hit.page, hit.anchor)
         words = textwrap.shorten(without_headings(hit.snippet or hit.text), 140, placeholder=" …")
         say(textwrap.fill(f"{at}: {words}" if at else words, 78, initial_indent="   · ", subsequent_indent="     "))
     if len(group) > _PASSAGES_SHOWN:

@@ -23,11 +23,13 @@ class Allowance:
     seconds: float = 60.0
     memory: int = 512 * 1024 * 1024  # bytes, beside some copies of the document itself
     characters: int = 20_000_000
+    scans: bool = True  # whether pages without text are recognised, which takes seconds for each
 
 
 OWN_FILE = Allowance()
 PICTURE = Allowance(seconds=10.0)  # of a page, for somebody who waits for it
-WEB_PAGE = Allowance(seconds=20.0, characters=2_000_000)  # strangers get less: no model reads two million characters
+RECOGNITION = Allowance(seconds=1800.0, memory=3 * 1024**3)  # of a document of scans
+WEB_PAGE = Allowance(seconds=20.0, characters=2_000_000, scans=False)  # strangers get less: no model reads two million characters
 
 
 def fitted(page: Page, allowance: Allowance) -> Page:

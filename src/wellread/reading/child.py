@@ -14,18 +14,18 @@ from wellread.safe_imports import safe_path
 
 _LOOK = 0.05  # seconds between two looks at a child's memory
 _CHUNK = 1024 * 1024
-_START = "import sys; sys.path[:] = sys.argv[1:]; from wellread.reading.worker import main; main()"
+_START = "import sys; sys.path[:] = sys.argv[1:]; from wellread.reading.worker import main; main(recognising={})"
 KEPT_ENVIRONMENT = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "LANG", "LC_ALL")  # no keys, no settings
 
 
 class Child:
-    """One process and the socket to it."""
+    """One process and the socket to it; one that recognises reads scans, too."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, recognising: bool = False) -> None:
         self._channel, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-c", _START, *safe_path()],
+                [sys.executable, "-I", "-c", _START.format(recognising), *safe_path()],
                 stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

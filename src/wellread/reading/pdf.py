@@ -10,16 +10,17 @@ import threading
 import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
-from wellread.errors import ReadError
-from wellread.reading import pdfblocks, pdflines
+from wellread.errors import ReadError, Scanned
+from wellread.reading import ocr, pdfblocks, pdflines
 from wellread.reading.allowance import OWN_FILE, Allowance
 from wellread.reading.pdfblocks import Entry, headings, without_margins
 from wellread.reading.pdflines import Line
 from wellread.text.dates import iso_date
-from wellread.types import Page
+from wellread.types import RECOGNISED, Page
 
 if TYPE_CHECKING:
     import pypdfium2
@@ -30,6 +31,7 @@ _PDFIUM = threading.Lock()  # the library is not safe in several threads at once
 _READING = 0.7  # of the time; the rest is for putting paragraphs together
 _LOOKING = 0.75  # of the time, for which pages were scanned
 _MAX_OBJECTS = 1_000  # of a page that are looked at for that
+_MOST_PIXELS = 20_000_000  # of a page that is recognised
 _PDF_DATE = re.compile(r"D:(\d{4})(\d{2})?(\d{2})?")
 _NO_TITLE = re.compile(r"untitled.*|microsoft word - .*|.*\.(?:docx?|tex|dvi|ps|indd|qxd|pdf|fm|rtf|odt)|\W*", re.IGNORECASE)
 _LONGEST_TITLE = 150
@@ -45,6 +47,12 @@ def read_pdf(body: bytes, url: str, name: str = "", allowance: Allowance = OWN_F
         outline = _outline(document)
         empty = [number for number, lines in enumerate(read) if not lines]
         pictures = _pictures(document, empty, begun + allowance.seconds * _LOOKING)
+        recognised: set[int] = set()
+        for number in pictures if ocr.is_loaded() else ():
+            if time.monotonic() > begun + allowance.seconds * _LOOKING:
+                break
+            read[number - 1] = _recognised(document, number - 1)
+            recognised.add(number)
     inner = without_margins(read)
     pages = [
         pdflines.with_whole_cells(pdflines.apart(lines)) for lines in (inner if any(inner) else read)
@@ -54,7 +62,7 @@ def read_pdf(body: bytes, url: str, name: str = "", allowance: Allowance = OWN_F
     blocks = pdfblocks.blocks(pages, headings(pages, outline, body_size))
     blocks = [block for block in blocks if not (block.kind == "heading" and block.text == title and block.page == 1)]
     if not blocks:
-        raise ReadError(url, "the PDF has no text, only pictures: it needs character recognition (OCR) first")
+        raise Scanned(url, "the PDF has no text, only pictures: it needs character recognition (OCR), the extra wellread[ocr]")
     date = _PDF_DATE.match(created)
     return Page(
         url=url,
@@ -63,8 +71,9 @@ def read_pdf(body: bytes, url: str, name: str = "", allowance: Allowance = OWN_F
         published=iso_date("-".join(part for part in date.groups() if part)) if date else None,
         author=" ".join(author.split()) or None,
         kind="pdf",
-        notice=_notice(len(read), count, pictures),
-        blocks=tuple(blocks),
+        notice=_notice(len(read), count, [number for number in pictures if number not in recognised]),
+        blocks=tuple(replace(one, anchor=RECOGNISED) if one.page in recognised else one for one in blocks),
+        scanned=len(pictures) - len(recognised),
     )
 
 
@@ -109,6 +118,21 @@ def _pages(document: pypdfium2.PdfDocument, deadline: float, characters: int) ->
             found = []  # one broken page is no reason to lose the others
         left -= sum(len(line.text) for line in found)
         yield found
+
+
+def _recognised(document: pypdfium2.PdfDocument, number: int) -> list[Line]:
+    """The lines of a scanned page."""
+    page = document[number]
+    try:
+        return ocr.lines(rendered(page))
+    finally:
+        page.close()
+
+
+def rendered(page: pypdfium2.PdfPage) -> Any:
+    """A page as pixels, as fine as recognition wants it."""
+    width, height = page.get_size()
+    return cast("Any", page).render(scale=min(ocr.INCHES, (_MOST_PIXELS / max(width * height, 1.0)) ** 0.5)).to_numpy()
 
 
 def _outline(document: pypdfium2.PdfDocument) -> list[Entry]:

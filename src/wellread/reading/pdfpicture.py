@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from wellread.errors import ReadError
+from wellread.reading import ocr
 
 if TYPE_CHECKING:
     import pypdfium2
@@ -48,6 +49,7 @@ class Picture:
     pages: int  # of the whole document
     boxes: tuple[Box, ...] = ()
     png: bytes = b""
+    scanned: bool = False  # the page has no text in which words could be found
 
 
 def draw(body: bytes, url: str, wanted: Drawing) -> Picture:
@@ -65,9 +67,9 @@ def draw(body: bytes, url: str, wanted: Drawing) -> Picture:
         except pypdfium2.PdfiumError as error:
             raise ReadError(url, f"page {wanted.page} is broken") from error
         width, height = _size(*page.get_size())
-        boxes = _boxes(page, wanted, width, height) if wanted.words else ()
+        boxes, scanned = _boxes(page, wanted, width, height) if wanted.words else ((), False)
         png = _png(page, width, height) if wanted.painted else b""
-        return Picture(width, height, count, boxes, png)
+        return Picture(width, height, count, boxes, png, scanned)
 
 
 def _size(width: float, height: float) -> tuple[int, int]:
@@ -97,11 +99,14 @@ def _png(page: pypdfium2.PdfPage, width: int, height: int) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
 
 
-def _boxes(page: pypdfium2.PdfPage, wanted: Drawing, width: int, height: int) -> tuple[Box, ...]:
+def _boxes(page: pypdfium2.PdfPage, wanted: Drawing, width: int, height: int) -> tuple[tuple[Box, ...], bool]:
+    """The places of the words, and whether the page has none that could be looked at."""
     raw: Any = import_module("pypdfium2.raw")
     opened = page.get_textpage()  # lives as long as this name
     text = opened.raw
     count = min(raw.FPDFText_CountChars(text), _CHARACTERS)
+    if not count:
+        return (_recognised(page, wanted, width), False) if ocr.is_loaded() else ((), True)
     letters, places = _letters([chr(raw.FPDFText_GetUnicode(text, place)) for place in range(count)])
     start, end = found_in(letters, plain(wanted.words), plain(wanted.before)[-_CONTEXT:])
     corners = tuple(ctypes.c_double() for _ in range(4))
@@ -113,6 +118,24 @@ def _boxes(page: pypdfium2.PdfPage, wanted: Drawing, width: int, height: int) ->
         first, second = (_pixel(raw, page, width, height, x, y) for x, y in ((left, top), (right, bottom)))
         x, y = min(first[0], second[0]), min(first[1], second[1])
         _add(merged, (x, y, max(abs(first[0] - second[0]), 1), max(abs(first[1] - second[1]), 1)))
+    return tuple(merged[:_BOXES]), False
+
+
+def _recognised(page: pypdfium2.PdfPage, wanted: Drawing, width: int) -> tuple[Box, ...]:
+    """The places of words on a page that is a picture."""
+    from wellread.reading.pdf import rendered
+
+    pixels = rendered(page)
+    scale = width / pixels.shape[1]
+    found = [word for _, line in ocr.words(pixels) for word in line]
+    letters, places = _letters([word.text for word in found])
+    start, end = found_in(letters, plain(wanted.words), plain(wanted.before)[-_CONTEXT:])
+    merged: list[Box] = []
+    for place in dict.fromkeys(places[start:end]):
+        one = found[place]
+        size = (one.left, one.top, one.right - one.left, one.bottom - one.top)
+        x, y, wide, high = (round(value * scale) for value in size)
+        _add(merged, (x, y, max(wide, 1), max(high, 1)))
     return tuple(merged[:_BOXES])
 
 

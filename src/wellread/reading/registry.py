@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
@@ -103,11 +104,16 @@ _BUILT_IN = (
 )  # fmt: skip
 
 
+_PICTURE = rb"^(?:\x89PNG\r\n|\xff\xd8\xff|II\*\x00|MM\x00\*)"
+_PICTURES = Reader("picture", "png jpg jpeg tif tiff", f"{_HERE}ocr:read_picture", "bytes", _PICTURE, sure=True)
+
+
 @cache
 def readers() -> Mapping[str, Reader]:
     """All formats by kind: those of entry points, and ours, in the order in which first bytes are looked at."""
     found = {reader.kind: reader for reader in (entry.load() for entry in entry_points(group="wellread.readers"))}
-    return found | {reader.kind: reader for reader in _BUILT_IN if reader.kind not in found}
+    ours = (*_BUILT_IN, _PICTURES) if find_spec("rapidocr") else _BUILT_IN
+    return found | {reader.kind: reader for reader in ours if reader.kind not in found}
 
 
 @cache

@@ -19,8 +19,9 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 
 from wellread import codec
-from wellread.errors import ReadError
-from wellread.reading import frames
+from wellread.core.processors import available_processors
+from wellread.errors import ReadError, Scanned
+from wellread.reading import frames, ocr
 from wellread.reading.allowance import Allowance
 from wellread.reading.compressed import unpacked
 from wellread.reading.documents import read_bytes
@@ -55,6 +56,7 @@ class Reply:
     reason: str = ""
     costly: bool = False
     last: bool = False
+    scans: bool = False  # there are pictures of text in it that this process cannot read
 
 
 def replied(frame: bytes | bytearray, url: str) -> Reply:
@@ -73,7 +75,8 @@ def answer(asked: Request) -> Reply:
     try:
         if wanted is not None:
             body, _ = unpacked(document.body, document.name, document.url)
-            return Reply(picture=draw(body, document.url, wanted))
+            picture = draw(body, document.url, wanted)
+            return Reply(picture=picture, scans=picture.scanned)
         page = read_bytes(
             document.body,
             document.url,
@@ -83,10 +86,10 @@ def answer(asked: Request) -> Reply:
             allowance=allowance,
         )
     except ReadError as error:
-        return Reply(reason=error.reason)
+        return Reply(reason=error.reason, scans=isinstance(error, Scanned))
     except MemoryError:
         return Reply(reason=too_large(allowance), costly=True, last=True)
-    return Reply(page)
+    return Reply(page, scans=bool(page.scanned))
 
 
 def too_large(allowance: Allowance) -> str:
@@ -122,7 +125,8 @@ def _limit(asked: Request, baseline: int) -> None:
     """The parent's clock is the one that counts; these hold where the parent is gone, too."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     _soften(resource.RLIMIT_DATA, baseline + asked.allowance.memory + _COPIES * len(asked.document.body))
-    _soften(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime + asked.allowance.seconds) + 2)
+    seconds = asked.allowance.seconds * (available_processors() if ocr.is_loaded() else 1)  # it computes on all of them
+    _soften(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime + seconds) + 2)
     signal.setitimer(signal.ITIMER_REAL, asked.allowance.seconds + 5)
 
 
@@ -168,10 +172,12 @@ def _confine(last_file: int) -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (last_file + 1, last_file + 1))
 
 
-def main() -> None:
+def main(*, recognising: bool = False) -> None:
     os.nice(_BEHIND)
     channel = socket.socket(fileno=0)
     _load()
+    if recognising:
+        ocr.load()
     memory = _memory_file()
     _confine(2 if memory is None else memory)
     serve(channel, memory)

