@@ -7,7 +7,7 @@ too: a `Weights` says what a dense layer and an embedding look-up become (`Float
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
@@ -122,6 +122,13 @@ class Int8Weights:
         return graph.op("Mul", [graph.op("Cast", [rows], to=TensorProto.FLOAT), row_scales])
 
 
+class SharedWords(Int8Weights):
+    """The vectors of words come from outside, as the input `words`."""
+
+    def look_up(self, graph: Graph, ids: str, name: str, table: Floats) -> str:
+        return "words"
+
+
 def quantize_rows(values: Floats) -> tuple[NDArray[np.int8], Floats]:
     """Symmetric int8 codes and a scale for every run of the last axis (the scale keeps that axis, of length 1)."""
     scales = np.abs(values).max(axis=-1, keepdims=True).astype(np.float32) / np.float32(127)
@@ -129,15 +136,27 @@ def quantize_rows(values: Floats) -> tuple[NDArray[np.int8], Floats]:
     return np.rint(values / scales).astype(np.int8), scales
 
 
-def encoder(graph: Graph, state: State, shape: Shape, weights: Weights, *, token_types: str | None = None) -> str:
+def encoder(
+    graph: Graph,
+    state: State,
+    shape: Shape,
+    weights: Weights,
+    *,
+    token_types: str | None = None,
+    halfway: Callable[[str], str] | None = None,
+) -> str:
     """Add a BERT body that reads `input_ids` and `attention_mask`; returns its last hidden states.
 
     `token_types` names an input with the segment of each token; without it every token is of segment 0, which then
-    costs nothing because its row is folded into the positions.
+    costs nothing because its row is folded into the positions. `halfway` is given the hidden states after half of the layers
+    and says which rows go on.
     """
     x = _embeddings(graph, state, shape, weights, token_types)
     bias = _attention_bias(graph)
     for layer in range(shape.layers):
+        if halfway and layer == shape.layers // 2:
+            kept = halfway(x)
+            x, bias = (graph.op("Gather", [value, kept], axis=0) for value in (x, bias))
         name = f"encoder.layer.{layer}"
         attended = _attention(graph, state, shape, weights, x, bias, name)
         x = _add_and_norm(graph, state, shape, x, attended, f"{name}.attention.output.LayerNorm")
@@ -156,8 +175,8 @@ def _embeddings(graph: Graph, state: State, shape: Shape, weights: Weights, toke
     # A slice of the table, because Range and Gather of dynamic length crash onnxruntime.
     zero, one = graph.constant("zero", np.array([0])), graph.constant("one", np.array([1]))
     length = graph.op("Shape", ["input_ids"], start=1, end=2)
-    placed = graph.op("Slice", [graph.constant("positions", positions), zero, length, zero, one])
-    x = graph.op("Add", [words, placed])
+    placed = graph.op("Slice", [graph.constant("positions", positions.astype(np.float16)), zero, length, zero, one])
+    x = graph.op("Add", [words, graph.op("Cast", [placed], to=TensorProto.FLOAT)])
     if token_types is not None:
         x = graph.op("Add", [x, graph.op("Gather", [graph.constant("types", types), token_types])])
     return _norm(graph, state, shape, x, "embeddings.LayerNorm")

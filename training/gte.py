@@ -20,7 +20,8 @@ from training.bert_graph import Int8Weights
 from training.evaluator.export import build_model
 
 SUM = "398a29991324e0b383afa13375d681ced3079c83e097fb1ebd9290d7498523b3"
-HEADS = {"head.dense": 384, "head.relevance": 1, "head.kinds": 5, "head.span": 3}
+
+HEADS = {"head.dense": 384, "head.relevance": 1, "head.kinds": 5, "head.span": 3, "early.dense": 384, "early.relevance": 1}
 
 
 def read_gte(path: Path) -> dict[str, NDArray[np.float32]]:

@@ -157,6 +157,14 @@ def test_some_questions_ask_for_a_number(question: str, asks: bool) -> None:
     assert asks_number(question) is asks
 
 
+def test_a_measure_does_not_tell_how_many_of_something_else_there_are() -> None:
+    steps = "How many steps does the tower have?"
+    assert not fits(steps, "330 metres high")
+    assert fits(steps, "1,665 steps")
+    assert fits("How many feet high is it?", "330 metres")
+    assert fits("How many people read it?", "45 percent")
+
+
 def test_what_tells_a_number() -> None:
     assert all(map(tells_number, ("953", "port 53", "twenty-two", "thousands of years", "none", "unmanned")))
     assert not any(map(tells_number, ("TCP", "the tls-port option", "Keelung")))

@@ -90,12 +90,12 @@ def test_an_answer_may_be_a_title(judge: Judge) -> None:
     [
         (
             "Who founded the Café Übermüt?",
-            Passage("1", "🎉 Das Café Übermüt gründete 1897 Žofie Dvořáková in Zürich.", "Café Übermüt"),
+            Passage("1", "🎉 The Café Übermüt was founded in 1897 by Žofie Dvořáková in Zürich.", "Café Übermüt"),
             "Žofie Dvořáková",
         ),
         (
             "When was 東京タワー completed?",
-            Passage("2", "東京タワーは1958年に完成した。高さは333メートルである。", "東京タワー"),
+            Passage("2", "東京タワー was completed in 1958年, and is 333メートル high.", "東京タワー"),
             "1958年",
         ),
         (

@@ -37,11 +37,22 @@ def _model() -> onnx.ModelProto:
     starts, ends = (np.full(FIRST + 2, -KNOWS, np.float32) for _ in range(2))
     starts[FIRST] = ends[FIRST + 1] = KNOWS
     kinds = np.array([[-KNOWS, KNOWS, -KNOWS, -KNOWS, -KNOWS]], np.float32)  # none, span, yes, no, told
-    constants = {"starts of": starts, "ends of": ends, "a span": kinds, "tokens": np.array([1], np.int64)}
+    constants = {
+        "starts of": starts,
+        "ends of": ends,
+        "a span": kinds,
+        "tokens": np.array([1], np.int64),
+        "rows": np.array([0], np.int64),
+    }
     nodes = [
         helper.make_node("Gather", ["starts of", "input_ids"], ["starts"]),
         helper.make_node("Gather", ["ends of", "input_ids"], ["ends"]),
         helper.make_node("ReduceMax", ["starts", "tokens"], ["relevance"], keepdims=0),
+        helper.make_node("Add", ["relevance", "floor"], ["early"]),
+        helper.make_node("Equal", ["relevance", "relevance"], ["all"]),  # every row is read on
+        helper.make_node("NonZero", ["all"], ["numbers"]),
+        helper.make_node("Squeeze", ["numbers", "rows"], ["going on"]),
+        helper.make_node("Cast", ["going on"], ["kept"], to=TensorProto.FLOAT),
         helper.make_node("Unsqueeze", ["relevance", "tokens"], ["column"]),
         helper.make_node("Sub", ["column", "column"], ["nothing"]),
         helper.make_node("Add", ["nothing", "a span"], ["kinds"]),
@@ -53,7 +64,16 @@ def _model() -> onnx.ModelProto:
     inputs = [
         helper.make_tensor_value_info(name, TensorProto.INT64, row) for name in ("input_ids", "token_type_ids", "attention_mask")
     ]
-    shapes = {"relevance": ["batch"], "kinds": ["batch", 5], "starts": row, "ends": row, "evidence": row}
+    inputs.append(helper.make_tensor_value_info("floor", TensorProto.FLOAT, []))
+    shapes = {
+        "early": ["batch"],
+        "kept": ["batch"],
+        "relevance": ["batch"],
+        "kinds": ["batch", 5],
+        "starts": row,
+        "ends": row,
+        "evidence": row,
+    }
     outputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in shapes.items()]
     outputs += [helper.make_tensor_value_info(name, TensorProto.INT64, row) for name in ("types", "mask")]
     known = [numpy_helper.from_array(value, name) for name, value in constants.items()]

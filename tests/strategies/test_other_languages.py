@@ -34,6 +34,7 @@ async def asked(question: str, **settings: object) -> tuple[Answer, Shelf, list[
 async def test_it_quotes_by_the_words_of_the_language_and_says_so() -> None:
     answer, shelf, seen = await asked(QUESTION)
     assert answer.outcome == "answered", answer.reason
+    assert 0.5 <= (answer.confidence or 0) < 0.9, "never very sure by words alone"
     assert "Der Eintritt kostet drei Euro." in answer.text
     assert (answer.short, answer.usage.pairs) == (None, 0)
     assert "German" in answer.notes[0]

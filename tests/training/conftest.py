@@ -107,8 +107,9 @@ def tiny_state(hidden: int = 128, layers: int = 1, *, heads: bool = False) -> di
         dense |= {f"{name}.attention.output.dense": (hidden, hidden), f"{name}.intermediate.dense": (4 * hidden, hidden)}
         dense[f"{name}.output.dense"] = (hidden, 4 * hidden)
     if heads:
-        outputs = {"dense": hidden, "relevance": 1, "kinds": 5, "span": 3}
-        dense |= {f"head.{name}": (count, hidden) for name, count in outputs.items()}
+        outputs = {"head.dense": hidden, "head.relevance": 1, "head.kinds": 5, "head.span": 3}
+        outputs |= {"early.dense": hidden, "early.relevance": 1}
+        dense |= {name: (count, hidden) for name, count in outputs.items()}
     for name, shape in dense.items():
         state |= {f"{name}.weight": normal(*shape), f"{name}.bias": normal(shape[0])}
     for name in norms:

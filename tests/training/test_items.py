@@ -126,13 +126,13 @@ def test_the_exported_model_says_the_same_in_int8() -> None:
     state = tiny_state(heads=True)
     ids = np.array([[101, 2054, 2003, 102, 3000, 3001, 102], [101, 2054, 102, 3000, 102, 0, 0]])
     types, mask = (ids >= 3000).astype(np.int64), (ids > 0).astype(np.int64)
-    fed = {"input_ids": ids, "token_type_ids": types, "attention_mask": mask}
+    fed = {"input_ids": ids, "token_type_ids": types, "attention_mask": mask, "floor": np.array(-np.inf, np.float32)}
     outputs = []
     for weights in (Float32Weights(), Int8Weights()):
         model = build_model(state, weights).SerializeToString()
         session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
-        outputs.append(session.run(["relevance", "kinds", "starts", "ends", "evidence"], fed))
-    assert [part.shape for part in outputs[0]] == [(2,), (2, 5), (2, 7), (2, 7), (2, 7)]
+        outputs.append(session.run(["early", "relevance", "kinds", "starts", "ends", "evidence"], fed))
+    assert [part.shape for part in outputs[0]] == [(2,), (2,), (2, 5), (2, 7), (2, 7), (2, 7)]
     for exactly, small in zip(*outputs, strict=True):
         assert np.abs(exactly - small).max() < 0.05
         assert np.abs(exactly).max() > 0.05  # not all nothing

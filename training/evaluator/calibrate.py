@@ -150,18 +150,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--keep", type=Path, help="the weights of an answer from this calibration")
     parser.add_argument("--efforts", nargs="+", choices=("normal", "high"), default=["normal", "high"])
+    parser.add_argument("--floor", type=float, default=-99.0, help="rows that are below it after half of the layers end there")
     parser.add_argument(
         "--kinder", type=float, default=0.0, help="added to the bias of relevance: sets name one passage where several help"
     )
     options = parser.parse_args(arguments)
     files = sorted(options.records.glob("records-*.jsonl.gz"))
-    records = [record for path in files for record in load_records(path) if record.question.part == "tune"]
+    records = [record for path in files for record in load_records(path, options.floor) if record.question.part == "tune"]
     temperature, bias = fit_relevance(records)
     weights = replace(Weights(), temperature=round(temperature, 3), bias=round(bias + options.kinder, 3))
     keep = AnswerWeights(**json.loads(options.keep.read_text(encoding="utf-8"))["answers"]) if options.keep else None
     answering = Answering(read_collection(options.prepared / "collection.jsonl.xz").passages)
     content = {
         "sha256": hashlib.sha256(options.model.read_bytes()).hexdigest(),
+        "floor": options.floor,
         "weights": asdict(weights),
         "answers": asdict(fit_answers(records, answering, weights, options.efforts, keep)),
     }

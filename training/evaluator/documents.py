@@ -61,6 +61,7 @@ SETS: Mapping[str, Set] = {
     "squad2_en_part": Set(_before("#"), tune=0.0, report=0.0),
     "manuals": Set(_before(":"), tune=0.0, report=0.0),
     "written": Set(_before(":"), tune=0.0, report=0.0),
+    "statements": Set(_before("#"), tune=0.0, report=0.0),
     "emanual": Set(_before("#"), tune=0.0, report=1.0, trained=False),
     "chunkeval": Set(_before("#"), tune=1.0, report=0.0, trained=False),
 }

@@ -135,7 +135,8 @@ def as_shipped(folder: Path, effort: str, prepared: Prepared, minilm: Path, limi
     """The int8 file with the calibration beside it, as the engine uses it at an effort."""
     content = json.loads((folder / "calibration.json").read_text(encoding="utf-8"))
     limits = ALLOWED["high" if effort == "high" else "normal"].windows
-    judging = by_shipped(folder / MODEL, minilm / "tokenizer.json", prepared.collection, limits, available_processors())
+    threads, tokenizer = available_processors(), minilm / "tokenizer.json"
+    judging = by_shipped(folder / MODEL, tokenizer, prepared.collection, limits, threads, content["floor"])
     plan = ALLOWED[effort].plan
     two_steps = dict.fromkeys(("hotpotqa", "2wiki", "musique_train100"), plan)
     alone = {"scifact": Plan(singles=24 if effort == "normal" else 60)}

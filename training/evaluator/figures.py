@@ -171,7 +171,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     content = json.loads(options.calibration.read_text(encoding="utf-8"))
     files = sorted(options.records.glob("records-*.jsonl.gz"))
-    records = [record for path in files for record in load_records(path) if record.question.part == options.part]
+    records = [
+        record for path in files for record in load_records(path, content["floor"]) if record.question.part == options.part
+    ]
     weights, scoring = Weights(**content["weights"]), AnswerWeights(**content["answers"])
     answering = Answering(read_collection(options.prepared / "collection.jsonl.xz").passages)
     print(json.dumps(all_figures(records, answering, weights, scoring, options.efforts), indent=1))

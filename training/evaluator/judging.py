@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -52,9 +51,9 @@ def by_weights(state: State, table: PassageTable, device: torch.device, limits: 
     return verdicts
 
 
-def by_shipped(model: Path, tokenizer: Path, collection: Collection, limits: Windows, threads: int) -> Judging:
+def by_shipped(model: Path, tokenizer: Path, collection: Collection, limits: Windows, threads: int, floor: float) -> Judging:
     """The int8 file, through the engine's own code; one question on each thread."""
-    shipped = Judge(model, tokenizer, threads=1, windows=limits)
+    shipped = Judge(model, tokenizer, threads=1, windows=limits, floor=floor)
 
     def passage(number: int) -> Passage:
         found = collection.passages[number]
@@ -80,11 +79,11 @@ def _verdicts_on(
         batch = [rows[index] for index in members]
         judged = judge(state, Packed.of([row.ids for row in batch], [row.question_length for row in batch], device))
         first, last, worth = _best_spans(judged.starts, judged.ends)
-        columns = (judged.relevance, judged.kinds, first, last, worth)
+        columns = (judged.early, judged.relevance, judged.kinds, first, last, worth)
         evidence = np.split(judged.evidence.cpu().numpy(), np.cumsum([len(row.ids) for row in batch])[:-1])
         told = zip(members, *(column.tolist() for column in columns), evidence, strict=True)
-        for index, relevance, kinds, a, b, span, logits in told:
-            verdict = Verdict(relevance, tuple(kinds[:4]), span, told=kinds[4] if len(kinds) > 4 else -math.inf)
+        for index, early, relevance, kinds, a, b, span, logits in told:
+            verdict = Verdict(relevance, tuple(kinds[:4]), span, told=kinds[4], early=early)
             verdict = _place_span(verdict, rows[index], chains[index], a, b, table)
             result[index] = replace(verdict, evidence=_marked(logits, rows[index], chains[index][-1], table))
     return [verdict for verdict in result if verdict is not None]

@@ -3,6 +3,7 @@
 relevance   binary cross-entropy on every judged item
 order       each relevant item against the irrelevant ones of its list
 kind        no answer, span, yes, no
+early       after half of the layers: relevance and order, and of reading rows whether they hold an answer
 evidence    for each token, whether it belongs to what carries the answer
 span        the likelihood of any occurrence of the answer, within the row and among all rows of its list
 """
@@ -17,7 +18,7 @@ from torch.nn import functional
 from training.evaluator.model import LOWEST
 
 SPAN = 1
-WEIGHTS = {"relevance": 1.0, "order": 1.0, "kind": 0.7, "span": 0.5, "shared": 0.3, "evidence": 0.7}
+WEIGHTS = {"relevance": 1.0, "order": 1.0, "kind": 0.7, "span": 0.5, "shared": 0.3, "evidence": 0.7, "early": 0.5}
 EMPTY = 0.3  # what a row without evidence counts
 
 
@@ -25,6 +26,7 @@ EMPTY = 0.3  # what a row without evidence counts
 class Outputs:
     """The heads' outputs by item. `correct` is the log of the summed exp(start + end) over the answer's occurrences."""
 
+    early: Tensor
     relevance: Tensor
     kinds: Tensor
     correct: Tensor
@@ -58,6 +60,9 @@ def losses(outputs: Outputs, targets: Targets) -> dict[str, Tensor]:
     entropy = functional.binary_cross_entropy_with_logits(outputs.relevance, targets.relevant, reduction="none")
     known = (targets.kinds >= 0).float() * targets.weights
     kind = functional.cross_entropy(outputs.kinds, targets.kinds.clamp(min=0), reduction="none")
+    holds = torch.where(targets.judged > 0, targets.relevant, (targets.kinds > 0).float())
+    told = torch.maximum(targets.judged, (targets.kinds >= 0).float()) * targets.weights
+    soon = functional.binary_cross_entropy_with_logits(outputs.early, holds, reduction="none")
     read = ((targets.kinds == SPAN) & (outputs.correct > LOWEST / 2)).float() * targets.weights
     within = outputs.all_starts + outputs.all_ends - outputs.correct
     among = grouped_logsumexp(outputs.all_starts, targets.lists, lists) + grouped_logsumexp(
@@ -65,7 +70,8 @@ def losses(outputs: Outputs, targets: Targets) -> dict[str, Tensor]:
     )
     return {
         "relevance": _mean(entropy, judged),
-        "order": _mean(_order(outputs, targets, lists), judged * targets.relevant),
+        "order": _mean(_order(outputs.relevance, targets, lists), judged * targets.relevant),
+        "early": _mean(soon, told) + _mean(_order(outputs.early, targets, lists), judged * targets.relevant),
         "kind": _mean(kind, known),
         "span": _mean(within, read),
         "shared": _mean(among[targets.lists] - outputs.correct, read),
@@ -84,12 +90,12 @@ def _evidence(outputs: Outputs, targets: Targets) -> Tensor:
     return _mean(summed / tokens.clamp(min=1.0), weights)
 
 
-def _order(outputs: Outputs, targets: Targets, lists: int) -> Tensor:
+def _order(relevance: Tensor, targets: Targets, lists: int) -> Tensor:
     """For every item, what it loses against the irrelevant items of its list."""
     rival = (targets.relevant == 0) & (targets.judged > 0)
-    scores = torch.where(rival, outputs.relevance, torch.full_like(outputs.relevance, LOWEST))
+    scores = torch.where(rival, relevance, torch.full_like(relevance, LOWEST))
     rivals = grouped_logsumexp(scores, targets.lists, lists)[targets.lists]
-    return functional.softplus(rivals - outputs.relevance)
+    return functional.softplus(rivals - relevance)
 
 
 def _mean(values: Tensor, weights: Tensor) -> Tensor:

@@ -26,7 +26,7 @@ def read_minilm(path: Path) -> Arrays:
     words = stored["words.codes"].astype(np.float32) * stored["words.scales"]
     state: Arrays = {
         "embeddings.word_embeddings.weight": words,
-        "embeddings.position_embeddings.weight": stored["positions"],
+        "embeddings.position_embeddings.weight": stored["positions"].astype(np.float32),
         "embeddings.token_type_embeddings.weight": stored.get("types", np.zeros((2, words.shape[1]), np.float32)),
     }
     for name, value in stored.items():
@@ -35,12 +35,12 @@ def read_minilm(path: Path) -> Arrays:
             codes = value.astype(np.float32) - ZERO
             state[f"{layer}.weight"] = (codes * stored[f"{layer}.scales"][..., None]).reshape(len(value), -1)
             state[f"{layer}.bias"] = stored[f"{layer}.bias"]
-        elif part == "codes" and layer.startswith("head."):
+        elif part == "codes" and layer.startswith(("head.", "early.")):
             state[f"{layer}.weight"] = ((value.astype(np.float32) - ZERO) * stored[f"{layer}.scales"][..., None]).reshape(
                 len(value), -1
             )
             state[f"{layer}.bias"] = stored[f"{layer}.bias"]
-        elif name.startswith("head.") and part == "weight":
+        elif name.startswith(("head.", "early.")) and part == "weight":
             state[name], state[f"{layer}.bias"] = np.ascontiguousarray(value.T), stored[f"{layer}.bias"]
         elif "LayerNorm" in name:
             state[name] = value

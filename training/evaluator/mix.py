@@ -21,19 +21,21 @@ def mixed(run: Arrays, start: Arrays, share: float) -> Arrays:
     """`share` of the run; rows that the start lacks are the run's alone."""
     result = {name: np.array(value, np.float32) for name, value in run.items()}
     for name, value in result.items():
-        rows = len(start[name])
-        value[:rows] = share * value[:rows] + (1 - share) * start[name]
+        rows = len(start.get(name, ()))
+        if rows:
+            value[:rows] = share * value[:rows] + (1 - share) * start[name]
     return result
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--weights", type=Path, required=True)
-    parser.add_argument("--start", type=Path, required=True)
+    parser.add_argument("--start", type=Path, required=True, help="weights of a run, or an ONNX file")
     parser.add_argument("--share", type=float, required=True)
     parser.add_argument("--output", type=Path, required=True)
     options = parser.parse_args(arguments)
-    save_weights(mixed(load_weights(options.weights), read_minilm(options.start), options.share), options.output)
+    start = read_minilm(options.start) if options.start.is_file() else load_weights(options.start)
+    save_weights(mixed(load_weights(options.weights), start, options.share), options.output)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,8 @@ from torch.nn import functional
 
 HEAD_SIZE, EPSILON = 32, 1e-12
 LOWEST = -1e4  # a logit that stands for "cannot be"
-HEADS = {"head.dense": None, "head.relevance": 1, "head.kinds": 5, "head.span": 3}  # outputs; None: as many as inputs
+# Outputs; None: as many as inputs. The early ones stand on half of the layers.
+HEADS = {"head.dense": None, "head.relevance": 1, "head.kinds": 5, "head.span": 3, "early.dense": None, "early.relevance": 1}
 
 State = dict[str, Tensor]
 
@@ -59,9 +60,11 @@ class Packed(NamedTuple):
 class Judged(NamedTuple):
     """What the model says about each row; spans have a start and an end logit for each place, very low off the passages.
 
-    `evidence` has a logit for each token: whether it belongs to what carries the answer.
+    `evidence` has a logit for each token: whether it belongs to what carries the answer; `early` says after half of the layers
+    whether a row is worth reading on.
     """
 
+    early: Tensor
     relevance: Tensor
     kinds: Tensor
     starts: Tensor
@@ -76,19 +79,25 @@ def initial_state(minilm: Mapping[str, NDArray[np.float32]], seed: int, *, heads
         for name, value in minilm.items()
         if name.startswith(("embeddings.", "encoder.")) and not name.endswith("position_ids")
     }
+    return _with_heads(state, seed) if heads else state
+
+
+def _with_heads(state: State, seed: int) -> State:
+    """With fresh heads where there are none."""
     generator = torch.Generator().manual_seed(seed)
-    hidden = state["embeddings.word_embeddings.weight"].shape[1]
-    for name, outputs in HEADS.items() if heads else ():
-        state[f"{name}.weight"] = torch.randn((outputs or hidden, hidden), generator=generator) * 0.02
-        state[f"{name}.bias"] = torch.zeros(outputs or hidden)
-    return state
+    hidden = state["embeddings.position_embeddings.weight"].shape[1]
+    fresh: State = {}
+    for name, outputs in HEADS.items():
+        fresh[f"{name}.weight"] = torch.randn((outputs or hidden, hidden), generator=generator) * 0.02
+        fresh[f"{name}.bias"] = torch.zeros(outputs or hidden)
+    return fresh | state
 
 
 def widened(state: State) -> State:
-    """Weights of a model that had fewer outputs, with new ones that say nothing yet."""
-    wider = dict(state)
+    """Weights of a model that had fewer outputs or heads, with new ones that say nothing yet."""
+    wider = _with_heads(state, 0)
     for name, outputs in HEADS.items():
-        weight, bias = state[f"{name}.weight"], state[f"{name}.bias"]
+        weight, bias = wider[f"{name}.weight"], wider[f"{name}.bias"]
         missing = (outputs or len(weight)) - len(weight)
         wider[f"{name}.weight"] = torch.cat([weight, torch.zeros((missing, weight.shape[1]))])
         wider[f"{name}.bias"] = torch.cat([bias, torch.full((missing,), -2.0)])
@@ -109,17 +118,17 @@ class Evaluator(nn.Module):
         return {name.replace("|", "."): value.detach() for name, value in self.values.items()}
 
 
-def encode(state: State, packed: Packed, types: Tensor, dropout: float = 0.0) -> Tensor:
-    """Last hidden states (tokens, hidden) of BERT."""
+def encode(state: State, packed: Packed, types: Tensor, dropout: float = 0.0) -> list[Tensor]:
+    """Hidden states (tokens, hidden) of BERT after every layer."""
     x = functional.embedding(packed.ids, state["embeddings.word_embeddings.weight"])
     x = x + functional.embedding(packed.places, state["embeddings.position_embeddings.weight"])
     x = x + functional.embedding(types, state["embeddings.token_type_embeddings.weight"])
     x = functional.dropout(_norm(state, "embeddings.LayerNorm", x), dropout, training=dropout > 0)
-    layer = 0
-    while f"encoder.layer.{layer}.output.dense.weight" in state:
-        x = _layer(state, f"encoder.layer.{layer}", x, packed, dropout)
-        layer += 1
-    return x
+    after: list[Tensor] = []
+    while f"encoder.layer.{len(after)}.output.dense.weight" in state:
+        x = _layer(state, f"encoder.layer.{len(after)}", x, packed, dropout)
+        after.append(x)
+    return after
 
 
 def _layer(state: State, name: str, x: Tensor, packed: Packed, dropout: float) -> Tensor:
@@ -193,17 +202,23 @@ def judge(state: State, packed: Packed, dropout: float = 0.0) -> Judged:
     """All heads; span logits are very low on the question, the last [SEP] and padding."""
     rows, places, lengths = packed.rows, packed.places, packed.bounds.diff()
     types = places >= packed.question_lengths[rows]
-    hidden = encode(state, packed, types.int(), dropout)
-    first = functional.dropout(hidden[packed.bounds[:-1]], dropout, training=dropout > 0)
-    summary = functional.gelu(_dense(state, "head.dense", first))
+    after = encode(state, packed, types.int(), dropout)
+    hidden = after[-1]
+
+    def summary_of(x: Tensor, name: str) -> Tensor:
+        first = functional.dropout(x[packed.bounds[:-1]], dropout, training=dropout > 0)
+        return functional.gelu(_dense(state, name, first))
+
+    summary = summary_of(hidden, "head.dense")
+    early = _dense(state, "early.relevance", summary_of(after[len(after) // 2 - 1], "early.dense")).float().squeeze(-1)
     tokens = _dense(state, "head.span", hidden).float()
     spans = packed.padded(tokens[:, :2].masked_fill(~(types & (places < lengths[rows] - 1))[:, None], LOWEST), LOWEST)
     relevance = _dense(state, "head.relevance", summary).float().squeeze(-1)
-    return Judged(relevance, _dense(state, "head.kinds", summary).float(), spans[..., 0], spans[..., 1], tokens[:, 2])
+    return Judged(early, relevance, _dense(state, "head.kinds", summary).float(), spans[..., 0], spans[..., 1], tokens[:, 2])
 
 
 def embed(state: State, packed: Packed) -> Tensor:
     """MiniLM's sentence vectors: the mean of the token vectors, of length one."""
-    hidden = encode(state, packed, torch.zeros_like(packed.ids)).float()
+    hidden = encode(state, packed, torch.zeros_like(packed.ids))[-1].float()
     summed = torch.zeros((len(packed.bounds) - 1, hidden.shape[1]), device=hidden.device).index_add(0, packed.rows, hidden)
     return functional.normalize(summed / packed.bounds.diff()[:, None], dim=-1)

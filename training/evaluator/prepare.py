@@ -2,7 +2,8 @@
 
     python -m training.evaluator.prepare --data ../shared/data --manuals DATA/manuals --output training/prepared
 
-The folder holds `collection.jsonl.xz`; the lists are found by as many processes as there are processors.
+The folder holds `collection.jsonl.xz`, and `lists.npz` with the candidates by words and mentions, found by as many processes as
+there are processors.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import argparse
 import json
 import lzma
 import multiprocessing
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -24,10 +25,10 @@ from training.evaluator.lexical import Bm25
 from training.evaluator.mentions import Mentions
 
 QUESTION_LIST, LINKS = 40, 16
+LISTS = "lists.npz"
 GIVEN = ("hotpotqa", "2wiki")  # their distractors were found by words already
 
-STRETCH = 6000  # passages that one process looks for mentions in
-ASKED = 4000  # questions that one process looks for passages for
+SMALL = 6000  # passages that need no processes
 
 Numbers = NDArray[np.int32]
 
@@ -52,45 +53,45 @@ def padded(rows: Sequence[Sequence[int]], width: int) -> Numbers:
 
 
 def find_lists(collection: Collection) -> Lists:
-    """Lexical candidates for training questions, links for all passages; a process for each set."""
-    by_question: list[Sequence[int]] = [()] * len(collection.questions)
-    links: list[Sequence[int]] = [()] * len(collection.passages)
-    by_set: dict[str, list[int]] = {}
+    """Lexical candidates for training questions, links for all passages; a process has a set at a time, the largest first."""
+    asked: dict[str, list[int]] = {}
     for row, question in enumerate(collection.questions):
-        if question.part == "train":
-            by_set.setdefault(question.data, []).append(row)
-    parts = [
-        (name, start) for name, numbers in collection.ranges.items() for start in range(numbers.start, numbers.stop, STRETCH)
-    ]
-    if len(collection.passages) < STRETCH:
-        found = [*(_linked(collection, part) for part in parts), *(_listed(collection, (name, 0), by_set) for name in by_set)]
+        if question.part == "train" and question.data not in GIVEN:
+            asked.setdefault(question.data, []).append(row)
+    jobs: list[tuple[str, Sequence[int] | None]] = [*asked.items(), *((name, None) for name in collection.ranges)]
+    jobs.sort(key=lambda job: -len(collection.ranges[job[0]]) * (1 if job[1] is None else 3))
+    if len(collection.passages) < SMALL:
+        found = [_found(collection, job) for job in jobs]
     else:
         with multiprocessing.get_context("fork").Pool() as pool:
-            shares = [(n, at) for n, own in by_set.items() if n not in GIVEN for at in range(0, len(own), ASKED)]
-            lists = pool.map_async(partial(_listed, collection, by_set=by_set), shares, 1)
-            found = [*pool.map(partial(_linked, collection), parts, 1), *lists.get()]
-    for kind, rows in found:
-        for row, numbers in rows.items():
-            (links if kind == "links" else by_question)[row] = numbers
+            found = pool.map(partial(_found, collection), jobs, 1)
+    by_question: list[Sequence[int]] = [()] * len(collection.questions)
+    links: list[Sequence[int]] = [()] * len(collection.passages)
+    for (_, rows), lists in zip(jobs, found, strict=True):
+        for row, numbers in lists.items():
+            (links if rows is None else by_question)[row] = numbers
     return Lists(padded(by_question, QUESTION_LIST), padded(links, LINKS))
 
 
-def _linked(collection: Collection, part: tuple[str, int]) -> tuple[str, dict[int, list[int]]]:
-    name, start = part
+def _found(collection: Collection, job: tuple[str, Sequence[int] | None]) -> dict[int, list[int]]:
+    """For each of these questions the passages of a set that share its words; without questions, for each passage those that it
+    mentions."""
+    name, rows = job
     numbers = collection.ranges[name]
-    mentions = Mentions([collection.passages[number] for number in numbers])
-    chosen = collection.passages[start : min(start + STRETCH, numbers.stop)]
-    return "links", {p.number: [n for n in mentions.find(p.text, LINKS + 1) if n != p.number] for p in chosen}
+    passages = [collection.passages[number] for number in numbers]
+    if rows is None:
+        mentions = Mentions(passages)
+        return {p.number: [n for n in mentions.find(p.text, LINKS + 1) if n != p.number] for p in passages}
+    index = Bm25(f"{passage.title} {passage.text}" for passage in passages)
+    return {row: [numbers[hit] for hit in index.search(collection.questions[row].text, QUESTION_LIST)] for row in rows}
 
 
-def _listed(
-    collection: Collection, share: tuple[str, int], by_set: Mapping[str, Sequence[int]]
-) -> tuple[str, dict[int, list[int]]]:
-    name, first = share
-    numbers = collection.ranges[name]
-    index = Bm25(f"{collection.passages[number].title} {collection.passages[number].text}" for number in numbers)
-    texts = {row: collection.questions[row].text for row in by_set[name][first : first + ASKED]}
-    return "questions", {row: [numbers[hit] for hit in index.search(text, QUESTION_LIST)] for row, text in texts.items()}
+def load_lists(folder: Path, collection: Collection) -> Lists:
+    """The lists beside a collection, found now where nobody kept them."""
+    if (kept := folder / LISTS).is_file():
+        with np.load(kept) as arrays:
+            return Lists(arrays["questions"], arrays["links"])
+    return find_lists(collection)
 
 
 def save_collection(collection: Collection, path: Path) -> None:
@@ -118,14 +119,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--manuals", type=Path, help="what step 0 wrote")
     parser.add_argument("--written", type=Path, help="what steps 0b and 0c wrote")
+    parser.add_argument("--statements", type=Path, help="what step 0d wrote")
     parser.add_argument("--output", type=Path, required=True)
     options = parser.parse_args(arguments)
     options.output.mkdir(parents=True, exist_ok=True)
     folders = {name: options.data / name for name in SETS if (options.data / name).is_dir()}
-    for name in ("manuals", "written"):
+    for name in ("manuals", "written", "statements"):
         if folder := getattr(options, name):
             folders[name] = folder
-    save_collection(load_collection(options.data, documents=folders), options.output / "collection.jsonl.xz")
+    collection = load_collection(options.data, documents=folders)
+    save_collection(collection, options.output / "collection.jsonl.xz")
+    np.savez_compressed(options.output / LISTS, **asdict(find_lists(collection)))
 
 
 if __name__ == "__main__":

@@ -14,14 +14,14 @@ from training.evaluator.data import Passage, Question, question_from
 from wellread.effort import Plan
 from wellread.ranking.answers import AnswerWeights, Best, best_answers
 from wellread.ranking.doubts import Doubt, doubts
-from wellread.ranking.paths import Collect, Found, Marked, Score, Verdict, Weights, search_paths
+from wellread.ranking.paths import Collect, Found, Marked, Score, Verdict, Weights, hopeless, search_paths
 from wellread.types import Passage as Told
 
 Chain = tuple[int, ...]
 
 NEVER = -99.0  # a logit that stands for a kind the model does not know
 KEPT = 4  # sentences of a verdict, the best
-UNSEEN = Verdict(-12.0, (12.0, 0.0, 0.0, 0.0))  # stands for chains nobody judged
+UNSEEN = hopeless(-12.0)  # stands for chains nobody judged
 
 
 @dataclass(slots=True)
@@ -104,6 +104,7 @@ def _plain(record: Record) -> dict[str, object]:
                 v.end,
                 v.text,
                 round(max(v.told, NEVER), 2),
+                round(v.early, 2),
                 [
                     [mark.start, mark.end, round(mark.score, 2)]
                     for mark in sorted(v.evidence, key=lambda mark: -mark.score)[:KEPT]
@@ -114,22 +115,23 @@ def _plain(record: Record) -> dict[str, object]:
     }
 
 
-def load_records(path: Path) -> Iterator[Record]:
+def load_records(path: Path, floor: float = -math.inf) -> Iterator[Record]:
+    """The records of a file; rows that are below `floor` halfway are not read on."""
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         for line in lines:
-            yield _record(json.loads(line))
+            yield _record(json.loads(line), floor)
 
 
-def _record(row: dict[str, object]) -> Record:
+def _record(row: dict[str, object], floor: float) -> Record:
     fields = row["question"]
     assert isinstance(fields, dict)
     question = question_from(fields)
     record = Record(question, str(row["variant"]), list(row["ranked"]))  # type: ignore[call-overload]
     record.collected = {tuple(chain): found for chain, found in row["collected"]}  # type: ignore[attr-defined]
     for entry in row["verdicts"]:  # type: ignore[attr-defined]
-        relevance, none, span, yes, no, worth, passage, start, end, text, told, marks = entry[-12:]
+        relevance, none, span, yes, no, worth, passage, start, end, text, told, early, marks = entry[-13:]
         evidence = tuple(Marked(*mark) for mark in marks)
         told = told if told > NEVER else -math.inf
-        verdict = Verdict(relevance, (none, span, yes, no), worth, passage, start, end, text, told, evidence)
-        record.verdicts[tuple(entry[:-12])] = verdict
+        verdict = Verdict(relevance, (none, span, yes, no), worth, passage, start, end, text, told, evidence, early)
+        record.verdicts[tuple(entry[:-13])] = verdict if early >= floor else hopeless(early)
     return record

@@ -38,6 +38,7 @@ Numbers = NDArray[np.int32]
 class Prepared:
     """The prepared folder, loaded, with MiniLM's vectors of all passages."""
 
+    folder: Path
     collection: Collection
     tokenizer: Tokenizer
     table: PassageTable
@@ -62,7 +63,7 @@ def load_prepared(folder: Path, minilm_folder: Path, device: torch.device, start
     rows = [passage_ids(table.tokens(number)) for number in range(len(collection.passages))]
     embedded = vectors(minilm, rows, device)
     say(started, "passages embedded")
-    return Prepared(collection, tokenizer, table, minilm, embedded, device)
+    return Prepared(folder, collection, tokenizer, table, minilm, embedded, device)
 
 
 def neighbours(prepared: Prepared) -> Numbers:

@@ -27,7 +27,7 @@ from training.evaluator.evaluate import evaluate, in_training
 from training.evaluator.losses import Outputs, Targets, grouped_logsumexp, losses, total
 from training.evaluator.minilm import read_minilm
 from training.evaluator.model import Evaluator, Packed, State, initial_state, judge, widened
-from training.evaluator.prepare import find_lists
+from training.evaluator.prepare import load_lists
 from training.evaluator.sources import MINILM, Prepared, load_prepared, neighbours, real_sources, say, synthetic_sources
 from training.evaluator.weights import load_weights, save_weights
 
@@ -37,7 +37,7 @@ MIXES: tuple[Mapping[str, int], ...] = (
     {"cloze": 72, "claim": 12, "bridge": 16, "composed": 6, "hotpotqa": 6, "2wiki": 4, "squad": 8, "nq_open_oracle": 3},
     {"cloze": 8, "claim": 3, "bridge": 2, "composed": 3, "hotpotqa": 13, "2wiki": 10, "squad": 13, "nq_open_oracle": 4}
     | {"gnome_help": 1, "libreoffice_help": 3, "kde_handbooks": 2, "gimp_help": 1, "docs_faq": 5, "manuals": 12}
-    | {"written": 64}
+    | {"written": 64, "statements": 12}
     | {"medquad": 4, "covid_faq": 2, "contracts": 1, "mtrag": 1, "tatqa": 5, "doqa": 9, "clapnq": 2, "squad2_en_part": 5}
     | {"qasper_evidence": 5, "covidqa": 5, "pubmedqa": 4},
 )
@@ -86,7 +86,7 @@ def forward(state: State, batch: Batch, device: torch.device, dropout: float) ->
     at = judged.starts[spans[:, 0], spans[:, 1]] + judged.ends[spans[:, 0], spans[:, 2]]
     correct = grouped_logsumexp(at, spans[:, 0], len(batch.kinds))
     everything = judged.starts.logsumexp(1), judged.ends.logsumexp(1)
-    outputs = Outputs(judged.relevance, judged.kinds, correct, *everything, judged.evidence, packed.rows)
+    outputs = Outputs(judged.early, judged.relevance, judged.kinds, correct, *everything, judged.evidence, packed.rows)
     return outputs, Targets(*targets)
 
 
@@ -156,8 +156,7 @@ def train(model: Evaluator, stream: Stream, recipe: Recipe, device: torch.device
 
 def stream_from(prepared: Prepared, recipe: Recipe, started: float) -> Stream:
     """All sources with their negatives."""
-    lists = find_lists(prepared.collection)
-    say(started, "lexical negatives and mentions found")
+    lists = load_lists(prepared.folder, prepared.collection)
     near = neighbours(prepared)
     sources = real_sources(prepared, lists, near)
     say(started, "negatives found")
@@ -180,6 +179,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--base", type=Path, help="an ONNX file whose encoder is the start; MiniLM's by default")
     parser.add_argument("--rate", type=float, help="the highest; 1.2e-4 with --start, 1.8e-4 without")
     parser.add_argument("--shrink", type=int, default=1, help="divides the questions in a batch")
+    parser.add_argument("--dropout", type=float, default=0.1)
     parser.add_argument("--workers", type=int, default=5)
     parser.add_argument("--questions", type=int, help="of each set in the evaluation; all by default, none with 0")
     parser.add_argument("--quick", action="store_true", help="few synthetic questions, no workers, a short evaluation")
@@ -189,7 +189,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     started = time.monotonic()
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     recipe = Recipe(seconds=options.seconds, steps=options.steps, seed=options.seed, workers=options.workers)
-    recipe = replace(recipe, shrink=options.shrink, rate=options.rate or recipe.rate)
+    recipe = replace(recipe, shrink=options.shrink, rate=options.rate or recipe.rate, dropout=options.dropout)
     if options.start:
         recipe = replace(recipe, synthetic=0.0, rate=options.rate or 1.2e-4, synthetic_passages=12_000)
     if options.quick:

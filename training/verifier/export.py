@@ -18,19 +18,12 @@ from pathlib import Path
 import numpy as np
 import onnx
 from onnx import TensorProto
-from training.bert_graph import Array, Described, Float32Weights, Floats, Graph, Int8Weights, Shape, State, encoder
+from training.bert_graph import Array, Described, Float32Weights, Graph, Shape, SharedWords, State, encoder
 from training.evaluator.weights import load_weights
 
 NAME = "verifier.onnx"
 HEAD_SIZE = 32
 PLACES = "embeddings.position_embeddings.weight"
-
-
-class SharedWords(Int8Weights):
-    """The words come from outside."""
-
-    def look_up(self, graph: Graph, ids: str, name: str, table: Floats) -> str:
-        return "words"
 
 
 @dataclass(slots=True)

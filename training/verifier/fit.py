@@ -23,7 +23,8 @@ from training.verifier.prepare import part_of
 
 from wellread.citations import verdicts
 from wellread.citations.check import weighed
-from wellread.ranking.verifier import FITTED, MODEL, WORDS, Verifier
+from wellread.ranking.verifier import FITTED, MODEL, Verifier
+from wellread.ranking.words import WORDS
 from wellread.types import Passage
 
 SETS = ("lfqa", "wice", "factcheck")

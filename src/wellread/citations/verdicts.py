@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -56,27 +57,22 @@ class Read:
 
 
 async def reread(judged: Sequence[Weighed], reader_of: Callable[[], AnswerReader | None], most: int) -> tuple[list[Read], int]:
-    """The sentences with their verdicts, and how many were read; at most `most` are. The reader is asked for only where there
-    is something to read; where there is none, the rules' verdicts stand."""
+    """The sentences with their verdicts, and how many were read, side by side; at most `most` are. The reader is asked for only
+    where there is something to read; where there is none, the rules' verdicts stand."""
     reader = reader_of() if most and any(one.signs for one in judged) else None
     if reader is None:
         return [Read(one.sentence) for one in judged], 0
-    read: list[Read] = []
-    used = 0
-    for one in judged:
-        if one.signs is None or used == most:
-            read.append(Read(one.sentence))
+    chosen = [(place, one.signs) for place, one in enumerate(judged) if one.signs is not None][:most]
+    said = await asyncio.gather(*(reader.carries(signs.body, cited(signs), signs.share) for _, signs in chosen))
+    read = [Read(one.sentence) for one in judged]
+    for (place, signs), judgement in zip(chosen, said, strict=True):
+        if judgement is None:  # it cannot tell
             continue
-        used += 1
-        said = await reader.carries(one.signs.body, cited(one.signs), one.signs.share)
-        if said is None:  # it cannot tell
-            read.append(Read(one.sentence))
-            continue
-        carried = replace(one.sentence, verdict="carried", citations=one.signs.citations)
-        doubted = replace(one.sentence, verdict="not carried")
-        verdict, otherwise = (carried, doubted) if said.carried else (doubted, carried)
-        read.append(Read(verdict, None if said.sure else otherwise))
-    return read, used
+        carried = replace(judged[place].sentence, verdict="carried", citations=signs.citations)
+        doubted = replace(judged[place].sentence, verdict="not carried")
+        verdict, otherwise = (carried, doubted) if judgement.carried else (doubted, carried)
+        read[place] = Read(verdict, None if judgement.sure else otherwise)
+    return read, len(chosen)
 
 
 def cited(signs: Signs) -> list[Passage]:

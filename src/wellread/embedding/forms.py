@@ -133,6 +133,12 @@ class _Rewriting:
     def _levelled_input(self, name: str, x: str) -> tuple[str, list[Node]]:
         """An activation whose channels have like ranges: a second norm makes it, or the value's projection has."""
         norm = self.made_by[x]
+        if norm.kind == "Gather":  # halfway, of the rows that go on
+            levelled, before = self._levelled_input(name, norm.inputs[0])
+            return f"{levelled}.rows", [
+                *before,
+                replace(norm, inputs=(levelled, *norm.inputs[1:]), outputs=(f"{levelled}.rows",)),
+            ]
         if norm.kind != "LayerNormalization":
             return x, []
         shift, level = self.fit[f"{name}.shift"], self.fit[f"{name}.level"]

@@ -18,7 +18,7 @@ _MODEL_GRAPH = 7
 _NODE, _INITIALIZER = 1, 5  # of a graph
 _INPUT, _OUTPUT, _NAME, _KIND, _ATTRIBUTE, _DOMAIN = 1, 2, 3, 4, 5, 7  # of a node
 _DIMS, _TYPE, _TENSOR_NAME, _RAW = 1, 2, 8, 9  # of a tensor
-_TYPES: dict[int, str] = {1: "<f4", 2: "u1", 3: "i1", 6: "<i4", 7: "<i8"}
+_TYPES: dict[int, str] = {1: "<f4", 2: "u1", 3: "i1", 6: "<i4", 7: "<i8", 10: "<f2"}
 _NUMBERS = {np.dtype(kind): number for number, kind in _TYPES.items()}
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, cast
 
+from wellread.text import amounts
 from wellread.text import patterns as re
 from wellread.text.lexicon import MONTHS, TENS, UNITS
 
@@ -63,6 +64,7 @@ _NUMBER_ASKED = re.compile(
     r"|the|\w{1,20}ed)\b)",
     re.IGNORECASE,
 )
+_COUNTED = re.compile(r"\bhow many (?!of |more |other )(?P<what>\w+)", re.IGNORECASE)
 _MORE_ASKED = re.compile(r"\band (?:in |on |at )?(?:who|what|which|where|when|how)\b", re.IGNORECASE)
 _NUMBER_TOLD = re.compile(
     rf"\d|\b(?:{'|'.join(UNITS | TENS)}|no|none|single|both|pair|couple|(?:hundred|thousand|[mb]illion|dozen)s?"
@@ -146,10 +148,17 @@ def tells_time(phrase: str) -> bool:
 
 
 def fits(question: str, phrase: str) -> bool:
-    """Whether a phrase can answer: a number where one is asked for, a time where that is."""
-    if asks_number(question) and not tells_number(phrase):
+    """Whether a phrase can answer: a number where one is asked for, of what is counted, a time where that is."""
+    if asks_number(question) and (not tells_number(phrase) or _measures_another(question, phrase)):
         return False
     return not asks_time(question) or tells_time(phrase)
+
+
+def _measures_another(question: str, phrase: str) -> bool:
+    """Whether a phrase tells a measure where something else is counted: metres, where steps are."""
+    counted, told = _COUNTED.search(question), {one.unit.of for one in amounts.measured(phrase) if one.unit} - {"share", "part"}
+    asked = amounts.UNITS.get(counted["what"].lower()) if counted else None
+    return counted is not None and bool(told) and (asked is None or asked.of not in told)
 
 
 def said_at_once(told: str) -> Said | None:

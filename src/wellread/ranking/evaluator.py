@@ -143,7 +143,9 @@ class Evaluator(Reranker, Grader, AnswerReader):
         checksum = str(_calibration(self._folder).get("sha256") or "") if available(self._folder) else ""
         form = Form(settled(self._arithmetic, model), checksum) if checksum else AS_SHIPPED
         own = self._folder / TOKENIZER.name
-        return Judge(model, own if own.is_file() else TOKENIZER, self._threads, ALLOWED[self._effort].windows, form)
+        floor = float(cast("float", _calibration(self._folder).get("floor", -math.inf)))
+        tokenizer = own if own.is_file() else TOKENIZER
+        return Judge(model, tokenizer, self._threads, ALLOWED[self._effort].windows, form, floor)
 
     @cached_property
     def _verifier(self) -> verifier.Verifier:
@@ -204,7 +206,8 @@ class Evaluator(Reranker, Grader, AnswerReader):
 
     async def weigh(self, claim: str, passages: Sequence[Passage]) -> float:
         """What the verifier says of a sentence."""
-        return await asyncio.to_thread(self._verifier.weigh, claim, passages)
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._verifier.pool, self._verifier.weigh, claim, passages)
 
     async def trail(self, question: str, ranked: Sequence[Passage], candidates: Candidates, plan: Plan | None = None) -> Trail:
         """Search along paths that start in the first list; `candidates` finds what may follow a chain."""

@@ -8,6 +8,7 @@ is the embedder's: both models grew from MiniLM.
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 import threading
 from collections.abc import Sequence
@@ -27,7 +28,8 @@ from wellread.embedding.arithmetic import Arithmetic
 from wellread.embedding.batches import by_length, padded
 from wellread.errors import EmbedderError, panics_as
 from wellread.ranking.inputs import Row, Tokens, build_row, pad_rows, sentence_scores
-from wellread.ranking.paths import Marked, Verdict
+from wellread.ranking.paths import Marked, Verdict, hopeless
+from wellread.ranking.words import words_in
 from wellread.text.sentences import statements
 from wellread.text.weighted_cache import remembered
 from wellread.types import Passage
@@ -46,6 +48,8 @@ _STEP = 4  # of a matrix, in onnxruntime: rows left over are rounded otherwise, 
 _IMPOSSIBLE = -1e4
 _GOES_ON = re.compile(r"(?:[.:/]\d{1,20}){1,20}")
 _MARK = re.compile(r"(?:[-*•]|#{1,6})\s+")
+
+_OUTPUTS = ["early", "kept", "relevance", "kinds", "starts", "ends", "evidence"]
 
 Chain = tuple[Passage, ...]
 Floats = NDArray[np.float32]
@@ -99,12 +103,19 @@ class Judge:
     """Open files of the evaluator. Loaded at the first use; may be called from several threads."""
 
     def __init__(
-        self, model: Path, tokenizer: Path, threads: int = 0, windows: Windows | None = None, form: Form = AS_SHIPPED
+        self,
+        model: Path,
+        tokenizer: Path,
+        threads: int = 0,
+        windows: Windows | None = None,
+        form: Form = AS_SHIPPED,
+        floor: float = -math.inf,
     ) -> None:
         self._model_file, self._tokenizer_file = model, tokenizer
         self._threads = threads or available_processors()
         self._windows = windows or Windows()
         self._form = form
+        self._floor = np.array(floor, np.float32)  # rows that are below it after half of the layers end there
         self._opened: tuple[Session, Tokenizer] | None = None
         self._lock = threading.Lock()
         self._read = remembered(6_000_000)(self._read_now)
@@ -139,7 +150,7 @@ class Judge:
         ]
         # The longest first, so that the threads end together.
         batches = [*by_length([len(row.ids) for row in rows], budget=_BATCH_TOKENS, most=_MOST_ROWS, multiple=_STEP)][::-1]
-        return _Work(chains, rows, batches, [Verdict(-12.0, (12.0, 0.0, 0.0, 0.0))] * len(rows))
+        return _Work(chains, rows, batches, [hopeless(-12.0)] * len(rows))
 
     def _finish(self, work: _Work, batch: Sequence[int]) -> None:
         session, _ = self._open()
@@ -151,19 +162,26 @@ class Judge:
         longest = max(len(row.ids) for row in rows)
         ids, types, mask = pad_rows(rows, padded(longest, _STEP))
         try:
-            feed = {"input_ids": ids, "token_type_ids": types, "attention_mask": mask}
-            relevance, kinds, starts, ends, evidence = session.run(["relevance", "kinds", "starts", "ends", "evidence"], feed)
+            feed = {"input_ids": ids, "token_type_ids": types, "attention_mask": mask, "floor": self._floor}
+            if any(value.name == "words" for value in session.get_inputs()):  # else it has a table of its own
+                feed["words"] = words_in(self._model_file.parent).vectors(ids)
+            early, kept, relevance, kinds, starts, ends, evidence = session.run(_OUTPUTS, feed)
         except Exception as problem:  # onnxruntime's errors have no common root but this
             raise EmbedderError(f"{self._model_file} failed: {problem}") from problem
-        answerable = types.astype(bool)
-        answerable[np.arange(len(rows)), mask.sum(1) - 1] = False  # the last [SEP]
+        verdicts = [hopeless(float(logit)) for logit in early]
+        if not len(kept):
+            return verdicts
+        read = kept.astype(np.int64)
+        answerable = types[read].astype(bool)
+        answerable[np.arange(len(read)), mask[read].sum(1) - 1] = False  # the last [SEP]
         first, last, worth = best_spans(np.where(answerable, starts, _IMPOSSIBLE), np.where(answerable, ends, _IMPOSSIBLE))
-        verdicts: list[Verdict] = []
-        for n, (row, chain) in enumerate(zip(rows, chains, strict=True)):
+        for n, index in enumerate(map(int, read)):
+            row, chain = rows[index], chains[index]
             none, span, yes, no, told = map(float, kinds[n])
             marks = self._marked(evidence[n], row, chain)
-            verdict = Verdict(float(relevance[n]), (none, span, yes, no), float(worth[n]), told=told, evidence=marks)
-            verdicts.append(self._placed(verdict, row, chain, int(first[n]), int(last[n])))
+            kind = none, span, yes, no
+            verdict = Verdict(float(relevance[n]), kind, float(worth[n]), told=told, evidence=marks, early=verdicts[index].early)
+            verdicts[index] = self._placed(verdict, row, chain, int(first[n]), int(last[n]))
         return verdicts
 
     def _marked(self, logits: Floats, row: Row, chain: Chain) -> tuple[Marked, ...]:

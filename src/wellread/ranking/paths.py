@@ -62,6 +62,12 @@ class Verdict:
     text: str = ""
     told: float = -math.inf  # beside `kinds`: that the answer is told in sentences rather than named in a few words
     evidence: tuple[Marked, ...] = ()  # the sentences of the last passage that were read
+    early: float = 0.0  # after half of the layers: whether it is worth reading on
+
+
+def hopeless(early: float) -> Verdict:
+    """Of a chain that was not read on: nothing is said there."""
+    return Verdict(early, (12.0, 0.0, 0.0, 0.0), early=early)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """The verifier: a small model that reads a sentence beside the passages it cites and says whether they carry it.
 
-Rows are built as the evaluator's are (`inputs`), the claim in the question's place. The table of words is gte-small's, in a file
-of its own.
+Rows are built as the evaluator's are (`inputs`), the claim in the question's place. The table of words is the
+evaluator's, too.
 """
 
 from __future__ import annotations
@@ -10,18 +10,20 @@ import hashlib
 import json
 import threading
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from wellread.core.processors import available_processors
 from wellread.core.unicode_safety import encodable
 from wellread.effort import Windows
 from wellread.embedding.batches import padded
 from wellread.errors import DamagedFile, EmbedderError, panics_as
 from wellread.ranking.inputs import Ids, Tokens, build_row, pad_rows
+from wellread.ranking.words import WORDS, words_in
 from wellread.types import Judgement, Passage
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
     from wellread.embedding.session import Session
 
-MODEL, FITTED, WORDS = "verifier.onnx", "verifier.json", "words.npz"
+MODEL, FITTED = "verifier.onnx", "verifier.json"
 SHIPPED = Path(__file__).parent / "weights"
 EMBEDDER = Path(__file__).parents[1] / "embedding" / "weights" / "all-minilm-l6-v2"
 WINDOWS = Windows(question=96, title=24, alone=272, known=176, judged=176, total=448)
@@ -55,13 +57,6 @@ class Belief(NamedTuple):
         score = self.said * min(_MOST, max(-_MOST, said)) + self.share * share + self.bias
         low, high = self.unsure
         return Judgement(score >= self.least, not low <= score < high)
-
-
-class _Opened(NamedTuple):
-    session: Session
-    tokenizer: Tokenizer
-    codes: NDArray[np.int8]
-    scales: NDArray[np.float32]
 
 
 def available(folder: Path = SHIPPED) -> bool:
@@ -91,8 +86,10 @@ class Verifier:
     """Loaded at the first use; may be called from several threads."""
 
     def __init__(self, folder: Path = SHIPPED, threads: int = 0) -> None:
-        self._folder, self._threads = folder, threads
-        self._opened: _Opened | None = None
+        self._folder = folder
+        # Sentences are read side by side, each on a thread of its own; all runs of a process stand in one queue.
+        self.pool = ThreadPoolExecutor(threads or available_processors(), thread_name_prefix="wellread-verifier")
+        self._opened: tuple[Session, Tokenizer] | None = None
         self._lock = threading.Lock()
 
     @cached_property
@@ -107,30 +104,29 @@ class Verifier:
 
     def weigh(self, claim: str, passages: Sequence[Passage]) -> float:
         """How sure the passages carry the claim, as a logit."""
-        opened = self._open()
-        chain = [Tokens(self._ids(opened, one.title), self._ids(opened, one.text)) for one in passages[:MOST_PASSAGES]]
-        row = build_row(self._ids(opened, claim), chain, WINDOWS)
+        session, tokenizer = self._open()
+        chain = [Tokens(_ids(tokenizer, one.title), _ids(tokenizer, one.text)) for one in passages[:MOST_PASSAGES]]
+        row = build_row(_ids(tokenizer, claim), chain, WINDOWS)
         ids, types, mask = pad_rows([row], padded(len(row.ids), _STEP))
-        words = opened.codes[ids].astype(np.float32) * opened.scales[ids]
+        words = words_in(self._folder).vectors(ids)
         feed = {"input_ids": ids, "token_type_ids": types, "attention_mask": mask, "words": words}
         try:
-            (carried,) = opened.session.run(["carried"], feed)
+            (carried,) = session.run(["carried"], feed)
         except Exception as problem:  # onnxruntime's errors have no common root but this
             raise EmbedderError(f"{self._folder / MODEL} failed: {problem}") from problem
         return float(carried[0])
 
-    def _ids(self, opened: _Opened, text: str) -> Ids:
-        with panics_as(EmbedderError, "cutting a sentence or passage into tokens"):
-            encoding = opened.tokenizer.encode(encodable(text[:_MAX_CHARACTERS]), add_special_tokens=False)
-        return np.array(encoding.ids[:_MAX_TOKENS], np.int32)
-
-    def _open(self) -> _Opened:
+    def _open(self) -> tuple[Session, Tokenizer]:
         with self._lock:
             if self._opened is None:
                 from wellread.embedding.session import open_session, open_tokenizer
 
-                session = open_session(self._folder / MODEL, self._threads, fused=True)
-                tokenizer = open_tokenizer(EMBEDDER / "tokenizer.json")
-                with np.load(self._folder / WORDS) as table:
-                    self._opened = _Opened(session, tokenizer, table["codes"], table["scales"])
+                session = open_session(self._folder / MODEL, 1, fused=True)
+                self._opened = session, open_tokenizer(EMBEDDER / "tokenizer.json")
             return self._opened
+
+
+def _ids(tokenizer: Tokenizer, text: str) -> Ids:
+    with panics_as(EmbedderError, "cutting a sentence or passage into tokens"):
+        encoding = tokenizer.encode(encodable(text[:_MAX_CHARACTERS]), add_special_tokens=False)
+    return np.array(encoding.ids[:_MAX_TOKENS], np.int32)

@@ -30,6 +30,7 @@ _KEPT = 4_000_000  # characters whose words are remembered: the same passages ar
 # which every second question had no answer: most questions to one's own documents have one.
 _WHOLE, _BEFORE, _RANK = 0.4, 0.2, 0.03
 _SENTENCE, _PASSAGE, _MARGIN, _BIAS = 2.75, 3.91, 2.50, -3.13
+_MOST = 0.89  # words alone never make it very sure: they do not see that a sentence only mentions what was asked about
 _NEAR = 0.6  # of the best score: these are quoted too
 
 
@@ -189,4 +190,4 @@ def near_best(ranked: Sequence[Scored], most: int) -> list[Candidate]:
 
 
 def _sure(sentence: float, passage: float, margin: float) -> float:
-    return 1 / (1 + math.exp(-(_SENTENCE * sentence + _PASSAGE * passage + _MARGIN * margin + _BIAS)))
+    return min(_MOST, 1 / (1 + math.exp(-(_SENTENCE * sentence + _PASSAGE * passage + _MARGIN * margin + _BIAS))))

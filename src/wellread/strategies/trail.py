@@ -43,7 +43,7 @@ _TELLING = 0.3
 _AGREED = 0.95  # from here on the sentence that fits best decides between answers that are nearly as good
 _TOLD = 0.3  # how sure the evaluator must be for its short answer to be told
 IRRELEVANT = 0.05  # what is less likely to help is not shown
-_OPENING = 8  # passages read before looking whether the answer is sure already
+_OPENING = 6  # passages read before looking whether the answer is sure already
 _SURE = 0.6  # how sure both readers must be together to leave it at that
 _DEFINED, _UNDEFINED = 0.7, 0.4  # how sure a sentence is at least that defines a term, and at most a phrase where none does
 WHOLE, PART = 2.0, 9.0  # see `reach`
@@ -53,6 +53,7 @@ _BACK = re.compile(
     r"|it|he|him|she|they|them|(?P<place>there))\b(?!['’])|\b(?P<own>its|his|her|their|that country['’]s|that person['’]s)\b",
     re.IGNORECASE,
 )
+_BARE = re.compile(r"\b(?:Yes|No)[.,;:!]\s{1,4}\Z")
 _BELOW = 600  # characters of an entry that its default may stand behind
 
 
@@ -106,12 +107,12 @@ async def _reach(
     fitting = worded[0].candidate
     best = _agreeing(possible(question, trail.answers), fitting, slack if worded[0].confidence >= _AGREED else 0.0)
     if best is not None and best.kind == "text":
-        told, sure = _told(best), _probability(_log_odds(best.confidence) + _TELLING)
+        told, sure = _with_yes(question, _told(best)), _probability(_log_odds(best.confidence) + _TELLING)
         return _by_kind(Reached(headline(question, best, told), best.chain, (told,), sure, trail, asked), found)
     sure = joint(best.confidence if best else 0.0, worded[0].confidence)
     if best is None or best.confidence < _TOLD:
         return _by_kind(Reached("", (fitting.passage,), (fitting,), sure, trail, asked), found)
-    quoted = tuple(_joined(carrying(asked, best), best, fitting))
+    quoted = tuple(_with_yes(question, one) for one in _joined(carrying(asked, best), best, fitting))
     return _by_kind(Reached(headline(question, best, quoted[0]), best.chain, quoted, sure, trail, asked), found)
 
 
@@ -348,6 +349,12 @@ def default_below(question: str, sentence: Candidate) -> tuple[str, Candidate] |
         if begins_entry(text, start):
             return None
     return None
+
+
+def _with_yes(question: str, one: Candidate) -> Candidate:
+    """A sentence with the bare "Yes." or "No." before it, where that answers."""
+    before = _BARE.search(one.passage.text, max(0, one.start - 9), one.start) if asks_yes_no(question) else None
+    return replace(one, start=before.start()) if before else one
 
 
 def headline(question: str, best: Best[Passage], sentence: Candidate) -> str:
