@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Any, Literal, Protocol, get_args
 
 from wellread.errors import optional
-from wellread.text.places import is_file
+from wellread.text.places import is_file, is_web
 from wellread.types import Reference
 
 Format = Literal["plain", "bibtex", "ris", "csl", "apa", "chicago", "ieee"]
@@ -85,7 +85,7 @@ def together(answers: Iterable[Iterable[Citing]]) -> list[Cited]:
 
 def _made(one: Citing) -> Reference:
     """Of what no source knows more of: a page of the web, or a file by its name."""
-    if (one.url or "").startswith(("http://", "https://")):
+    if is_web(one.url):
         return Reference(one.title, venue=one.source, url=one.url or "", kind="webpage")
     own = one.document or one.url if is_file(one.url) else one.title
     return Reference(own or one.title, venue="" if is_file(one.url) else one.source, kind="document")

@@ -71,6 +71,10 @@ def is_file(url: str | None) -> bool:
     return (url or "").startswith(("file:", "/"))
 
 
+def is_web(url: str | None) -> bool:
+    return (url or "").startswith(("http://", "https://"))
+
+
 def about(passage: Passage) -> str:
     """What a passage from the middle of a document is about: its title, and its headings unless its text opens with them."""
     below = passage.heading if passage.heading and not passage.text.startswith("#") else ""

@@ -21,7 +21,7 @@ from wellread.server.menu import Menu
 from wellread.server.viewer import Place, of_hit
 from wellread.server.web.controls import facts, ways_on
 from wellread.server.web.html import Child, Safe, el, icon, join, marked_words, warning
-from wellread.text.places import at_words, inside, is_file, place
+from wellread.text.places import at_words, inside, is_file, is_web, place
 from wellread.types import Hit, Passage, by_document
 
 _AROUND = 900  # characters of a long passage shown before and after the quotes
@@ -255,7 +255,7 @@ def _source(cited: Cited, passage: Passage | None, run: str) -> Safe:
     number, first, found = cited.number, cited.best, cited.citations
     name = first.title or first.url or first.source
     opened = _opened(number, first, passage, run)
-    outside = opened is None or _is_web(opened)
+    outside = opened is None or is_web(opened)
     title = el("a", name, href=opened, **_ELSEWHERE if outside else {}) if opened else el("b", name)
     whole = el("div", el("p", _highlighted(passage, found)), class_="passage") if passage else None
     shown = el("details", el("summary", "Show in its passage"), whole) if whole else None
@@ -276,12 +276,12 @@ def _opened(number: int, first: CitationJson, passage: Passage | None, run: str)
     """Where a source opens at the quoted words: a document in our own viewer, a page where it is."""
     if passage is not None and of_hit(passage) is not None:
         return f"/r/{run}/source/{number}#{WORDS}"
-    return at_words(first.url or "", first.quote, first.anchor) if _is_web(first.url) else None
+    return at_words(first.url or "", first.quote, first.anchor) if is_web(first.url) else None
 
 
 def _source_facts(first: CitationJson, support: float | None, passage: Passage | None) -> Safe:
     # a file by its path in its folder; anything else by the source that it came from
-    name = site(first.url) if _is_web(first.url) else first.document if is_file(first.url) else first.source
+    name = site(first.url) if is_web(first.url) else first.document if is_file(first.url) else first.source
     when = passage.published[:10] if passage and passage.published else None
     place = ", ".join(part for part in (name, inside(first.heading, first.page, first.anchor)) if part)
     work = first.reference or None
@@ -304,10 +304,6 @@ def _highlighted(passage: Passage, found: Sequence[CitationJson]) -> Safe:
     end = min(len(passage.text), (spans[-1][1] if spans else _AROUND) + _AROUND)
     words = marked_words(passage.text, begin, end, spans)
     return join("… " if begin else "", words, " …" if end < len(passage.text) else "")
-
-
-def _is_web(url: str | None) -> bool:
-    return (url or "").startswith(("http://", "https://"))
 
 
 def step(event: events.Event) -> Safe:

@@ -25,7 +25,7 @@ from wellread.server.viewer import PART, NotThere, Place, Span, View
 from wellread.server.web.html import Safe, el, join, marked_words, warning
 from wellread.server.web.pages import page as whole_page
 from wellread.text.blocks import Piece, in_pieces
-from wellread.text.places import HEADINGS, at_words, is_file
+from wellread.text.places import HEADINGS, at_words, is_file, is_web
 from wellread.types import Hit
 
 _OUTLINE = 400  # headings that are listed
@@ -52,10 +52,9 @@ def document(view: View, back: str | None = None) -> Safe:
 
 
 def _head(view: View, here: Hit, back: str | None) -> Safe:
-    url = here.url or ""
-    web = url if url.startswith(("http://", "https://")) else ""
+    web = here.url if here.url and is_web(here.url) else ""
     words = " ".join(here.text[start:end] for start, end in view.place.spans[:1])
-    facts: list[str] = [view.place.document] if is_file(url) or not web else []
+    facts: list[str] = [view.place.document] if is_file(here.url) or not web else []
     facts += [label(view.place.source), f"page {view.page}" if view.page else ""]
     link = el("a", "Open the page itself", href=at_words(web, words, here.anchor), target="_blank", rel="noopener noreferrer")
     return el(

@@ -23,7 +23,7 @@ from wellread.server.web.controls import ticks
 from wellread.server.web.html import Safe, el, icon, join, warning
 from wellread.server.web.pages import page
 from wellread.text.blocks import in_pieces
-from wellread.text.places import inside, is_file
+from wellread.text.places import inside, is_file, is_web
 from wellread.text.sentences import statements
 from wellread.text.words import fold, stem
 from wellread.types import Hit, Hits, by_document
@@ -101,9 +101,7 @@ def _link(hit: Hit, text: str, words: Span) -> Safe:
     """To its words in our viewer, or at its address, or nowhere."""
     if hit.text and (place := of_hit(hit)):
         return el("a", text, href=f"{replace(place, spans=(words,)).path()}#{WORDS}")
-    url = hit.url or ""
-    web = url.startswith(("http://", "https://"))
-    return el("a", text, href=url, target="_blank", rel="noopener noreferrer") if web else el("span", text)
+    return el("a", text, href=hit.url, target="_blank", rel="noopener noreferrer") if is_web(hit.url) else el("span", text)
 
 
 def _form(menu: Menu, q: str, sources: Sequence[str]) -> Safe:

@@ -258,14 +258,8 @@ def _operation(path: str, method: str, one: Schema, schema: Schema) -> Safe:
     rows = [_parameter(parameter) for parameter in one.get("parameters", ())]
     table = el("ul", *rows, class_="parameters") if rows else None
     statuses = ", ".join(one.get("responses", {}))
-    return el(
-        "section",
-        head,
-        el("p", _words(one.get("description", ""))),
-        table,
-        _example(one, schema),
-        el("p", f"Answers: {statuses}", class_="facts"),
-    )
+    said, answers = el("p", _words(one.get("description", ""))), el("p", f"Answers: {statuses}", class_="facts")
+    return el("section", head, said, table, _example(one, schema), answers)
 
 
 def _words(text: str) -> Safe:
