@@ -177,7 +177,7 @@ class Research(Recipe[ResearchParams]):
         first = await trail.search(run, question, p.passages)
         found = "\n".join(f"- {one.title}: {one.text[:_SHOWN]} …" for one, _ in first.passages[: p.passages])
         frame = {"today": run.today, "foreign": context.foreign(run), "hint": run.source.hint, "found": context.fence(run, found)}
-        text = render("outline", **frame, most=str(p.sections), queries=str(p.queries), question=question)
+        text = render("outline", **frame, most=str(p.sections), queries=str(p.queries - 1), question=question)
         tokens = 100 + p.sections * (80 + 30 * p.queries)
         try:
             model, heat = p.writer(run), p.temperature
