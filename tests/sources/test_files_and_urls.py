@@ -22,7 +22,7 @@ TEXTS = {
     "sub/light.txt": "Lighthouses\n\nThe keeper of the lighthouse climbs its stairs every evening to light the lamp.\n",
     "sub/tokyo.txt": "東京\n\n東京は日本の首都である。\n",
     ".hidden/secret.txt": "The sourdough secret.\n",
-    "picture.png": "\x89PNG sourdough",
+    "picture.gif": "GIF89a sourdough",
     "broken.pdf": "this is no PDF, sourdough",
 }
 
