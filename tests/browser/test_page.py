@@ -109,6 +109,8 @@ def test_words_stream_in_and_unsupported_sentences_are_marked(slow: Live, visit:
     page.keyboard.press("Escape")
     page.locator(".doubts summary").click()
     expect(page.locator(".doubts li")).to_contain_text("It likes cheese.")
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
     expect(page.locator(".source-head a").first).to_have_attribute(
         "href", "https://planets.example/saturn#:~:text=Saturn%20has%20146%20moons."
     )
