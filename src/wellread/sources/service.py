@@ -113,7 +113,7 @@ class Service(Source, Generic[Options]):
             if len(hits) >= query.limit or len(hits) == before or not self.goes_on(answer, number, len(items)):
                 break
         if failures and not hits:
-            raise self.http.error("; ".join(failures))
+            raise self.http.error("no engine answered: " + "; ".join(failures))
         return Hits(tuple(hits[: query.limit]), tuple(f"{self.name}: {why}" for why in failures))
 
     async def page(self, query: Query, number: int) -> Payload:
