@@ -21,7 +21,10 @@ _TRACKING = re.compile(
     re.IGNORECASE,
 )
 _PORTS = {"http": 80, "https": 443}
-_OWN_ENDINGS = (".localhost", ".local", ".lan", ".home", ".internal", ".intranet", ".corp", ".private", ".home.arpa")
+LOCAL_ZONES = frozenset(  # in which no name is one of the web
+    {"localhost", "local", "localdomain", "internal", "intranet", "private", "lan", "home", "corp", "workgroup"}
+    | {"onion", "invalid", "test", "arpa"}
+)
 _NAMED = re.compile(r"(?P<name>.+?)@(?P<address>https?://.+)", re.IGNORECASE)
 
 
@@ -95,7 +98,7 @@ def is_of_own_network(host: str) -> bool:
     try:
         return not ip_address(host).is_global
     except ValueError:
-        return "." not in host or host.endswith(_OWN_ENDINGS)
+        return "." not in host or host.rpartition(".")[2] in LOCAL_ZONES
 
 
 def canonical(url: str) -> str:

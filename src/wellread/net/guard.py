@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 import httpx2
 
 from wellread.errors import Blocked
+from wellread.net.address import LOCAL_ZONES
 
 Address = IPv4Address | IPv6Address
 Resolver = Callable[[str, int], Awaitable[Sequence[str]]]
@@ -28,14 +29,7 @@ _DEFAULT_PORT = {"http": 80, "https": 443}
 _MAX_URL = 4096
 
 # What `is_global` of some Python version lets through, and addresses of machines that clouds keep for themselves.
-_NOT_PUBLIC_V4 = tuple(
-    IPv4Network(network)
-    for network in (
-        *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24"),
-        *("192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24"),
-        *("224.0.0.0/4", "240.0.0.0/4", "168.63.129.16/32"),
-    )
-)
+_NOT_PUBLIC_V4 = tuple(map(IPv4Network, ("192.0.0.0/24", "192.88.99.0/24", "224.0.0.0/4", "168.63.129.16/32")))
 _PUBLIC_V6 = IPv6Network("2000::/3")
 _NOT_PUBLIC_V6 = tuple(map(IPv6Network, ("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20", "5f00::/16")))
 _NAT64 = IPv6Network("64:ff9b::/96")
@@ -45,10 +39,6 @@ _LOOKING = ThreadPoolExecutor(16, thread_name_prefix="wellread-names")
 
 _LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
-_LOCAL_ZONES = frozenset(
-    {"localhost", "local", "localdomain", "internal", "intranet", "private", "lan", "home", "corp", "workgroup"}
-    | {"onion", "invalid", "test", "arpa"}
-)
 
 
 def port_of(url: httpx2.URL) -> int:
@@ -175,4 +165,4 @@ def _is_public_name(host: str) -> bool:
     labels = host.removesuffix(".").lower().split(".")
     if len(labels) < 2 or not all(_LABEL.fullmatch(label) for label in labels):
         return False
-    return labels[-1] not in _LOCAL_ZONES and not _NUMBER.fullmatch(labels[-1])
+    return labels[-1] not in LOCAL_ZONES and not _NUMBER.fullmatch(labels[-1])

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
+import os
 import re
 import ssl
 import urllib.request
@@ -279,13 +280,9 @@ def cached(transport: httpx2.AsyncBaseTransport, file: Path | None) -> httpx2.As
 def _is_usable(folder: Path) -> bool:
     """No place for a cache is no reason to fail: it works without."""
     try:
-        private_folder(folder)
-        probe = folder / ".writable"
-        probe.touch()
-        probe.unlink(missing_ok=True)
+        return os.access(private_folder(folder), os.W_OK | os.X_OK)
     except OSError:
         return False
-    return True
 
 
 def redirect_of(response: httpx2.Response) -> str:
