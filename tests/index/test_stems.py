@@ -14,6 +14,7 @@ from wellread.cluster.reshard import shard_index
 from wellread.errors import DamagedFile
 from wellread.index import manifest
 from wellread.index.build import add, build
+from wellread.index.lexical import analyser, query_terms
 from wellread.index.search import LocalIndex, SearchOptions
 from wellread.types import Passage
 
@@ -88,3 +89,9 @@ async def test_a_language_that_nobody_can_stem_is_damage(tmp_path: Path) -> None
     manifest.save(tmp_path, made)
     with pytest.raises(DamagedFile, match="stemmed in 'xx'"):
         manifest.load(tmp_path)
+
+
+def test_words_that_only_ask_are_not_searched_for() -> None:
+    assert query_terms("What does DFSG stand for?", analyser()) == ["dfsg", "stand"]
+    assert query_terms("How do I set up the CAN bus for the WHO?", analyser()) == ["set", "up", "can", "bus", "who"]
+    assert query_terms("what is it", analyser()) == ["what"], "where nothing else is left they are"

@@ -24,6 +24,11 @@ if TYPE_CHECKING:
     import tantivy
 
 _UNSPACED = re.compile(UNSPACED_CLASS + "{2,}")
+# In small letters, or with a capital at the beginning: WHO, US and CAN are names.
+_ASKING = re.compile(
+    r"\b(?:[Ww](?:hat|hich|ho|hom|hose|hen|here|hy|ould|ill|e|as|ere)|[Hh](?:ow|ave|as|ad)|[Dd](?:o|oes|id|oing)|[Cc](?:an|ould)"
+    r"|[Ss]hould|[Ii](?:s|t|ts|f)?|[Mm][ey]|[Yy]ours?|[Yy]ou|[Oo]ur|[Uu]s|[Aa](?:m|re)|[Tt]here)(?:['’][a-z]{1,2})?\b"
+)
 FOLDER = "words"
 FIELDS = {"text": 1.0, "title": 0.6}  # and what a word in each counts: a title's few words score high by themselves
 _MAX_TERMS = 256  # of one query; a pasted page is not a better question
@@ -56,8 +61,9 @@ def texts(passage: Passage) -> dict[str, str]:
 
 
 def query_terms(text: str, analyser: tantivy.TextAnalyzer) -> list[str]:
-    """The terms of a query, each once."""
-    return list(dict.fromkeys(analyser.analyze(spaced(text))))[:_MAX_TERMS]
+    """The terms of a query, each once, without words that only ask: "what" is rare in manuals, and would count much."""
+    terms = analyser.analyze(spaced(_ASKING.sub(" ", text))) or analyser.analyze(spaced(text))
+    return list(dict.fromkeys(terms))[:_MAX_TERMS]
 
 
 class WordsWriter:

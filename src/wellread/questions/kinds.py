@@ -77,7 +77,7 @@ _TIME_ASKED = re.compile(
 _TIME_TOLD = re.compile(
     r"\d|\b(?:after|ago|age|at|before|centur\w{1,3}|childhood|dawn|day|days|decades?|during|dusk|early|end|era|evening|later?|midnight|month|months"
     r"|morning|never|night|noon|once|reign|recently|since|soon|sunset|sunrise|times?|today|until|upon|war|week|weeks|when|while|years?|yesterday"
-    rf"|{'|'.join(MONTHS)}|\w{{3,6}}day|spring|summer|autumn|winter|christmas|easter)\b",
+    rf"|{'|'.join(MONTHS)}|\w{{3,6}}days?|spring|summer|autumn|winter|christmas|easter)\b",
     re.IGNORECASE,
 )
 _MOST_WORDS = 5
