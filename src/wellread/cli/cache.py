@@ -12,7 +12,7 @@ import typer
 
 from wellread.cli import options
 from wellread.cli.commands import Commands
-from wellread.cli.terminal import say, say_json
+from wellread.cli.terminal import say, say_json, tell
 from wellread.core.private_files import at_home
 
 app = Commands("Show and clear the indexes of folders that were asked.")
@@ -48,7 +48,7 @@ def clear(
     wanted = {str(at_home(path).resolve()) for path in paths or []}
     found = [one for one in kept.everything(os.environ) if not wanted or one.of in wanted]
     freed = kept.clear(found)
-    say_json({"bytes": freed}) if as_json else say(f"{_megabytes(freed)} freed")
+    tell(as_json, {"bytes": freed}, f"{_megabytes(freed)} freed")
 
 
 def _megabytes(size: int) -> str:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from wellread.cli import feeds, options
 from wellread.cli.commands import Commands
-from wellread.cli.progress import ticking
-from wellread.cli.terminal import say, say_json
+from wellread.cli.terminal import tell
 from wellread.events import counted
 
 if TYPE_CHECKING:
@@ -28,15 +25,15 @@ def group() -> None:
 @app.command()
 def create(
     inputs: feeds.Inputs,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder for the parquet files.")],
-    embedder: feeds.EmbedderSpec = None,
-    tokens: feeds.Tokens = 250,
-    overlap: feeds.Overlap = 0,
-    column: feeds.ColumnNames = None,
-    config: feeds.Config = None,
+    output: Path = options.flag("--output -o", "DIR", "Folder for the parquet files.", ...),
+    embedder: str | None = feeds.EMBEDDER,
+    tokens: int = feeds.TOKENS,
+    overlap: int = feeds.OVERLAP,
+    column: list[str] | None = feeds.COLUMNS,
+    config: str | None = feeds.CONFIG,
     shard_rows: int = options.flag("--shard-rows", "N", "Passages in one file.", 50000, min=1),
     fresh: bool = options.flag("--fresh", "", "Begin again, even if a part is done.", False),
-    ray: feeds.OnRay = None,
+    ray: str | None = feeds.ON_RAY,
     as_json: options.AsJson = False,
 ) -> None:
     """Read, split and embed inputs into parquet shards. Run it again after an interruption: it goes on where it stopped.
@@ -52,10 +49,8 @@ def create(
         rows, unreadable = data_set_on_ray(feeds.order(inputs, embedder, 1, how), output, ray, as_json)
     else:
         rows, unreadable = asyncio.run(_create(inputs, output, embedder, how, shard_rows, fresh, as_json)), how.unreadable
-    if as_json:
-        say_json({"rows": rows, "output": str(output), "unreadable": unreadable})
-    else:
-        say(f"{counted(rows, 'passage', 'passages')} in {output}")
+    facts = {"rows": rows, "output": str(output), "unreadable": unreadable}
+    tell(as_json, facts, f"{counted(rows, 'passage', 'passages')} in {output}")
 
 
 async def _create(
@@ -63,7 +58,7 @@ async def _create(
 ) -> int:
     from wellread.index.dataset import create as write
 
-    with ticking(silent, how.unreadable, go_on=f"{output} is unfinished; the same command goes on after its last file") as ticker:
-        async with feeds.kit_of_settings() as kit:
-            source = feeds.feed(inputs, kit, embedder, how, embed=True)
-            return await write(output, source, shard_rows=shard_rows, resume=not fresh, progress=ticker)
+    go_on = f"{output} is unfinished; the same command goes on after its last file"
+    async with feeds.working(silent, how.unreadable, go_on) as (kit, ticker):
+        source = feeds.feed(inputs, kit, embedder, how, embed=True)
+        return await write(output, source, shard_rows=shard_rows, resume=not fresh, progress=ticker)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -12,55 +12,29 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from wellread.cli import options
+from wellread.cli.progress import Ticker, ticking
 from wellread.core.private_files import at_home
 from wellread.errors import UsageError
 
 if TYPE_CHECKING:
     from wellread.cluster.building import Order
     from wellread.index.feed import Feed
-    from wellread.index.inputs import Columns, InputOptions
+    from wellread.index.inputs import InputOptions
     from wellread.protocols import Embedder, Parts
 
-Inputs = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="INPUT",
-        help="Data set folder, .parquet, .jsonl[.gz], .zim, .urls, folder or file of text/Markdown/HTML/PDF, URL, hf:NAME.",
-    ),
-]
-EmbedderSpec = Annotated[
-    str | None, typer.Option("--embedder", metavar="SPEC", help="onnx:PATH|HUB_ID or openai:MODEL@URL; MiniLM unless given.")
-]
-Tokens = Annotated[int, typer.Option("--tokens", metavar="N", min=0, help="Longest passage in tokens; 0 keeps texts whole.")]
-Overlap = Annotated[int, typer.Option("--overlap", metavar="N", min=0, help="Tokens repeated in the next passage.")]
-ColumnNames = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--column", metavar="NAME=COLUMN", help="What a column is called: text=body, title=headline, id=key. May be repeated."
-    ),
-]
-FollowLinks = Annotated[
-    bool, typer.Option("--follow-links", metavar="", help="Also read what links in a folder lead to outside of it.")
-]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", metavar="", help="Name every file that was not read.")]
-Report = Annotated[Path | None, typer.Option("--report", metavar="FILE", help="Write what was not read to a file.")]
-OnRay = Annotated[
-    str | None,
-    typer.Option(
-        "--ray",
-        metavar="[ADDRESS]",
-        help="On the Ray cluster there (none or auto: RAY_ADDRESS, or this machine's); paths that all nodes see.",
-    ),
-]
-Config = Annotated[str | None, typer.Option("--config", metavar="NAME", help="Part of a hub data set, as en.")]
-
-
-def columns(pairs: list[str] | None) -> Columns:
-    """`["text=body"]` as column names."""
-    from wellread.index.inputs import Columns
-    from wellread.parameters import fill
-
-    return fill(Columns, options.parameters(pairs, "--column"), "--column")
+_FORMS = "Data set folder, .parquet, .jsonl[.gz], .zim, .urls, folder or file of text/Markdown/HTML/PDF, URL, hf:NAME."
+_NAMES = "What a column is called: text=body, title=headline, id=key. May be repeated."
+_RAY = "On the Ray cluster there (none or auto: RAY_ADDRESS, or this machine's); paths that all nodes see."
+Inputs = Annotated[list[str], typer.Argument(metavar="INPUT", help=_FORMS)]
+EMBEDDER = options.flag("--embedder", "SPEC", "onnx:PATH|HUB_ID or openai:MODEL@URL; MiniLM unless given.")
+TOKENS = options.flag("--tokens", "N", "Longest passage in tokens; 0 keeps texts whole.", 250, min=0)
+OVERLAP = options.flag("--overlap", "N", "Tokens repeated in the next passage.", 0, min=0)
+COLUMNS = options.flag("--column", "NAME=COLUMN", _NAMES)
+CONFIG = options.flag("--config", "NAME", "Part of a hub data set, as en.")
+FOLLOW_LINKS = options.flag("--follow-links", "", "Also read what links in a folder lead to outside of it.", False)
+VERBOSE = options.flag("--verbose -v", "", "Name every file that was not read.", False)
+REPORT = options.flag("--report", "FILE", "Write what was not read to a file.")
+ON_RAY = options.flag("--ray", "[ADDRESS]", _RAY)
 
 
 def apart(inputs: list[str], output: Path) -> None:
@@ -83,14 +57,16 @@ def reading(
     tokens: int, overlap: int, names: list[str] | None, config: str | None, *, follow_links: bool = False
 ) -> InputOptions:
     """How inputs are read, as the command line says it; what cannot be is noted."""
-    from wellread.index.inputs import InputOptions
+    from wellread.index.inputs import Columns, InputOptions
+    from wellread.parameters import fill
     from wellread.text.split import Splitting
 
+    columns = fill(Columns, options.parameters(names, "--column"), "--column")
     try:
         splitting = Splitting(tokens, overlap)
     except ValueError as problem:
         raise UsageError(str(problem)) from None
-    return InputOptions(splitting, columns(names), config=config, unreadable=[], follow_links=follow_links)
+    return InputOptions(splitting, columns, config=config, unreadable=[], follow_links=follow_links)
 
 
 def order(inputs: list[str], spec: str | None, shards: int, how: InputOptions, words: bool = True) -> Order:
@@ -113,6 +89,16 @@ async def kit_of_settings() -> AsyncGenerator[Parts]:
         yield kit
     finally:
         await kit.aclose()
+
+
+@asynccontextmanager
+async def working(
+    silent: bool, unreadable: Sequence[str] | None = None, go_on: str = "", verbose: bool = False, report: Path | None = None
+) -> AsyncGenerator[tuple[Parts, Ticker]]:
+    """The parts that settings name, and progress: see `ticking`."""
+    with ticking(silent, unreadable, go_on=go_on, verbose=verbose, report=report) as ticker:
+        async with kit_of_settings() as kit:
+            yield kit, ticker
 
 
 def feed(inputs: list[str], kit: Parts, embedder: str | None, how: InputOptions, *, embed: bool = False) -> Feed:

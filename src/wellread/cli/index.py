@@ -14,7 +14,7 @@ from wellread.cli import feeds, options, show
 from wellread.cli.cluster import build_on_ray
 from wellread.cli.commands import Commands
 from wellread.cli.progress import ticking
-from wellread.cli.terminal import note, say, say_json
+from wellread.cli.terminal import note, say, say_json, tell
 from wellread.errors import UsageError
 from wellread.events import counted, hit_json
 from wellread.text.places import inside
@@ -27,44 +27,32 @@ if TYPE_CHECKING:
 
 app = Commands("Build, change, search and check local indexes.")
 Folder = Annotated[Path, typer.Argument(help="Folder of the index.", metavar="INDEX")]
-WordsOnly = Annotated[
-    bool, typer.Option("--words-only", metavar="", help="No vectors now; make them later with: wellread index embed.")
-]
-Output = Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder for the index.")]
-PublishedTexts = Annotated[
-    str | None,
-    typer.Option(
-        "--texts",
-        metavar="TABLE",
-        help="Table with title, url, text in row order: .parquet, .arrow, .jsonl[.gz], hf:NAME; else those beside the index.",
-    ),
-]
-PublishedWith = Annotated[str, typer.Option("--embedder", metavar="SPEC", help="The embedder it was made with.")]
+WORDS_ONLY = options.flag("--words-only", "", "No vectors now; make them later with: wellread index embed.", False)
+OUTPUT = options.flag("--output -o", "DIR", "Folder for the index.", ...)
+_ANYWHERE = options.flag("--output -o", "DIR", "Folder for the index; with --ray also an address: s3://bucket/path.", ...)
+_TABLE = "Table with title, url, text in row order: .parquet, .arrow, .jsonl[.gz], hf:NAME; else those beside the index."
+TEXTS = options.flag("--texts", "TABLE", _TABLE)
+MADE_WITH = options.flag("--embedder", "SPEC", "The embedder it was made with.", "onnx:mixedbread-ai/mxbai-embed-large-v1")
 
 
 @app.command()
 def build(
     inputs: feeds.Inputs,
-    output: Annotated[
-        str,
-        typer.Option("--output", "-o", metavar="DIR", help="Folder for the index; with --ray also an address: s3://bucket/path."),
-    ],
-    embedder: feeds.EmbedderSpec = None,
-    resume: Annotated[bool, typer.Option("--resume", metavar="", help="Go on with an interrupted build.")] = False,
-    tokens: feeds.Tokens = 250,
-    overlap: feeds.Overlap = 0,
-    column: feeds.ColumnNames = None,
-    config: feeds.Config = None,
-    words: Annotated[bool, typer.Option("--words/--no-words", metavar="", help="Also index the words.")] = True,
-    words_only: WordsOnly = False,
-    device: Annotated[
-        Literal["cpu", "cuda"], typer.Option("--device", help="Where lists are trained; cuda needs torch.")
-    ] = "cpu",
-    follow_links: feeds.FollowLinks = False,
-    verbose: feeds.Verbose = False,
-    report: feeds.Report = None,
-    ray: feeds.OnRay = None,
-    shards: Annotated[int, typer.Option("--shards", metavar="N", min=1, max=10_000, help="With --ray: how many shards.")] = 4,
+    output: str = _ANYWHERE,
+    embedder: str | None = feeds.EMBEDDER,
+    resume: bool = options.flag("--resume", "", "Go on with an interrupted build.", False),
+    tokens: int = feeds.TOKENS,
+    overlap: int = feeds.OVERLAP,
+    column: list[str] | None = feeds.COLUMNS,
+    config: str | None = feeds.CONFIG,
+    words: bool = options.flag("--words/--no-words", "", "Also index the words.", True),
+    words_only: bool = WORDS_ONLY,
+    device: Literal["cpu", "cuda"] = options.flag("--device", None, "Where lists are trained; cuda needs torch.", "cpu"),
+    follow_links: bool = feeds.FOLLOW_LINKS,
+    verbose: bool = feeds.VERBOSE,
+    report: Path | None = feeds.REPORT,
+    ray: str | None = feeds.ON_RAY,
+    shards: int = options.flag("--shards", "N", "With --ray: how many shards.", 4, min=1, max=10_000),
     as_json: options.AsJson = False,
 ) -> None:
     """Build an index: words first, so that it can be searched after seconds, then vectors.
@@ -93,10 +81,9 @@ def build(
         return
 
     async def work() -> Manifest:
-        with ticking(as_json, read.unreadable, go_on=_go_on(folder), verbose=verbose, report=report) as ticker:
-            async with feeds.kit_of_settings() as kit:
-                how = BuildOptions(words=words, resume=resume, device=device, vectors=not words_only)
-                return await make(folder, feeds.feed(inputs, kit, embedder, read), how, ticker)
+        how = BuildOptions(words=words, resume=resume, device=device, vectors=not words_only)
+        async with feeds.working(as_json, read.unreadable, _go_on(folder), verbose, report) as (kit, ticker):
+            return await make(folder, feeds.feed(inputs, kit, embedder, read), how, ticker)
 
     _done(asyncio.run(work()), folder, as_json, len(read.documents), len(read.unreadable or ()))
 
@@ -105,14 +92,14 @@ def build(
 def add(
     folder: Folder,
     inputs: feeds.Inputs,
-    embedder: feeds.EmbedderSpec = None,
-    tokens: feeds.Tokens = 250,
-    overlap: feeds.Overlap = 0,
-    column: feeds.ColumnNames = None,
-    words_only: WordsOnly = False,
-    follow_links: feeds.FollowLinks = False,
-    verbose: feeds.Verbose = False,
-    report: feeds.Report = None,
+    embedder: str | None = feeds.EMBEDDER,
+    tokens: int = feeds.TOKENS,
+    overlap: int = feeds.OVERLAP,
+    column: list[str] | None = feeds.COLUMNS,
+    words_only: bool = WORDS_ONLY,
+    follow_links: bool = feeds.FOLLOW_LINKS,
+    verbose: bool = feeds.VERBOSE,
+    report: Path | None = feeds.REPORT,
     as_json: options.AsJson = False,
 ) -> None:
     """Add documents; they can be found at once.
@@ -128,16 +115,15 @@ def add(
 
     async def work() -> Manifest:
         known = manifest.load(folder).embedder
-        with ticking(as_json, read.unreadable, go_on=f"{folder} is as it was before", verbose=verbose, report=report) as ticker:
-            async with feeds.kit_of_settings() as kit:
-                source = feeds.feed(inputs, kit, embedder_spec(known, embedder, kit), read)
-                return await append(folder, source, BuildOptions(vectors=not words_only), ticker)
+        async with feeds.working(as_json, read.unreadable, f"{folder} is as it was before", verbose, report) as (kit, ticker):
+            source = feeds.feed(inputs, kit, embedder_spec(known, embedder, kit), read)
+            return await append(folder, source, BuildOptions(vectors=not words_only), ticker)
 
     _done(asyncio.run(work()), folder, as_json)
 
 
 @app.command()
-def embed(folder: Folder, embedder: feeds.EmbedderSpec = None, as_json: options.AsJson = False) -> None:
+def embed(folder: Folder, embedder: str | None = feeds.EMBEDDER, as_json: options.AsJson = False) -> None:
     """Make the vectors that are missing. Interrupted, the same command goes on.
 
     wellread index build notes/ --output notes-index --words-only
@@ -150,8 +136,8 @@ def embed(folder: Folder, embedder: feeds.EmbedderSpec = None, as_json: options.
 
     async def work() -> Manifest:
         known = manifest.load(folder).embedder
-        with ticking(as_json, go_on=_go_on(folder)) as ticker, disk_errors(folder), writing(folder):
-            async with feeds.kit_of_settings() as kit:
+        async with feeds.working(as_json, go_on=_go_on(folder)) as (kit, ticker):
+            with disk_errors(folder), writing(folder):
                 return await make(folder, folder, embedder_for(known, embedder, kit), progress=ticker)
 
     _done(asyncio.run(work()), folder, as_json)
@@ -160,16 +146,16 @@ def embed(folder: Folder, embedder: feeds.EmbedderSpec = None, as_json: options.
 @app.command()
 def update(
     folder: Folder,
-    embedder: feeds.EmbedderSpec = None,
-    words_only: WordsOnly = False,
-    watch: Annotated[bool, typer.Option("--watch", metavar="", help="Stay, and do so whenever files change.")] = False,
+    embedder: str | None = feeds.EMBEDDER,
+    words_only: bool = WORDS_ONLY,
+    watch: bool = options.flag("--watch", "", "Stay, and do so whenever files change.", False),
     as_json: options.AsJson = False,
 ) -> None:
     """Read its inputs again: take in what is new or has changed, forget what is gone.
 
     wellread index update notes-index --watch
     """
-    asyncio.run(follow(folder, embedder, words_only=words_only, watch=watch, as_json=as_json))
+    asyncio.run(_follow(folder, embedder, words_only, watch, as_json))
 
 
 @app.command()
@@ -182,17 +168,15 @@ def remove(
     from wellread.index.build import remove as forget
 
     count = forget(folder, names)
-    say_json({"removed": count}) if as_json else say(f"{_passages(count)} removed from {folder}")
+    tell(as_json, {"removed": count}, f"{_passages(count)} removed from {folder}")
 
 
 @app.command()
 def search(
     folder: Folder,
     words: options.Words,
-    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, max=1000, help="How many passages.")] = 10,
-    mode: Annotated[
-        Literal["default", "exact", "thorough"], typer.Option("--mode", help="How candidates are found.")
-    ] = "default",
+    limit: int = options.flag("--limit -n", "N", "How many passages.", 10, min=1, max=1000),
+    mode: Literal["default", "exact", "thorough"] = options.flag("--mode", None, "How candidates are found.", "default"),
     param: list[str] | None = options.PARAMS,
     as_json: options.AsJson = False,
 ) -> None:
@@ -269,10 +253,7 @@ def verify(folder: Folder, as_json: options.AsJson = False) -> None:
     from wellread.index.seal import problems
 
     found = list(problems(folder))
-    if as_json:
-        say_json({"intact": not found, "problems": found})
-    else:
-        say("\n".join(found) if found else f"{folder} is intact")
+    tell(as_json, {"intact": not found, "problems": found}, "\n".join(found) or f"{folder} is intact")
     raise typer.Exit(1 if found else 0)
 
 
@@ -281,10 +262,10 @@ def import_(
     folder: Annotated[
         Path, typer.Argument(metavar="FOLDER", help="Folder with faiss-ubinary.index, usearch-int8.index and the mappings.")
     ],
-    output: Output,
-    texts: PublishedTexts = None,
-    embedder: PublishedWith = "onnx:mixedbread-ai/mxbai-embed-large-v1",
-    resume: Annotated[bool, typer.Option("--resume", metavar="", help="Go on with an interrupted import.")] = False,
+    output: Path = OUTPUT,
+    texts: str | None = TEXTS,
+    embedder: str = MADE_WITH,
+    resume: bool = options.flag("--resume", "", "Go on with an interrupted import.", False),
     as_json: options.AsJson = False,
 ) -> None:
     """Turn a published index (recipe 5) into one of ours."""
@@ -297,9 +278,9 @@ def import_(
         raise UsageError(f"there are no texts in {folder}: name them with --texts")
 
     async def work() -> Manifest:
-        with ticking(as_json, go_on=f"{output} is unfinished; go on with the same command and --resume") as ticker:
-            async with feeds.kit_of_settings() as kit:
-                feed = PublishedFeed(folder, table, kit.embedder(embedder).name)
+        go_on = f"{output} is unfinished; go on with the same command and --resume"
+        async with feeds.working(as_json, go_on=go_on) as (kit, ticker):
+            feed = PublishedFeed(folder, table, kit.embedder(embedder).name)
             return await make(output, feed, BuildOptions(resume=resume), ticker)
 
     made = asyncio.run(work())
@@ -311,9 +292,9 @@ def import_(
 @app.command()
 def pull(
     repository: Annotated[str, typer.Argument(metavar="OWNER/NAME", help="Hugging Face data set with the published files.")],
-    output: Output,
-    texts: PublishedTexts = None,
-    embedder: PublishedWith = "onnx:mixedbread-ai/mxbai-embed-large-v1",
+    output: Path = OUTPUT,
+    texts: str | None = TEXTS,
+    embedder: str = MADE_WITH,
 ) -> None:
     """Bring a published index from the Hugging Face hub and import it, in one step. One that broke off goes on."""
     from wellread.index.published import pull as download
@@ -330,7 +311,7 @@ def _done(made: Manifest, folder: Path, as_json: bool, documents: int = 0, unrea
     facts = {"passages": made.passages, "embedder": made.embedder, "dimensions": made.dimensions, "output": str(folder)}
     of = f" of {counted(documents, 'document', 'documents')}" if documents else ""
     said = f"{_passages(made.passages)}{of} in {folder}" + (f"; {unread:,} not read" if unread else "")
-    say_json({**facts, "documents": documents, "unread": unread}) if as_json else say(said)
+    tell(as_json, {**facts, "documents": documents, "unread": unread}, said)
 
 
 def _go_on(folder: Path) -> str:
@@ -341,8 +322,7 @@ def _passages(count: int) -> str:
     return counted(count, "passage", "passages")
 
 
-async def follow(folder: Path, embedder: str | None, *, words_only: bool, watch: bool, as_json: bool) -> None:
-    """Update an index; with `watch` stay and do it again after each change."""
+async def _follow(folder: Path, embedder: str | None, words_only: bool, watch: bool, as_json: bool) -> None:
     from wellread.index import manifest
     from wellread.index.build import update
     from wellread.index.following import recalled
@@ -376,4 +356,4 @@ def _tell(made: Changes, folder: Path, as_json: bool) -> None:
     counts = {"added": len(made.added), "changed": len(made.changed), "removed": len(made.removed)}
     facts = {**counts, "passages": made.content.passages, "vectors": made.content.vectors, "output": str(folder)}
     words = ", ".join(f"{count} {what}" for what, count in counts.items())
-    say_json(facts) if as_json else say(f"{words}; {made.content.passages:,} passages in {folder}")
+    tell(as_json, facts, f"{words}; {made.content.passages:,} passages in {folder}")

@@ -49,6 +49,11 @@ def say_json(value: object) -> None:
     print(json_line(value), flush=True)  # noqa: T201
 
 
+def tell(as_json: bool, facts: object, words: str) -> None:
+    """The outcome of a command: its facts as JSON, or words on it."""
+    say_json(facts) if as_json else say(words)
+
+
 def note(text: str) -> None:
     """A line on stderr. Nothing depends on it: a reader who has left it is not missed."""
     with suppress(OSError):
