@@ -38,7 +38,7 @@ def official_at(url: str, name: str, options: Mapping[str, str] | None = None) -
     model = impatient(openai.from_spec(Spec("openai", name, options or {}), cast("Any", Bench({"OPENAI_API_KEY": KEY}))))
 
     async def connect() -> Any:
-        return openai.connection(name, f"{url}/v1", KEY, official=True)
+        return await openai.connection(name, f"{url}/v1", KEY, official=True)
 
     return ChatModel(model.traits, connect)
 

@@ -152,7 +152,7 @@ async def test_what_is_no_part_of_the_reply_has_an_end_and_lets_others_have_thei
 ) -> None:
     monkeypatch.setattr(client, "_MOST", 500_000)
     monkeypatch.setattr(client, "_LONGEST_EVENT", 10_000_000)
-    connection("m", "http://127.0.0.1", None)  # the first one loads libraries
+    await connection("m", "http://127.0.0.1", None)  # the first one loads libraries
     longest, before = 0.0, time.thread_time()
 
     async def watch() -> None:

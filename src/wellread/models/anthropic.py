@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from wellread.errors import UsageError, WrongKey, optional
@@ -33,6 +34,8 @@ class Options:
 def from_spec(spec: Spec, kit: Parts) -> Model:
     """Anthropic's models, with the key in ANTHROPIC_API_KEY."""
     with optional(f"anthropic:{spec.argument}", "anthropic"):
+        from pydantic_ai.profiles.anthropic import anthropic_model_profile
+
         from wellread.models.chat import ChatModel, Traits
         from wellread.models.failures import Where
         from wellread.models.prices import Tariff
@@ -52,23 +55,13 @@ def from_spec(spec: Spec, kit: Parts) -> Model:
         context_tokens=options.context or Tariff(name, provider="anthropic").window() or 200_000,
         continues=bool(_CONTINUES.match(name)) if options.continues is None else options.continues,
         tools=True,
-        schemas=_has_schemas(name),
+        schemas=bool((anthropic_model_profile(name) or {}).get("supports_json_schema_output")),
     )
     where = Where(f"anthropic:{name}", address, is_local(address), (key,))
-
-    async def connect() -> Connection:
-        return _connection(name, address, key)
-
-    return ChatModel(Traits(where, able, tariff, thinking=options.thinking), connect)
+    return ChatModel(Traits(where, able, tariff, thinking=options.thinking), partial(_connection, name, address, key))
 
 
-def _has_schemas(name: str) -> bool:
-    from pydantic_ai.profiles.anthropic import anthropic_model_profile
-
-    return bool((anthropic_model_profile(name) or {}).get("supports_json_schema_output"))
-
-
-def _connection(name: str, address: str, key: str) -> Connection:
+async def _connection(name: str, address: str, key: str) -> Connection:
     with optional("this model", "anthropic"):
         from anthropic import AsyncAnthropic
         from pydantic_ai.models.anthropic import AnthropicModel

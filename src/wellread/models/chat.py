@@ -185,8 +185,12 @@ class ChatModel:
                 begun.append(reply)
                 async for event in response:
                     speaking = True
-                    reply.heard(_size(event), begins=isinstance(event, PartStartEvent))
-                    if shown := reply.feed(_text(event, reply)):
+                    words, is_text = _words(event)
+                    begins = isinstance(event, PartStartEvent)
+                    reply.heard(len(words), begins=begins)
+                    if begins and isinstance(event.part, ThinkingPart):
+                        reply.thinking_apart()
+                    if shown := reply.feed(words if is_text else ""):
                         yield shown
                     if reply.over:
                         break  # leaving closes the connection, which ends the generation
@@ -249,31 +253,17 @@ def from_pydantic_ai(model: ProviderModel, capabilities: Capabilities | None = N
     return ChatModel(traits, connect)
 
 
-def _text(event: ModelResponseStreamEvent, reply: Reply) -> str:
-    """The words in an event. The first ones of a part come with its start, the others as deltas."""
-    if isinstance(event, PartDeltaEvent):
-        return event.delta.content_delta if isinstance(event.delta, TextPartDelta) else ""
-    if isinstance(event, PartStartEvent):
-        if isinstance(event.part, TextPart):
-            return event.part.content
-        if isinstance(event.part, ThinkingPart):
-            reply.thinking_apart()
-    return ""
-
-
-def _size(event: ModelResponseStreamEvent) -> int:
-    """The characters in an event, whatever they are for."""
-    said: object = None
-    if isinstance(event, PartStartEvent):
-        part = event.part
-        said = (
-            part.content if isinstance(part, TextPart | ThinkingPart) else part.args if isinstance(part, ToolCallPart) else None
-        )
-    elif isinstance(event, PartDeltaEvent):
-        delta = event.delta
-        given = delta.content_delta if isinstance(delta, TextPartDelta | ThinkingPartDelta) else None
-        said = delta.args_delta if isinstance(delta, ToolCallPartDelta) else given
-    return len(said) if isinstance(said, str) else 0
+def _words(event: ModelResponseStreamEvent) -> tuple[str, bool]:
+    """The words in an event, and whether they are text; the first ones of a part come with its start, the others as deltas."""
+    match event:
+        case PartStartEvent(part=TextPart(content=said)) | PartDeltaEvent(delta=TextPartDelta(content_delta=said)):
+            return said, True
+        case PartStartEvent(part=ThinkingPart(content=said)) | PartDeltaEvent(delta=ThinkingPartDelta(content_delta=said)):
+            return said or "", False
+        case PartStartEvent(part=ToolCallPart(args=said)) | PartDeltaEvent(delta=ToolCallPartDelta(args_delta=said)):
+            return said if isinstance(said, str) else "", False
+        case _:
+            return "", False
 
 
 _SECONDS = 3.0

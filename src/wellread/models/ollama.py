@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
 
 from wellread.errors import UsageError, optional
 from wellread.models.default import ollama_address, ollama_models
-from wellread.models.openai import is_local, public
+from wellread.models.openai import connection, is_local, public
 from wellread.parameters import Length, fill, param
 from wellread.protocols import Model, Parts
 from wellread.types import Capabilities, Spec
-
-if TYPE_CHECKING:
-    from wellread.models.chat import Connection
 
 # Ollama cuts longer prompts without a word, so the window it uses by default is taken for granted.
 _WINDOW = 4096
@@ -52,10 +49,4 @@ def from_spec(spec: Spec, kit: Parts) -> Model:
     where = Where(f"ollama:{name}", shown, is_local(address), secrets)
     # One's own machine costs nothing by the token; what somebody else's server costs is not known.
     traits = Traits(where, able, FREE if own else Tariff(name), compatible=True, names=lambda: ollama_models(address))
-
-    async def connect() -> Connection:
-        from wellread.models.openai import connection
-
-        return connection(name, f"{address}/v1", None)
-
-    return ChatModel(traits, connect)
+    return ChatModel(traits, partial(connection, name, f"{address}/v1", None))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import re
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import unquote, urlsplit, urlunsplit
 
@@ -84,13 +85,10 @@ def _model(name: str, address: str, options: Options, key: str | None, *, offici
         thinking=options.thinking,
     )
 
-    async def connect() -> Connection:
-        return connection(name, address, key, official=official)
-
-    return ChatModel(traits, connect)
+    return ChatModel(traits, partial(connection, name, address, key, official=official))
 
 
-def connection(name: str, address: str, key: str | None, *, official: bool = False) -> Connection:
+async def connection(name: str, address: str, key: str | None, *, official: bool = False) -> Connection:
     """A client of its own for this event loop; a proxy from the environment is never used for this machine."""
     with optional("this model", "openai"):
         from pydantic_ai.models.openai import OpenAIChatModel
