@@ -135,6 +135,10 @@ class EmbedderOnTape:
         return (await self._tape.call(self._label, "embed", asked, made, Vectors)).array()
 
 
+def _shown(passages: Sequence[Passage]) -> list[Json]:
+    return [{"id": passage.id, "title": passage.title, "text": passage.text} for passage in passages]
+
+
 class JudgeOnTape(Reranker, Grader, AnswerReader):
     """A reranker, grader, reader of answers, or several of these in one."""
 
@@ -155,7 +159,7 @@ class JudgeOnTape(Reranker, Grader, AnswerReader):
         return await self._judged("read", question, passages, list[ShortAnswer])
 
     async def _judged(self, method: str, question: str, passages: Sequence[Passage], kind: type[T]) -> T:
-        asked: Json = {"question": question, "passages": [{"id": p.id, "title": p.title, "text": p.text} for p in passages]}
+        asked: Json = {"question": question, "passages": _shown(passages)}
         return await self._tape.call(self._label, method, asked, lambda: getattr(self._inner, method)(question, passages), kind)
 
 
@@ -181,23 +185,17 @@ class EvaluatorOnTape(Evaluator):
         return self._plan
 
     async def judge(self, question: str, chains: Sequence[Chain]) -> list[Verdict]:
-        shown = [[{"id": passage.id, "title": passage.title, "text": passage.text} for passage in chain] for chain in chains]
-        asked: Json = {"question": question, "chains": shown}
+        asked: Json = {"question": question, "chains": [_shown(chain) for chain in chains]}
         return await self._tape.call(self._label, "judge", asked, lambda: self._inner.judge(question, chains), list[Verdict])
 
     async def weigh(self, claim: str, passages: Sequence[Passage]) -> float:
-        shown = [{"id": passage.id, "title": passage.title, "text": passage.text} for passage in passages]
-        asked: Json = {"claim": claim, "passages": shown}
+        asked: Json = {"claim": claim, "passages": _shown(passages)}
         return await self._tape.call(self._label, "weigh", asked, lambda: self._inner.weigh(claim, passages), float)
 
 
 def judge(tape: Tape, label: str, facts: Json, inner: Any = None) -> Any:
     """A part that judges; the evaluator, which knows paths, is put on tape where its model is asked."""
-    if "plan" in facts:
-        from wellread.replay.parts import EvaluatorOnTape
-
-        return EvaluatorOnTape(tape, label, facts, inner)
-    return JudgeOnTape(tape, label, facts, inner)
+    return (EvaluatorOnTape if "plan" in facts else JudgeOnTape)(tape, label, facts, inner)
 
 
 ON_TAPE: Mapping[str, Callable[[Tape, str, Json, Any], Any]] = {

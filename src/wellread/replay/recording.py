@@ -6,11 +6,11 @@ import json
 import zlib
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, make_dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from wellread.codec import Json
+from wellread.codec import Json, decode
 from wellread.errors import DamagedFile, UsageError
 from wellread.replay.record import FORMAT, lines_of
 
@@ -62,83 +62,76 @@ def load(path: Path) -> Recording:
     for number, line in lines:
         try:
             complete |= _take(found, line)
-        except _Wrong as problem:
+        except ValueError as problem:
             raise DamagedFile(f"{path} is damaged at line {number}: {problem}") from None
     return replace(found, complete=complete)
 
 
-class _Wrong(Exception):
-    """What a line lacks."""
+@dataclass(frozen=True, slots=True)
+class _Header:
+    """What a run begins with."""
+
+    question: str
+    strategy: str
+    params: Json
+    history: list[tuple[str, str]]
+    settings: Json
+    today: str
+    marker: str
+    model: str | None
+    earlier: list[Json] = field(default_factory=list[Json])  # of a run that went on with another
 
 
-_NUMBER = (int, float)
+def _line(**fields: Any) -> type[Any]:
+    return make_dataclass("Line", fields.items())
+
+
 # The fields of each kind of line that are used as they stand; the kind is the first of these names that a line has.
-_FIELDS: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
-    "call": {"call": int, "part": str, "method": str, "at": _NUMBER, "request": dict},
-    "reply": {"reply": int, "at": _NUMBER},
-    "event": {"event": str, "at": _NUMBER},
-    "facts": {"facts": str, "kind": str},
-    "role": {"role": str, "part": str},
-    "part": {"kind": str, "spec": str, "part": (str, type(None))},
-    "limit": {"limit": int, "at": _NUMBER},
-    "tokens": {"tokens": str, "text": str, "count": int},
-    "price": {"price": str, "of": list, "cost": (*_NUMBER, type(None))},
-    "end": {"end": int},
+_LINES: Mapping[str, type[Any]] = {
+    "call": _line(call=int, part=str, method=str, at=float, request=Json),
+    "reply": _line(reply=int, at=float),
+    "event": _line(event=str, at=float),
+    "facts": _line(facts=str, kind=str),
+    "role": _line(role=str, part=str),
+    "part": _line(kind=str, spec=str, part=str | None),
+    "limit": _line(limit=int, at=float),
+    "tokens": _line(tokens=str, text=str, count=int),
+    "price": _line(price=str, of=tuple[int, int], cost=float | None),
+    "end": _line(end=int),
 }
-_HEADER: Mapping[str, type | tuple[type, ...]] = {
-    "question": str,
-    "strategy": str,
-    "params": dict,
-    "history": list,
-    "settings": dict,
-    "today": str,
-    "marker": str,
-    "model": (str, type(None)),
+_REPLIES: Mapping[str, type[Any]] = {
+    "piece": _line(piece=str),
+    "left": _line(left=str),
+    "error": _line(error=Json),
+    "ended": _line(ended=bool),
+    "value": _line(value=object),
 }
 
 
 def check_header(recording: Recording) -> None:
     """The first line says all that a run begins with, or the recording is damaged."""
     try:
-        _check({"earlier": [], **recording.header}, {**_HEADER, "earlier": list})  # of a run that went on with another
-        if not all(isinstance(one, dict) for one in recording.header.get("earlier", ())):
-            raise _Wrong("'earlier' is not a list of events")
-        turns: list[Any] = recording.header["history"]
-        if not all(isinstance(turn, list) and [*map(type, turn)] == [str, str] for turn in turns):  # pyright: ignore[reportUnknownArgumentType]
-            raise _Wrong("'history' is not a list of questions and answers")
-    except _Wrong as problem:
+        decode(_Header, recording.header)
+    except ValueError as problem:
         raise DamagedFile(f"the recording is damaged at line 1: {problem}") from None
-
-
-def _check(line: Json, wanted: Mapping[str, type | tuple[type, ...]]) -> None:
-    for name, kind in wanted.items():
-        if name not in line:
-            raise _Wrong(f"it lacks {name!r}")
-        if not isinstance(line[name], kind) or isinstance(line[name], bool):
-            raise _Wrong(f"{name!r} is {json.dumps(line[name])[:40]}")
 
 
 def _take(into: Any, line: Json) -> bool:
     """Put one line where it belongs; True for the last line of a whole recording."""
-    kind = next((kind for kind in _FIELDS if kind in line), None)
-    if kind is None:
-        return False
-    _check(line, _FIELDS[kind])
+    kind = next((kind for kind in _LINES if kind in line), "")
+    if kind:
+        decode(_LINES[kind], line)
     match kind:
         case "call":
             if line["call"] != len(into.calls) + 1:
-                raise _Wrong(f"call {line['call']} is not the next one")
+                raise ValueError(f"call {line['call']} is not the next one")
             into.calls.append(Call(line["call"], line["part"], line["method"], line["at"], line["request"]))
         case "reply":
-            _check_reply(line, len(into.calls))
+            if not 1 <= line["reply"] <= len(into.calls):
+                raise ValueError(f"it answers call {line['reply']}, which was not made")
+            decode(_REPLIES[next((name for name in _REPLIES if name in line), "value")], line)
             into.calls[line["reply"] - 1].replies.append(len(into.replies))
             into.replies.append(line)
-        case "event":
-            into.events.append(line)
-        case "price":
-            if [type(count) for count in line["of"]] != [int, int]:
-                raise _Wrong("'of' is not two counts")
-            into.prices[line["price"], *line["of"]] = line["cost"]
         case _:
             _take_fact(into, kind, line)
     return kind == "end"
@@ -146,6 +139,8 @@ def _take(into: Any, line: Json) -> bool:
 
 def _take_fact(into: Any, kind: str, line: Json) -> None:
     match kind:
+        case "event":
+            into.events.append(line)
         case "facts":
             into.facts[line["facts"]] = line
         case "role":
@@ -156,19 +151,10 @@ def _take_fact(into: Any, kind: str, line: Json) -> None:
             into.struck[line["limit"]] = line["at"]
         case "tokens":
             into.counts[line["tokens"], line["text"]] = line["count"]
+        case "price":
+            into.prices[line["price"], *line["of"]] = line["cost"]
         case _:
             pass
-
-
-def _check_reply(line: Json, calls: int) -> None:
-    if not 1 <= line["reply"] <= calls:
-        raise _Wrong(f"it answers call {line['reply']}, which was not made")
-    for name, kind in (("piece", str), ("left", str), ("error", dict)):
-        if name in line:
-            _check(line, {name: kind})
-            return
-    if "value" not in line:
-        raise _Wrong("it lacks 'value'")
 
 
 def _lines(path: Path) -> Iterator[tuple[int, Json]]:
