@@ -23,7 +23,7 @@ from wellread.cluster.storage import Place
 from wellread.errors import IndexFault, UsageError
 from wellread.index import manifest
 from wellread.index.build import BuildOptions, build
-from wellread.index.feed import Batch
+from wellread.index.feed import Batch, Feed
 from wellread.index.folder import BUILDING, disk_errors, start_over, writing
 from wellread.index.manifest import replace_file
 from wellread.index.progress import Progress, silent
@@ -55,14 +55,14 @@ class _Members:
         return zip(self.parts[span], self.rows[span], strict=True)
 
 
-class RowsFeed:
+class RowsFeed(Feed):
     """Chosen passages of indexes as the feed of another: nothing is embedded again."""
 
     def __init__(self, parts: Sequence[LocalIndex], members: _Members) -> None:
         self._parts, self._members = parts, members
         content = parts[0].manifest
         self.embedder, self.dimensions = content.embedder, content.dimensions
-        self.scale: Floats | None = np.asarray(content.scale, np.float32)
+        self.scale = np.asarray(content.scale, np.float32)
         self.origin = f"{len(members.rows)} passages of an index"
 
     async def batches(self, skip: int, scale: Floats | None) -> AsyncIterator[Batch]:

@@ -28,7 +28,7 @@ from wellread.cluster.storage import Place
 from wellread.index import texts
 from wellread.index.build import BuildOptions, build
 from wellread.index.dataset import About, made_of, part_of, read_part
-from wellread.index.feed import BATCH, Batch, embedding_text
+from wellread.index.feed import BATCH, Batch, Feed, embedding_text
 from wellread.index.folder import BeingWritten
 from wellread.index.inputs import InputOptions, Part, passages_of
 from wellread.index.manifest import checksum
@@ -74,14 +74,14 @@ def packed(batch: Batch, homes: NDArray[np.int64], first: int, about: About, sca
     return b"".join([*contents, *ordinals]), tuple(pieces)
 
 
-class PiecesFeed:
+class PiecesFeed(Feed):
     """All that was embedded for a shard, in the order of the blocks, as the feed of its index."""
 
     def __init__(self, work: Place, shard: int, pieces: Mapping[int, Piece]) -> None:
         self._work, self._pieces = work, dict(sorted(pieces.items()))
         about = made_of(BytesIO(self._content(min(pieces))))
         self.embedder, self.dimensions = about.embedder, about.dimensions
-        self.scale: Floats | None = np.asarray(about.scale, np.float32)
+        self.scale = np.asarray(about.scale, np.float32)
         self.origin = f"{sum(piece.rows for piece in pieces.values())} passages of {about.origin}, shard {shard_name(shard)}"
 
     async def batches(self, skip: int, scale: Floats | None) -> AsyncIterator[Batch]:

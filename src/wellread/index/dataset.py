@@ -127,7 +127,7 @@ def relative_scale(dimensions: int) -> Floats:
     return np.full(dimensions, 1 / 127 / float(np.sqrt(dimensions)) * 4, np.float32)
 
 
-class DatasetFeed:
+class DatasetFeed(Feed):
     """An embedded data set as the feed of an index: nothing is embedded again."""
 
     def __init__(self, folder: Path, embedder: str | None = None) -> None:
@@ -145,7 +145,7 @@ class DatasetFeed:
         self._rows = [one.rows for one in heads]
         self.origin = f"the data set {folder.name}, {sum(self._rows)} rows"
         known = about.scale if about else None
-        self.scale: Floats | None = np.asarray(known, np.float32) if known else relative_scale(self.dimensions)
+        self.scale = np.asarray(known, np.float32) if known else relative_scale(self.dimensions)
 
     async def batches(self, skip: int, scale: Floats | None) -> AsyncIterator[Batch]:
         for shard, rows in zip(self._shards, self._rows, strict=True):
@@ -157,7 +157,7 @@ class DatasetFeed:
             skip = 0
 
 
-class HubFeed:
+class HubFeed(Feed):
     """An embedded data set on the hub as the feed of an index: its vectors come with it."""
 
     def __init__(self, name: str, config: str | None, embedder: str | None) -> None:
@@ -167,7 +167,7 @@ class HubFeed:
         self.embedder = embedder
         self.dimensions = _width(next(self._tables()))
         self.origin = f"the data set hf:{name}" + (f" ({config})" if config else "")
-        self.scale: Floats | None = relative_scale(self.dimensions)
+        self.scale = relative_scale(self.dimensions)
 
     async def batches(self, skip: int, scale: Floats | None) -> AsyncIterator[Batch]:
         tables = self._tables()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -30,26 +30,17 @@ class Batch:
         return Batch(self.passages[start:end], self.rows[start:end], self.codes[start:end])
 
 
-class Feed(Protocol):
+class Feed(ABC):
     """The same passages in the same order each time, so that an interrupted build can go on."""
 
-    @property
-    def embedder(self) -> str: ...
-    @property
-    def dimensions(self) -> int: ...
-    @property
-    def origin(self) -> str:
-        """What it reads, in words; a build is resumed only with the same."""
-        ...
+    embedder: str
+    dimensions: int
+    origin: str  # what it reads, in words; a build is resumed only with the same
+    scale: Floats | None = None  # known from the start or from the first batch on
 
-    @property
-    def scale(self) -> Floats | None:
-        """Known from the start or from the first batch on."""
-        ...
-
+    @abstractmethod
     def batches(self, skip: int, scale: Floats | None) -> AsyncIterator[Batch]:
         """Everything after the first `skip` passages, with this scale if one is settled already."""
-        ...
 
 
 def embedding_text(passage: Passage) -> str:
@@ -58,30 +49,24 @@ def embedding_text(passage: Passage) -> str:
     return f"{named}. {passage.text}" if named else passage.text
 
 
-class Inputs(Protocol):
+class Inputs:
     """Where passages without vectors come from, input by input."""
 
     @property
     def recorded(self) -> Mapping[str, str]:
         """What the manifest remembers, so that they can be read again; empty where that is impossible."""
-        ...
+        return {}
 
     def join(self, origin: Mapping[str, str]) -> None:
         """They come to inputs that a manifest remembers, whose documents keep their names."""
-        ...
 
     def read(self, known: Mapping[str, Entry], progress: Progress) -> AsyncIterator[Read]:
         """What is not known yet or has changed, in the order of the inputs."""
-        ...
+        raise NotImplementedError
 
 
-class Stream:
-    """Passages that simply come, the same ones each time."""
-
-    recorded: Mapping[str, str] = {}
-
-    def join(self, origin: Mapping[str, str]) -> None:
-        """They have names of their own."""
+class Stream(Inputs):
+    """Passages that simply come, the same ones each time, with names of their own."""
 
     def __init__(self, passages: Callable[[], AsyncIterator[Passage]]) -> None:
         self._passages = passages
@@ -96,46 +81,27 @@ class Stream:
         yield Read(entry._replace(whole=True))
 
 
-class EmbeddingFeed:
+class EmbeddingFeed(Feed):
     """Embeds passages as they come."""
 
     def __init__(
         self, passages: Callable[[], AsyncIterator[Passage]], embedder: Embedder, origin: str, inputs: Inputs | None = None
     ) -> None:
-        self.maker = embedder
+        self.maker, self.embedder, self.dimensions, self.origin = embedder, embedder.name, embedder.dimensions, origin
         self.inputs: Inputs = inputs or Stream(passages)
         self._passages = passages
-        self._embedder = embedder
-        self._origin = origin
-        self._scale: Floats | None = None
-
-    @property
-    def embedder(self) -> str:
-        return self._embedder.name
 
     def settle(self, way: str = "") -> str:
-        return self._embedder.settle(way) if isinstance(self._embedder, Computed) else ""
-
-    @property
-    def dimensions(self) -> int:
-        return self._embedder.dimensions
-
-    @property
-    def origin(self) -> str:
-        return self._origin
-
-    @property
-    def scale(self) -> Floats | None:
-        return self._scale
+        return self.maker.settle(way) if isinstance(self.maker, Computed) else ""
 
     async def batches(self, skip: int, scale: Floats | None) -> AsyncIterator[Batch]:
-        self._scale = scale
+        self.scale = scale
         self.settle()
         waiting: list[tuple[Sequence[Passage], Floats]] = []
         async for passages in grouped(self._passages(), skip):
-            vectors = await self._vectors(passages)
-            waiting.append((passages, vectors))
-            if self._scale is None and len(waiting) * BATCH < SAMPLE:
+            vectors = await self.maker.embed([embedding_text(p) for p in passages], kind="passage")
+            waiting.append((passages, check(vectors, self.dimensions)))
+            if self.scale is None and len(waiting) * BATCH < SAMPLE:
                 continue  # the scale is settled by the first few thousand vectors
             for batch in self._quantised(waiting):
                 yield batch
@@ -143,17 +109,13 @@ class EmbeddingFeed:
         for batch in self._quantised(waiting):
             yield batch
 
-    async def _vectors(self, passages: Sequence[Passage]) -> Floats:
-        vectors = await self._embedder.embed([embedding_text(p) for p in passages], kind="passage")
-        return check(vectors, self._embedder.dimensions)
-
     def _quantised(self, waiting: Sequence[tuple[Sequence[Passage], Floats]]) -> Iterable[Batch]:
         if not waiting:
             return
-        if self._scale is None:
-            self._scale = calibrate(np.concatenate([vectors for _, vectors in waiting]))
+        if self.scale is None:
+            self.scale = calibrate(np.concatenate([vectors for _, vectors in waiting]))
         for passages, vectors in waiting:
-            yield Batch(passages, to_bytes(vectors, self._scale), to_codes(vectors))
+            yield Batch(passages, to_bytes(vectors, self.scale), to_codes(vectors))
 
 
 async def grouped(passages: AsyncIterator[Passage], skip: int, size: int = BATCH) -> AsyncIterator[list[Passage]]:

@@ -24,7 +24,7 @@ from wellread.core.private_files import at_home
 from wellread.core.unicode_safety import encodable
 from wellread.errors import DamagedFile, ReadError
 from wellread.index import inputs, ledger
-from wellread.index.feed import grouped
+from wellread.index.feed import Inputs, grouped
 from wellread.index.inputs import Columns, InputOptions, Names
 from wellread.index.keys import hashed
 from wellread.index.ledger import Entry, Read
@@ -60,7 +60,7 @@ class Item:
     folder: Path | None = field(default=None, compare=False)  # that it must lie in when it is read; None: anywhere
 
 
-class Following:
+class Following(Inputs):
     """Inputs by name. With `again` pages and changed tables are read again."""
 
     def __init__(
@@ -93,7 +93,6 @@ class Following:
                     yield made
 
     def join(self, origin: Mapping[str, str]) -> None:
-        """They come to inputs that are known already, whose documents keep their names."""
         self._beside = recalled(origin, self._how).names if RECORD in origin else ()
 
     def _look(self) -> list[Item]:

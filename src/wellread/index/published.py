@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from wellread.core import safe_files
 from wellread.errors import DamagedFile, IndexFault, optional
 from wellread.index.dataset import relative_scale
-from wellread.index.feed import Batch, grouped
+from wellread.index.feed import Batch, Feed, grouped
 from wellread.index.inputs import InputOptions, is_table, passages
 from wellread.index.quantize import Bytes, Codes, Floats, pad_codes
 from wellread.text.split import Splitting
@@ -43,7 +43,7 @@ def texts_in(folder: Path) -> Path | None:
     return found[0] if found else None
 
 
-class PublishedFeed:
+class PublishedFeed(Feed):
     """The published files as the feed of an index."""
 
     def __init__(self, folder: Path, texts: str, embedder: str) -> None:
@@ -54,7 +54,7 @@ class PublishedFeed:
         self.dimensions = 8 * self._codes.shape[1]
         self._rows = _Rows(folder / ROWS, self.dimensions)
         self._documents = Documents(folder / MAPPINGS)
-        self.scale: Floats | None = relative_scale(self.dimensions)
+        self.scale = relative_scale(self.dimensions)
 
     async def batches(self, skip: int, scale: Floats | None) -> AsyncIterator[Batch]:
         how = InputOptions(Splitting(tokens=0))
