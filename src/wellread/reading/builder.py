@@ -70,5 +70,7 @@ class Builder:
         text = self._said(unwrapped("\n".join(self.lines)) if verse else " ".join(line.strip() for line in self.lines)).strip()
         if self.term:
             self.blocks.append(entry(self._said(self.term), text, self.depth))
+        elif self.kind == "paragraph" and text.startswith("• "):
+            self.blocks.append(entry("•", text[2:]))
         elif text:
             self.blocks.append(Block("paragraph" if self.kind == "entry" else self.kind, text, self.depth))

@@ -1,119 +1,65 @@
-"""Manual pages: the macros of man(7) and mdoc(7)."""
+"""Manual pages: the macros of man(7), and of mdoc(7), in which the manuals of OpenSSH, tmux, sudo and the BSDs are written.
+
+A line of mdoc is a macro and its arguments, among which further macros stand: `.Fl k , Fl -kill Ns Op = Ns Ar SIGNAL` is
+"-k, --kill[=SIGNAL]".
+"""
 
 from __future__ import annotations
 
 import re
-from textwrap import dedent
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from wellread.errors import ReadError
-from wellread.reading.builder import code, entry, row
-from wellread.reading.mdoc import GLUE, INLINE, Argument, in_words
-from wellread.reading.roff import Requests, unescaped
+from wellread.reading.builder import Builder, row
+from wellread.reading.roff import GLUE, Requests, unescaped
 from wellread.types import Block, Page
-
-_TAB = re.compile(r"tab\s*\((.)\)", re.IGNORECASE)
-_MOST_CELLS = 1_000  # of a row, and lines of a cell
-
-
-class Table:
-    """Takes the lines between .TS and .TE: options that end in `;`, a layout that ends in a stop, then the rows."""
-
-    def __init__(self) -> None:
-        self.rows: list[Block] = []
-        self._between = "\t"
-        self._layout = True
-        self._cells: list[str] = []
-        self._long: list[str] | None = None  # lines of a cell that goes on until T}
-
-    def take(self, line: str) -> None:
-        if self._layout:
-            self._describe(line)
-        elif self._long is not None:
-            self._go_on(line, self._long)
-        elif line.startswith(".T&"):
-            self._layout = True
-        elif not line.startswith((".", "'")) and line.strip(" _=-"):
-            self._begin(line.split(self._between))
-
-    def _describe(self, line: str) -> None:
-        if line.rstrip().endswith(";"):
-            found = _TAB.search(line)
-            self._between = found[1] if found else self._between
-        elif line.rstrip().endswith("."):
-            self._layout = False
-
-    def _begin(self, parts: list[str]) -> None:
-        """Cells of a row; one that opens with T{ goes on in the lines that follow."""
-        for part in parts[:-1]:
-            self._cells.append(part)
-        if parts[-1].strip() == "T{":
-            self._long = []
-        else:
-            self._cells.append(parts[-1])
-            self._end()
-
-    def _go_on(self, line: str, long: list[str]) -> None:
-        if not line.startswith("T}"):
-            if len(long) < _MOST_CELLS and (not line.startswith((".", "'")) or line[1:3] in {"B ", "I "}):
-                long.append(line[3:] if line.startswith((".", "'")) else line)
-            return
-        self._cells.append(" ".join(long))
-        self._long = None
-        after = line[2:].split(self._between)[1:]
-        if after and len(self._cells) < _MOST_CELLS:
-            self._begin(after)
-        else:
-            self._end()
-
-    def _end(self) -> None:
-        cells = [" ".join(unescaped(cell).split()) for cell in self._cells]
-        self._cells = []
-        if any(cell.strip("_=-^\\") for cell in cells):
-            self.rows.append(row(cells))
-
-
-def read_man(text: str, url: str, name: str = "") -> Page:
-    """Sections, entries, code and rows."""
-    made = _Man(name)
-    for line in made.requests.lines(text):
-        made.take(line)
-    made.flush()
-    if not made.blocks and _POINTER.search(text):
-        raise ReadError(url, "a manual page that only points to another one")
-    return Page(url, made.title or name, (), kind="man", blocks=tuple(made.blocks))
-
 
 _MACRO = re.compile(r"^[.']\s*(%?\w+)\s*(.*)$")
 _ARGUMENT = re.compile(r'"((?:[^"]|"")*)"|(\S+)')
 _PARTS = {"SH": 1, "Sh": 1, "SS": 2, "Ss": 2}
 _BREAKS = frozenset({"PP", "P", "LP", "Pp", "HP", "RS", "RE", "sp", "br", "El", "Bl", "Rs", "Re", "SY", "YS"})
 _CODE = frozenset({"nf", "EX", "Vb", "CS", "DS"})
-_NO_CODE = frozenset({"fi", "EE", "Ve", "CE", "DE", "Ed"})
-_SPOKEN = frozenset({"B", "I", "BI", "IB", "BR", "RB", "IR", "RI", "SM", "SB", "UR", "MT"})
+_NO_CODE = frozenset({"fi", "EE", "Ve", "CE", "DE", "Ed", "Bd"})
+_SPACED = frozenset({"B", "I", "SM", "SB", "UR", "MT", "SY"})
+_ALTERNATING = frozenset({"BI", "IB", "BR", "RB", "IR", "RI"})  # fonts, without blanks between them
 _POINTER = re.compile(r"^[.']\s*so\s+\S", re.MULTILINE)
+_TAB = re.compile(r"tab\s*\((.)\)", re.IGNORECASE)
 _LONGEST_TERM = 500  # characters; a term without an end takes no more of the page
+
+
+def read_man(text: str, url: str, name: str = "") -> Page:
+    """Sections, entries, code and rows."""
+    man = _Man(name)
+    for line in man.requests.lines(text):
+        man.take(line)
+    man.made.flush()
+    blocks = tuple(replace(one, text=_joined(one.text)) if GLUE in one.text else one for one in man.made.blocks)
+    if not blocks and _POINTER.search(text):
+        raise ReadError(url, "a manual page that only points to another one")
+    return Page(url, man.title or name, (), kind="man", blocks=blocks)
 
 
 class _Man:
     def __init__(self, name: str) -> None:
         self.title = ""
         self.requests = Requests()
+        self.made = Builder()  # an entry without a term waits for it: the next line
         self._name = name
-        self.blocks: list[Block] = []
-        self._lines: list[str] = []
-        self._term: str | None = None  # a .TP waits for it ("" until it comes)
-        self._code = False
-        self._table: Table | None = None
+        self._table: list[str] | None = None  # lines since .TS
         self._mdoc = False
         self._program = ""
         self._long_term = False  # an .It with Xo goes on until .Xc
 
     def take(self, line: str) -> None:
         if self._table is not None:
-            self._row(self._table, line)
+            self._table.append(line)
+            if line.startswith(".TE"):
+                self.made.blocks += _rows(self._table[:-1])
+                self._table = None
             return
         found = _MACRO.match(line)
-        if found is None or line[:1] not in ".'":
+        if found is None:
             if not line.startswith((".", "'")):
                 self._text(line)
             return
@@ -129,8 +75,8 @@ class _Man:
         if name == "Nm" and arguments and not self._program:
             self._program = arguments[0][0]
         if name in {"Dl", "D1"}:
-            self.flush()
-            self.blocks.append(Block("code", _joined(in_words("No", arguments, self._program))))
+            self.made.begin("code", in_words("No", arguments, self._program))
+            self.made.flush()
         elif name == "Xc":
             self._long_term = False
             self._say(in_words("No", arguments, self._program))
@@ -153,21 +99,20 @@ class _Man:
             called = self._called(words[0])
             self.title = f"{called}({words[1]})" if len(words) > 1 else called
         elif name in _PARTS:
-            self.flush()
-            self._code = False
-            self.blocks.append(Block("heading", " ".join(words), _PARTS[name]))
-        elif name in _CODE or name in _NO_CODE or name == "Bd":
-            self.flush()
-            self._code = name in _CODE or (name == "Bd" and not {"-filled", "-ragged", "-centered"}.intersection(words))
-        elif name in {"TP", "TQ", "It"}:
-            self.flush()
-            self._term = (" ".join(words) or "•") if name == "It" else ""
-        elif name == "IP":
-            self.flush()
-            self._term = words[0] if words else None  # without words it is a paragraph that goes on with the entry
-        elif name == "TS":
-            self.flush()
-            self._table = Table()
+            self.made.heading(" ".join(words), _PARTS[name])
+        elif name in _CODE or (name == "Bd" and {"-filled", "-ragged", "-centered"}.isdisjoint(words)):
+            self.made.begin("code")
+        elif name in _NO_CODE or name == "TS":
+            self.made.flush()
+            self._table = [] if name == "TS" else None
+        elif name in {"TP", "TQ"}:
+            self.made.begin("entry", depth=1)
+        elif name == "It":
+            self.made.begin("entry", term=" ".join(words) or "•", depth=1)
+        elif name == "IP" and any(words[:1]):
+            self.made.begin("entry", term="•" if words[0] == "o" else words[0], depth=1)
+        elif name == "IP":  # a paragraph that goes on with the entry
+            self.made.flush()
         else:
             self._spoken(name, words)
 
@@ -175,28 +120,26 @@ class _Man:
         """Macros that say something, or end what was being said."""
         if name in _BREAKS:
             self._break(name)
-        if name in _SPOKEN:
-            self._say(("" if len(name) == 2 and name.isupper() and name not in {"SM", "SB", "UR", "MT"} else " ").join(words))
-        elif name == "SY":
-            self._say(words[0] if words else "")
+        if name in _SPACED or name in _ALTERNATING:
+            self._say(("" if name in _ALTERNATING else " ").join(words))
         elif name == "OP":
             self._say(f"[{' '.join(words)}]")
         elif name == "MR" and words:
             self._say(f"{words[0]}({words[1]})" + "".join(words[2:]) if len(words) > 1 else words[0])
-        elif name in self.requests.defined and name not in _BREAKS and self.blocks:
+        elif name in self.requests.defined and name not in _BREAKS and self.made.blocks:
             self._say(" ".join(words) if not all(word.isdecimal() for word in words) else "")
 
     def _break(self, name: str) -> None:
-        if not self._code:
-            self.flush()
-        elif name not in {"br", "RS", "RE"} and self._lines:
-            self._lines.append("")  # of one piece of code
+        if self.made.kind != "code":
+            self.made.flush()
+        elif name not in {"br", "RS", "RE"} and self.made.lines:
+            self.made.lines.append("")  # of one piece of code
 
     def _text(self, line: str) -> None:
-        if line.strip() or self._code:
+        if line.strip() or self.made.kind == "code":
             self._say(unescaped(line))
-        elif self._lines:
-            self.flush()
+        elif self.made.lines:
+            self.made.flush()
 
     def _called(self, title: str) -> str:
         """Headers are written in capitals; a file's name has its own."""
@@ -204,37 +147,15 @@ class _Man:
             return self._name
         return title.lower() if title.isupper() else title
 
-    def _row(self, table: Table, line: str) -> None:
-        if line.startswith(".TE"):
-            self.blocks.extend(table.rows)
-            self._table = None
-        else:
-            table.take(line)
-
     def _say(self, text: str) -> None:
-        if self._long_term:
-            self._term = _joined(f"{self._term or ''} {text}".strip())
-            self._long_term = len(self._term) < _LONGEST_TERM
-        elif self._term == "":
-            self._term = text.strip() or None
-        elif self._code:
-            self._lines.append(text)
-        elif text.strip():
-            self._lines.append(text.strip())
-
-    def flush(self) -> None:
-        term, self._term = self._term, None
-        lines, self._lines, self._long_term = self._lines, [], False
-        text = _joined(("\n" if self._code else " ").join(lines))
-        text = dedent(text).strip("\n") if self._code else text.strip()
-        if term and text:
-            self.blocks.append(entry("•" if term == "o" else term, text))
-        elif self._code and text:
-            self.blocks += code([text])
-        elif text.startswith("• "):  # as DocBook writes its lists
-            self.blocks.append(Block("item", text[2:].strip(), 1))
-        elif text or term:
-            self.blocks.append(Block("paragraph", text or term or ""))
+        made = self.made
+        if self._long_term and made.term:
+            made.term = _joined(f"{made.term} {text}".strip())
+            self._long_term = len(made.term) < _LONGEST_TERM
+        elif made.kind == "entry" and not made.term:
+            made.term = _joined(text.strip())
+        elif made.kind == "code" or text.strip():
+            made.lines.append(text)
 
 
 def _joined(text: str) -> str:
@@ -243,3 +164,125 @@ def _joined(text: str) -> str:
     first, *others = text.split(GLUE)  # a pattern that looks for the blanks before it would try each of a million
     *middle, last = others
     return "".join((first.rstrip(), *map(str.strip, middle), last.lstrip()))
+
+
+def _rows(lines: Sequence[str]) -> Iterator[Block]:
+    """What stands between .TS and .TE: options that end in `;`, a layout that ends in a stop, then the rows; a cell that opens
+    with T{ goes on until T}."""
+    between, layout, long = "\t", True, False
+    cells: list[list[str]] = [[]]
+    for line in lines:
+        macro = line.startswith((".", "'"))
+        if layout:
+            found = _TAB.search(line) if line.rstrip().endswith(";") else None
+            between, layout = found[1] if found else between, not line.rstrip().endswith(".")
+        elif long and not line.startswith("T}"):
+            if not macro or line[1:3] in {"B ", "I "}:
+                cells[-1].append(line[3:] if macro else line)
+        elif not long and (macro or not line.strip(" _=-")):
+            layout = line.startswith(".T&")
+        else:
+            first, *parts = line[2 if long else 0 :].split(between)
+            cells[-1].append(first)
+            cells += ([part] for part in parts)
+            if long := cells[-1][-1].strip() == "T{":
+                cells[-1] = []
+                continue
+            said = [" ".join(unescaped(" ".join(cell)).split()) for cell in cells]
+            cells = [[]]
+            if any(cell.strip("_=-^\\") for cell in said):
+                yield row(said)
+
+
+_AFTER = frozenset(".,:;)]?!")
+_BEFORE = frozenset("([")
+_PLAIN = "Ad An Ap Ar Cd Cm Dv Em Er Ev Fa Fl Fn Ft Ic In Li Lk Me Ms Mt Nd Nm No Ns Pa Pf St Sx Sy Ta Tn Va Vt Xr Xo Xc It"
+_PAIRS = {"O": "[]", "B": "[]", "P": "()", "A": "<>", "Br": "{}", "D": "“”", "S": "‘’", "Q": '""'}
+_AROUND = {f"{name}q": signs for name, signs in _PAIRS.items()} | {"Op": "[]", "Ql": "‘’"}  # to the end of the line
+_OPENS = {f"{name}o": signs[0] for name, signs in _PAIRS.items()}
+_CLOSES = {f"{name}c": signs[1] for name, signs in _PAIRS.items()}
+_SAYING = {"Ns": GLUE, "Ap": f"{GLUE}'{GLUE}", "Ta": "|", "Ux": "UNIX", "Bx": "BSD", "Fx": "FreeBSD", "Nx": "NetBSD",
+           "Ox": "OpenBSD", "Dx": "DragonFly", "At": "AT&T UNIX"}  # fmt: skip
+_SAYING |= {name: sign + GLUE for name, sign in _OPENS.items()} | {name: GLUE + sign for name, sign in _CLOSES.items()}
+INLINE = frozenset(_PLAIN.split()) | _AROUND.keys() | _SAYING.keys()
+Argument = tuple[str, bool]  # and whether it may be a macro: what is quoted is not
+
+
+@dataclass(slots=True)
+class _Line:
+    """One line of mdoc while it is put into words."""
+
+    program: str
+    said: list[str] = field(default_factory=list[str])
+    macro: str = ""
+    count: int = 0  # of the macro's arguments so far
+    around: list[str] = field(default_factory=list[str])  # what closes at the end of the line
+
+    def begin(self, macro: str) -> None:
+        if (macro, self.macro, self.count) == ("Fl", "Fl", 0):
+            self.said.append("-" + GLUE)  # `Fl Fl quiet` is --quiet
+            self.count = 1
+        self.end()
+        self.macro, self.count = macro, 0
+        if macro in _AROUND:
+            opens, closes = _AROUND[macro]
+            self.said.append(opens + GLUE)
+            self.around.append(closes)
+        else:
+            self.said.append(_SAYING.get(macro, ""))
+
+    def end(self) -> None:
+        """A macro without arguments stands for something too."""
+        if not self.count:
+            self.said.append({"Fl": "-", "Ar": "file …", "Nm": self.program, "Pa": "~"}.get(self.macro, ""))
+        elif self.macro == "Fn":
+            self.said.append(GLUE + (")" if self.count > 1 else "()"))
+        self.macro, self.count = "", 1
+
+    def argument(self, word: str) -> None:
+        if word in _AFTER or word in _BEFORE:
+            if self.macro not in _AROUND and (not self.count or self.macro == "Fn"):
+                self.end()
+            self.said.append(GLUE + word if word in _AFTER else word + GLUE)
+            return
+        self.count += 1
+        self.said.append(self._worded(word))
+
+    def _worded(self, word: str) -> str:
+        match self.macro:
+            case "Fl":
+                return f"-{word}"
+            case "Xr" if self.count == 2:
+                return f"{GLUE}({word})"
+            case "Fn" if self.count > 1:
+                return f"{GLUE}({word}" if self.count == 2 else f"{GLUE}, {word}"
+            case "In":
+                return f"<{word}>"
+            case "Nd":
+                return f"– {word}" if self.count == 1 else word
+            case "Pf" if self.count == 1:
+                return word + GLUE
+            case "St":
+                return f"IEEE Std {word[2:]}" if word.startswith("-p1003") else word.lstrip("-")
+            case "An" if word in ("-nosplit", "-split"):
+                return ""
+            case _:
+                return word
+
+
+def in_words(macro: str, arguments: Sequence[Argument], program: str = "") -> str:
+    """What a line says. `program` is the name that the page is about. Where there must be no blank stands `GLUE`."""
+    line = _Line(program)
+    arguments = list(arguments)
+    behind: list[str] = []
+    while arguments and arguments[-1][0] in _AFTER:
+        behind.append(GLUE + arguments.pop()[0])
+    line.begin(macro)
+    for word, may_be_macro in arguments:
+        if may_be_macro and word in INLINE:
+            line.begin(word)
+        else:
+            line.argument(word)
+    line.end()
+    closed = [GLUE + sign for sign in reversed(line.around)]
+    return " ".join(word for word in (*line.said, *closed, *reversed(behind)) if word)

@@ -7,7 +7,7 @@ import unicodedata
 from collections import deque
 from collections.abc import Iterator
 
-from wellread.reading.mdoc import GLUE
+GLUE = "\x02"  # no blank here, also where a line ends; itself it is none, so that `strip` leaves it
 
 
 def _pairs(words: str) -> dict[str, str]:
