@@ -48,7 +48,7 @@ from wellread.server.viewer import Place, View
 from wellread.server.web import configuring, documents
 from wellread.sources import markup, mediawiki, newsapi, service, slack
 from wellread.strategies import attribution, context, likely_sentences, refine, relevance, trail, turns
-from wellread.text import blocks, dates, inert, markers, places, quoting, sentences, split, titles, words
+from wellread.text import blocks, dates, inert, markers, places, quoting, sentences, split, words
 from wellread.tools import calculate
 from wellread.types import Hit, Original, Passage
 
@@ -138,8 +138,8 @@ PARSERS: dict[str, Parser] = {
     "strip markers": markers.strip_markers,
     "check of an answer": lambda text: check.check(text, _passages("Short.")),
     "check against a passage": lambda text: check.check("Something is a. [1] A b. [1]", _passages(text)),
-    "title": titles.bare_title,
-    "mention": lambda text: titles.mentions(text, "aaaa"),
+    "title": places.bare_title,
+    "mention": lambda text: places.mentions(text, "aaaa"),
     "split": lambda text: split.split([text], split.Splitting()),
     "attribution": lambda text: attribution.attributed(text, _passages("Short.")),
     "attribution streamed": lambda text: _streamed(attribution.Attribution(_passages("Short.")).feed, text),

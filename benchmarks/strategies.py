@@ -48,8 +48,8 @@ from wellread.ranking.evaluator import Evaluator
 from wellread.ranking.judge import Chain
 from wellread.ranking.paths import Verdict
 from wellread.settings import Settings
+from wellread.text.places import bare_title
 from wellread.text.sentences import sentences
-from wellread.text.titles import bare_title
 from wellread.types import Answer, Capabilities, Passage, Prompt
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"

@@ -10,9 +10,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from wellread.codec import UNSET, UnsetType
-from wellread.text.certainty import how_sure
 from wellread.text.places import place
 from wellread.types import Answer, Citation, Near, Outcome, Reference, Sentence, Usage
+
+SURE = 0.7  # below this an answer is shown with what else came near
+_WORDS = ((0.9, "very sure"), (SURE, "fairly sure"), (0.5, "not very sure"), (0.0, "unsure"))
+
+
+def how_sure(confidence: float) -> str:
+    """`fairly sure, 0.78`: how often such an answer is right, where that was measured (docs/log/evaluator.md)."""
+    words = next(words for least, words in _WORDS if confidence >= least or least == 0.0)
+    return f"{words}, {confidence:.2f}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from wellread.index import keys, texts
 from wellread.index.titles import ASKED_BONUS, LOOKED_AT, NAMED_BONUS, weigh_titles
-from wellread.text.titles import bare_title
+from wellread.text.places import bare_title
 from wellread.types import Passage
 
 APPLE = Passage("apple", "Apple was founded by Steve Jobs and Steve Wozniak in 1976.", "Apple Inc.")

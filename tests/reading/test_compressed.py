@@ -14,7 +14,7 @@ from collections.abc import Callable
 import pytest
 
 from wellread.errors import ReadError, TooCostly
-from wellread.reading import compressed, kinds
+from wellread.reading import kinds
 from wellread.reading.allowance import Allowance
 from wellread.reading.documents import Document, read_bytes
 from wellread.reading.workers import Workers
@@ -82,7 +82,7 @@ def test_nothing_inside_is_an_empty_page() -> None:
 
 
 def test_what_unpacks_too_far_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compressed, "MAX_UNPACKED", 3 * 1024 * 1024)
+    monkeypatch.setattr(kinds, "MAX_UNPACKED", 3 * 1024 * 1024)
     with pytest.raises(ReadError, match="unpacks to more than 3 MB"):
         read_bytes(gzip.compress(b"a " * 5_000_000), "x", name="a.txt.gz")
 

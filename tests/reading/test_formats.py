@@ -12,7 +12,7 @@ from tests.reading.test_documents import archive, docx, word
 from tests.reading.test_pdf import pdf, prose
 
 from wellread.errors import ReadError
-from wellread.reading import sheets, tables
+from wellread.reading import tables
 from wellread.reading.allowance import Allowance
 from wellread.reading.documents import Document, read_bytes
 from wellread.reading.workers import Workers
@@ -493,8 +493,8 @@ def test_charsets_of_short_files(text: str, encoding: str) -> None:
 
 
 def test_many_sheets_that_are_one_are_not_read_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sheets, "MAX_BLOCKS", 100)
-    page = sheets.read_sheets(xlsx(*[("oil",)] * 50, sheets=40), "x", "x", Allowance())
+    monkeypatch.setattr(tables, "MAX_BLOCKS", 100)
+    page = tables.read_sheets(xlsx(*[("oil",)] * 50, sheets=40), "x", "x", Allowance())
     assert page.notice == "only the first 2 of its 40 sheets were read"
     assert len(page.blocks) == 102
 

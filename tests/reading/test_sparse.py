@@ -10,7 +10,7 @@ from tests.reading.test_formats import archive, xlsx
 
 from wellread.errors import ReadError
 from wellread.reading.allowance import Allowance
-from wellread.reading.sheets import closed_up, read_sheets
+from wellread.reading.tables import closed_up, read_sheets
 
 NAMES = " ".join(
     f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for name in ("office", "table", "text", "manifest")

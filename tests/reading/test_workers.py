@@ -20,7 +20,7 @@ from tests.reading.test_documents import PROSE, docx, epub, pdf, word
 
 from wellread import codec
 from wellread.errors import ReadError, TooCostly
-from wellread.reading import child, frames, kinds, registry, worker, workers
+from wellread.reading import child, kinds, registry, worker, workers
 from wellread.reading.allowance import OWN_FILE, Allowance
 from wellread.reading.documents import Document, opened, read_bytes
 from wellread.reading.workers import Workers
@@ -274,12 +274,12 @@ def test_a_child_opens_nothing(attempt: str) -> None:
 
 
 def _with_child(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
-    start = "import sys; sys.path[:] = sys.argv[1:]; from wellread.reading import frames, worker; import os, socket, time\n"
+    start = "import sys; sys.path[:] = sys.argv[1:]; from wellread.reading import child, worker; import os, socket, time\n"
     monkeypatch.setattr(child, "_START", start + code)
 
 
 @pytest.mark.parametrize(
-    "said", [r"b'\xff' * 8", "frames.pack([b'page'])", "frames.pack({'page': 5})", "b'\\0\\0\\0\\4\\0\\0\\0\\5' + b'\\0' * 4"]
+    "said", [r"b'\xff' * 8", "child.pack([b'page'])", "child.pack({'page': 5})", "b'\\0\\0\\0\\4\\0\\0\\0\\5' + b'\\0' * 4"]
 )
 def test_a_child_that_says_what_no_child_says(monkeypatch: pytest.MonkeyPatch, said: str) -> None:
     _with_child(monkeypatch, f"socket.socket(fileno=0).sendall({said}); time.sleep(60)")
@@ -352,14 +352,14 @@ def test_a_format_of_another_package_is_read(monkeypatch: pytest.MonkeyPatch, tm
 
 @pytest.mark.parametrize("frame", [b"", b"\0\0\0", b"\xff" * 4, codec.pack(["page"]), codec.pack({"page": {"title": 5}})])
 def test_what_is_no_reply(frame: bytes) -> None:
-    with pytest.raises(frames.BrokenFrame):
+    with pytest.raises(child.BrokenFrame):
         worker.replied(frame, "http://a.example/")
 
 
 def test_a_reply_keeps_a_page_and_our_address() -> None:
     page = read_bytes(GOOD["markdown"], "http://a.example/", name="a.md")
-    packed = frames.pack(worker.Reply(replace(page, url="http://b.example/", passages=())))
-    assert frames.size_of(packed[:4]) == len(packed) - 4
+    packed = child.pack(worker.Reply(replace(page, url="http://b.example/", passages=())))
+    assert child.size_of(packed[:4]) == len(packed) - 4
     assert worker.replied(packed[4:], "http://a.example/") == worker.Reply(page)
 
 

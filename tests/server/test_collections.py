@@ -21,11 +21,11 @@ import pytest
 from tests.reading.test_pdf import pdf, prose
 from tests.server.stage import TOKEN, Live, ask, finished, quoting, running, until
 
+from wellread.core.safe_files import files_inside
 from wellread.errors import UsageError
 from wellread.index import manifest
 from wellread.index.build import update
 from wellread.index.vectors import embed
-from wellread.reading.folders import files_inside
 from wellread.server import collections_api
 from wellread.server.collections import Collection, Collections
 from wellread.server.intake import Sent, amount, file_path, numbered

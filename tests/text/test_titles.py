@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wellread.text.titles import bare_title, leads_to
+from wellread.text.places import bare_title, leads_to
 from wellread.types import Passage
 
 

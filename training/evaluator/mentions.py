@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from training.evaluator.data import Passage
 
-from wellread.text.titles import bare_title
+from wellread.text.places import bare_title
 
 LONGEST = 8  # words of a title
 _WORD = re.compile(r"\w+")

@@ -1,8 +1,12 @@
-"""Sentences as names, numbers and words in their places."""
+"""Sentences as names, numbers and words in their places; and numbers that follow from those of a passage: an age from two years,
+a century from a year, a rounded sum."""
 
 from __future__ import annotations
 
+import math
 import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -97,3 +101,121 @@ def _number_kind(key: str, tokens: list[Token], index: int, behind: int) -> Kind
     if token.tail in ("st", "nd", "rd", "th") or token.form in lexicon.ORDINALS:
         return "ordinal"
     return "number"
+
+
+_YEARS = {"year": 1, "years": 1, "decade": 10, "decades": 10, "century": 100, "centuries": 100}
+_MOST_BETWEEN = 2000  # years
+_LATEST = 2100
+_CENTURIES = range(1, 22)
+_OLDEST = 120
+SCALED = frozenset(["thousands", "millions"])  # tables say once that their numbers are these
+_SCALES = (1e3, 1e6)
+_LEAST_IN_TABLES = 100  # what is less is rarely told in them
+_IN_TABLES = 1e6  # more than this is not told in thousands
+_NOT_YET = frozenset(["almost", "nearly", "under", "below", "less", "fewer", "most", "up", "within", "short"])
+_BEYOND = frozenset(["over", "above", "more", "least", "exceeds", "exceeded", "beyond", "plus"])
+_ABOUT = frozenset(["about", "around", "roughly", "approximately", "some", "circa", "ca", "close"])
+_REACH = 3  # words before a number that may call it rounded
+_AGED = frozenset(["age", "aged", "at", "was", "is", "turned", "when", "old"])
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The numbers of passages. What follows from them is looked up, never compared with each: passages may list every year
+    there was."""
+
+    all: Sequence[float]  # in order
+    others: Sequence[float]  # those that are no years
+    years: int  # a bit for each
+    scaled: bool  # whether they may be thousands or millions: a table says so
+
+    @classmethod
+    def of(cls, counts: Iterable[str], scaled: bool) -> Known:
+        values = {key: number for key in counts if (number := _value(key)) is not None}
+        years = {number for key, number in values.items() if _YEAR.fullmatch(key)}
+        others = {number for key, number in values.items() if not _YEAR.fullmatch(key)}
+        return cls(sorted(set(values.values())), sorted(others), _bits(years), scaled)
+
+
+def follows(one: Mention, claim: Line, known: Known) -> bool:
+    """Whether a number of a claim follows from the numbers of its passages, as far as its surroundings tell what it counts."""
+    key = next(iter(one.forms))
+    value = _value(key)
+    if value is None:
+        return False
+    alike = known.all if one.kind == "year" else known.others
+    behind = next((token.form for token in claim.tokens[one.end : one.end + 3] if token.kind == "word"), "")
+    if one.kind == "ordinal" and behind in ("century", "centuries"):
+        return value in _CENTURIES and known.years >> int(100 * (value - 1) + 1) & _bits(range(100)) != 0
+    if (unit := _YEARS.get(behind)) or _is_age(one, value, claim):
+        said = {number for one in claim.mentions if one.kind == "year" and (number := _value(next(iter(one.forms)))) is not None}
+        return _lie_apart(value * (unit or 1), unit or 1, known.years, said) or _is_near(value, one, claim, alike)
+    told_in_thousands = known.scaled and any(
+        _LEAST_IN_TABLES <= value / scale < _IN_TABLES and _any_within(known.all, value / scale, value / scale)
+        for scale in _SCALES
+    )
+    return told_in_thousands or _is_near(value, one, claim, alike)
+
+
+def is_small_count(one: Mention, claim: Line) -> bool:
+    """Whether a number is a word that counts what a passage lists: "three guests". Nobody lists years."""
+    return (
+        claim.tokens[one.start].form in lexicon.UNITS
+        and one.end == one.start + 1
+        and not (one.end < len(claim.tokens) and claim.tokens[one.end].form in ("year", "years"))
+    )
+
+
+def _value(key: str) -> float | None:
+    try:
+        return float(key.strip("#s"))
+    except ValueError:
+        return None
+
+
+def _is_age(one: Mention, value: float, claim: Line) -> bool:
+    beside = (*claim.tokens[max(0, one.start - 1) : one.start], *claim.tokens[one.end : one.end + 1])
+    counts = one.end < len(claim.tokens) and claim.stems[one.end] and claim.tokens[one.end].form not in _AGED
+    return one.kind == "number" and not counts and value in range(2, _OLDEST) and any(token.form in _AGED for token in beside)
+
+
+def _lie_apart(span: float, unit: int, years: int, said: Collection[float]) -> bool:
+    """Whether two years lie so far apart, give or take what was rounded. Where the claim names years, it counts from one."""
+    if span > _MOST_BETWEEN:
+        return False
+    room = max(1, unit * 0.6)
+    counted = years & _bits(year for year in said if year < _LATEST) if said else years
+    apart = range(max(1, math.ceil(span - room)), math.floor(span + room) + 1)
+    return any(years & (counted << one | counted >> one) for one in apart)
+
+
+def _bits(numbers: Iterable[float]) -> int:
+    bits = 0
+    for number in numbers:
+        bits |= 1 << int(number)
+    return bits
+
+
+def _is_near(value: float, one: Mention, claim: Line, known: Sequence[float]) -> bool:
+    """Whether a number that is called rounded is one of these, rounded to as many digits as it has: "about 1,200" for 1,198,
+    "over 90,000" for 95,000. Who gives more digits than the passage does not round."""
+    before = {token.form for token in claim.tokens[max(0, one.start - _REACH) : one.start]}
+    if value <= 0 or not before & (_NOT_YET | _BEYOND | _ABOUT):
+        return False
+    step = _step(value)
+    low = value - step if before & _NOT_YET else value - step / 2 if before & _ABOUT else value
+    high = value + step if before & _BEYOND else value + step / 2 if before & _ABOUT else value
+    return any(_step(other) < step for other in known[bisect_left(known, low) : bisect_right(known, high)])
+
+
+def _step(value: float) -> float:
+    """What the last digit of a number counts that is not 0: 100 of 1,200."""
+    digits = f"{value:.12g}"
+    if "e" in digits or "." in digits:
+        return 10.0 ** -len(digits.partition(".")[2]) if "e" not in digits else 1.0
+    return 10.0 ** (len(digits) - len(digits.rstrip("0")))
+
+
+def _any_within(numbers: Sequence[float], least: float, most: float) -> bool:
+    """Whether one of the numbers, which are in order, lies there."""
+    return bisect_left(numbers, least) < bisect_right(numbers, most)

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, takewhile
 
-from wellread.citations.arrangement import Line, Mention, arranged
-from wellread.citations.derived import is_small_count
+from wellread.citations.arrangement import Line, Mention, arranged, is_small_count
 from wellread.citations.evidence import EQUAL, LINE, Asked, Evidence, Window, union
 from wellread.text import lexicon
 from wellread.text.amounts import exchanged

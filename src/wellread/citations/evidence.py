@@ -9,8 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from wellread.citations.arrangement import Line, Mention, arranged
-from wellread.citations.derived import SCALED, Known, follows, is_small_count
+from wellread.citations.arrangement import SCALED, Known, Line, Mention, arranged, follows, is_small_count
 from wellread.citations.missing import about, presumed
 from wellread.text import lexicon
 from wellread.text.amounts import amounts

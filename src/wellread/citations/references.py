@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Any, Literal, Protocol, get_args
 
 from wellread.errors import optional
-from wellread.text.places import is_file, is_web
+from wellread.text.places import Placed, is_file, is_web
 from wellread.types import Reference
 
 Format = Literal["plain", "bibtex", "ris", "csl", "apa", "chicago", "ieee"]
@@ -35,21 +35,11 @@ _ANY_KIND = ("misc", "howpublished", "GEN")
 _TEX = str.maketrans({sign: f"\\{sign}" for sign in "&%$#_{}"} | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}"})
 
 
-class Citing(Protocol):
+class Citing(Placed, Protocol):
     """A citation: `CitationJson`, or what the command line has kept of one."""
 
     @property
     def number(self) -> int: ...
-    @property
-    def title(self) -> str: ...
-    @property
-    def url(self) -> str | None: ...
-    @property
-    def source(self) -> str: ...
-    @property
-    def document(self) -> str | None: ...
-    @property
-    def page(self) -> int | None: ...
     @property
     def reference(self) -> Any: ...  # a `Reference` where it is known
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
 _OUT = "leads out of its folder"
+_DEEPEST = 100  # folders in each other
 
 
 def opened(path: Path, inside: Path | None = None) -> BinaryIO:
@@ -67,3 +69,31 @@ def _handle(path: Path, flags: int, inside: Path | None) -> int:
             os.close(handle)
         handle = below
     return handle
+
+
+def files_inside(folder: Path, follow_links: bool = False, inside: Path | None = None) -> Iterator[Path]:
+    """Folder by folder, each in the order of its names; hidden ones, pipes, devices and links are left out.
+
+    No link leads to the folder either where it must lie `inside` another one. With `follow_links` files and folders that
+    links lead to are taken from anywhere, each folder once.
+    """
+    waiting, seen = [(folder, 0)], set[str]()
+    while waiting:
+        here, depth = waiting.pop()
+        try:
+            files, folders = _followed(here, seen) if follow_links else listed(here, inside or folder)
+        except OSError:
+            continue  # not ours to look into, or gone
+        yield from (here / name for name in files if not name.startswith("."))
+        if depth < _DEEPEST:
+            waiting.extend((here / name, depth + 1) for name in reversed(folders) if not name.startswith("."))
+
+
+def _followed(folder: Path, seen: set[str]) -> tuple[list[str], list[str]]:
+    """As `listed`, with what links lead to; nothing of a folder that was seen, by way of a link or because it holds itself."""
+    real = os.path.realpath(folder)
+    if real in seen:
+        return [], []
+    seen.add(real)
+    names = sorted(os.listdir(folder))
+    return [name for name in names if (folder / name).is_file()], [name for name in names if (folder / name).is_dir()]

@@ -20,12 +20,12 @@ from typing import Any, cast
 
 from wellread.core import safe_files
 from wellread.core.private_files import at_home
+from wellread.core.safe_files import files_inside
 from wellread.core.unicode_safety import encodable
 from wellread.errors import IndexFault, ReadError, UsageError, optional
 from wellread.protocols import PageReader
 from wellread.reading import decoder, workers
 from wellread.reading.documents import Document, opened
-from wellread.reading.folders import files_inside
 from wellread.reading.kinds import is_decoration
 from wellread.text.split import Splitting, part_id, split
 from wellread.text.split import passages as of_page

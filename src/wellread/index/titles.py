@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from wellread.index import keys
-from wellread.text.titles import SHORTEST, bare_title, leads_to
+from wellread.text.places import SHORTEST, bare_title, leads_to
 from wellread.types import Passage
 
 LOOKED_AT = 100  # best passages whose titles are compared

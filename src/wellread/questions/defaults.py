@@ -13,8 +13,8 @@ from functools import lru_cache
 from itertools import pairwise
 
 from wellread.text.lexicon import STOPWORDS
+from wellread.text.places import bare_title
 from wellread.text.sentences import sentences
-from wellread.text.titles import bare_title
 from wellread.text.words import fold, read, stem
 
 # "How do I change the default printer?" is after an instruction.

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from wellread.text.lexicon import STOPWORDS
-from wellread.text.titles import leads_to, mentions
+from wellread.text.places import leads_to, mentions
 from wellread.text.words import fold
 from wellread.types import Passage
 

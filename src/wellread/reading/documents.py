@@ -8,11 +8,9 @@ from pathlib import Path
 
 from wellread.core import safe_files
 from wellread.errors import ReadError
-from wellread.reading import unread
 from wellread.reading.allowance import OWN_FILE, Allowance, fitted
 from wellread.reading.charset import plain_markup
-from wellread.reading.compressed import unpacked
-from wellread.reading.kinds import is_binary, kind_of, packed_kind
+from wellread.reading.kinds import is_binary, kind_of, packed_kind, reason, unpacked
 from wellread.reading.registry import Document, readers
 from wellread.text.blocks import passages
 from wellread.types import Block, Page
@@ -38,7 +36,7 @@ def read_bytes(
     kind = kind_of(body, content_type, inner)
     if kind is None:
         said = content_type.partition(";")[0].strip() or ("binary data" if is_binary(body) else "it is not what its name says")
-        raise ReadError(url, unread.reason(body, said, inner, packed_kind(inner)))
+        raise ReadError(url, reason(body, said, inner, packed_kind(inner)))
     try:
         document = Document(body, url, content_type, charset, inner if name else "")
         page = _printable(fitted(readers()[kind].page(document, allowance), allowance))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from wellread.reading.builder import code, entry, titled
-from wellread.text.entities import unescaped
+from wellread.text.inert import unescaped
 from wellread.types import Block, Page
 
 _COMMAND = re.compile(r"=([a-z]\w*)[ \t]*(.*)", re.DOTALL)

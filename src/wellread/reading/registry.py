@@ -81,7 +81,7 @@ _BUILT_IN = (
     Reader("pptx", "pptx pptm", f"{_HERE}packed:read_pptx", "bytes", sure=True),
     Reader("epub", "epub", f"{_HERE}packed:read_epub", "bytes", sure=True),
     Reader("info", "info", f"{_HERE}info:read_info", sniff=_INFO),
-    Reader("sheet", "xlsx xlsm xls ods fods", f"{_HERE}sheets:read_sheets", "bytes", _WORKBOOK, sure=True),
+    Reader("sheet", "xlsx xlsm xls ods fods", f"{_HERE}tables:read_sheets", "bytes", _WORKBOOK, sure=True),
     Reader("docbook", "docbook dbk page", f"{_HERE}docbook:read_docbook", "markup", _DOCBOOK),
     Reader("eml", "eml mht mhtml", f"{_HERE}letters:read_eml", "bytes", _WEB_ARCHIVE, "message/rfc822"),
     Reader("mbox", "mbox mbx", f"{_HERE}letters:read_mbox", "bytes", types="application/mbox"),

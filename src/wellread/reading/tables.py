@@ -1,14 +1,29 @@
-"""Tables as sentences: every row says its columns' names. CSV by the standard library."""
+"""Tables as sentences: every row says its columns' names. CSV and JSON lines by the standard library; XLSX and XLS by calamine;
+OpenDocument's spreadsheets and what Excel 2003 wrote as one XML file by their events.
+
+Calamine makes room for every cell between the first and the last, of which a sheet may have 17 billion. Where most of that
+is empty, the rows and columns of an XLSX file that hold something are numbered anew before it is read.
+"""
 
 from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterable, Iterator, Sequence
+import re
+import time
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime
+from datetime import time as clock
+from io import BytesIO
 from itertools import islice
-from typing import cast
+from typing import Any, cast
 
-from wellread.reading.allowance import MAX_BLOCKS, OWN_FILE
+from wellread.errors import ReadError
+from wellread.reading.allowance import MAX_BLOCKS, MAX_UNPACKED, OWN_FILE, Allowance, not_all
+from wellread.reading.office import Full, fed, local, named
+from wellread.reading.packed import Archive, open_content
 from wellread.types import Block, Page
 
 MOST_COLUMNS = 500  # that are read of a row
@@ -30,7 +45,7 @@ def read_csv(text: str, url: str, name: str, *, delimiter: str | None = None) ->
 def read_jsonl(text: str, url: str, name: str) -> Page:
     """JSON lines: of each row its text under its title, else all that it says."""
     rows = (_said(line) for line in text.splitlines()[:MAX_BLOCKS] if line.strip())
-    return Page(url, name, (), kind="jsonl", blocks=tuple(block for row in rows for block in _row(row)))
+    return Page(url, name, (), kind="jsonl", blocks=tuple(block for row in rows for block in _record(row)))
 
 
 def _said(line: str) -> dict[str, object]:
@@ -41,7 +56,7 @@ def _said(line: str) -> dict[str, object]:
     return cast("dict[str, object]", row) if isinstance(row, dict) else {"text": str(row)}
 
 
-def _row(row: dict[str, object]) -> Iterator[Block]:
+def _record(row: dict[str, object]) -> Iterator[Block]:
     text = row.get("text")
     if not isinstance(text, str):
         yield Block("row", _sentence([str(value) for value in row.values()], list(row)))
@@ -53,14 +68,14 @@ def _row(row: dict[str, object]) -> Iterator[Block]:
 
 def rows_within(rows: Iterable[Sequence[str]], characters: int) -> Iterator[Block]:
     """With the row in which the text becomes longer than that: every row says the names of all columns again."""
-    for block in _rows([" ".join(cell.split()) for cell in row[:MOST_COLUMNS]] for row in islice(rows, MAX_BLOCKS + 1)):
+    for block in _named_rows([" ".join(cell.split()) for cell in row[:MOST_COLUMNS]] for row in islice(rows, MAX_BLOCKS + 1)):
         yield block
         characters -= len(block.text)
         if characters < 0:
             return
 
 
-def _rows(rows: Iterable[list[str]]) -> Iterator[Block]:
+def _named_rows(rows: Iterable[list[str]]) -> Iterator[Block]:
     """The first row with more than one cell names the columns, where it looks like names and others follow."""
     names: list[str] | None = None
     named = False
@@ -93,3 +108,248 @@ def _sentence(row: Sequence[str], names: Sequence[str]) -> str:
 def _delimiter(sample: str) -> str:
     first = sample.partition("\n")[0]
     return max(",;\t|", key=first.count)
+
+
+_READING = 0.7  # of the time; then what was read is what there is
+_SPARE = 100_000  # empty cells that a sheet may have
+_SHARE = 20  # or so many for each that holds something
+_SAME_ROWS = 100  # of a row that is said to stand there a million times
+_MIDNIGHT = re.compile(r"T00:00:00(?:\.0+)?$")  # of what is a day without a time
+_SHEET = re.compile(r"xl/worksheets/[^/]+\.xml")
+_PLACED = re.compile(rb"<((?:\w+:)?(?:row|c)\b)([^<>]*)>")
+_PLACE = re.compile(rb"""(\sr\s*=\s*["'])([A-Za-z]{0,8})([0-9]{1,10})(["'])""")
+_ROW_NUMBER = re.compile(rb"""<(?:\w+:)?row\s[^<>]*?\br\s*=\s*["']([0-9]{1,10})["']""")
+_TWO_LETTERS = re.compile(rb"""\sr\s*=\s*["']([A-Za-z]{2,8})[0-9]""")
+Cell = tuple[int, int]  # row and column
+
+
+def read_sheets(body: bytes, url: str, name: str, allowance: Allowance) -> Page:
+    """Each sheet under its name."""
+    if body.startswith(b"<") or b"content.xml" in body:  # names stand in an archive as they are
+        book = _Workbook(allowance.characters)
+        content = body if body.startswith(b"<") else open_content(Archive(body, url), url)
+        notice = fed(content, book, url, "the spreadsheet is broken")
+        sheets = [(title, _laid(rows)) for title, rows in book.sheets]
+        return Page(url, name, (), kind="sheet", blocks=_blocks(list(_each(sheets, allowance))), notice=notice)
+    import python_calamine as calamine
+
+    try:
+        book = calamine.CalamineWorkbook.from_filelike(BytesIO(closed_up(body)))
+        read = list(_each(((title, _rows(book, title)) for title in book.sheet_names), allowance))
+        if read and all(sheet is None for sheet in read):
+            raise ValueError("none of its sheets can be read")
+    except (calamine.CalamineError, OSError, ValueError) as error:
+        raise ReadError(url, "the spreadsheet is broken or locked") from error
+    notice = not_all("sheets", read=len(read), count=len(book.sheet_names), broken=sum(sheet is None for sheet in read))
+    return Page(url, name, (), kind="sheet", blocks=_blocks(read), notice=notice)
+
+
+def _each(sheets: Iterable[tuple[str, Iterable[Sequence[str]] | None]], allowance: Allowance) -> Iterator[list[Block] | None]:
+    """Sheet by sheet, None for a broken one, until there is as much text as a page may have or the time is nearly up: many can
+    be one and the same."""
+    deadline = time.monotonic() + allowance.seconds * _READING
+    left, rows_left = allowance.characters, MAX_BLOCKS
+    for title, rows in sheets:
+        if rows is None:
+            yield None
+            continue
+        blocks = list(rows_within(rows, left))
+        yield [Block("heading", title, 1), *blocks] if blocks else []
+        left, rows_left = left - sum(len(block.text) for block in blocks), rows_left - len(blocks)
+        if min(left, rows_left) <= 0 or time.monotonic() > deadline:
+            return
+
+
+def _blocks(read: Iterable[list[Block] | None]) -> tuple[Block, ...]:
+    return tuple(block for sheet in read for block in sheet or ())
+
+
+def _rows(book: Any, title: str) -> Iterator[list[str]] | None:
+    from python_calamine import CalamineError
+
+    try:
+        rows = book.get_sheet_by_name(title).iter_rows()
+    except CalamineError:
+        return None
+    return ([_text(cell) for cell in row] for row in cast("Iterator[list[object]]", rows))
+
+
+def _text(cell: object) -> str:
+    if isinstance(cell, float) and cell.is_integer():
+        return str(int(cell))
+    if isinstance(cell, datetime) and cell.time() == clock():
+        return cell.date().isoformat()
+    return cell.isoformat() if isinstance(cell, date | clock) else str(cell)
+
+
+class _Workbook:
+    """Receives the events. `sheets`: their names with their rows, of each the columns and texts of filled cells."""
+
+    def __init__(self, characters: int) -> None:
+        self._left = characters
+        self.sheets: list[tuple[str, list[list[tuple[int, str]]]]] = []
+        self._row: list[tuple[int, str]] = []
+        self._column = self._times = self._rows = self._more = self._aside = 0
+        self._value = ""  # that an attribute says, for programs
+        self._text: list[str] = []
+        self._reading = False
+
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        match named(tag):
+            case "ss:Worksheet" | "table:table":
+                given = local(attributes)
+                self.sheets.append((given.get("Name", "") or given.get("name", ""), []))
+            case "ss:Row" | "table:table-row":
+                self._row, self._column = [], 0
+                self._rows = _number(local(attributes), "number-rows-repeated") or 1
+            case "ss:Cell" | "table:table-cell" | "table:covered-table-cell":
+                self._begin_cell(local(attributes))
+            case "ss:Comment" | "office:annotation":
+                self._aside += 1
+            case "ss:Data" | "text:p":
+                self._text.append(" " if self._text else "")
+                self._reading = not self._aside
+            case _:
+                pass
+
+    def _begin_cell(self, given: Mapping[str, str]) -> None:
+        self._column = _number(given, "Index") or self._column + 1
+        self._more = _number(given, "MergeAcross")
+        self._times = _number(given, "number-columns-repeated") or 1
+        self._value = given.get("date-value") or (given.get("value", "") if given.get("value-type") == "float" else "")
+        self._text = []
+
+    def data(self, data: str) -> None:
+        if self._reading:
+            self._left -= len(data)
+            self._text.append(data)
+
+    def end(self, tag: str) -> None:
+        match named(tag):
+            case "ss:Cell" | "table:table-cell" | "table:covered-table-cell":
+                if text := _MIDNIGHT.sub("", self._value or "".join(self._text).strip()):
+                    self._row += [(self._column + more, text) for more in range(min(self._times, MOST_COLUMNS))]
+                self._column += self._times - 1 + self._more
+            case "ss:Data" | "text:p":
+                self._reading = False
+            case "ss:Comment" | "office:annotation":
+                self._aside -= 1
+            case "ss:Row" | "table:table-row" if self.sheets and self._row:
+                self.sheets[-1][1].extend([self._row] * min(self._rows, _SAME_ROWS))
+                self._left -= len(self._row) + 1
+                if self._left < 0:
+                    raise Full
+            case _:
+                pass
+
+    def close(self) -> None:
+        pass
+
+
+def _number(given: Mapping[str, str], name: str) -> int:
+    said = given.get(name, "")
+    return int(said) if said.isdecimal() and len(said) < 11 else 0
+
+
+def _laid(rows: Sequence[Sequence[tuple[int, str]]]) -> Iterator[list[str]]:
+    """Cells in those columns that hold something; where there are too many of these, each row for itself."""
+    columns = sorted({column for row in rows for column, _ in row})
+    place = {column: number for number, column in enumerate(columns)} if len(columns) <= MOST_COLUMNS else {}
+    for row in rows:
+        cells = [""] * len(place) or [text for _, text in row]
+        for column, text in row if place else ():
+            cells[place[column]] = text
+        yield cells
+
+
+def closed_up(body: bytes) -> bytes:
+    """An XLSX file as it is, or one that says the same in less room. What is no archive, or a broken one, stays as it is."""
+    try:
+        with zipfile.ZipFile(BytesIO(body)) as book:
+            changed = dict(_changed(book))
+            return _repacked(book, changed) if changed else body
+    except (zipfile.BadZipFile, zlib.error, RuntimeError, EOFError, OSError, ValueError):
+        return body
+
+
+def _changed(book: zipfile.ZipFile) -> Iterator[tuple[str, bytes]]:
+    left = MAX_UNPACKED
+    for name in filter(_SHEET.fullmatch, dict.fromkeys(book.namelist())):
+        if book.getinfo(name).file_size <= left:
+            sheet = book.read(name)
+            left -= len(sheet)
+            closer = _closer(sheet)
+            if closer is not sheet:
+                yield name, closer
+
+
+def _repacked(book: zipfile.ZipFile, changed: dict[str, bytes]) -> bytes:
+    made = BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as out:
+        for name in dict.fromkeys(book.namelist()):
+            if name in changed or book.getinfo(name).file_size <= MAX_UNPACKED:
+                out.writestr(name, changed.get(name) or book.read(name))
+    return made.getvalue()
+
+
+def _closer(sheet: bytes) -> bytes:
+    rows, letters = list(map(int, _ROW_NUMBER.findall(sheet))), set(_TWO_LETTERS.findall(sheet))
+    wide, high = max(map(_column, letters), default=26), max(rows, default=0) - min(rows, default=1) + 1
+    if not _is_sparse(high, wide, sheet.count(b"<c ")):  # nearly all sheets, at a glance
+        return sheet
+    cells = [(row, column) for row, column, filled in map(_placed, _PLACED.finditer(sheet)) if filled and column]
+    places = _new_places(cells)
+    return sheet if places is None else _PLACED.sub(lambda tag: _moved(tag, places), sheet)
+
+
+def _placed(tag: re.Match[bytes]) -> tuple[int, int, bool]:
+    """Row, column (0 for that of a row) and whether it can hold something; a formatted cell need not."""
+    said = _PLACE.search(tag[2])
+    return (int(said[3]), _column(said[2]), not tag[2].endswith(b"/")) if said else (0, 0, False)
+
+
+def _moved(tag: re.Match[bytes], places: Callable[[Cell], Cell | None]) -> bytes:
+    row, column, filled = _placed(tag)
+    place = places((row, column)) if row and (filled or not column) else None
+    if place is None:  # it said nothing, or stands nowhere: what follows has the next number
+        return tag[0] if not row else b"<" + tag[1] + _PLACE.sub(b"", tag[2]) + b">"
+    letters = _letters(place[1]) if column else b""
+    return b"<" + tag[1] + _PLACE.sub(rb"\g<1>" + letters + str(place[0]).encode() + rb"\g<4>", tag[2]) + b">"
+
+
+def _new_places(cells: Sequence[Cell]) -> Callable[[Cell], Cell | None] | None:
+    """Where cells stand when what is empty is left out; None where there is too little of that to trouble about."""
+    rows, columns = sorted({row for row, _ in cells}), sorted({column for _, column in cells})
+    if not cells or not _is_sparse(rows[-1] - rows[0] + 1, columns[-1] - columns[0] + 1, len(cells)):
+        return None
+    new_rows, new_columns = ({old: new for new, old in enumerate(olds, 1)} for olds in (rows, columns))
+    if not _is_sparse(len(rows), len(columns), len(cells)):
+        return lambda cell: (new_rows[cell[0]], new_columns.get(cell[1], 0)) if cell[0] in new_rows else None
+    in_its_row = dict(_to_the_left(cells))  # columns mean nothing any more
+    return lambda cell: (new_rows[cell[0]], in_its_row.get(cell, 0)) if cell[0] in new_rows else None
+
+
+def _to_the_left(cells: Iterable[Cell]) -> Iterator[tuple[Cell, int]]:
+    last, place = 0, 0
+    for cell in sorted(set(cells)):
+        last, place = cell[0], place + 1 if cell[0] == last else 1
+        yield cell, place
+
+
+def _is_sparse(rows: int, columns: int, cells: int) -> bool:
+    return rows * columns > _SPARE + _SHARE * cells or columns > MOST_COLUMNS
+
+
+def _column(letters: bytes) -> int:
+    number = 0
+    for letter in letters.upper():
+        number = number * 26 + letter - 64
+    return number
+
+
+def _letters(number: int) -> bytes:
+    said = b""
+    while number:
+        number, rest = divmod(number - 1, 26)
+        said = bytes([65 + rest]) + said
+    return said

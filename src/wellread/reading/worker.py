@@ -21,10 +21,10 @@ from importlib import import_module
 from wellread import codec
 from wellread.core.processors import available_processors
 from wellread.errors import ReadError, Scanned
-from wellread.reading import frames, ocr
+from wellread.reading import child, ocr
 from wellread.reading.allowance import Allowance
-from wellread.reading.compressed import unpacked
 from wellread.reading.documents import read_bytes
+from wellread.reading.kinds import unpacked
 from wellread.reading.pdfpicture import Drawing, Picture, draw
 from wellread.reading.registry import Document, readers
 from wellread.text.blocks import passages
@@ -64,7 +64,7 @@ def replied(frame: bytes | bytearray, url: str) -> Reply:
     try:
         made = codec.unpack(Reply, frame)
     except ValueError as error:
-        raise frames.BrokenFrame("not the fields of a reply") from error
+        raise child.BrokenFrame("not the fields of a reply") from error
     page = made.page and replace(made.page, url=url, passages=passages(made.page.blocks))
     return replace(made, page=page)
 
@@ -102,7 +102,7 @@ def serve(channel: socket.socket, memory: int | None) -> None:
     for number in range(_DOCUMENTS):
         channel.settimeout(IDLE)
         try:
-            frame = frames.receive(channel)
+            frame = child.receive(channel)
         except TimeoutError:
             return
         if frame is None:
@@ -116,7 +116,7 @@ def serve(channel: socket.socket, memory: int | None) -> None:
         made = replace(made, last=made.last or grown or number == _DOCUMENTS - 1)
         channel.settimeout(None)
         page = made.page and replace(made.page, passages=())  # which are made of its blocks
-        channel.sendall(frames.pack(replace(made, page=page)))
+        channel.sendall(child.pack(replace(made, page=page)))
         if made.last:
             return
 

@@ -22,9 +22,9 @@ from typing import TypeVar
 
 from wellread.core.processors import available_processors
 from wellread.errors import ReadError, TooCostly
-from wellread.reading import frames, ocr, worker
+from wellread.reading import ocr, worker
 from wellread.reading.allowance import BLOCK_BYTES, MAX_BLOCKS, OWN_FILE, PICTURE, RECOGNITION, Allowance
-from wellread.reading.child import Child
+from wellread.reading.child import BrokenFrame, Child, pack, size_of
 from wellread.reading.documents import Document
 from wellread.reading.pdfpicture import Drawing, Picture
 from wellread.types import Page
@@ -189,7 +189,7 @@ class Workers:
         """What is wrong with a document whose child did not answer; None: nothing. The child is not used again."""
         ended = self._give_back(child, ended=True)
         url, allowance = turn.document.url, turn.allowance
-        if not isinstance(problem, frames.BrokenFrame | OSError):
+        if not isinstance(problem, BrokenFrame | OSError):
             return None
         if isinstance(problem, TimeoutError) or ended in (-signal.SIGXCPU, -signal.SIGALRM):
             return TooCostly(url, f"reading it took longer than {allowance.seconds:g} s")
@@ -248,15 +248,15 @@ def _page_of(made: worker.Reply) -> Page:
 def _exchange(child: Child, turn: _Turn, place: _Place) -> worker.Reply:
     allowance = turn.allowance
     begun = time.monotonic()
-    child.send(frames.pack(worker.Request(turn.document, allowance, turn.wanted)), begun + allowance.seconds)
+    child.send(pack(worker.Request(turn.document, allowance, turn.wanted)), begun + allowance.seconds)
     try:
         head = child.receive(4, min(begun + _QUICK, begun + allowance.seconds))
     except TimeoutError:
         place.leave()
         head = child.receive(4, begun + allowance.seconds)
-    size = frames.size_of(bytes(head))
+    size = size_of(bytes(head))
     if size > 4 * allowance.characters + BLOCK_BYTES * MAX_BLOCKS + _BEYOND:
-        raise frames.BrokenFrame("a reply that is larger than a page may be")
+        raise BrokenFrame("a reply that is larger than a page may be")
     frame = child.receive(size, begun + allowance.seconds + _QUICK)
     return worker.replied(frame, turn.document.url)
 

@@ -18,7 +18,7 @@ from wellread.core.unicode_safety import encodable
 from wellread.errors import ReadError, WellreadError
 from wellread.index.search import Leaves
 from wellread.protocols import Source
-from wellread.reading.compressed import inner_name
+from wellread.reading.kinds import inner_name
 from wellread.reading.pdfpicture import Drawing, Picture
 from wellread.server.limits import beside
 from wellread.server.menu import Menu

@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from wellread.core.private_files import at_home
+from wellread.core.safe_files import files_inside
 from wellread.core.unicode_safety import encodable
 from wellread.errors import SourceError, UsageError, WellreadError
 from wellread.parameters import Hops, Range, fill, param
 from wellread.protocols import Parts, Source
-from wellread.reading.folders import files_inside
 from wellread.reading.kinds import is_readable
 from wellread.sources import index
 from wellread.sources.markup import without_headings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from wellread.text.entities import unescaped
+from wellread.text.inert import unescaped
 
 _TAG = re.compile(r"<[a-zA-Z/!?]")
 _INVISIBLE = re.compile(r"[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ue000-\uf8ff]")

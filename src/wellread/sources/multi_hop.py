@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from wellread.privacy import search as ask
 from wellread.protocols import Parts, Source, trained
-from wellread.text.titles import bare_title
+from wellread.text.places import bare_title
 from wellread.types import Hit, Hits, Passage, Query
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from wellread.effort import ALLOWED
 from wellread.questions.kinds import Kind, wanted
 from wellread.questions.languages import stems
 from wellread.run import Run
+from wellread.text.places import bare_title
 from wellread.text.sentences import sentences, statements
-from wellread.text.titles import bare_title
 from wellread.text.weighted_cache import remembered
 from wellread.text.words import Words
 from wellread.text.words import read as read_words

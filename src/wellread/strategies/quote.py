@@ -26,6 +26,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from wellread.answer_json import SURE
 from wellread.effort import ALLOWED
 from wellread.events import AnswerDelta, Decided, Notice, Ranked
 from wellread.parameters import Count, Share, param
@@ -38,10 +39,9 @@ from wellread.sources.multi_hop import linked
 from wellread.strategies import likely_sentences
 from wellread.strategies.likely_sentences import Asked, Candidate, Scored
 from wellread.strategies.recipe import Recipe, by_rules
-from wellread.text.certainty import SURE
 from wellread.text.neighbours import places
+from wellread.text.places import bare_title
 from wellread.text.quoting import one_after_another, quoted, with_context, with_what_follows
-from wellread.text.titles import bare_title
 from wellread.types import Answer, Hit, Near, Passage
 
 if TYPE_CHECKING:

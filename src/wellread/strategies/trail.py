@@ -29,9 +29,9 @@ from wellread.run import Run
 from wellread.sources.multi_hop import Following
 from wellread.strategies import likely_sentences, lookup
 from wellread.strategies.likely_sentences import Candidate
+from wellread.text.places import bare_title, mentions
 from wellread.text.quoting import with_what_it_names
 from wellread.text.sentences import sentences
-from wellread.text.titles import bare_title, mentions
 from wellread.types import Hit, Passage
 
 # How sure the whole is, from the log-odds of the two readers; fitted on questions set aside. The last is lower than the fit: a

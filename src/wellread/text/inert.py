@@ -7,6 +7,7 @@ asked. A backslash makes Markdown show a sign as it stands, so nothing is lost: 
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable, Mapping
 from itertools import islice
 
@@ -27,6 +28,7 @@ _DEFINES = re.compile(r"\]:\s{0,200}<?[^\s\]]{0,200}[/:]")
 _NAME = r"<(?:/?[a-zA-Z][^\s/>]{0,40}|/)?"
 _MAYBE = re.compile(rf"(?:!|\]|{_NAME}|\]:\s{{0,200}}\S{{0,200}})\Z")
 _UNENDED = re.compile(rf"{_NAME}\Z")
+_TOO_LONG = re.compile(r"&#(?:[xX][0-9a-fA-F]{8}[0-9a-fA-F]*+|[0-9]{8}[0-9]*+);?")  # Python refuses to read thousands of digits
 _LONGEST_TARGET = 2_500  # characters
 _TURNING = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)))  # they show words in another order than they stand
 
@@ -101,3 +103,8 @@ def leads_to(passages: Mapping[int, Passage]) -> Callable[[str], bool]:
         return same_address(url) in known
 
     return leads
+
+
+def unescaped(text: str) -> str:
+    """`&amp;`, `&#38;` and `&#x26;` as `&`; a number that no sign has as U+FFFD."""
+    return html.unescape(_TOO_LONG.sub("\ufffd", text)) if "&" in text else text

@@ -1,4 +1,5 @@
-"""Where a passage stands, in words: `R-FAQ.pdf, page 14, “Why is R named R?”`. Everything that names a source says it so."""
+"""Where a passage stands, in words: `R-FAQ.pdf, page 14, “Why is R named R?”`. Everything that names a source says it so; and its
+title as it stands in running text."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from urllib.parse import quote
 from wellread.types import RECOGNISED, Passage
 
 HEADINGS = " › "  # stands between the headings of a path
+SHORTEST = 4  # characters; shorter titles are found everywhere
 _LONGEST = 120  # characters of a heading in a line
 _ENDS = 5  # words of a quote's beginning, and of its end, that a browser looks for
 
@@ -79,3 +81,29 @@ def about(passage: Passage) -> str:
     """What a passage from the middle of a document is about: its title, and its headings unless its text opens with them."""
     below = passage.heading if passage.heading and not passage.text.startswith("#") else ""
     return f"{passage.title}. {below}" if passage.title and below else passage.title or below
+
+
+def bare_title(title: str) -> str:
+    """A title without what tells it from others of the same name: "Titan (moon)" is written Titan."""
+    whole = title.rstrip()
+    if not whole.endswith(")"):
+        return title
+    opens = whole.find("(", whole.rfind(")", 0, -1) + 1)
+    return title if opens < 0 else whole[:opens].rstrip()
+
+
+def mentions(text: str, title: str) -> bool:
+    """Whether a text writes a title as a name: as whole words, capitals included."""
+    name = bare_title(title)
+    place = text.find(name) if len(name) >= SHORTEST else -1
+    while place >= 0:
+        end = place + len(name)
+        if not (text[max(place - 1, 0) : place].isalnum() or text[end : end + 1].isalnum()):
+            return True
+        place = text.find(name, end)
+    return False
+
+
+def leads_to(passage: Passage, title: str) -> bool:
+    """Whether a passage of one document links to another one, which has this title, or writes it as a name."""
+    return title != passage.title and (title in passage.links or mentions(passage.text, title))

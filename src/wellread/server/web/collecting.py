@@ -14,7 +14,7 @@ from wellread.errors import UsageError
 from wellread.events import counted
 from wellread.index.following import Item
 from wellread.index.ledger import Entry
-from wellread.reading.compressed import SUFFIXES
+from wellread.reading.kinds import SUFFIXES
 from wellread.reading.registry import by_suffix
 from wellread.server import addresses, intake, receiving, service
 from wellread.server.addresses import COLLECTIONS

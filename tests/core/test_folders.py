@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from tests.sources.kit import TestKit
 
+from wellread.core.safe_files import files_inside
 from wellread.index.inputs import InputOptions, passages
 from wellread.plugins import parse_spec
-from wellread.reading.folders import files_inside
 from wellread.sources.files import from_spec
 from wellread.types import Query
 
