@@ -199,11 +199,12 @@ _BEFORE = frozenset("([")
 _PLAIN = "Ad An Ap Ar Cd Cm Dv Em Er Ev Fa Fl Fn Ft Ic In Li Lk Me Ms Mt Nd Nm No Ns Pa Pf St Sx Sy Ta Tn Va Vt Xr Xo Xc It"
 _PAIRS = {"O": "[]", "B": "[]", "P": "()", "A": "<>", "Br": "{}", "D": "“”", "S": "‘’", "Q": '""'}
 _AROUND = {f"{name}q": signs for name, signs in _PAIRS.items()} | {"Op": "[]", "Ql": "‘’"}  # to the end of the line
-_OPENS = {f"{name}o": signs[0] for name, signs in _PAIRS.items()}
-_CLOSES = {f"{name}c": signs[1] for name, signs in _PAIRS.items()}
-_SAYING = {"Ns": GLUE, "Ap": f"{GLUE}'{GLUE}", "Ta": "|", "Ux": "UNIX", "Bx": "BSD", "Fx": "FreeBSD", "Nx": "NetBSD",
-           "Ox": "OpenBSD", "Dx": "DragonFly", "At": "AT&T UNIX"}  # fmt: skip
-_SAYING |= {name: sign + GLUE for name, sign in _OPENS.items()} | {name: GLUE + sign for name, sign in _CLOSES.items()}
+_SAYING = {
+    "Ns": GLUE, "Ap": f"{GLUE}'{GLUE}", "Ta": "|", "Ux": "UNIX", "Bx": "BSD", "Fx": "FreeBSD", "Nx": "NetBSD", "Ox": "OpenBSD",
+    "Dx": "DragonFly", "At": "AT&T UNIX",
+    **{f"{name}o": signs[0] + GLUE for name, signs in _PAIRS.items()},
+    **{f"{name}c": GLUE + signs[1] for name, signs in _PAIRS.items()},
+}  # fmt: skip
 INLINE = frozenset(_PLAIN.split()) | _AROUND.keys() | _SAYING.keys()
 Argument = tuple[str, bool]  # and whether it may be a macro: what is quoted is not
 
