@@ -372,7 +372,7 @@ def test_work_that_others_slow_says_so(share: float, load: float, slowed: bool) 
 def test_a_segment_that_was_given_up_says_so(tmp_path: Path) -> None:
     """On a full disk a part is closed and tried once more: that is an error with a name, too."""
     writer = SegmentWriter(tmp_path / "part", 4, vectors=False)
-    writer.append_texts([Passage("1", "words")])
+    writer.append([Passage("1", "words")])
     writer.close()
     with pytest.raises(IndexFault, match="given up"):
         writer.checkpoint()

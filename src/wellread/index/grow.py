@@ -120,7 +120,7 @@ class Growing:
             stays[[row - base for row in self._gone if base <= row < base + segment.entry.rows]] = False
             kept = np.flatnonzero(stays)
             for start in range(0, len(kept), _STORED):
-                writer.append_texts(segment.texts.passages(kept[start : start + _STORED].tolist()))
+                writer.append(segment.texts.passages(kept[start : start + _STORED].tolist()))
             counted.append((number, kept))
             base += segment.entry.rows
         generation = self.content.generation + 1
@@ -170,7 +170,7 @@ class Growing:
             if self._writer is None:
                 work = start_over(self.folder / BUILDING / _WORK)
                 self._writer = SegmentWriter(work, self.content.dimensions, vectors=False)
-            self._writer.append_texts(passages)
+            self._writer.append(passages)
         self._gone |= gone
         self.entries[read.entry.name] = read.entry
         self._changed = True

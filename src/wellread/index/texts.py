@@ -13,7 +13,7 @@ from dataclasses import replace
 from json import decoder
 from json.encoder import encode_basestring as quoted
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from wellread.errors import DamagedFile, IndexFault
 from wellread.index.blocks import Blocks, Seals, unsealed
 from wellread.types import Passage
 
+T = TypeVar("T")
 TEXTS, OFFSETS = "texts.jsonl", "offsets.u64"
 _scanned = cast("Callable[[str, int], tuple[str, int]]", cast("Any", decoder).scanstring)  # a text from its first letter on
 _NONE = type(None)
@@ -123,24 +124,21 @@ class TextStore:
 
     def passage(self, row: int) -> Passage:
         """One passage."""
-        try:
-            return decode(self.line(row))
-        except (ValueError, TypeError, RecursionError):
-            raise self._damaged(row) from None
+        return self._read(decode, row)
 
     def title(self, row: int) -> str:
         """The title of one."""
-        try:
-            return title_of(self.line(row))
-        except (ValueError, TypeError, RecursionError):
-            raise self._damaged(row) from None
+        return self._read(title_of, row)
 
     def passages(self, rows: Sequence[int]) -> list[Passage]:
         """Several, in the order asked."""
         return [self.passage(row) for row in rows]
 
-    def _damaged(self, row: int) -> DamagedFile:
-        return DamagedFile(f"{self.path} is damaged at passage {row} (run: wellread index verify)")
+    def _read(self, taken: Callable[[bytes], T], row: int) -> T:
+        try:
+            return taken(self.line(row))
+        except (ValueError, TypeError, RecursionError):
+            raise DamagedFile(f"{self.path} is damaged at passage {row} (run: wellread index verify)") from None
 
     def __iter__(self) -> Iterator[Passage]:
         return (self.passage(row) for row in range(self.rows))

@@ -69,17 +69,10 @@ class SegmentWriter:
         self._files = self._open()
         self._seen = Seen(keys.column(folder / _HASHES, "id", self.rows))
 
-    def append(self, passages: Sequence[Passage], rows: Bytes, codes: Codes) -> None:
-        """Passages with their vectors, in order."""
-        if not len(passages) == len(rows) == len(codes):
-            raise IndexFault(f"{len(passages)} passages came with {len(rows)} vectors")
-        self._append(passages, rows.tobytes(), codes.tobytes())
-
-    def append_texts(self, passages: Sequence[Passage]) -> None:
-        """Passages whose vectors come later."""
-        self._append(passages)
-
-    def _append(self, passages: Sequence[Passage], *vectors: bytes) -> None:
+    def append(self, passages: Sequence[Passage], *vectors: Bytes | Codes) -> None:
+        """Passages in order, with their vectors (rows and codes) unless those come later."""
+        if any(len(part) != len(passages) for part in vectors):
+            raise IndexFault(f"{len(passages)} passages came with {len(vectors[0])} vectors")
         if not passages:
             return
         self._check(passages)
@@ -89,7 +82,7 @@ class SegmentWriter:
         again = self._seen.add(np.ascontiguousarray(arrivals["id"]))
         if again is not None:
             raise IndexFault(f"the id {passages[again].id!r} comes twice: ids must be unique")
-        blocks = (b"".join(lines), ends.tobytes(), arrivals.tobytes(), *vectors)
+        blocks = (b"".join(lines), ends.tobytes(), arrivals.tobytes(), *(part.tobytes() for part in vectors))
         for file, block in zip(self._files, blocks, strict=True):
             file.write(block)
         self.rows += len(passages)
