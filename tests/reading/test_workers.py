@@ -275,7 +275,7 @@ def test_a_child_opens_nothing(attempt: str) -> None:
 
 def _with_child(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
     start = "import sys; sys.path[:] = sys.argv[1:]; from wellread.reading import child, worker; import os, socket, time\n"
-    monkeypatch.setattr(child, "_START", start + code)
+    monkeypatch.setattr(child, "_START", start + code.replace("{", "{{").replace("}", "}}"))
 
 
 @pytest.mark.parametrize(
