@@ -77,7 +77,13 @@ _TO_REPORT_ON = """
     ldap-utils logwatch modemmanager moreutils openocd openttd-data reportbug skopeo smokeping snapd steghide testdisk timewarrior
     w3m
 """
-PACKAGES: Mapping[str, Part] = dict.fromkeys(_TO_CHOOSE_WITH.split(), "tune") | dict.fromkeys(_TO_REPORT_ON.split(), "report")
+# Asked once, at the end of a round: their questions were written before anything was run on them.
+_FIXED = "abcde bogofilter-common fonts-sil-gentium gnushogi splat units"
+PACKAGES: Mapping[str, Part] = {
+    **dict.fromkeys(_TO_CHOOSE_WITH.split(), "tune"),
+    **dict.fromkeys(_TO_REPORT_ON.split(), "report"),
+    **dict.fromkeys(_FIXED.split(), "fixed"),
+}
 
 
 def chance(*parts: object) -> float:
