@@ -3,7 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-q ?= Which planet has the most moons, and who discovered its largest one?
+q ?= Which is the largest moon of Saturn, and who discovered it?
 
 .PHONY: help ask test quick check torture torture-faults torture-growth torture-soak serve bench clean setup setup-dev pins docs wheel sbom pictures
 

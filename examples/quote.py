@@ -4,7 +4,7 @@ import sys
 
 import wellread
 
-question = " ".join(sys.argv[1:]) or "Which planet has the most moons, and who discovered its largest one?"
+question = " ".join(sys.argv[1:]) or "Which is the largest moon of Saturn, and who discovered it?"
 answer = wellread.ask(question, strategy="quote")
 print(answer.short or answer.text or f"No answer: {answer.reason}")
 for citation in answer.citations:

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-QUESTION = "Which planet has the most moons, and who discovered its largest one?"
+QUESTION = "Which is the largest moon of Saturn, and who discovered it?"
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "pictures"
 WELLREAD = str(Path(sys.executable).parent / "wellread")
 WIDTH = 80

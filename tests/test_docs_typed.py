@@ -25,6 +25,7 @@ pytestmark = pytest.mark.slow
 # What a command needs that is not on this machine, or that never ends. All others are run.
 NEEDS = re.compile(
     r"""--model|https?://|wikipedia|newsapi|slack|searxng|wiki\.zim|embed\ wikipedia        # services, models, downloads
+    |arxiv|openalex|pubmed|semanticscholar|crossref|zotero|stackexchange|github:|youtube|--source\ web
     |--embedder\ |--watch|\bserve\b|\bmcp\b|\bchat\b|strategy\ (?!quote|first)|import\ published  # or a person, or gigabytes
     |--ray\ |ray:|cluster\ (?:split|reshard|publish|deploy|status|scale|stop)  # tests/cluster types these
     |/etc/|eval\ --effort|\bcompare\b|--replay\ FILE""",

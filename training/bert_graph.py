@@ -175,7 +175,8 @@ def _embeddings(graph: Graph, state: State, shape: Shape, weights: Weights, toke
     # A slice of the table, because Range and Gather of dynamic length crash onnxruntime.
     zero, one = graph.constant("zero", np.array([0])), graph.constant("one", np.array([1]))
     length = graph.op("Shape", ["input_ids"], start=1, end=2)
-    placed = graph.op("Slice", [graph.constant("positions", positions.astype(np.float16)), zero, length, zero, one])
+    stored = positions.astype(np.float16) if isinstance(weights, Int8Weights) else positions
+    placed = graph.op("Slice", [graph.constant("positions", stored), zero, length, zero, one])
     x = graph.op("Add", [words, graph.op("Cast", [placed], to=TensorProto.FLOAT)])
     if token_types is not None:
         x = graph.op("Add", [x, graph.op("Gather", [graph.constant("types", types), token_types])])

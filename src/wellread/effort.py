@@ -61,7 +61,7 @@ ALLOWED: Mapping[Effort, Allowance] = {
         passages=24,
         strips=48,
         sentences=10,
-        plan=Plan(singles=12, firsts=2, seconds=4, again=4, reads=1),
+        plan=Plan(singles=12, firsts=2, seconds=5, again=4, reads=1),
         windows=Windows(known=112, judged=160),
         behind=0.3,
     ),

@@ -15,7 +15,7 @@ from wellread.version import __version__
 
 pytestmark = pytest.mark.slow
 
-SATURN = "Which planet has the most moons, and who discovered its largest one?"
+SATURN = "Which is the largest moon of Saturn, and who discovered it?"
 
 
 def wellread(*arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:

@@ -33,4 +33,4 @@ def test_your_own_documents(tmp_path: Path) -> None:
         env={**os.environ, "PATH": path},
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.count("an hour\n\nOn 3 May we decided") == 2  # from the folder, then from the index
+    assert done.stdout.count("an hour\n\nSearch results are kept for an hour.") == 2  # from the folder, then from the index

@@ -65,7 +65,7 @@ ACTING = {
     "link",
     "base",
 }
-ACTING |= {"foreignobject", "animate", "set", "marquee", "math", "portal"}
+ACTING |= {"foreignobject", "animate", "set", "marquee", "portal"}  # formulas are drawn as MathML, cleaned (tests/text)
 
 
 @dataclass

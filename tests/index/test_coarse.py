@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -228,6 +229,7 @@ async def test_lists_that_were_interrupted_are_made_again(tmp_path: Path, monkey
 async def test_a_large_index_of_the_older_format_is_refused(made: Path, tmp_path: Path) -> None:
     from dataclasses import replace
 
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
     content = manifest.load(made)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest, "FORMAT", 1)

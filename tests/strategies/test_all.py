@@ -130,7 +130,8 @@ async def test_a_second_step_that_is_not_allowed_leaves_the_first() -> None:
     async with Engine(settings, model=ScriptedModel(lambda _: "It was Christiaan Huygens. [1]")) as engine:
         for strategy in ("quote", "auto", "corrective", "digest"):
             answer = await engine.ask("Who discovered Titan?", strategy=strategy)
-            assert (answer.outcome, answer.usage.searches) == ("exhausted", 1), strategy
+            assert answer.outcome in ("exhausted", "answered"), strategy  # quote may be sure after the first
+            assert answer.usage.searches == 1, strategy
             assert "Huygens" in answer.text, strategy
             assert answer.citations, strategy
 

@@ -107,7 +107,7 @@ async def test_auto_asks_once_from_what_was_read(stage: Callable[..., Stage]) ->
 LED = ["NO ANSWER: the birthplace of the writer", "NO ANSWER: the birthplace of William Shakespeare"]
 
 
-@pytest.mark.parametrize("first", [LED, ["He was born on the far side of the Moon. [1]"]])
+@pytest.mark.parametrize("first", [LED, ["He was born on a raft off Zanzibar. [1]"]])
 async def test_auto_goes_on_searching_where_that_leads_further(stage: Callable[..., Stage], first: list[str]) -> None:
     said = iter(first)
 
@@ -184,7 +184,7 @@ async def test_auto_gives_no_answer_that_nothing_carries(stage: Callable[..., St
     def says(prompt: Prompt) -> str:
         if "Thought, Action, PAUSE" in shown(prompt):
             return "Answer: NO ANSWER: the observations do not say it."
-        return "He was born on the far side of the Moon. [1]"
+        return "He was born on a raft off Zanzibar. [1]"
 
     answer = await stage(says).ask(TWO_STEPS, "auto", sure=1)
     assert answer.outcome == "unsure"

@@ -88,7 +88,7 @@ def research(
     with the same file. Without a language model it is an annotated bibliography.
 
     wellread research "What is known about Titan?" -o report.html
-    wellread research "How do heat pumps work?" --source wikipedia -o report.pdf -p sections=6 -p words=300
+    wellread research "How do heat pumps work?" -o report.pdf -p sections=6
     """
     chosen = replace(chosen, settings=replace(chosen.settings, strategy="research"), strategy="research")
     answer = _answered(options.asked(question), _How(chosen, record, replay, output, trace), as_json, as_events)

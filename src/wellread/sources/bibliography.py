@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from os.path import relpath
 from pathlib import Path
+from typing import Annotated
 
 from wellread.citations.references import KINDS
 from wellread.core.private_files import at_home
 from wellread.core.unicode_safety import encodable
 from wellread.errors import SourceError, UsageError
 from wellread.net.payload import Payload
-from wellread.parameters import fill, param
+from wellread.parameters import Range, fill, param
 from wellread.protocols import Parts, Source
 from wellread.ranking.fusion import reciprocal_ranks
 from wellread.sources import files
@@ -35,7 +36,7 @@ _VENUES = ("journal", "journaltitle", "booktitle", "school", "institution", "pub
 class Options:
     full_text: bool = param(True, "read the documents too that the entries name")
     meaning: bool = param(True, "search by meaning too, not by words alone")
-    max_files: int = param(2000, "documents read at most")
+    max_files: Annotated[int, Range(1, 10_000_000)] = param(2000, "documents read at most")
     name: str = param("", "what it is called in answers and in the page; its spec if empty")
 
 

@@ -110,10 +110,15 @@ async def _reach(
         told, sure = _with_yes(question, _told(best)), _probability(_log_odds(best.confidence) + _TELLING)
         return _by_kind(Reached(headline(question, best, told), best.chain, (told,), sure, trail, asked), found)
     sure = joint(best.confidence if best else 0.0, worded[0].confidence)
-    if best is None or best.confidence < _TOLD:
+    if best is None or best.confidence < (_SURE if _contested(best, worded[0]) else _TOLD):
         return _by_kind(Reached("", (fitting.passage,), (fitting,), sure, trail, asked), found)
     quoted = tuple(_with_yes(question, one) for one in _joined(carrying(asked, best), best, fitting))
     return _by_kind(Reached(headline(question, best, quoted[0]), best.chain, quoted, sure, trail, asked), found)
+
+
+def _contested(best: Best[Passage], fitting: likely_sentences.Scored) -> bool:
+    """Whether the sentence that fits the question by far best does not have the answer: then it is shown, not the answer."""
+    return fitting.confidence >= _AGREED and best.text.casefold() not in fitting.candidate.text.casefold()
 
 
 def _by_kind(reached: Reached, found: Sequence[Passage]) -> Reached:
