@@ -63,6 +63,7 @@ class Shown:
     text: str
     doubts: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])  # sentences that cite it and are not carried
     title: str = ""
+    heading: str = ""
     reference: Reference | None = None
 
 
@@ -104,7 +105,7 @@ def found(groups: Sequence[Sequence[Hit]]) -> list[Shown]:
 def _shown(number: int, of: Passage | Hit, quote: str) -> Shown:
     text = of.words if isinstance(of, Hit) else of.text
     at = (of.source, of.document, of.url, of.page, of.anchor)
-    return Shown(number, place(of), *at, quote, text[:_TEXT], title=of.title, reference=of.reference)
+    return Shown(number, place(of), *at, quote, text[:_TEXT], title=of.title, heading=of.heading, reference=of.reference)
 
 
 def keep(shown: Sequence[Shown], answer: str = "", environ: Mapping[str, str] = os.environ) -> None:
