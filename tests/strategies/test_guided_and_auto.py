@@ -107,11 +107,13 @@ async def test_auto_asks_once_from_what_was_read(stage: Callable[..., Stage]) ->
 LED = ["NO ANSWER: the birthplace of the writer", "NO ANSWER: the birthplace of William Shakespeare"]
 
 
-@pytest.mark.parametrize("first", [LED, ["He was born on a raft off Zanzibar. [1]"]])
+@pytest.mark.parametrize("first", [LED, ["He was born on the far side of the Moon. [1]"]])
 async def test_auto_goes_on_searching_where_that_leads_further(stage: Callable[..., Stage], first: list[str]) -> None:
     said = iter(first)
 
     def says(prompt: Prompt) -> str:
+        if "not_carried" in shown(prompt):
+            return '{"not_carried": []}'  # lets everything pass, so it is not listened to
         if "Thought, Action, PAUSE" not in shown(prompt):
             return next(said)
         return f"Answer: {BORN} [{number_of(prompt, 'Stratford-upon-Avon')}]"
@@ -121,7 +123,8 @@ async def test_auto_goes_on_searching_where_that_leads_further(stage: Callable[.
     assert "go on searching" in here.decisions
     assert (answer.outcome, answer.text.partition(" [")[0]) == ("answered", BORN)
     assert "Observation: found before" in shown(here.model.prompts[-1])
-    assert answer.usage.model_calls == len(first) + 1
+    roles = [one.role for one in here.seen if isinstance(one, events.ModelCalled)]
+    assert (roles.count("answer"), roles.count("turn")) == (len(first), 1)
 
 
 async def test_auto_stops_where_asking_again_leads_no_further(stage: Callable[..., Stage]) -> None:
@@ -184,7 +187,7 @@ async def test_auto_gives_no_answer_that_nothing_carries(stage: Callable[..., St
     def says(prompt: Prompt) -> str:
         if "Thought, Action, PAUSE" in shown(prompt):
             return "Answer: NO ANSWER: the observations do not say it."
-        return "He was born on a raft off Zanzibar. [1]"
+        return "He was born on the far side of the Moon. [1]"
 
     answer = await stage(says).ask(TWO_STEPS, "auto", sure=1)
     assert answer.outcome == "unsure"
