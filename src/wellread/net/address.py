@@ -8,13 +8,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
-from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from wellread.errors import UsageError
-
-if TYPE_CHECKING:
-    pass
 
 _TRACKING = re.compile(
     r"^(utm_.*|fbclid|gclid|dclid|gbraid|wbraid|msclkid|mc_[ce]id|igshid|yclid|_ga|_gl|ref_src|ref_url|cmpid|ocid|smid|ncid|spm)$",

@@ -128,7 +128,7 @@ class Fetcher:
 
     def _build(self) -> httpx2.AsyncClient:
         client = httpx2.AsyncClient(
-            transport=transport.cached(transport.Guarded(self.guard, connections=self.concurrency), self.cache),
+            transport=transport.cached(transport.Direct(guard=self.guard, connections=self.concurrency), self.cache),
             headers={"User-Agent": user_agent(), "Accept": self.accept, "Accept-Language": "en, *;q=0.5"},
             timeout=self.limits.seconds,
             trust_env=False,

@@ -81,11 +81,13 @@ class Sipped(httpcore2.AsyncNetworkStream):
         return self._inner.get_extra_info(info)
 
 
-class SippedNetwork(httpcore2.AsyncNetworkBackend):
-    """Connections that are read in small pieces."""
+class GuardedNetwork(httpcore2.AsyncNetworkBackend):
+    """Connections that are read in small pieces; with a guard to addresses that it has passed, and to no others."""
 
-    def __init__(self, most: int | None = None, network: httpcore2.AsyncNetworkBackend | None = None) -> None:
-        self._most = most
+    def __init__(
+        self, guard: Guard | None, network: httpcore2.AsyncNetworkBackend | None = None, *, most: int | None = None
+    ) -> None:
+        self._guard, self._most = guard, most
         self._network = network or cast("httpcore2.AsyncNetworkBackend", httpcore2.AnyIOBackend())
 
     async def connect_tcp(
@@ -96,67 +98,43 @@ class SippedNetwork(httpcore2.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.AsyncNetworkStream:
-        return Sipped(await self._network.connect_tcp(host, port, timeout, local_address, socket_options), self._most)
-
-    async def sleep(self, seconds: float) -> None:
-        await self._network.sleep(seconds)
-
-
-class GuardedNetwork(SippedNetwork):
-    """Connects to addresses that a guard has passed, and to no others."""
-
-    def __init__(self, guard: Guard, network: httpcore2.AsyncNetworkBackend | None = None) -> None:
-        super().__init__(network=network)
-        self._guard = guard
-
-    async def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,  # noqa: ASYNC109
-        local_address: str | None = None,
-        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
-    ) -> httpcore2.AsyncNetworkStream:
         try:
-            addresses = await self._guard.addresses(host, port)
+            addresses = await self._guard.addresses(host, port) if self._guard else [host]
         except OSError as error:
             raise httpcore2.ConnectError(f"the name {host} is not known ({error})") from error
         problem: Exception | None = None
         for address in addresses:
             try:
-                stream = await super().connect_tcp(address, port, timeout, local_address, socket_options)
-                if self._guard.allows(host, port) or not is_near(address, stream.get_extra_info("client_addr")):
-                    return stream
-                await stream.aclose()
-                raise Blocked(host, f"{address} is on this machine's own network")
+                stream = await self._network.connect_tcp(address, port, timeout, local_address, socket_options)
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
                 problem = error
+                continue
+            strange = self._guard is not None and not self._guard.allows(host, port)
+            if not strange or not is_near(address, stream.get_extra_info("client_addr")):
+                return Sipped(stream, self._most)
+            await stream.aclose()
+            raise Blocked(host, f"{address} is on this machine's own network")
         raise problem or httpcore2.ConnectError(f"no way to {host}")
 
-
-class Guarded(httpx2.AsyncHTTPTransport):
-    """HTTP over a guarded network; no proxies, which would look up names by themselves."""
-
-    def __init__(self, guard: Guard, *, connections: int) -> None:
-        self._pool = httpcore2.AsyncConnectionPool(
-            ssl_context=_trust(),
-            max_connections=connections,
-            max_keepalive_connections=connections,
-            keepalive_expiry=15.0,
-            network_backend=GuardedNetwork(guard),
-        )
+    async def sleep(self, seconds: float) -> None:
+        await self._network.sleep(seconds)
 
 
 class Direct(httpx2.AsyncHTTPTransport):
-    """HTTP in small pieces, through one proxy or none. `most`: bytes of one answer, with all that comes before and after it."""
+    """HTTP in small pieces, through one proxy or none. `most`: bytes of one answer, with all that comes before and after it.
 
-    def __init__(self, most: int | None = None, proxy: httpx2.Proxy | None = None) -> None:
+    With a guard over its network, and then without a proxy, which would look up names by itself.
+    """
+
+    def __init__(
+        self, most: int | None = None, proxy: httpx2.Proxy | None = None, guard: Guard | None = None, connections: int = 100
+    ) -> None:
         kept: dict[str, Any] = {
             "ssl_context": _trust(),
-            "max_connections": 100,
-            "max_keepalive_connections": 20,
-            "keepalive_expiry": 5.0,
-            "network_backend": SippedNetwork(most),
+            "max_connections": connections,
+            "max_keepalive_connections": connections if guard else 20,
+            "keepalive_expiry": 15.0 if guard else 5.0,
+            "network_backend": GuardedNetwork(guard, most=most),
         }
         if proxy is None:
             self._pool = httpcore2.AsyncConnectionPool(**kept)
