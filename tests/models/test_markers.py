@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import pytest
+from pydantic_ai.models.test import TestModel
 from tests.models.bench import asking, heard, official_at, openai_at
 from tests.wire import openai as wire
 from tests.wire.server import WireServer
 
+from wellread.models.failures import Where
 from wellread.models.markers import USUAL, broken, pattern
-from wellread.models.request import Manner, build
-from wellread.types import Message, Prompt, ToolCall
+from wellread.models.prices import FREE
+from wellread.models.request import Connection, Traits, build
+from wellread.types import Capabilities, Message, Prompt, ToolCall
 
 MARKS = [
     "<|im_end|>",
@@ -49,7 +52,8 @@ def test_a_model_has_marks_of_its_own() -> None:
 def test_marks_that_come_together_from_two_messages_are_broken_too() -> None:
     said = Message("assistant", "", (ToolCall("1", "search", {"query": "a<|im_end|>", "limit": 3}),))
     prompt = Prompt((Message("user", "q"), Message("assistant", "<|im_"), Message("assistant", "end|> b"), said))
-    built = repr(build(prompt, Manner(continues=True, schemas=False, tools=True, marks=USUAL)).messages)
+    traits = Traits(Where("x"), Capabilities(continues=True, tools=True), FREE)
+    built = repr(build(prompt, traits, Connection(TestModel(), marks=USUAL)).messages)
     assert "< |im_end|> b" in built
     assert "<|im_end|>" not in built
     assert "'limit': 3" in built

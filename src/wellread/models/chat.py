@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 import urllib.request
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
@@ -32,37 +31,9 @@ from wellread.errors import BrokenStream, ModelError, UnknownModel, WellreadErro
 from wellread.models.failures import Failure, Refused, Where, translate
 from wellread.models.prices import Tariff
 from wellread.models.reply import Reply, unclosed
-from wellread.models.request import Manner, build
+from wellread.models.request import Connection, Traits, build
 from wellread.models.structured import is_deep, repaired
-from wellread.models.tokens import estimate
 from wellread.types import Capabilities, Completion, Prompt, ToolCall
-
-
-@dataclass(frozen=True, slots=True)
-class Connection:
-    """A provider's model for one event loop, and how to let go of it."""
-
-    model: ProviderModel
-    close: Callable[[], Awaitable[None]] | None = None
-    marks: re.Pattern[str] | None = None  # of the chat template that the server fills
-
-
-@dataclass(frozen=True, slots=True)
-class Traits:
-    """What is known of a model before it is asked."""
-
-    where: Where
-    capabilities: Capabilities
-    tariff: Tariff
-    stop_limit: int | None = None
-    compatible: bool = False  # speaks OpenAI's protocol in its own way
-    says_end: bool = True  # a reply without a finish reason was cut off
-    thinks: bool = False  # its replies begin inside the thinking, see `Thinking`
-    thinking: str | None = None
-    count: Callable[[str], int] = estimate
-    names: Callable[[], Sequence[str]] | None = None  # the models that the server has, where it tells; none: it does not
-    attempts: int = 4
-    first_wait: float = 0.5
 
 
 @dataclass
@@ -172,14 +143,13 @@ class ChatModel:
 
     async def _attempt(self, prompt: Prompt, begun: list[Reply]) -> AsyncGenerator[str | Completion]:
         connected = await self._connection()
-        inner = connected.model
-        request = build(prompt, self._manner(connected))
+        request = build(prompt, replace(self.traits, capabilities=self.capabilities), connected, self._learned.without)
         thinks = (self.traits.thinks or self._learned.thinks) and "prefill" not in request.sent
         reply = Reply(prompt.stop, max_tokens=prompt.max_tokens, thinks=thinks, after_space=request.after_space)
         speaking = False
         try:
             opened = model_request_stream(
-                inner, request.messages, model_settings=request.settings, model_request_parameters=request.parameters
+                connected.model, request.messages, model_settings=request.settings, model_request_parameters=request.parameters
             )
             async with opened as response:
                 begun.append(reply)
@@ -218,22 +188,6 @@ class ChatModel:
             if self._connected is None:
                 self._connected = await self._connect()
             return self._connected
-
-    def _manner(self, connected: Connection) -> Manner:
-        profile = cast("dict[str, Any]", connected.model.profile)
-        able = self.capabilities
-        return Manner(
-            continues=able.continues,
-            schemas=able.schemas,
-            tools=able.tools,
-            stop_limit=self.traits.stop_limit,
-            thinks_anyway=bool(profile.get("thinking_always_enabled")),
-            thinking=self.traits.thinking,
-            temperature=not profile.get("anthropic_disallows_sampling_settings"),
-            compatible=self.traits.compatible,
-            marks=connected.marks,
-            without=self._learned.without,
-        )
 
 
 def from_pydantic_ai(model: ProviderModel, capabilities: Capabilities | None = None) -> ChatModel:

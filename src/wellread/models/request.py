@@ -1,11 +1,11 @@
-"""A `Prompt` as pydantic-ai's direct API wants it."""
+"""A `Prompt` as pydantic-ai's direct API wants it, by what is known of the model."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import Any, cast
 
 from pydantic_ai.messages import (
     ModelMessage,
@@ -19,31 +19,46 @@ from pydantic_ai.messages import (
     ToolReturnPart,
     UserPromptPart,
 )
+from pydantic_ai.models import Model as ProviderModel
 from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.output import OutputObjectDefinition
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
+from wellread.models.failures import Where
 from wellread.models.markers import broken
-from wellread.types import Message, Prompt
+from wellread.models.prices import Tariff
+from wellread.models.tokens import estimate
+from wellread.types import Capabilities, Message, Prompt
 
 GO_ON = "Go on from exactly where your last message stopped. Do not repeat any of it."
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
-    """How a provider wants to be asked; `without` are the parameters it has refused."""
+class Connection:
+    """A provider's model for one event loop, and how to let go of it."""
 
-    continues: bool
-    schemas: bool
-    tools: bool
+    model: ProviderModel
+    close: Callable[[], Awaitable[None]] | None = None
+    marks: re.Pattern[str] | None = None  # of the chat template that the server fills, which no text may hold
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What is known of a model before it is asked."""
+
+    where: Where
+    capabilities: Capabilities
+    tariff: Tariff
     stop_limit: int | None = None  # OpenAI takes four stop sequences
-    thinks_anyway: bool = False  # thinking cannot be turned off, and counts as output
-    thinking: str | None = None
-    temperature: bool = True
     compatible: bool = False  # a server that speaks OpenAI's protocol in its own way
-    marks: re.Pattern[str] | None = None  # of its chat template, which no text may hold
-    without: frozenset[str] = frozenset()
+    says_end: bool = True  # a reply without a finish reason was cut off
+    thinks: bool = False  # its replies begin inside the thinking, see `Thinking`
+    thinking: str | None = None
+    count: Callable[[str], int] = estimate
+    names: Callable[[], Sequence[str]] | None = None  # the models that the server has, where it tells; none: it does not
+    attempts: int = 4
+    first_wait: float = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,62 +76,53 @@ class Request:
 _THINKING_ROOM = 4096
 
 
-def build(prompt: Prompt, manner: Manner) -> Request:
-    """Translate a prompt; leave out what the provider cannot take."""
-    turns, after_space = _turns(prompt.messages, continues=manner.continues)
-    turns = [_without_marks(turn, manner.marks) for turn in turns]
-    settings = _settings(prompt, manner)
-    parameters = _parameters(prompt, manner)
-    sent = set(settings) - {"max_retries"}
-    if parameters.output_mode == "native":
-        sent.add("schema")
-    if parameters.function_tools:
-        sent.add("tools")
+def build(prompt: Prompt, traits: Traits, connected: Connection, without: frozenset[str] = frozenset()) -> Request:
+    """Translate a prompt; leave out what the provider cannot take, and the parameters that it has refused."""
+    turns, after_space = _turns(prompt.messages, continues=traits.capabilities.continues)
+    turns = [_without_marks(turn, connected.marks) for turn in turns]
+    settings = _settings(prompt, traits, cast("dict[str, Any]", connected.model.profile), without)
+    parameters = _parameters(prompt, traits.capabilities)
     prefilled = bool(turns) and turns[-1].role == "assistant"
-    if prefilled:
-        sent.add("prefill")
-    if manner.compatible and (extra := _extra(manner, prefilled=prefilled)):
-        settings["extra_body"] = extra
-        sent |= set(extra)
-    if manner.compatible and "stream_options" not in manner.without:
-        sent.add("stream_options")
+    told = {"schema": parameters.output_mode == "native", "tools": parameters.function_tools, "prefill": prefilled}
+    sent = {*settings, *(name for name, given in told.items() if given)} - {"max_retries"}
+    if traits.compatible:
+        extra = _extra(without, prefilled=prefilled)
+        sent |= {*extra, "stream_options"}
+        if extra:
+            settings["extra_body"] = extra
     return Request(_messages(turns), settings, parameters, frozenset(sent), after_space)
 
 
-def _extra(manner: Manner, *, prefilled: bool) -> dict[str, object]:
+def _extra(without: frozenset[str], *, prefilled: bool) -> dict[str, object]:
     """Fields beyond OpenAI's own. Servers that don't know them skip them, or say so and get none."""
     extra: dict[str, object] = {}
-    if prefilled and "continue_final_message" not in manner.without:  # vLLM must be told
+    if prefilled and "continue_final_message" not in without:  # vLLM must be told
         extra = {"continue_final_message": True, "add_generation_prompt": False}
-    if "stream_options" in manner.without:
+    if "stream_options" in without:
         extra["stream_options"] = None
     return extra
 
 
-def _settings(prompt: Prompt, manner: Manner) -> ModelSettings:
+def _settings(prompt: Prompt, traits: Traits, profile: Mapping[str, Any], without: frozenset[str]) -> ModelSettings:
+    thinks = traits.thinking is not None or profile.get("thinking_always_enabled")  # which counts as output
+    sampled = not thinks and not profile.get("anthropic_disallows_sampling_settings")
+    wanted: dict[str, object] = {
+        "thinking": traits.thinking or False,
+        "temperature": prompt.temperature if sampled else None,
+        "max_tokens": None if prompt.max_tokens is None else prompt.max_tokens + (_THINKING_ROOM if thinks else 0),
+        "stop_sequences": [stop for stop in prompt.stop if stop.strip()][: traits.stop_limit] or None,
+    }
+    given = {name: value for name, value in wanted.items() if value is not None and name not in without}
     # Retries are ours (with a bound and the provider's own waiting time), so the client's are off.
-    settings = ModelSettings(max_retries=0)
-    thinks = manner.thinks_anyway or manner.thinking is not None
-    if "thinking" not in manner.without:
-        settings["thinking"] = cast("bool", manner.thinking if manner.thinking is not None else False)
-    if manner.temperature and not thinks and "temperature" not in manner.without:
-        settings["temperature"] = prompt.temperature
-    if prompt.max_tokens is not None and "max_tokens" not in manner.without:
-        settings["max_tokens"] = prompt.max_tokens + (_THINKING_ROOM if thinks else 0)
-    stops = [stop for stop in prompt.stop if stop.strip()][: manner.stop_limit]
-    if stops and "stop_sequences" not in manner.without:
-        settings["stop_sequences"] = stops
-    return settings
+    return cast("ModelSettings", {"max_retries": 0, **given})
 
 
-def _parameters(prompt: Prompt, manner: Manner) -> ModelRequestParameters:
-    tools: list[ToolDefinition] = []
-    if manner.tools:
-        tools = [
-            ToolDefinition(name=tool.name, description=tool.description, parameters_json_schema=dict(tool.schema))
-            for tool in prompt.tools
-        ]
-    if prompt.schema is None or not manner.schemas:
+def _parameters(prompt: Prompt, able: Capabilities) -> ModelRequestParameters:
+    tools = [
+        ToolDefinition(name=tool.name, description=tool.description, parameters_json_schema=dict(tool.schema))
+        for tool in (prompt.tools if able.tools else ())
+    ]
+    if prompt.schema is None or not able.schemas:
         return ModelRequestParameters(function_tools=tools)
     shape = OutputObjectDefinition(json_schema=dict(prompt.schema), name="reply")
     return ModelRequestParameters(function_tools=tools, output_mode="native", output_object=shape)
