@@ -27,7 +27,7 @@ class Arxiv(Papers[Options]):
 
     Params = Options
     manners = Manners(concurrency=1)
-    results = ("entry",)
+    path, form, results = "/api/query", "xml", ("entry",)
     page_size, most_pages = 100, 5
 
     async def find(self, query: Query) -> Sequence[Hit]:
@@ -38,15 +38,14 @@ class Arxiv(Papers[Options]):
                 return found
         return []
 
-    async def page(self, query: Query, number: int) -> Payload:
+    def asks(self, query: Query, number: int) -> dict[str, object]:
         within = [query.text, f"cat:{self.options.category}" if self.options.category else "", _days(query)]
-        asked = {
+        return {
             "search_query": " AND ".join(filter(None, within)),
             "start": number * self.page_size,
             "max_results": min(query.limit, self.page_size),
             "sortBy": "relevance",
         }
-        return await self.get("/api/query", asked, xml=True)
 
     def check(self, answer: Payload, headers: Mapping[str, str]) -> None:
         """It writes its errors as an entry of that title."""

@@ -8,9 +8,8 @@ from typing import Literal
 
 from wellread.net.payload import Payload
 from wellread.parameters import param
-from wellread.sources.hits import hit
-from wellread.sources.service import Key, Rate, Service, VendorOptions
-from wellread.types import Hit, Query
+from wellread.sources.service import Fields, Key, Rate, Service, VendorOptions
+from wellread.types import Query
 
 _LONGEST_QUERY, _MOST_WORDS = 400, 50
 
@@ -32,40 +31,28 @@ class Brave(Service[Options]):
     Params = Options
     hint = "A general web search engine. Key words as in any search box; quotes for exact phrases, site:example.org, -word."
     key = Key(("BRAVE_API_KEY", "BRAVE_SEARCH_API_KEY"), "X-Subscription-Token", "")
+    path = "/res/v1/web/search"
     results = ("web", "results")
+    fields = Fields(snippet=("description", "extra_snippets"), published="page_age")
     most_pages = 10
 
-    async def page(self, query: Query, number: int) -> Payload:
+    def asks(self, query: Query, number: int) -> dict[str, object]:
         o = self.options
-        return await self.get(
-            "/res/v1/web/search",
-            {
-                "q": " ".join(query.text.split()[:_MOST_WORDS])[:_LONGEST_QUERY],
-                "count": min(query.limit, self.page_size),
-                "offset": number or None,
-                "country": o.country,
-                "search_lang": o.language or query.language,
-                "safesearch": o.safe_search,
-                "freshness": _freshness(query) or o.freshness,
-                "text_decorations": "false",
-                "result_filter": "web",
-                "extra_snippets": "true" if o.extra_snippets else None,
-            },
-        )
+        return {
+            "q": " ".join(query.text.split()[:_MOST_WORDS])[:_LONGEST_QUERY],
+            "count": min(query.limit, self.page_size),
+            "offset": number or None,
+            "country": o.country,
+            "search_lang": o.language or query.language,
+            "safesearch": o.safe_search,
+            "freshness": _freshness(query) or o.freshness,
+            "text_decorations": "false",
+            "result_filter": "web",
+            "extra_snippets": "true" if o.extra_snippets else None,
+        }
 
     def goes_on(self, answer: Payload, number: int, found: int) -> bool:
         return answer.at("query", "more_results_available").value is True
-
-    def hit(self, item: Payload, rank: int) -> Hit | None:
-        extra = [more.text() for more in item.items("extra_snippets")]
-        return hit(
-            self.name,
-            rank,
-            title=item.text("title"),
-            url=item.text("url"),
-            snippet=" … ".join([item.text("description"), *extra]),
-            published=item.text("page_age"),
-        )
 
 
 def _freshness(query: Query) -> str | None:

@@ -25,23 +25,18 @@ class Crossref(Papers[Options]):
     """Publications of all disciplines as their publishers registered them, from Crossref."""
 
     Params = Options
-    results = ("message", "items")
+    path, results = "/works", ("message", "items")
     page_size, most_pages = 100, 5
 
-    async def page(self, query: Query, number: int) -> Payload:
-        bounds = {"from-pub-date": query.since, "until-pub-date": query.until}
-        filters = [self.options.filter or "", *(f"{name}:{day[:10]}" for name, day in bounds.items() if day)]
-        return await self.get(
-            "/works",
-            {
-                "query": query.text[:1000],
-                "rows": min(query.limit, self.page_size),
-                "offset": number * self.page_size,
-                "select": _FIELDS,
-                "filter": ",".join(filter(None, filters)) or None,
-                "mailto": mail_address(self.http.kit.environ),
-            },
-        )
+    def asks(self, query: Query, number: int) -> dict[str, object]:
+        return {
+            "query": query.text[:1000],
+            "rows": min(query.limit, self.page_size),
+            "offset": number * self.page_size,
+            "select": _FIELDS,
+            "filter": self.filters(self.options.filter, query, "from-pub-date", "until-pub-date"),
+            "mailto": mail_address(self.http.kit.environ),
+        }
 
     def hit(self, item: Payload, rank: int) -> Hit | None:
         parts = [part.text() for part in item.items("issued", "date-parts", 0)]

@@ -29,11 +29,12 @@ class Exa(Service[Options]):
     Params = Options
     hint = "A web search by meaning. Describe the page you hope for in one clear sentence; key words work too."
     key = Key(("EXA_API_KEY",), "x-api-key", "")
+    path, form = "/search", "json"
     page_size = 100
 
-    async def page(self, query: Query, number: int) -> Payload:
+    def asks(self, query: Query, number: int) -> dict[str, object]:
         o = self.options
-        wanted: dict[str, object] = {
+        return {
             "query": query.text,
             "numResults": min(query.limit, self.page_size),
             "type": o.kind,
@@ -44,7 +45,6 @@ class Exa(Service[Options]):
             "endPublishedDate": query.until,
             "contents": {"text": True} if o.full_text else {"highlights": True},
         }
-        return await self.post("/search", {name: value for name, value in wanted.items() if value not in (None, [])})
 
     def hit(self, item: Payload, rank: int) -> Hit | None:
         return hit(

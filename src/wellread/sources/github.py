@@ -39,7 +39,7 @@ class GitHub(Service[Options]):
         "The documentation and the issues of a program. Words of its manual, an error message, the name of a function or option."
     )
     key = Key(("GITHUB_TOKEN", "GH_TOKEN"), needed=False)
-    results = ("items",)
+    path, results = "/search/issues", ("items",)
     page_size = 100
 
     def __init__(self, spec: Spec, kit: Parts) -> None:
@@ -57,10 +57,9 @@ class GitHub(Service[Options]):
         hits = tuple(replace(known[id], score=score, source=self.name) for id, score in fused[: query.limit])
         return Hits(hits, tuple(why for found in lists for why in found.failures))
 
-    async def page(self, query: Query, number: int) -> Payload:
+    def asks(self, query: Query, number: int) -> dict[str, object]:
         words = " ".join(re.findall(r"\w+", query.text))[:200]
-        asked = {"q": f"repo:{self.given} {words}", "per_page": min(query.limit, self.page_size)}
-        return await self.get("/search/issues", asked)
+        return {"q": f"repo:{self.given} {words}", "per_page": min(query.limit, self.page_size)}
 
     def hit(self, item: Payload, rank: int) -> Hit | None:
         return hit(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wellread.errors import UsageError
-from wellread.net.payload import Payload
 from wellread.parameters import param
 from wellread.protocols import Parts
 from wellread.sources.service import Fields, Key, Service, VendorOptions
@@ -28,7 +27,7 @@ class Google(Service[Options]):
     Params = Options
     hint = "The web, or what of it the engine was set up for, as Google finds it. Key words; quotes for exact phrases, -word."
     key = Key(("GOOGLE_API_KEY", "GOOGLE_CSE_API_KEY"), "X-goog-api-key", "")
-    results = ("items",)
+    path, results = "/customsearch/v1", ("items",)
     fields = Fields(url="link")
     page_size, most_pages = 10, 10
 
@@ -38,18 +37,15 @@ class Google(Service[Options]):
         if not self._engine:
             raise UsageError(f"google needs the id of a search engine: set {ENGINE}")
 
-    async def page(self, query: Query, number: int) -> Payload:
+    def asks(self, query: Query, number: int) -> dict[str, object]:
         language = self.options.language or query.language
         days = ":".join(day[:10].replace("-", "") for day in (query.since or "19900101", query.until or "29991231"))
-        return await self.get(
-            "/customsearch/v1",
-            {
-                "cx": self._engine,
-                "q": query.text,
-                "num": min(query.limit, self.page_size),
-                "start": number * self.page_size + 1,
-                "lr": f"lang_{language}" if language else None,
-                "safe": "active" if self.options.safe_search else None,
-                "sort": f"date:r:{days}" if query.since or query.until else None,
-            },
-        )
+        return {
+            "cx": self._engine,
+            "q": query.text,
+            "num": min(query.limit, self.page_size),
+            "start": number * self.page_size + 1,
+            "lr": f"lang_{language}" if language else None,
+            "safe": "active" if self.options.safe_search else None,
+            "sort": f"date:r:{days}" if query.since or query.until else None,
+        }

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wellread.net.payload import Payload
 from wellread.parameters import param
 from wellread.sources.service import Fields, Key, Service, VendorOptions
-from wellread.types import Hit, Query
+from wellread.types import Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +20,8 @@ class Kagi(Service[Options]):
     Params = Options
     hint = "A general web search engine without advertising. Key words as in any search box; quotes for exact phrases, -word."
     key = Key(("KAGI_API_KEY",), scheme="Bot ")
-    results = ("data",)
+    path, results = "/api/v0/search", ("data",)
     fields = Fields(published="published")
 
-    async def page(self, query: Query, number: int) -> Payload:
-        return await self.get("/api/v0/search", {"q": query.text, "limit": query.limit})
-
-    def hit(self, item: Payload, rank: int) -> Hit | None:
-        return None if item.number("t") else super().hit(item, rank)  # 1: other searches that it proposes
+    def asks(self, query: Query, number: int) -> dict[str, object]:
+        return {"q": query.text, "limit": query.limit}

@@ -47,7 +47,7 @@ class NewsApi(Service[Options]):
 
     Params = Options
     key = Key(("NEWSAPI_KEY", "NEWS_API_KEY"), "X-Api-Key", "")
-    results = ("articles",)
+    path, results = "/v2/everything", ("articles",)
     hint = (
         "Recent news articles from many papers and stations. Use the names and events a headline would have; "
         "vary wording, general and specific; exact phrases go in quotes, a + before a word makes it necessary."
@@ -57,23 +57,20 @@ class NewsApi(Service[Options]):
         super().__init__(replace(spec, options={_SPELLINGS.get(name, name): value for name, value in spec.options.items()}), kit)
         self.most_pages = self.options.max_pages
 
-    async def page(self, query: Query, number: int) -> Payload:
+    def asks(self, query: Query, number: int) -> dict[str, object]:
         o = self.options
-        return await self.get(
-            "/v2/everything",
-            {
-                "q": query.text[:_LONGEST_QUERY],
-                "pageSize": o.page_size,
-                "page": number + 1,
-                "sortBy": o.sort_by,
-                "from": query.since or o.since,
-                "to": query.until or o.until,
-                "language": o.language or (query.language if query.language in _LANGUAGES else None),
-                "domains": o.domains,
-                "excludeDomains": o.exclude_domains,
-                "searchIn": o.search_in,
-            },
-        )
+        return {
+            "q": query.text[:_LONGEST_QUERY],
+            "pageSize": o.page_size,
+            "page": number + 1,
+            "sortBy": o.sort_by,
+            "from": query.since or o.since,
+            "to": query.until or o.until,
+            "language": o.language or (query.language if query.language in _LANGUAGES else None),
+            "domains": o.domains,
+            "excludeDomains": o.exclude_domains,
+            "searchIn": o.search_in,
+        }
 
     def goes_on(self, answer: Payload, number: int, found: int) -> bool:
         return (number + 1) * self.options.page_size < (answer.number("totalResults") or 0)

@@ -28,22 +28,18 @@ class OpenAlex(Papers[Options]):
 
     Params = Options
     key = Key(("OPENALEX_API_KEY",), "?api_key", "", needed=False)
+    path = "/works"
     page_size, most_pages = 100, 5
 
-    async def page(self, query: Query, number: int) -> Payload:
-        bounds = {"from_publication_date": query.since, "to_publication_date": query.until}
-        filters = [self.options.filter or "", *(f"{name}:{day[:10]}" for name, day in bounds.items() if day)]
-        return await self.get(
-            "/works",
-            {
-                "search": query.text[:1000],
-                "per-page": min(query.limit, self.page_size),
-                "page": number + 1,
-                "select": f"{_FIELDS},abstract_inverted_index",
-                "filter": ",".join(filter(None, filters)) or None,
-                "mailto": mail_address(self.http.kit.environ),
-            },
-        )
+    def asks(self, query: Query, number: int) -> dict[str, object]:
+        return {
+            "search": query.text[:1000],
+            "per-page": min(query.limit, self.page_size),
+            "page": number + 1,
+            "select": f"{_FIELDS},abstract_inverted_index",
+            "filter": self.filters(self.options.filter, query, "from_publication_date", "to_publication_date"),
+            "mailto": mail_address(self.http.kit.environ),
+        }
 
     def hit(self, item: Payload, rank: int) -> Hit | None:
         kind, first, last = item.text("type"), item.text("biblio", "first_page"), item.text("biblio", "last_page")

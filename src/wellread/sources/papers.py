@@ -67,6 +67,11 @@ class Papers(Service[Options]):
             reference=reference,
         )
 
+    def filters(self, given: str | None, query: Query, since: str, until: str) -> str | None:
+        """Filters with commas: what the user wants, and the days of the query under these names."""
+        days = [f"{name}:{day[:10]}" for name, day in ((since, query.since), (until, query.until)) if day]
+        return ",".join(filter(None, (given, *days))) or None
+
     async def whole(self, reference: Reference) -> Page | None:
         """The text of a paper that anybody may read; None where it is not known to be open."""
         pdf = reference.pdf or await self._open_copy(reference.doi)

@@ -39,6 +39,7 @@ class SearXNG(Service[Options]):
         "A meta search over several web search engines. Key words as in any search box, in the language of the pages "
         "you hope for; no operators that only one engine knows."
     )
+    path = "/search"
     fields = Fields(snippet="content", published="publishedDate")
     most_pages = 5
 
@@ -49,22 +50,22 @@ class SearXNG(Service[Options]):
             raise UsageError(f"searxng needs the address of a server: searxng:{self.address} (none listens there)")
         return super().place(replace(spec, argument=found))
 
-    async def page(self, query: Query, number: int) -> Payload:
+    def asks(self, query: Query, number: int) -> dict[str, object]:
         o = self.options
+        return {
+            "q": query.text,
+            "format": "json",
+            "pageno": number + 1,
+            "engines": o.engines,
+            "categories": o.categories,
+            "language": o.language or query.language,
+            "time_range": o.time_range,
+            "safesearch": o.safe_search,
+        }
+
+    async def page(self, query: Query, number: int) -> Payload:
         try:
-            return await self.get(
-                "/search",
-                {
-                    "q": query.text,
-                    "format": "json",
-                    "pageno": number + 1,
-                    "engines": o.engines,
-                    "categories": o.categories,
-                    "language": o.language or query.language,
-                    "time_range": o.time_range,
-                    "safesearch": o.safe_search,
-                },
-            )
+            return await super().page(query, number)
         except Refused as problem:
             if problem.status == 403:
                 raise self.http.error("it gives no JSON: add json to search.formats in its settings.yml") from None

@@ -26,22 +26,19 @@ class SemanticScholar(Papers[Options]):
 
     Params = Options
     key = Key(("SEMANTIC_SCHOLAR_API_KEY", "S2_API_KEY"), "x-api-key", "", needed=False)
-    results = ("data",)
+    path, results = "/graph/v1/paper/search", ("data",)
     page_size, most_pages = 100, 5
 
-    async def page(self, query: Query, number: int) -> Payload:
+    def asks(self, query: Query, number: int) -> dict[str, object]:
         days = f"{(query.since or '')[:10]}:{(query.until or '')[:10]}"
-        return await self.get(
-            "/graph/v1/paper/search",
-            {
-                "query": query.text.replace("-", " "),  # it finds nothing for words with hyphens
-                "limit": min(query.limit, self.page_size),
-                "offset": number * self.page_size,
-                "fields": _FIELDS,
-                "publicationDateOrYear": days if days != ":" else None,
-                "fieldsOfStudy": self.options.fields_of_study,
-            },
-        )
+        return {
+            "query": query.text.replace("-", " "),  # it finds nothing for words with hyphens
+            "limit": min(query.limit, self.page_size),
+            "offset": number * self.page_size,
+            "fields": _FIELDS,
+            "publicationDateOrYear": days if days != ":" else None,
+            "fieldsOfStudy": self.options.fields_of_study,
+        }
 
     def hit(self, item: Payload, rank: int) -> Hit | None:
         paper = reference(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wellread.net.payload import Payload
 from wellread.parameters import param
 from wellread.sources.service import Fields, Key, Service, VendorOptions
 from wellread.types import Query
@@ -24,15 +23,16 @@ class Serper(Service[Options]):
     Params = Options
     hint = "The web as Google finds it. Key words as in any search box; quotes for exact phrases, site:example.org, -word."
     key = Key(("SERPER_API_KEY",), "X-API-KEY", "")
+    path, form = "/search", "json"
     results = ("organic",)
     fields = Fields(url="link")
     page_size, most_pages = 10, 10
 
-    async def page(self, query: Query, number: int) -> Payload:
+    def asks(self, query: Query, number: int) -> dict[str, object]:
         o = self.options
         ends = {"min": query.since, "max": query.until}
         between = [f"cd_{end}:{day[5:7]}/{day[8:10]}/{day[:4]}" for end, day in ends.items() if day]
-        asked = {
+        return {
             "q": query.text,
             "num": self.page_size,
             "page": number + 1,
@@ -40,4 +40,3 @@ class Serper(Service[Options]):
             "hl": o.language or query.language,
             "tbs": ",".join(["cdr:1", *between]) if between else o.time_range,
         }
-        return await self.post("/search", {name: value for name, value in asked.items() if value is not None})

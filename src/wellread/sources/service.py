@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar, Generic, TypeVar, cast
+from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar, cast
 
 from wellread.errors import UsageError
 from wellread.net.address import Address, address
@@ -51,19 +51,22 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """The names that a service has for what a result says."""
+    """The names that a service has for what a result says; several for what is put together of them."""
 
     title: str = "title"
     url: str = "url"
-    snippet: str = "snippet"
+    snippet: str | tuple[str, ...] = "snippet"
     published: str = "date"
+    text: str = ""
+    score: str = ""
 
 
 Options = TypeVar("Options", bound=ServiceOptions)
 
 
 class Service(Source, Generic[Options]):
-    """A service as a source: how a page of results is asked for (`page`), what they say (`fields`, `hit`), or all (`find`)."""
+    """A service as a source: how a page of results is asked for (`path` and `asks`, or `page`), what they say (`fields`, or
+    `hit`), or all (`find`)."""
 
     public = True
     Params: ClassVar[type[Any]]
@@ -71,6 +74,8 @@ class Service(Source, Generic[Options]):
     argument: ClassVar[str] = ""  # what may stand behind the name otherwise
     key: ClassVar[Key | None] = None
     manners: ClassVar[Manners] = Manners()
+    path: ClassVar[str] = ""  # behind the address, where it is asked
+    form: ClassVar[Literal["params", "json", "xml"]] = "params"  # of what is asked, or of the answer, where that is XML
     results: ClassVar[Sequence[str | int]] = ("results",)  # where they stand in an answer
     fields: ClassVar[Fields]  # what a result says, and where
     page_size = 20  # results in one request
@@ -118,18 +123,28 @@ class Service(Source, Generic[Options]):
 
     async def page(self, query: Query, number: int) -> Payload:
         """An answer of the service; `number` counts from 0."""
+        asked = {name: value for name, value in self.asks(query, number).items() if value not in (None, [])}
+        if self.form == "json":
+            return await self.post(self.path, asked)
+        return await self.get(self.path, asked, xml=self.form == "xml")
+
+    def asks(self, query: Query, number: int) -> Mapping[str, Any]:
+        """What it is asked for that; what is None or an empty list stays out."""
         raise NotImplementedError
 
     def hit(self, item: Payload, rank: int) -> Hit | None:
         """One of its results."""
         f = self.fields
+        parts = [f.snippet] if isinstance(f.snippet, str) else f.snippet
         return hit(
             self.name,
             rank,
             title=item.text(f.title),
             url=item.text(f.url),
-            snippet=item.text(f.snippet),
+            snippet=" … ".join(one.text() for name in parts for one in item.items(name) or [item.at(name)]),
             published=item.text(f.published),
+            text=item.text(f.text) if f.text else None,
+            score=item.number(f.score) if f.score else None,
         )
 
     def goes_on(self, answer: Payload, number: int, found: int) -> bool:

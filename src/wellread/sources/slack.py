@@ -38,23 +38,20 @@ class Slack(Service[Options]):
     key = Key(("SLACK_TOKEN", "SLACK_USER_TOKEN"))
     # The method is limited to some twenty calls a minute; Retry-After tells when it was too much.
     manners = Manners(concurrency=2, patience=30)
-    results = ("messages", "matches")
+    path, results = "/api/search.messages", ("messages", "matches")
     page_size = 100
     hint = (
         "Messages that colleagues wrote to each other. Few words, as people write them in chat; from:@name, in:#channel, "
         "has:link narrow it down."
     )
 
-    async def page(self, query: Query, number: int) -> Payload:
-        return await self.get(
-            "/api/search.messages",
-            {
-                "query": self._narrowed(query),
-                "count": min(query.limit, self.page_size),
-                "sort": self.options.sort,
-                "sort_dir": "desc",
-            },
-        )
+    def asks(self, query: Query, number: int) -> dict[str, object]:
+        return {
+            "query": self._narrowed(query),
+            "count": min(query.limit, self.page_size),
+            "sort": self.options.sort,
+            "sort_dir": "desc",
+        }
 
     def _narrowed(self, query: Query) -> str:
         parts = [" ".join(query.text.split())]

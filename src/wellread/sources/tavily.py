@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from wellread.net.payload import Payload
 from wellread.parameters import Seconds, param
-from wellread.sources.hits import hit
-from wellread.sources.service import Key, Service, VendorOptions
-from wellread.types import Hit, Query
+from wellread.sources.service import Fields, Key, Service, VendorOptions
+from wellread.types import Query
 
 _LONGEST_QUERY = 400
 
@@ -35,10 +33,12 @@ class Tavily(Service[Options]):
     Params = Options
     hint = "A web search that understands questions. One clear, specific question or phrase per search, under 400 characters."
     key = Key(("TAVILY_API_KEY",))
+    path, form = "/search", "json"
+    fields = Fields(snippet="content", published="published_date", text="raw_content", score="score")
 
-    async def page(self, query: Query, number: int) -> Payload:
+    def asks(self, query: Query, number: int) -> dict[str, object]:
         o = self.options
-        wanted: dict[str, object] = {
+        return {
             "query": query.text[:_LONGEST_QUERY],
             "max_results": min(query.limit, self.page_size),
             "search_depth": o.depth,
@@ -51,18 +51,3 @@ class Tavily(Service[Options]):
             "country": o.country,
             "include_raw_content": "text" if o.full_text else False,
         }
-        given = {name: value for name, value in wanted.items() if value not in (None, [])}
-        return await self.post("/search", given)
-
-    def hit(self, item: Payload, rank: int) -> Hit | None:
-        """Snippets are the passages that Tavily found in a page."""
-        return hit(
-            self.name,
-            rank,
-            title=item.text("title"),
-            url=item.text("url"),
-            snippet=item.text("content"),
-            text=item.text("raw_content") or None,
-            published=item.text("published_date"),
-            score=item.number("score"),
-        )
