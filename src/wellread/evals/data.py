@@ -17,17 +17,17 @@ from dataclasses import dataclass
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
+from wellread.codec import Json, Meta, decode
 from wellread.core import safe_files
 from wellread.core.unicode_safety import Encodable, encodable
 from wellread.errors import UsageError
 from wellread.replay.record import lines_of
 from wellread.types import Passage
 
-Json = dict[str, Any]
 _LARGEST = 4 * 1024**3  # bytes of a file that is read in one piece, unpacked
-_MOST_REPEATS = 1_000_000
+_WEIGHT: type[float] = cast("Any", Annotated[float, Meta(gt=0, le=1_000_000)])
 _DAMAGE = (OSError, EOFError, zlib.error, ValueError, OverflowError, RecursionError)
 _ODD = (*_DAMAGE, KeyError, IndexError, TypeError, AttributeError)
 
@@ -123,33 +123,14 @@ def _question(row: Json) -> Question:
     try:
         return Question(
             id=str(row["id"]),
-            text=_words(row["question"]),
-            answers=_all(row.get("answers", ())),
-            gold=_all(row.get("gold", ())),
+            text=decode(str, row["question"]),
+            answers=tuple(map(str, decode(list[Any], row.get("answers", ())))),
+            gold=tuple(map(str, decode(list[Any], row.get("gold", ())))),
             kind=str(row.get("type", "")),
-            weight=_weight(row.get("repeat", 1)),
+            weight=decode(_WEIGHT, row.get("repeat", 1), strict=False),
         )
     except _ODD as problem:
         raise UsageError(f"a question is not usable ({problem!r}): {json.dumps(row)[:200]}") from None
-
-
-def _words(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError("not a text")
-    return value
-
-
-def _all(values: Any) -> tuple[str, ...]:
-    if isinstance(values, str):
-        raise TypeError("a text and not a list of them")
-    return tuple(map(str, values))
-
-
-def _weight(value: Any) -> float:
-    weight = float(value)
-    if not 0 < weight <= _MOST_REPEATS:
-        raise ValueError(f"repeat is not between 0 and {_MOST_REPEATS}")
-    return weight
 
 
 @contextmanager
@@ -164,7 +145,9 @@ def _passages(path: Path) -> Iterator[Passage]:
     with _usable(path):
         for row in rows(path):
             identity = str(row["id"] if "id" in row else row["_id"])
-            yield Passage(identity, _words(row["text"]), _words(row.get("title") or ""), row.get("url"), document=identity)
+            yield Passage(
+                identity, decode(str, row["text"]), decode(str, row.get("title") or ""), row.get("url"), document=identity
+            )
 
 
 def _beir(folder: Path) -> Iterator[Question]:
@@ -180,7 +163,7 @@ def _beir(folder: Path) -> Iterator[Question]:
     with _usable(queries):
         for row in rows(queries):
             if (identity := str(row["_id"])) in gold:
-                yield Question(identity, _words(row["text"]), (), tuple(gold[identity]))
+                yield Question(identity, decode(str, row["text"]), (), tuple(gold[identity]))
 
 
 def _hotpot(content: Sequence[Json]) -> tuple[tuple[Question, ...], Sequence[Passage]]:
@@ -188,10 +171,10 @@ def _hotpot(content: Sequence[Json]) -> tuple[tuple[Question, ...], Sequence[Pas
     questions: list[Question] = []
     for row in content:
         for title, sentences in row["context"]:
-            passages.setdefault(_words(title), Passage(title, "".join(sentences), title, document=title))
+            passages.setdefault(decode(str, title), Passage(title, "".join(sentences), title, document=title))
         gold = tuple(dict.fromkeys(title for title, _ in row["supporting_facts"]))
         questions.append(
-            Question(str(row["_id"]), _words(row["question"]), (_words(row["answer"]),), gold, str(row.get("type", "")))
+            Question(str(row["_id"]), decode(str, row["question"]), (decode(str, row["answer"]),), gold, str(row.get("type", "")))
         )
     return tuple(questions), list(passages.values())
 
@@ -203,10 +186,10 @@ def _squad(content: Json) -> tuple[tuple[Question, ...], Sequence[Passage]]:
         for number, paragraph in enumerate(article["paragraphs"]):
             identity = f"{article['title']}:{number}"
             passages.append(
-                Passage(identity, _words(paragraph["context"]), article["title"].replace("_", " "), document=identity)
+                Passage(identity, decode(str, paragraph["context"]), article["title"].replace("_", " "), document=identity)
             )
             for row in paragraph["qas"]:
-                answers = tuple(dict.fromkeys(_words(answer["text"]) for answer in row["answers"]))
+                answers = tuple(dict.fromkeys(decode(str, answer["text"]) for answer in row["answers"]))
                 gold = () if row.get("is_impossible") else (identity,)
-                questions.append(Question(str(row["id"]), _words(row["question"]), answers, gold))
+                questions.append(Question(str(row["id"]), decode(str, row["question"]), answers, gold))
     return tuple(questions), passages
