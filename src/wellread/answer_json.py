@@ -11,7 +11,7 @@ from typing import Any
 
 from wellread.codec import UNSET, UnsetType
 from wellread.text.places import place
-from wellread.types import Answer, Citation, Near, Outcome, Reference, Sentence, Usage
+from wellread.types import Answer, Citation, Hit, Near, Outcome, Passage, Reference, Sentence, Usage
 
 SURE = 0.7  # below this an answer is shown with what else came near
 _WORDS = ((0.9, "very sure"), (SURE, "fairly sure"), (0.5, "not very sure"), (0.0, "unsure"))
@@ -42,10 +42,15 @@ class Placed:
     link: str | UnsetType | None = UNSET  # the whole address of what a server keeps, for its clients
 
 
+def placed(passage: Passage | Hit) -> dict[str, Any]:
+    """What `Placed` says of where a passage is."""
+    names = ("title", "url", "source", "document", "heading", "page", "anchor")
+    at = {name: getattr(passage, name) for name in names}
+    return {**at, "place": place(passage), "reference": passage.reference or UNSET}
+
+
 def _place(one: Citation | Near) -> dict[str, Any]:
-    passage, names = one.passage, ("title", "url", "source", "document", "heading", "page", "anchor")
-    at = {"number": one.number, "place": place(passage), "start": one.start, "end": one.end}
-    return {**at, **{name: getattr(passage, name) for name in names}, "reference": passage.reference or UNSET}
+    return {**placed(one.passage), "number": one.number, "start": one.start, "end": one.end}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

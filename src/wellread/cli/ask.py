@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncGenerator, Callable, Generator, Sequence
-from contextlib import aclosing, closing, contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -186,29 +186,19 @@ async def _ask(text: str, how: _How, display: show.Display) -> Answer:
     from wellread.engine import Engine
     from wellread.run import Environment
 
-    answer: Answer | None = None
     outside = Environment(consent=show.consent(display), earlier=how.earlier(text))
     with tracing(how.trace) as write, closing(_Trace(how.part, keep=False, mode="a")) as kept:
-        async with Engine(how.chosen.settings, outside=outside) as engine, aclosing(how.stream(engine, text)) as stream:
-            with display:
-                async for event in stream:
-                    write(event)
-                    kept.write(event)
-                    display.event(event)
-                    if isinstance(event, events.Answered):
-                        answer = event.answer
+        async with Engine(how.chosen.settings, outside=outside) as engine:
+            answer = await show.followed(how.stream(engine, text), display, write, kept.write)
     if answer is None:
         raise ReplayMismatch("the recording ends before its answer: the run was left")
     return answer
 
 
-OTEL = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
-
-
 @contextmanager
 def tracing(path: Path | None) -> Generator[Callable[[events.Event], None], None, None]:
     """A writer of events as JSON lines, where there is a path; a collector of traces gets them too."""
-    exporting = any(os.environ.get(name) for name in OTEL)
+    exporting = any(name.startswith("OTEL_EXPORTER") for name in os.environ)
     trace = _Trace(path, keep=exporting)
     try:
         yield trace.write

@@ -7,7 +7,7 @@ import importlib
 import signal
 import sys
 from collections.abc import Coroutine
-from contextlib import aclosing, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -58,7 +58,6 @@ class Conversation:
 
     async def ask(self, question: str, display: show.Display) -> Answer:
         """Answer a question in the light of the earlier ones."""
-        from wellread import events
         from wellread.engine import Engine
         from wellread.run import Environment
 
@@ -66,14 +65,10 @@ class Conversation:
         engine = Engine(self.settings, kit=self.kit, outside=outside)
         if self.earlier.kept:
             engine = engine.changed(self.settings, also=[self.earlier])
-        with display:
-            async with aclosing(engine.stream(question, params=self.params, history=self.turns)) as stream:
-                async for event in stream:
-                    display.event(event)
-                    if isinstance(event, events.Answered):
-                        self._keep(event.answer)
-        assert self.last is not None
-        return self.last
+        answer = await show.followed(engine.stream(question, params=self.params, history=self.turns), display)
+        assert answer is not None
+        self._keep(answer)
+        return answer
 
     def clear(self) -> None:
         self.turns.clear()

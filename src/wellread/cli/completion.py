@@ -17,6 +17,7 @@ from wellread.errors import UsageError
 
 if TYPE_CHECKING:
     from wellread.parameters import Parameter
+    from wellread.plugins import Kind
 
 Shell = Literal["bash", "zsh", "fish"]
 _ASK = "_WELLREAD_COMPLETE=complete_fish _TYPER_COMPLETE_FISH_ACTION=get-args"
@@ -73,24 +74,18 @@ def completion(
 
 
 def strategies(incomplete: str) -> list[str]:
-    from wellread import plugins
-
-    return _beginning(plugins.names("strategies"), incomplete)
+    return _beginning(_names("strategies"), incomplete)
 
 
 def sources(incomplete: str) -> list[str]:
     """Names; where none begins like that the shell offers files."""
-    from wellread import plugins
-
     with_place = {"index", "files", "urls", "mediawiki", "datasette", "searxng", "elasticsearch"}
-    return _beginning([f"{name}:" if name in with_place else name for name in plugins.names("sources")], incomplete)
+    return _beginning([f"{name}:" if name in with_place else name for name in _names("sources")], incomplete)
 
 
 def models(incomplete: str) -> list[str]:
-    from wellread import plugins
-
-    alone = [name for name in plugins.names("models") if name == "local"]
-    return _beginning([*(f"{name}:" for name in plugins.names("models") if name not in alone), *alone, "none"], incomplete)
+    known = sorted(_names("models"), key="local".__eq__)  # which alone stands without an argument
+    return _beginning([*(name if name == "local" else f"{name}:" for name in known), "none"], incomplete)
 
 
 def efforts(incomplete: str) -> list[str]:
@@ -99,9 +94,15 @@ def efforts(incomplete: str) -> list[str]:
 
 def kinds(incomplete: str) -> list[str]:
     """What `wellread plugins` can be asked for."""
+    from wellread.plugins import KINDS
+
+    return _beginning(sorted({*KINDS, *(name for kind in KINDS for name in _names(kind))}), incomplete)
+
+
+def _names(kind: Kind) -> list[str]:
     from wellread import plugins
 
-    return _beginning(sorted({*plugins.KINDS, *(name for kind in plugins.KINDS for name in plugins.names(kind))}), incomplete)
+    return plugins.names(kind)
 
 
 def parameters(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,6 +17,7 @@ from wellread.core.private_files import at_home
 from wellread.errors import UsageError
 
 if TYPE_CHECKING:
+    from wellread import parts
     from wellread.cluster.building import Order
     from wellread.index.feed import Feed
     from wellread.index.inputs import InputOptions
@@ -48,9 +49,9 @@ def apart(inputs: list[str], output: Path) -> None:
 
 def embedder_anywhere(spec: str | None) -> Embedder:
     """The embedder by the settings of whichever machine this runs on."""
-    from wellread import parts
+    from wellread.parts import Parts
 
-    return parts.Parts(options.load()).embedder(spec)
+    return Parts(options.load()).embedder(spec)
 
 
 def reading(
@@ -79,16 +80,11 @@ def order(inputs: list[str], spec: str | None, shards: int, how: InputOptions, w
     return Order(resolved, how, shards, maker.name, maker.dimensions, partial(embedder_anywhere, spec), words, gpus)
 
 
-@asynccontextmanager
-async def kit_of_settings() -> AsyncGenerator[Parts]:
+def kit_of_settings() -> aclosing[parts.Parts]:
     """The parts that settings name, closed at the end."""
-    from wellread import parts
+    from wellread.parts import Parts
 
-    kit = parts.Parts(options.load())
-    try:
-        yield kit
-    finally:
-        await kit.aclose()
+    return aclosing(Parts(options.load()))
 
 
 @asynccontextmanager

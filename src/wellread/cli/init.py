@@ -1,4 +1,5 @@
-"""`wellread init`: a settings file in which everything stands as it is by default, ready to be changed."""
+"""`wellread init`: a settings file in which everything stands as it is by default, ready to be changed; `wellread doctor`: is
+everything in place, and what to do where it is not."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from typing import Annotated
 import typer
 
 from wellread.cli import options
-from wellread.cli.terminal import say
+from wellread.cli.terminal import say, say_json
 from wellread.errors import UsageError, WellreadError
 from wellread.parameters import Parameter, describe
 from wellread.settings import Settings, config_path
@@ -40,6 +41,7 @@ _EXAMPLES: dict[str, object] = {
     "collections": True,
     "folders": ["/srv/papers"],
 }
+_SIGNS = {"ok": "✓", "note": "·", "problem": "✗"}
 _SECRET = "token"  # belongs into WELLREAD_TOKEN: a file is read by more eyes
 
 
@@ -97,3 +99,23 @@ def _lines(parameters: Iterable[Parameter]) -> Iterator[str]:
         yield from (f"# {line}" for line in wrap(one.help, 96))
         empty = one.default is None or one.default == ()  # texts, numbers, truths and lists are alike in TOML and JSON
         yield f"# {one.name} = {json.dumps(_EXAMPLES.get(one.name, []) if empty else one.default, ensure_ascii=False)}"
+
+
+def doctor(as_json: options.AsJson = False) -> None:
+    """Check Python, weights, library, keys, servers and settings. Exit status 1 when something is broken.
+
+    Keys are only looked for, never printed.
+    """
+    from wellread.server import diagnosis
+
+    findings = diagnosis.findings()
+    if as_json:
+        from wellread.events import to_json
+
+        say_json(to_json(findings))
+    else:
+        for finding in findings:
+            say(f"{_SIGNS[finding.state]} {finding.what}")
+            if finding.advice:
+                say(f"    {finding.advice}")
+    raise typer.Exit(1 if any(finding.state == "problem" for finding in findings) else 0)

@@ -1,4 +1,4 @@
-"""`wellread open N`: a source of the last answer, at its place.
+"""`wellread open N`: a source of the last answer, at its place; `wellread cite`: its references, for a bibliography.
 
 What the last `ask`, `chat` or `search` in a terminal has shown is kept in the user's state folder, for this user alone, so that
 its numbers are known. Nothing depends on it: where it cannot be written, it is not kept.
@@ -14,7 +14,7 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
@@ -22,15 +22,16 @@ from typing import Annotated
 import typer
 
 from wellread import codec
-from wellread.answer_json import AnswerJson
+from wellread.answer_json import AnswerJson, CitationJson, placed
+from wellread.citations.references import FORMATS, footnotes, references, written
 from wellread.cli import options
 from wellread.cli.terminal import note, say
 from wellread.core.private_files import replace_private
 from wellread.errors import ReadError, UsageError, WellreadError
 from wellread.present.differences import bracketed
 from wellread.present.sections import sections
-from wellread.text.places import at_words, place
-from wellread.types import Answer, Hit, Original, Passage, Reference
+from wellread.text.places import at_words
+from wellread.types import Answer, Hit, Original, Passage
 
 # Programs that open a PDF at a page, and how they are told; the first that is installed is taken.
 _PDF = {
@@ -48,23 +49,12 @@ _BROWSERS = ("x-www-browser", "firefox", "chromium", "google-chrome")
 _TEXT = 20_000  # characters of a passage that are kept
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown(CitationJson):
     """One numbered source as it was shown."""
 
-    number: int
-    place: str
-    source: str
-    document: str | None
-    url: str | None
-    page: int | None
-    anchor: str
-    quote: str
-    text: str
+    text: str = ""
     doubts: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])  # sentences that cite it and are not carried
-    title: str = ""
-    heading: str = ""
-    reference: Reference | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +94,7 @@ def found(groups: Sequence[Sequence[Hit]]) -> list[Shown]:
 
 def _shown(number: int, of: Passage | Hit, quote: str) -> Shown:
     text = of.words if isinstance(of, Hit) else of.text
-    at = (of.source, of.document, of.url, of.page, of.anchor)
-    return Shown(number, place(of), *at, quote, text[:_TEXT], title=of.title, heading=of.heading, reference=of.reference)
+    return Shown(**placed(of), number=number, quote=quote, text=text[:_TEXT])
 
 
 def keep(shown: Sequence[Shown], answer: str = "", environ: Mapping[str, str] = os.environ) -> None:
@@ -203,12 +192,8 @@ def _original(chosen: Shown, where: Path) -> Original:
     from wellread.parts import Parts
 
     async def find() -> Original:
-        kit = Parts(options.load())
-        try:
-            source = kit.source(chosen.source)
-            return await source.original(chosen.document or "")
-        finally:
-            await kit.aclose()
+        async with aclosing(Parts(options.load())) as kit:
+            return await kit.source(chosen.source).original(chosen.document or "")
 
     try:
         os.chdir(where)
@@ -238,3 +223,31 @@ def _opener() -> str:
 
 def _has_display() -> bool:
     return sys.platform == "darwin" or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def cite(
+    numbers: Annotated[
+        list[int] | None, typer.Argument(metavar="[N]…", help="Numbers of sources, as the last answer shows them; all if none.")
+    ] = None,
+    how: Annotated[
+        str, typer.Option("--format", "-f", metavar="FORMAT", help=f"{', '.join(FORMATS)} or footnotes (the answer with them).")
+    ] = "plain",
+) -> None:
+    """References of the last `ask`, `chat` or `search`: BibTeX, RIS, CSL-JSON, a plain list, or a style.
+
+    wellread ask "What is known about statins and muscle pain?" --source pubmed
+    wellread cite 1 --format bibtex >> thesis.bib
+    wellread cite --format apa
+    """
+    last = load()
+    cited = [one for one in last.shown if not last.answer or f"[{one.number}]" in last.answer]  # and not what only comes near
+    chosen = [last.under(number) for number in numbers] if numbers else cited
+    if how == "footnotes":
+        if not last.answer:
+            raise UsageError("footnotes stand under an answer, and the last command gave none")
+        text = footnotes(last.answer, chosen)
+    elif how in FORMATS:
+        text = written(references(chosen), how)
+    else:
+        raise UsageError(f"--format must be one of {', '.join(FORMATS)}, footnotes, not {how!r}")
+    typer.echo(text, nl=False)

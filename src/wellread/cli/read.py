@@ -1,18 +1,61 @@
-"""`wellread read`: the main text of one page or file."""
+"""`wellread search`: what the sources find, without an answer; `wellread read`: the main text of one page or file."""
 
 from __future__ import annotations
 
 import asyncio
+from contextlib import aclosing
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from wellread.cli import options
+from wellread.cli import opening, options, show
 from wellread.cli.terminal import note, say, say_json
 from wellread.core.private_files import at_home
 from wellread.errors import ReadError, UsageError
-from wellread.types import Page
+from wellread.types import Hits, Page, by_document
+
+
+def search(
+    words: options.Words,
+    source: list[str] | None = options.SOURCES,
+    limit: int = options.flag("--limit -n", "N", "How many results.", 10, min=1, max=1000),
+    effort: str | None = options.EFFORT,
+    hops: int | None = options.HOPS,
+    no_cache: options.NoCache = False,
+    as_json: options.AsJson = False,
+) -> None:
+    """Search the sources and list what they find. Exit status 3 when nothing is found.
+
+    wellread search "moons of Jupiter"
+    wellread search "central bank" --source wikipedia --limit 3 --json
+    wellread search "Who discovered the largest moon of Saturn?" --hops 2
+    """
+    from wellread.engine import Engine
+
+    query = " ".join(words)
+    settings = options.load(sources=source, no_cache=no_cache, effort=effort, hops=hops)
+
+    async def work() -> Hits:
+        async with Engine(settings) as engine:
+            return await engine.search(query, limit=limit)
+
+    hits = asyncio.run(work())
+    if settings.cache:
+        opening.keep(opening.found(by_document(hits)))
+    for failure in hits.failures:
+        note(f"wellread: {failure}")
+    if as_json:
+        from wellread.events import documents_json, hit_json
+
+        say_json({"query": query, "hits": [hit_json(hit) for hit in hits], "documents": documents_json(hits)})
+    else:
+        for number, group in enumerate(by_document(hits), 1):
+            show.found_document(number, group)
+        if not hits:
+            note("nothing found")
+    raise typer.Exit(0 if hits else 3)
 
 
 def read(
@@ -63,15 +106,9 @@ def _opened(what: str) -> Page:
 
 
 async def _fetched(url: str, ignore_robots: bool, allow_host: list[str] | None, no_cache: bool) -> Page:
-    from wellread.reading.reader import WebReader
+    from wellread.parts import Parts
 
     settings = options.load(no_cache=no_cache)
-    reader = WebReader(
-        cache=settings.cache,
-        allow_hosts=(*settings.allow_hosts, *(allow_host or ())),
-        ignore_robots=ignore_robots or settings.ignore_robots,
-    )
-    try:
-        return await reader.read(url)
-    finally:
-        await reader.aclose()
+    hosts, unasked = (*settings.allow_hosts, *(allow_host or ())), ignore_robots or settings.ignore_robots
+    async with aclosing(Parts(replace(settings, allow_hosts=hosts, ignore_robots=unasked))) as kit:
+        return await kit.pages().read(url)

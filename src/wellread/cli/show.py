@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 import sys
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Self
 
 from wellread import events
@@ -68,6 +69,21 @@ def _plain(answer: Answer) -> None:
     """For pipes and files: the answer, then its sources."""
     for line in terminal.lines(AnswerJson.of(answer)):
         say(line)
+
+
+async def followed(
+    stream: AsyncGenerator[events.Event, None], display: Display, *writers: Callable[[events.Event], object]
+) -> Answer | None:
+    """The answer of a run that is shown as it goes; None where it was left before that."""
+    answer: Answer | None = None
+    async with aclosing(stream):
+        with display:
+            async for event in stream:
+                for write in (*writers, display.event):
+                    write(event)
+                if isinstance(event, events.Answered):
+                    answer = event.answer
+    return answer
 
 
 class Steps:

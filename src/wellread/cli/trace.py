@@ -1,7 +1,8 @@
-"""`wellread trace`: what a run did, as a timeline."""
+"""`wellread trace`: what a run did, as a timeline; `wellread replay`: a recorded run again, and where it would go another way."""
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import textwrap
 from pathlib import Path
@@ -9,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wellread.cli import options
-from wellread.cli.terminal import clean, note
-from wellread.errors import UsageError
+from wellread import events
+from wellread.cli import ask, options, show
+from wellread.cli.terminal import clean, note, say
+from wellread.errors import ReplayMismatch, UsageError
 
 if TYPE_CHECKING:
     from wellread.trace.timeline import Step, Timeline
@@ -86,3 +88,33 @@ def _line(story: Timeline, step: Step) -> str:
     length = max(1, min(_WIDTH - start, round(step.seconds / total * _WIDTH)))
     bar = " " * start + "█" * length + " " * (_WIDTH - start - length)
     return f"{step.start:7.2f}  [cyan]{bar}[/]  {kind}: {label} [dim]({step.seconds:.2f} s, {escape(step.detail)})[/]"
+
+
+def replay(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A recording, made with: wellread ask QUESTION --record FILE.")],
+    strategy: str | None = options.STRATEGY,
+    param: list[str] | None = options.PARAMS,
+    diff: bool = options.flag("--diff", "", "Show what was asked then and now where the run departs.", False),
+    as_json: options.AsJson = False,
+    as_events: options.AsEvents = False,
+) -> None:
+    """Run a recording again, without network or model, and compare it event by event.
+
+    Exit status 1 says that the run departs from its recording: a prompt, a strategy or a part of the program has changed.
+
+    wellread ask "Who invented the telescope?" --record telescope.jsonl
+    wellread replay telescope.jsonl
+    wellread replay telescope.jsonl --param results=3 --diff
+    """
+    from wellread.replay.runs import replayed
+
+    display, seen = show.display(as_json=as_json, as_events=as_events), list[events.Event]()
+    stream = replayed(file, strategy=strategy, params=options.parameters(param))
+    try:
+        answer = asyncio.run(show.followed(stream, display, seen.append))
+    except ReplayMismatch as problem:
+        if diff and problem.diff:
+            say(problem.diff)
+        raise
+    note(f"{file}: the same {len(seen)} events as recorded")
+    raise typer.Exit(ask.status(answer) if answer is not None else 0)
