@@ -20,7 +20,7 @@ from typing import Any
 
 from wellread import events
 from wellread.engine import Engine
-from wellread.evals.metrics import f1
+from wellread.evals.results import f1
 from wellread.protocols import Source
 from wellread.questions.comparisons import comparison
 from wellread.settings import Settings

@@ -46,7 +46,8 @@ from wellread.replay.record import Covers
 from wellread.server import intake, openai_format, origins
 from wellread.server.viewer import Place, View
 from wellread.server.web import configuring, documents
-from wellread.sources import markup, mediawiki, newsapi, service, slack
+from wellread.sources import hits as markup
+from wellread.sources import mediawiki, newsapi, service, slack
 from wellread.strategies import attribution, context, likely_sentences, refine, relevance, trail, turns
 from wellread.text import blocks, dates, inert, markers, places, quoting, sentences, split, words
 from wellread.tools import calculate

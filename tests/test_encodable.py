@@ -20,8 +20,7 @@ from wellread.models.scripted import ScriptedModel
 from wellread.protocols import Source
 from wellread.replay.runs import recorded, replayed
 from wellread.settings import Settings
-from wellread.trace.page import page
-from wellread.trace.timeline import load
+from wellread.trace.timeline import load, page
 from wellread.types import Completion, Hit, Passage, ToolCall
 
 ANYTHING = st.text(st.characters(categories=("Cs", "Lu", "So", "Cc")))

@@ -12,10 +12,9 @@ from wellread.answer_json import AnswerJson
 from wellread.citations.check import check
 from wellread.cli.opening import cited
 from wellread.marks import MARK, marked, unmarked
-from wellread.present.differences import bracketed, differing
 from wellread.present.html import answer_html
 from wellread.present.markdown import markdown
-from wellread.present.sections import sections, shown
+from wellread.present.sections import bracketed, differing, sections, shown
 from wellread.server import openai_format
 from wellread.types import Answer, Passage
 

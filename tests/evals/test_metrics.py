@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.evals import metrics
+from wellread.evals import results as metrics
 
 WORDS = ["a", "the", "An", "Paris", "paris,", "in", "1969", "U.S.", "moon", "", "the-end", "café", "New", "York"]
 

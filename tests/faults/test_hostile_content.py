@@ -39,7 +39,7 @@ from wellread.server.runs import discreet, encode
 from wellread.server.web.articles import article, step
 from wellread.settings import Settings
 from wellread.sources.several import Several
-from wellread.trace.page import page as trace_page
+from wellread.trace.timeline import page as trace_page
 from wellread.trace.timeline import timeline
 from wellread.types import Hit, Page, Prompt, Query
 

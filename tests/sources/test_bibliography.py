@@ -16,8 +16,7 @@ from tests.wire.loopback import Asked, Reply
 from wellread.citations.references import Cited, written
 from wellread.errors import SourceError, UsageError
 from wellread.plugins import parse_source
-from wellread.sources.bibliography import entries
-from wellread.sources.bibtex import spelled
+from wellread.sources.bibliography import entries, spelled
 from wellread.types import Query, Reference
 
 pytestmark = pytest.mark.anyio

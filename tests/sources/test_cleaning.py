@@ -8,11 +8,10 @@ from hypothesis import strategies as st
 
 from wellread.net.address import canonical
 from wellread.net.payload import Payload
-from wellread.sources.datasette import match_all, match_any
-from wellread.sources.hits import Roles, best_first, hit, web_address
-from wellread.sources.markup import lines, plain, without_wikitext
+from wellread.sources.datasette import matching
+from wellread.sources.hits import best_first, hit, lines, plain, web_address, without_wikitext
 from wellread.sources.mediawiki import from_extract, from_html, is_disambiguation
-from wellread.sources.service import keywords
+from wellread.sources.service import RecordOptions, keywords
 
 
 @pytest.mark.parametrize(
@@ -108,21 +107,21 @@ def test_scores_that_contradict_the_order_give_way() -> None:
 def test_key_words_and_fts_queries() -> None:
     assert keywords("Who was the best player of the 2009 Nuggets?") == ["best", "player", "2009", "nuggets"]
     assert keywords("who is the") == ["who", "is", "the"]
-    assert match_all('the "cat" OR hat*') == '"cat" "hat"'
-    assert match_any("cat hat") == '"cat" OR "hat"'
-    assert match_all("*** ???") == ""
+    assert matching('the "cat" OR hat*') == '"cat" "hat"'
+    assert matching("cat hat", " OR ") == '"cat" OR "hat"'
+    assert matching("*** ???") == ""
 
 
 def test_records_are_read_by_customary_names_or_as_told() -> None:
     row = Payload({"Title": "T", "body": "B", "Link": "https://e.org", "created_at": "2023-01-02", "x": {"y": "deep"}})
-    guess = Roles()
-    assert (guess.title_of(row), guess.text_of(row), guess.url_of(row), guess.date_of(row)) == (
+    guess = RecordOptions()
+    assert (guess.said("title", row), guess.text_of(row), guess.said("url", row), guess.said("date", row)) == (
         "T",
         "B",
         "https://e.org",
         "2023-01-02",
     )
-    assert Roles(text="x.y").text_of(row) == "deep"
+    assert RecordOptions(text="x.y").text_of(row) == "deep"
     assert guess.text_of(Payload({"name": "N", "colour": "red", "n": 3})) == "colour: red"
 
 

@@ -14,8 +14,7 @@ from wellread import events
 from wellread.cli import trace as terminal
 from wellread.cli.terminal import clean
 from wellread.errors import DamagedFile
-from wellread.trace.page import page
-from wellread.trace.timeline import load
+from wellread.trace.timeline import load, page
 from wellread.types import Answer, Citation, Hit, Passage, Sentence
 
 HOSTILE = "<script>x</script>'\"\x1b[2J\x9b\u202e[/][bold]\\"

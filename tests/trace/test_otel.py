@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from tests.cli.test_ask import wellread
 
-from wellread.trace import otel
+from wellread.trace import timeline as otel
 
 COMMAND = ("ask", "Who wrote Hamlet?", "--effort", "low")
 

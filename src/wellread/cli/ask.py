@@ -17,7 +17,7 @@ from wellread import events
 from wellread.answer_json import AnswerJson
 from wellread.cli import opening, options, show
 from wellread.cli.terminal import json_line, note
-from wellread.errors import ReplayMismatch, UsageError, WellreadError
+from wellread.errors import MissingExtra, ReplayMismatch, UsageError, WellreadError
 from wellread.types import Answer, Outcome
 
 if TYPE_CHECKING:
@@ -205,7 +205,12 @@ def tracing(path: Path | None) -> Generator[Callable[[events.Event], None], None
     finally:
         trace.close()
     if exporting and trace.seen:
-        _export(trace.seen)
+        from wellread.trace import timeline
+
+        try:
+            timeline.export(trace.seen)
+        except MissingExtra as problem:  # a collector that is set for all programs must not cost an answer
+            note(str(problem))
     if trace.problem is not None:
         raise WellreadError(f"{path}: the trace cannot be written: {trace.problem.strerror}")
 
@@ -237,15 +242,3 @@ class _Trace:
         if self._file is not None:
             with suppress(OSError):  # it has been said before
                 self._file.close()
-
-
-def _export(seen: list[events.Event]) -> None:
-    """A collector that is set for all programs must not cost an answer where the extra is missing."""
-    from wellread.errors import MissingExtra
-    from wellread.trace import otel
-
-    try:
-        if otel.wanted():
-            otel.export(seen)
-    except MissingExtra as problem:
-        note(str(problem))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from wellread.cli import options
-from wellread.cli.commands import Commands
+from wellread.cli.options import Commands
 from wellread.cli.progress import ticking
 from wellread.cli.terminal import say, say_json, tell
 from wellread.core.private_files import at_home

@@ -81,13 +81,15 @@ def evaluate(
 
         write(report, tables, results, questions)
         note(f"{report / 'report.html'}")
-    for line in _failures(results):
-        note(f"wellread: {line}")
+    every = [result for found in results for result in found]
+    failed = [result for result in every if result.outcome == "failed"]
+    if failed:  # it must not pass for a wrong answer unseen
+        note(f"wellread: {len(failed)} of {len(every)} runs failed; the first one: {failed[0].reason}")
     if as_json:
         say_json(tables[0] if len(tables) == 1 else tables)
     else:
         _print(tables, results)
-    raise typer.Exit(1 if all(result.outcome == "failed" for found in results for result in found) else 0)
+    raise typer.Exit(1 if len(failed) == len(every) else 0)
 
 
 async def _measure(
@@ -149,11 +151,11 @@ def _grid(strategies: list[str], params: list[str]) -> list[Cell]:
 
 
 def _print(tables: list[dict[str, Any]], results: list[list[Result]]) -> None:
-    from wellread.evals.report import name
+    from wellread.evals.report import name as named
     from wellread.evals.results import against_first
 
     columns = [(key, title) for key, title in _COLUMNS if any(table.get(key) is not None for table in tables)]
-    names = [name(table) for table in tables]
+    names = [named(table) for table in tables]
     width = max(map(len, [*names, "strategy"]))
     say(f"{tables[0]['data']}: {tables[0]['questions']} questions, effort {tables[0]['effort']}\n")
     for number, part in enumerate(_parts(columns, width)):
@@ -163,7 +165,10 @@ def _print(tables: list[dict[str, Any]], results: list[list[Result]]) -> None:
         for row, table in zip(names, tables, strict=True):
             cells = [f"{'' if table.get(key) is None else f'{table[key]:.3f}':>{_width(title)}}" for key, title in part]
             say("  ".join([f"{row:{width}}", *cells]))
-    _print_kinds(tables[0])
+    if len(kinds := tables[0]["kinds"]) > 1:
+        say("")
+        for kind, scores in kinds.items():
+            say(f"  {kind}: " + ", ".join(f"{name} {value:.3f}" for name, value in scores.items()))
     for line in against_first(names, results):
         say(line)
     if any(table.get("judged") is not None for table in tables):
@@ -183,20 +188,6 @@ def _parts(columns: list[tuple[str, str]], first: int) -> list[list[tuple[str, s
         parts[-1].append(column)
         used += needed
     return parts
-
-
-def _failures(results: list[list[Result]]) -> list[str]:
-    """What failed must not pass for a wrong answer unseen."""
-    failed = [result for found in results for result in found if result.outcome == "failed"]
-    total = sum(map(len, results))
-    return [f"{len(failed)} of {total} runs failed; the first one: {failed[0].reason}"] if failed else []
-
-
-def _print_kinds(table: dict[str, Any]) -> None:
-    if len(table["kinds"]) > 1:
-        say("")
-        for kind, scores in table["kinds"].items():
-            say(f"  {kind}: " + ", ".join(f"{name} {value:.3f}" for name, value in scores.items()))
 
 
 def _width(title: str) -> int:

@@ -1,10 +1,14 @@
-"""`wellread index`: build, change, search and check local indexes."""
+"""`wellread index`: build, change, search and check local indexes; `wellread dataset`: embedded data sets that they are built
+from; `wellread cache`: what is kept of folders by itself, and making room."""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
+import time
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
@@ -12,18 +16,19 @@ import typer
 
 from wellread.cli import feeds, options, show
 from wellread.cli.cluster import build_on_ray
-from wellread.cli.commands import Commands
+from wellread.cli.options import Commands
 from wellread.cli.progress import ticking
 from wellread.cli.terminal import note, say, say_json, tell
+from wellread.core.private_files import at_home
 from wellread.errors import UsageError
 from wellread.events import counted, hit_json
 from wellread.text.places import inside
 
 if TYPE_CHECKING:
     from wellread.index.build import Changes
+    from wellread.index.inputs import InputOptions
     from wellread.index.manifest import Manifest
     from wellread.types import Hit
-
 
 app = Commands("Build, change, search and check local indexes.")
 Folder = Annotated[Path, typer.Argument(help="Folder of the index.", metavar="INDEX")]
@@ -357,3 +362,93 @@ def _tell(made: Changes, folder: Path, as_json: bool) -> None:
     facts = {**counts, "passages": made.content.passages, "vectors": made.content.vectors, "output": str(folder)}
     words = ", ".join(f"{count} {what}" for what, count in counts.items())
     tell(as_json, facts, f"{words}; {made.content.passages:,} passages in {folder}")
+
+
+cache = Commands("Show and clear the indexes of folders that were asked.")
+
+
+@cache.command("list")
+def list_(as_json: options.AsJson = False) -> None:
+    """The folders whose indexes are kept, the last used first."""
+    from wellread.index import kept
+
+    found = kept.everything(os.environ)
+    rows = [{**asdict(one), "place": str(one.place)} for one in found]
+    if as_json:
+        say_json({"kept": rows, "bytes": sum(one.bytes for one in found)})
+        return
+    for one in found:
+        day = time.strftime("%Y-%m-%d", time.localtime(one.used))
+        say(f"{one.of}: {one.passages:,} passages, {one.vectors:,} vectors, {_megabytes(one.bytes)}, used {day}")
+    say(f"{len(found)} kept, {_megabytes(sum(one.bytes for one in found))}")
+
+
+@cache.command()
+def clear(
+    paths: Annotated[list[Path] | None, typer.Argument(metavar="PATH", help="Of these folders alone; all unless given.")] = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Delete the indexes; they are made again when they are asked for.
+
+    wellread cache clear notes/
+    """
+    from wellread.index import kept
+
+    wanted = {str(at_home(path).resolve()) for path in paths or []}
+    found = [one for one in kept.everything(os.environ) if not wanted or one.of in wanted]
+    freed = kept.clear(found)
+    tell(as_json, {"bytes": freed}, f"{_megabytes(freed)} freed")
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:,.1f} MB"
+
+
+dataset = Commands("Make embedded data sets: parquet files that indexes are built from.")
+
+
+@dataset.callback()
+def group() -> None:
+    """Make embedded data sets: parquet files that indexes are built from."""
+
+
+@dataset.command()
+def create(
+    inputs: feeds.Inputs,
+    output: Path = options.flag("--output -o", "DIR", "Folder for the parquet files.", ...),
+    embedder: str | None = feeds.EMBEDDER,
+    tokens: int = feeds.TOKENS,
+    overlap: int = feeds.OVERLAP,
+    column: list[str] | None = feeds.COLUMNS,
+    config: str | None = feeds.CONFIG,
+    shard_rows: int = options.flag("--shard-rows", "N", "Passages in one file.", 50000, min=1),
+    fresh: bool = options.flag("--fresh", "", "Begin again, even if a part is done.", False),
+    ray: str | None = feeds.ON_RAY,
+    as_json: options.AsJson = False,
+) -> None:
+    """Read, split and embed inputs into parquet shards. Run it again after an interruption: it goes on where it stopped.
+
+    wellread dataset create articles/ --output articles-embedded
+    wellread dataset create corpus.jsonl.gz --output corpus --column text=body
+    """
+    feeds.apart(inputs, output)
+    how = feeds.reading(tokens, overlap, column, config)
+    if ray is not None:
+        from wellread.cli.cluster import data_set_on_ray
+
+        rows, unreadable = data_set_on_ray(feeds.order(inputs, embedder, 1, how), output, ray, as_json)
+    else:
+        rows, unreadable = asyncio.run(_create(inputs, output, embedder, how, shard_rows, fresh, as_json)), how.unreadable
+    facts = {"rows": rows, "output": str(output), "unreadable": unreadable}
+    tell(as_json, facts, f"{counted(rows, 'passage', 'passages')} in {output}")
+
+
+async def _create(
+    inputs: list[str], output: Path, embedder: str | None, how: InputOptions, shard_rows: int, fresh: bool, silent: bool
+) -> int:
+    from wellread.index.dataset import create as write
+
+    go_on = f"{output} is unfinished; the same command goes on after its last file"
+    async with feeds.working(silent, how.unreadable, go_on) as (kit, ticker):
+        source = feeds.feed(inputs, kit, embedder, how, embed=True)
+        return await write(output, source, shard_rows=shard_rows, resume=not fresh, progress=ticker)

@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from wellread.cli.commands import Commands
+from wellread.cli.options import Commands
 from wellread.cli.terminal import note, say
 from wellread.errors import UsageError, WellreadError
 from wellread.version import __version__
@@ -38,9 +38,9 @@ _COMMANDS = {
     "doctor": "init.doctor",
     "init": "init.init",
     "completion": "completion.completion",
-    "dataset": "dataset.app",
+    "dataset": "index.dataset",
     "index": "index.app",
-    "cache": "cache.app",
+    "cache": "index.cache",
     "cluster": "cluster.app",
 }
 

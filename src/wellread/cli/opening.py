@@ -28,8 +28,7 @@ from wellread.cli import options
 from wellread.cli.terminal import note, say
 from wellread.core.private_files import replace_private
 from wellread.errors import ReadError, UsageError, WellreadError
-from wellread.present.differences import bracketed
-from wellread.present.sections import sections
+from wellread.present.sections import bracketed, sections
 from wellread.text.places import at_words
 from wellread.types import Answer, Hit, Original, Passage
 

@@ -199,7 +199,7 @@ def found(number: int, title: str, where: str, text: str) -> None:
 
 def found_document(number: int, group: Sequence[Hit]) -> None:
     """A document with the best of its passages that were found, each at its place."""
-    from wellread.sources.markup import without_headings
+    from wellread.sources.hits import without_headings
 
     first = group[0]
     where = (first.document or first.url or "") if is_file(first.url) else first.url or first.source

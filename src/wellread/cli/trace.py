@@ -35,7 +35,7 @@ def trace(
 
     story = load(file)
     if html is not None:
-        from wellread.trace.page import page
+        from wellread.trace.timeline import page
 
         try:
             html.write_text(page(story), encoding="utf-8")

@@ -15,8 +15,7 @@ from urllib.parse import quote
 from wellread.core.private_files import at_home
 from wellread.embedding.arithmetic import Arithmetic, Choice, can_run, settled
 from wellread.embedding.batches import by_length
-from wellread.embedding.hub import fetch, is_id
-from wellread.embedding.layout import Kind, Layout, Pooling, read_json, read_layout
+from wellread.embedding.layout import Kind, Layout, Pooling, fetch, is_id, read_json, read_layout
 from wellread.errors import DamagedFile, EmbedderError, UsageError
 from wellread.parameters import Range, fill, param
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, cast
+from typing import Any, Literal, Protocol, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +15,6 @@ from wellread.core.unicode_safety import encodable
 from wellread.embedding.batches import padded
 from wellread.embedding.layout import Layout, Pooling
 from wellread.errors import DamagedFile, EmbedderError, panics_as
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
-
 
 # Its wheels keep an identifier of the machine in the user's cache and hold an address for reports to their maker, unless told
 # before they are loaded not to. Whoever wants that can set the variable to 0.
@@ -118,8 +114,6 @@ def first_line(problem: Exception) -> str:
 
 def open_tokenizer(file: Path, longest: int | None = None, cut: str = "longest_first") -> Tokenizer:
     """A tokenizer that pads nothing and leaves no more than `longest` tokens, where that is given."""
-    from tokenizers import Tokenizer
-
     try:
         with panics_as(DamagedFile, "opening it"):
             tokenizer = Tokenizer.from_file(str(file))

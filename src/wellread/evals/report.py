@@ -223,7 +223,7 @@ def _table(names: Sequence[str], tables: Sequence[Mapping[str, Any]]) -> str:
     opinion = f"* the opinion of a language model ({_text(tables[0]['judge'])}), not a measurement"
     judged = any(table.get("judged") is not None for table in tables)
     note = f"<p class=note>{opinion}</p>" if judged else ""
-    return f"<h2>All numbers</h2><div class=scroll><table><tr><th></th>{head}</tr>{''.join(rows)}</table></div>{note}"
+    return _section("All numbers", f"<th></th>{head}", rows) + note
 
 
 def _comparison(names: Sequence[str], results: Sequence[Sequence[Result]]) -> str:
@@ -240,10 +240,9 @@ def _comparison(names: Sequence[str], results: Sequence[Sequence[Result]]) -> st
     if not rows:
         return ""
     titles = "".join(f"<th class=n>{title}</th>" for title in ("difference", "95 %", "p"))
-    head = f"<tr><th>against {_text(names[0])}</th><th>score</th>{titles}</tr>"
     how = "Paired over questions: sign flips for p, bootstrap for the interval. Coloured where p is below 0.05."
-    note = f"<p class=note>{how}</p>"
-    return f"<h2>Is the difference real?</h2><div class=scroll><table>{head}{''.join(rows)}</table></div>{note}"
+    head = f"<th>against {_text(names[0])}</th><th>score</th>{titles}"
+    return _section("Is the difference real?", head, rows) + f"<p class=note>{how}</p>"
 
 
 def _kinds(names: Sequence[str], tables: Sequence[Mapping[str, Any]]) -> str:
@@ -256,8 +255,11 @@ def _kinds(names: Sequence[str], tables: Sequence[Mapping[str, Any]]) -> str:
     if len(rows) < 2:
         return ""
     titles = "".join(f"<th class=n>{title}</th>" for title in ("recall@5", "F1", "answer in text", "unsure"))
-    head = f"<tr><th></th><th>kind of question</th>{titles}</tr>"
-    return f"<h2>By kind of question</h2><div class=scroll><table>{head}{''.join(rows)}</table></div>"
+    return _section("By kind of question", f"<th></th><th>kind of question</th>{titles}", rows)
+
+
+def _section(title: str, head: str, rows: Sequence[str]) -> str:
+    return f"<h2>{title}</h2><div class=scroll><table><tr>{head}</tr>{''.join(rows)}</table></div>"
 
 
 def _wrong(results: Sequence[Result], questions: Sequence[Question], run: str) -> str:

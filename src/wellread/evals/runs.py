@@ -12,7 +12,7 @@ import asyncio
 import json
 import os
 import re
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
@@ -36,7 +36,7 @@ from wellread.prompts.render import render
 from wellread.protocols import Embedder, Model
 from wellread.replay.runs import recorded, replayed
 from wellread.settings import Settings
-from wellread.types import Answer, Completion, Message, Prompt
+from wellread.types import Answer, Completion, Message, Passage, Prompt
 
 if TYPE_CHECKING:
     import numpy as np
@@ -275,33 +275,24 @@ async def index_of(data: Data, folder: Path | None, settings: Settings, progress
     """The source to search: the data's index, made now if it is not there, or the library."""
     if data.corpus is None:
         return "library"
-    origin = f"{_MARK}{data.name} {_fingerprint(data)}"
+    origin = f"{_MARK}{data.name} {_fingerprint(data.corpus())}"
     where = folder or cache_folder("evals") / origin.replace(" ", "-")
     try:
         found = manifest.load(where)
     except IndexFault:
         found = None
     if found is None or not found.finished:
-        await _build(data, where, origin, settings, progress)
+        corpus = data.corpus
+        async with aclosing(Parts(settings)) as kit:
+            feed = EmbeddingFeed(lambda: streamed(corpus()), kit.embedder(), origin)
+            await build(where, feed, BuildOptions(resume=True), progress)
     elif (made_from := str(found.origin.get("inputs", ""))).startswith(_MARK) and made_from != origin:
         raise UsageError(f"{where} is the index of another corpus ({made_from.removeprefix(_MARK)}); name another folder")
     return f"index:{where}"
 
 
-async def _build(data: Data, where: Path, origin: str, settings: Settings, progress: Progress) -> None:
-    assert data.corpus is not None
-    corpus = data.corpus
-    kit = Parts(settings)
-    try:
-        feed = EmbeddingFeed(lambda: streamed(corpus()), kit.embedder(), origin)
-        await build(where, feed, BuildOptions(resume=True), progress)
-    finally:
-        await kit.aclose()
-
-
-def _fingerprint(data: Data) -> str:
-    assert data.corpus is not None
+def _fingerprint(corpus: Iterable[Passage]) -> str:
     total = sha256()
-    for passage in data.corpus():
+    for passage in corpus:
         total.update(f"{passage.id}\n{passage.title}\n{passage.text}\n".encode("utf-8", "surrogatepass"))
     return total.hexdigest()[:16]

@@ -49,7 +49,7 @@ def from_spec(spec: Spec, kit: Parts) -> CrossEncoder:
     if path.is_file():
         return CrossEncoder(path, path.parent / "tokenizer.json", options)
     if not path.is_dir() and spec.argument.count("/") == 1:
-        from wellread.embedding.hub import fetch
+        from wellread.embedding.layout import fetch
 
         path = fetch(spec.argument, options.file, kit.environ)
     return CrossEncoder(_model_in(path, options.file), path / "tokenizer.json", options)

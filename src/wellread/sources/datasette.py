@@ -19,9 +19,8 @@ from wellread.net.service import Http, Refused
 from wellread.parameters import param
 from wellread.protocols import Parts
 from wellread.ranking.fusion import reciprocal_ranks
-from wellread.sources.hits import Roles, cleaned, hit
-from wellread.sources.markup import plain
-from wellread.sources.service import Service, ServiceOptions, keywords
+from wellread.sources.hits import cleaned, hit, plain
+from wellread.sources.service import RecordOptions, Service, keywords
 from wellread.types import Hit, Query, Spec
 
 _SNIPPET = 1000  # characters of a text without its tags
@@ -29,12 +28,9 @@ _MOST_TABLES = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Options(ServiceOptions):
+class Options(RecordOptions):
     sql: str | None = param(None, "your own query with :q for the words (escaped for FTS) and :limit")
-    title: str | None = param(None, "column with the title; else guessed")
-    text: str | None = param(None, "column with the text; else guessed")
     url: str | None = param(None, "column with the address; else the row's page in Datasette")
-    date: str | None = param(None, "column with the date; else guessed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +57,10 @@ class Datasette(Service[Options]):
     def __init__(self, spec: Spec, kit: Parts) -> None:
         super().__init__(spec, kit)
         self.public = not self.at.own
-        o = self.options
-        self._roles = Roles(o.title, o.text, o.url, o.date)
         self._found: tuple[str, tuple[Table, ...]] | None = None
 
     async def find(self, query: Query) -> Sequence[Hit]:
-        strict, loose = match_all(query.text), match_any(query.text)
-        for words in dict.fromkeys((strict, loose)):
+        for words in dict.fromkeys((matching(query.text), matching(query.text, " OR "))):
             if words and (rows := await self._rows(words, query.limit)):
                 return rows[: query.limit]
         return []
@@ -101,16 +94,16 @@ class Datasette(Service[Options]):
 
     async def _hits(self, rows: Payload, table: Table | None, root: str) -> list[Hit]:
         def of(row: Payload, rank: int) -> Hit | None:
-            text = self._roles.text_of(row)
+            text = self.options.text_of(row)
             place = _row_page(row, table, root) if table else f"{self.base}#{row.text('id') or rank}"
             return hit(
                 self.name,
                 rank,
-                title=self._roles.title_of(row),
-                url=self._roles.url_of(row) or place,
+                title=self.options.said("title", row),
+                url=self.options.said("url", row) or place,
                 snippet=plain(text[: 10 * _SNIPPET])[:_SNIPPET],
                 text=text,
-                published=self._roles.date_of(row),
+                published=self.options.said("date", row),
                 id=place,
             )
 
@@ -185,11 +178,6 @@ def _quoted(name: str) -> str:
     return "[" + name.replace("]", "") + "]"
 
 
-def match_all(text: str) -> str:
-    """A query for SQLite's full-text search: every word literal, all of them needed."""
-    return " ".join(f'"{word}"' for word in keywords(text))
-
-
-def match_any(text: str) -> str:
-    """The same, where one word is enough."""
-    return " OR ".join(f'"{word}"' for word in keywords(text))
+def matching(text: str, joint: str = " ") -> str:
+    """A query for SQLite's full-text search: every word literal, all of them needed, or one of them."""
+    return joint.join(f'"{word}"' for word in keywords(text))

@@ -13,8 +13,8 @@ from wellread.net.payload import Payload
 from wellread.parameters import EmbedderSpec, param
 from wellread.protocols import Parts
 from wellread.ranking.fusion import reciprocal_ranks
-from wellread.sources.hits import Roles, cleaned, hit
-from wellread.sources.service import Key, Service, ServiceOptions
+from wellread.sources.hits import cleaned, hit
+from wellread.sources.service import Key, RecordOptions, Service
 from wellread.types import Hit, Query, Spec
 
 _PLACEHOLDER = "{{query}}"
@@ -29,11 +29,8 @@ _CANDIDATES = 10  # vectors looked at for each one returned
 
 
 @dataclass(frozen=True, slots=True)
-class Options(ServiceOptions):
+class Options(RecordOptions):
     fields: tuple[str, ...] = param(("*",), "fields searched, with weights: title^2,text")
-    title: str | None = param(None, "field with the title; else guessed")
-    text: str | None = param(None, "field with the text; else guessed")
-    url: str | None = param(None, "field with the address; else guessed")
     date: str | None = param(None, "field with the date; needed for filtering by date")
     vector: str | None = param(None, "field with embeddings of the documents: also search by meaning")
     embedder: EmbedderSpec | None = param(None, "what made these embeddings; the configured embedder")
@@ -56,9 +53,7 @@ class Elasticsearch(Service[Options]):
         if not index or self._server.endswith("/"):
             raise UsageError("elasticsearch needs the name of an index: elasticsearch:http://127.0.0.1:9200/index")
         self.name = self.http.owner = f"{self.name}/{index}"
-        o = self.options
-        self._roles = Roles(o.title, o.text, o.url, o.date)
-        self._template = _load(o.query) if o.query else None
+        self._template = _load(self.options.query) if self.options.query else None
         self._opensearch: bool | None = None
 
     async def find(self, query: Query) -> Sequence[Hit]:
@@ -102,16 +97,16 @@ class Elasticsearch(Service[Options]):
 
     def _hit(self, item: Payload, rank: int) -> Hit | None:
         record = item.at("_source")
-        text = self._roles.text_of(record)
+        text = self.options.text_of(record)
         marked = [piece.text() for pieces in item.items("highlight") for piece in pieces]
         return hit(
             self.name,
             rank,
-            title=self._roles.title_of(record) or item.text("_id"),
-            url=self._roles.url_of(record),
+            title=self.options.said("title", record) or item.text("_id"),
+            url=self.options.said("url", record),
             snippet=" … ".join(marked[:3]) or text[:500],
             text=text,
-            published=self._roles.date_of(record),
+            published=self.options.said("date", record),
             score=item.number("_score"),
             id=f"{item.text('_index')}/{item.text('_id')}",
         )

@@ -27,7 +27,7 @@ from wellread.parameters import Hops, Range, fill, param
 from wellread.protocols import Parts, Source
 from wellread.reading.kinds import is_readable
 from wellread.sources import index
-from wellread.sources.markup import without_headings
+from wellread.sources.hits import without_headings
 from wellread.sources.memory import few
 from wellread.sources.multi_hop import followed
 from wellread.types import Hit, Hits, Original, Query, Spec

@@ -1,26 +1,58 @@
-"""Making hits out of what services say. Everything is cleaned here, once."""
+"""Making hits out of what services say: HTML, wikitext quotes, entities and control characters become plain words here, once."""
 
 from __future__ import annotations
 
 import asyncio
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain, islice, pairwise
 
 from wellread.net.payload import Payload
-from wellread.sources.markup import lines, plain
 from wellread.text.dates import iso_date
+from wellread.text.inert import unescaped
 from wellread.types import Hit, Reference
+
+_TAG = re.compile(r"<[a-zA-Z/!?]")
+_INVISIBLE = re.compile(r"[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ue000-\uf8ff]")
+_WIKI_LINK = re.compile(r"\[\[(?:[^\[\]|]*\|)?([^\[\]|]*)\]\]")
+_WIKI_NOISE = re.compile(r"'{2,5}|\{\{[^{}]*\}\}|\[\[|\]\]|^[*#:;]+\s*|={2,}", re.M)
+
+
+def plain(text: str) -> str:
+    """One line of words, tags and entities gone."""
+    return " ".join(lines(text).split())
+
+
+def lines(text: str) -> str:
+    """Words with line breaks where blocks end."""
+    text = _without_tags(text) if _TAG.search(text) else unescaped(text)
+    text = _INVISIBLE.sub("", text)
+    text = "".join(c if c.isprintable() or c in "\n\t" else " " for c in text)
+    rows = [" ".join(row.split()) for row in text.split("\n")]
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(rows)).strip()
+
+
+def without_headings(text: str) -> str:
+    """One line of words, the signs of Markdown headings and the fences of code gone."""
+    return plain(re.sub(r"^(?:#{1,6} |(?:```|~~~)\w*$)", "", text, flags=re.M))
+
+
+def without_wikitext(text: str) -> str:
+    """A search snippet of a wiki: quotes, brackets and templates of its source gone."""
+    return " ".join(_WIKI_NOISE.sub(" ", _WIKI_LINK.sub(r"\1", text)).split())
+
+
+def _without_tags(text: str) -> str:
+    """Tags and what nobody sees go, line breaks come where blocks end."""
+    from wellread.reading.dom import parse
+
+    return "\n".join(run.text for run in parse(text, generous=True).runs)
+
 
 _TITLE, _SNIPPET, _TEXT = 500, 4_000, 1_000_000  # characters; more is abuse, not content
 _MARKED = 10  # characters with markup for one of content
 _MOST = 1_000  # hits of one answer
-_TITLES = ("title", "headline", "name", "subject", "heading", "label", "question")
-_TEXTS = ("body", "text", "content", "extract", "description", "summary", "abstract", "message", "answer", "commentary")
-_URLS = ("url", "link", "permalink", "uri", "href", "link_url", "canonical_url")
-_DATES = ("published", "published_at", "publishedat", "created", "created_at", "date", "pub_date")
-_MORE_DATES = ("timestamp", "@timestamp", "updated")
 
 
 def hit(
@@ -92,37 +124,3 @@ def web_address(url: str) -> str | None:
     """The address if it is one that a browser may be sent to, else None."""
     url = url.strip()
     return url if re.fullmatch(r"https?://[^\s/]\S*", url, re.IGNORECASE) and url.isprintable() and len(url) <= 4_000 else None
-
-
-@dataclass(frozen=True, slots=True)
-class Roles:
-    """Which fields of a database's records are what; None where it is to be guessed from the customary names."""
-
-    title: str | None = None
-    text: str | None = None
-    url: str | None = None
-    date: str | None = None
-
-    def title_of(self, record: Payload) -> str:
-        return _field(record, self.title, _TITLES)
-
-    def url_of(self, record: Payload) -> str:
-        return _field(record, self.url, _URLS)
-
-    def date_of(self, record: Payload) -> str:
-        return _field(record, self.date, _DATES + _MORE_DATES)
-
-    def text_of(self, record: Payload) -> str:
-        """The text, or all words of a record that has no field for it."""
-        if found := _field(record, self.text, _TEXTS):
-            return found
-        taken = {self.title_of(record), self.url_of(record), self.date_of(record)}
-        words = ((name, record.at(name).value) for name in record.names())
-        return "\n".join(f"{name}: {value}" for name, value in words if isinstance(value, str) and value and value not in taken)
-
-
-def _field(record: Payload, chosen: str | None, customary: tuple[str, ...]) -> str:
-    if chosen is not None:
-        return record.text(*chosen.split(".")) or record.text(chosen)
-    names = {name.lower(): name for name in record.names()}
-    return next((text for name in customary if name in names and (text := record.text(names[name]))), "")

@@ -66,7 +66,7 @@ def embedder_spec(wanted: str, given: str | None, kit: Parts) -> str | None:
     """
     if given or not wanted.startswith("onnx:") or kit.embedder(None).name == wanted:
         return given
-    from wellread.embedding.hub import at_hand
+    from wellread.embedding.layout import at_hand
     from wellread.embedding.onnx import DEFAULT
 
     model = wanted.removeprefix("onnx:").partition("?")[0]

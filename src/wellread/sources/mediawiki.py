@@ -19,8 +19,7 @@ from wellread.net.payload import Payload
 from wellread.net.service import Http, Manners, retry_after
 from wellread.parameters import CountOrZero, param
 from wellread.protocols import Parts
-from wellread.sources.hits import cleaned, hit
-from wellread.sources.markup import lines, plain, without_headings, without_wikitext
+from wellread.sources.hits import cleaned, hit, lines, plain, without_headings, without_wikitext
 from wellread.sources.memory import tokens
 from wellread.sources.service import Service, ServiceOptions, keywords
 from wellread.types import Hit, Query, Spec

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from wellread.errors import SourceError
 from wellread.protocols import Embedder, Parts, Source
 from wellread.ranking.fusion import reciprocal_ranks
-from wellread.sources.markup import without_headings
+from wellread.sources.hits import without_headings
 from wellread.text.lexicon import STOPWORDS, UNSPACED_CLASS
 from wellread.text.places import about
 from wellread.text.words import fold, stem

@@ -11,8 +11,7 @@ from wellread.net.payload import Payload
 from wellread.net.service import retry_after
 from wellread.parameters import Count, Range, param
 from wellread.protocols import Parts
-from wellread.sources.hits import hit
-from wellread.sources.markup import plain
+from wellread.sources.hits import hit, plain
 from wellread.sources.service import Key, Service, VendorOptions
 from wellread.text.dates import iso_date
 from wellread.types import Hit, Query, Spec

@@ -16,8 +16,7 @@ from wellread.net.payload import Payload
 from wellread.net.service import Http
 from wellread.parameters import CountOrZero, param
 from wellread.ranking.fusion import reciprocal_ranks
-from wellread.sources.hits import hit, web_address
-from wellread.sources.markup import plain
+from wellread.sources.hits import hit, plain, web_address
 from wellread.sources.memory import Memory
 from wellread.sources.service import Service, VendorOptions
 from wellread.text.split import Splitting, passages

@@ -36,6 +36,41 @@ class VendorOptions(ServiceOptions):
     base: str = param("", "address of the service")
 
 
+_CUSTOMARY = {
+    "title": ("title", "headline", "name", "subject", "heading", "label", "question"),
+    "text": ("body", "text", "content", "extract", "description", "summary", "abstract", "message", "answer", "commentary"),
+    "url": ("url", "link", "permalink", "uri", "href", "link_url", "canonical_url"),
+    "date": (
+        *("published", "published_at", "publishedat", "created", "created_at", "date", "pub_date"),
+        *("timestamp", "@timestamp", "updated"),
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RecordOptions(ServiceOptions):
+    """Of a database: which fields of its records are what; those that nobody names are guessed from the customary names."""
+
+    title: str | None = param(None, "field or column with the title; else guessed")
+    text: str | None = param(None, "field or column with the text; else guessed")
+    url: str | None = param(None, "field or column with the address; else guessed")
+    date: str | None = param(None, "field or column with the date; else guessed")
+
+    def said(self, role: Literal["title", "text", "url", "date"], record: Payload) -> str:
+        if (chosen := getattr(self, role)) is not None:
+            return record.text(*chosen.split(".")) or record.text(chosen)
+        names = {name.lower(): name for name in record.names()}
+        return next((text for name in _CUSTOMARY[role] if name in names and (text := record.text(names[name]))), "")
+
+    def text_of(self, record: Payload) -> str:
+        """The text, or all words of a record that has no field for it."""
+        if found := self.said("text", record):
+            return found
+        taken = {self.said(role, record) for role in ("title", "url", "date")}
+        words = ((name, record.at(name).value) for name in record.names())
+        return "\n".join(f"{name}: {value}" for name, value in words if isinstance(value, str) and value and value not in taken)
+
+
 @dataclass(frozen=True, slots=True)
 class Key:
     """The key that a service wants: the variables that may hold it, the first of which is named, and the header for it."""

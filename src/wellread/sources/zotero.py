@@ -18,7 +18,7 @@ from wellread.parameters import CountOrZero, fill, param
 from wellread.protocols import Parts, Source
 from wellread.sources.bibliography import Bibliography, Entry, documents
 from wellread.sources.bibliography import Options as FileOptions
-from wellread.sources.markup import lines
+from wellread.sources.hits import lines
 from wellread.sources.papers import PaperOptions, Papers, from_csl, reference
 from wellread.types import Hit, Query, Reference, Spec
 

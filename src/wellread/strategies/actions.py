@@ -11,7 +11,7 @@ from wellread.errors import CalculationError, WellreadError
 from wellread.events import Notice
 from wellread.protocols import Model, Source
 from wellread.run import Run
-from wellread.sources.markup import plain
+from wellread.sources.hits import plain
 from wellread.strategies import context, lookup
 from wellread.strategies.refine import beginning, part
 from wellread.text.neighbours import places

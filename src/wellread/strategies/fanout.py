@@ -26,7 +26,7 @@ from wellread.models.structured import texts
 from wellread.parameters import Count, Length, Range, Seconds, param
 from wellread.prompts.render import render
 from wellread.run import Run, Together
-from wellread.sources.markup import plain
+from wellread.sources.hits import plain
 from wellread.strategies import calls, context, lookup, relevance
 from wellread.strategies.compose import Brief, compose
 from wellread.strategies.recipe import AnsweringRoles, Recipe, stand_alone

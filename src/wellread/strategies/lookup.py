@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from wellread.questions.mentions import names
 from wellread.run import Run
-from wellread.sources.markup import plain
+from wellread.sources.hits import plain
 from wellread.strategies.relevance import content
 from wellread.types import Hit, Page, Passage
 

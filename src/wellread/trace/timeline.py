@@ -1,14 +1,20 @@
-"""A trace as a story: where the time and the tokens went, what was found, what became of it.
+"""A trace as a story: where the time and the tokens went, what was found, what became of it; as a page and, for those who collect
+them, as an OpenTelemetry trace: one span for the run, one for each step that took time.
 
-It is made of a run's events, live or from the file of a trace (`--trace`) or a recording (`--record`).
+It is made of a run's events, live or from the file of a trace (`--trace`) or a recording (`--record`). Spans are exported when
+`OTEL_EXPORTER_OTLP_ENDPOINT` (or its variant for traces) is set; the exporter reads this and the other usual variables itself.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import time
 import zlib
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from html import escape
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +22,7 @@ from wellread import events
 from wellread.answer_json import AnswerJson
 from wellread.codec import Json, decode, encode
 from wellread.core.unicode_safety import encodable
-from wellread.errors import DamagedFile, UsageError
+from wellread.errors import DamagedFile, UsageError, optional
 from wellread.replay.record import lines_of
 from wellread.text.places import name
 from wellread.types import Hit, Passage, Usage
@@ -200,3 +206,142 @@ def _verdict(
     if kept is not None and one not in kept:
         return "dropped", "ranked below those that were kept"
     return "dropped", "not needed" if kept is None else "kept in the ranking, but not needed"
+
+
+_ROW = 26  # pixels
+_KINDS = {"search": "#2457a6", "read": "#3f8f5b", "model": "#d9772b"}
+
+
+def page(story: Timeline) -> str:
+    """The page."""
+    style = (files("wellread") / "trace" / "page.css").read_text(encoding="utf-8")
+    answer = story.answer
+    usage = story.usage
+    facts = [
+        (f"{story.seconds:.2f} s", "in all"),
+        *((f"{seconds:.2f} s", _NAMES.get(kind, kind)) for kind, seconds in sorted(story.by_kind.items(), key=lambda kv: -kv[1])),
+        (f"{usage.input_tokens:,} + {usage.output_tokens:,}", "tokens in + out"),
+        (str(usage.searches), "searches"),
+        ("unknown" if usage.cost is None else f"${usage.cost:.4f}", "cost"),
+    ]
+    cards = "".join(f"<div class=card><b>{escape(value)}</b><span>{escape(name)}</span></div>" for value, name in facts)
+    text = (answer.answer or answer.reason if answer else None) or "no answer"
+    return (
+        f"<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>"
+        f"<title>{escape(story.question)}</title><style>{style}</style><main>"
+        f"<p class=sub>{escape(story.strategy)} · {escape(story.model or 'no language model')}"
+        f" · {story.outcome}</p>"
+        f"<h1>{escape(story.question)}</h1><p class=answer>{escape(text)}</p><div class=cards>{cards}</div>"
+        f"<h2>Where the time went</h2>{_chart(story)}{_moments(story)}{_passages(story)}</main></html>"
+    )
+
+
+_NAMES = {"search": "searching", "read": "reading pages", "model": "in the model"}
+
+
+def _chart(story: Timeline) -> str:
+    """Bars on one scale of time; parallel work lies side by side."""
+    bars = [step for step in story.steps if step.kind in _KINDS]
+    if not bars:
+        return "<p class=note>Nothing in this run took time outside.</p>"
+    total = max(story.seconds, 0.001)
+    rows: list[str] = []
+    for number, step in enumerate(bars):
+        left, width = 100 * step.start / total, max(0.3, 100 * step.seconds / total)
+        rows.append(
+            f"<div class=row style='top:{number * _ROW}px'><span class=name title='{escape(step.label, quote=True)}'>"
+            f"<i style='background:{_KINDS[step.kind]}'></i>{escape(step.kind)}: {escape(step.label)}</span>"
+            f"<span class=track><span class=bar style='left:{left:.2f}%;width:{min(width, 100 - left):.2f}%;"
+            f"background:{_KINDS[step.kind]}'></span></span><span class=took>{step.seconds:.2f} s"
+            f"<small>{escape(step.detail)}</small></span></div>"
+        )
+    return f"<div class=chart style='height:{len(bars) * _ROW}px'>{''.join(rows)}</div>"
+
+
+def _moments(story: Timeline) -> str:
+    moments = [step for step in story.steps if step.kind not in _KINDS]
+    if not moments:
+        return ""
+    return f"<h2>What it decided and thought</h2><ol class=moments>{''.join(map(_moment, moments))}</ol>"
+
+
+def _moment(step: Step) -> str:
+    text = escape(step.label)
+    shown = text if len(text) < 300 else f"<details><summary>{text[:200]} …</summary>{text}</details>"
+    return f"<li><time>{step.start:.2f} s</time><b>{escape(step.kind)}</b><div>{shown}</div></li>"
+
+
+def _passages(story: Timeline) -> str:
+    if not story.fates:
+        return ""
+    numbers = {verdict: sum(fate.verdict == verdict for fate in story.fates) for verdict in ("cited", "shown", "dropped")}
+    counts = ", ".join(f"{count} {verdict}" for verdict, count in numbers.items() if count)
+    head = "<tr><th></th><th>passage</th><th>found by</th><th>why</th></tr>"
+    table = f"<table>{head}{''.join(map(_fate, story.fates))}</table>"
+    return f"<h2>What it found</h2><p class=note>{counts}</p><div class=scroll>{table}</div>"
+
+
+def _fate(fate: Fate) -> str:
+    return (
+        f"<tr class={fate.verdict}><td>{fate.verdict}</td><td>{escape(fate.name or fate.id)}</td>"
+        f"<td>{escape(fate.query)} <small>#{fate.place}</small></td><td>{escape(fate.why)}</td></tr>"
+    )
+
+
+_ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+_TIMED = ("search", "read", "model")
+
+
+def wanted(environ: Mapping[str, str] = os.environ) -> bool:
+    """Whether somebody collects traces."""
+    return any(environ.get(name, "").strip() for name in _ENDPOINTS) and environ.get("OTEL_SDK_DISABLED", "").lower() != "true"
+
+
+def export(seen: Sequence[events.Event]) -> None:
+    """Send one finished run, where somebody collects them. Blocks until it is sent; a collector that is down costs no answer."""
+    if not wanted():
+        return
+    with optional("exporting traces", "otel"):
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.sdk.resources import SERVICE_NAME, Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    provider = TracerProvider(
+        resource=Resource.create({SERVICE_NAME: os.environ.get("OTEL_SERVICE_NAME", "wellread")}), shutdown_on_exit=False
+    )
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    answer = next((AnswerJson.of(event.answer) for event in seen if isinstance(event, events.Answered)), None)
+    _spans(provider.get_tracer("wellread"), timeline(seen, answer), time.time())
+    provider.shutdown()
+
+
+def _spans(tracer: Any, story: Timeline, ended: float) -> None:
+    from opentelemetry.trace import set_span_in_context
+
+    begun = ended - story.seconds
+
+    def moment(at: float) -> int:
+        return int((begun + at) * 1e9)
+
+    facts = {
+        "wellread.strategy": story.strategy,
+        "wellread.outcome": story.outcome,
+        "gen_ai.request.model": story.model or "",
+        "gen_ai.usage.input_tokens": story.usage.input_tokens,
+        "gen_ai.usage.output_tokens": story.usage.output_tokens,
+        "wellread.searches": story.usage.searches,
+    }
+    run = tracer.start_span("wellread.ask", start_time=moment(0.0), attributes=facts)
+    inside = set_span_in_context(run)
+    for step in story.steps:
+        if step.kind in _TIMED:
+            span = tracer.start_span(f"wellread.{step.kind}", inside, start_time=moment(step.start), attributes=_facts(step))
+            span.end(moment(step.end))
+        else:
+            run.add_event(step.kind, {"text": step.label[:500]}, moment(step.start))
+    run.end(moment(story.seconds))
+
+
+def _facts(step: Step) -> dict[str, str | int]:
+    found: dict[str, str | int] = {"wellread.label": step.label[:500], "wellread.detail": step.detail}
+    return {**found, "wellread.tokens": step.tokens} if step.tokens else found

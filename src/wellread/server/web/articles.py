@@ -10,10 +10,9 @@ from wellread import events
 from wellread.answer_json import AnswerJson, CitationJson, NearJson
 from wellread.citations.references import brief
 from wellread.events import AnswerDelta, Event, counted
-from wellread.present.differences import Doubt
 from wellread.present.html import answer_html, draft_html
 from wellread.present.markdown import markdown
-from wellread.present.sections import MISSING, UNDERSTOOD, Cited, Sections, sections
+from wellread.present.sections import MISSING, UNDERSTOOD, Cited, Doubt, Sections, sections
 from wellread.server.addresses import WORDS, linked
 from wellread.server.follow_up import decoded, passages_of
 from wellread.server.history import Record
