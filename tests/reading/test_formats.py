@@ -251,7 +251,6 @@ Lamps
 `````
 
 :Author: Ada Moor
-:Revision: $Revision: 1.3 $
 :Oils_: whale_ and `rape oil`_
 
 wick

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from itertools import pairwise
 
-from wellread.reading.builder import Builder, code, entry, row, titled
+from wellread.reading.builder import Builder, titled
 from wellread.reading.unmarked import rule
-from wellread.types import Block, Page
+from wellread.types import Page
 
 _UNDERLINES = "=-~^\"'`#*+.:_<>"
 _ITEM = re.compile(r"^(\s*)(?:[-*+•]|\d{1,3}[.)]|#\.)\s+(?=\S)")
@@ -21,7 +21,6 @@ _DIRECTIVE = re.compile(r"^(\s*)\.\. (?:([\w:+-]+?)::\s*(.*)|.*)$")
 _SETTING = re.compile(r"^\s+:[\w-]+:( .*)?$")
 _BORDER = re.compile(r"\s*=+(?: +=+)+\s*")
 _GRID = re.compile(r"\s*+\+[-=][-=+]*\s*")
-_KEYWORD = re.compile(r"(?:[\w -]{1,40}: )?\$[A-Z]\w{1,20}(?::[^$]{0,200})?\$")  # that a version control system fills in
 _SILENT = frozenset(
     {"toctree", "contents", "index", "image", "highlight", "include", "raw", "only", "meta", "figure", "default-role"}
 )
@@ -41,191 +40,143 @@ _PROSE = frozenset(
 
 def read_rst(text: str, url: str, name: str = "") -> Page:
     """Sections by their underlines; directives are read for their text, roles for their words."""
-    return titled("rst", tuple(_Lines(text.expandtabs(8).split("\n")).blocks()), url, name)
+    rst = _Rst()
+    for line, after in pairwise([*text.expandtabs(8).split("\n"), "", ""]):
+        rst.take(line, after)
+    rst.end_table()
+    rst.made.flush()
+    return titled("rst", rst.made.blocks, url, name)
 
 
-class _Lines:
-    """The lines of a document, read from the first to the last, each once."""
+class _Rst:
+    """What the lines before tell of the next one."""
 
-    def __init__(self, lines: list[str]) -> None:
-        self._lines = lines
-        self._at = 0
+    def __init__(self) -> None:
+        self.made = Builder(_said)
         self._levels: list[str] = []  # the signs that underline headings, in the order of their first use
-        self._term = ""  # that the next paragraph explains
+        self._below: int | None = None  # how far in what leads to code, or to what is not read, stands
+        self._signature: int | None = None  # the same of a directive whose names go on
+        self._waiting = False  # such a directive's names wait for what is said of them
+        self._rows: list[list[str]] | None = None  # of a table
+        self._columns: list[tuple[int, int | None]] = []  # where they are, where they have no lines between them
 
-    def blocks(self) -> Iterator[Block]:
-        while self._at < len(self._lines):
-            line = self._lines[self._at]
-            if not line.strip():
-                self._at += 1
-            elif level := self._level():
-                yield from self._unexplained()
-                yield Block("heading", _said(line), level)
-                self._at += 2
-            elif _BORDER.fullmatch(line):
-                yield from self._unexplained()
-                yield from (row(map(_said, cells)) for cells in self._simple_table())
-            elif _GRID.fullmatch(line):
-                yield from self._unexplained()
-                yield from (row(map(_said, cells)) for cells in self._grid())
-            elif found := _DIRECTIVE.match(line):
-                yield from self._unexplained()
-                yield from self._directive(found)
-            elif rule(line, _UNDERLINES):
-                self._at += 1
-            else:
-                yield from self._paragraph()
-        yield from self._unexplained()
+    def take(self, line: str, after: str) -> None:
+        if (self._rows is not None and self._is_of_table(self._rows, line, after)) or self._is_inside(line):
+            return
+        if not line.strip():
+            self._blank()
+        elif level := self._level(line, after):
+            self.made.heading(line, level)
+        elif _BORDER.fullmatch(line) or _GRID.fullmatch(line):
+            self.made.flush()
+            starts = [found.start() for found in re.finditer(r"=+", line)] if _BORDER.fullmatch(line) else []
+            self._rows, self._columns = [], list(zip(starts, [*starts[1:], None], strict=False))
+        elif found := _DIRECTIVE.match(line):
+            self._directive(len(found[1]), found[2], found[3], after)
+        elif not rule(line, _UNDERLINES):
+            self._line(line, after)
 
-    def _level(self) -> int:
-        """The level of a heading that stands here, by the order in which signs first underline one; 0 where none does."""
-        line, after = self._lines[self._at], self._next()
+    def _is_inside(self, line: str) -> bool:
+        """Whether a line belongs to code, to what is not read, or to the names of a directive."""
+        if self._below is not None:
+            if not line.strip() or _indent(line) > self._below:
+                if self.made.kind == "code" and (self.made.lines or not _SETTING.match(line)):
+                    self.made.lines.append(line)
+                return True
+            self.made.flush()
+            self._below = None
+        if self._signature is not None and line.strip() and _indent(line) > self._signature:
+            if not _SETTING.match(line):
+                self.made.term = ", ".join(filter(None, (self.made.term, line.strip())))
+            return True
+        self._signature = None
+        return False
+
+    def _level(self, line: str, after: str) -> int:
+        """The level of a heading, by the order in which signs first underline one; 0 where it is none."""
         under = rule(after, _UNDERLINES) if line[:1].strip() else ""
         if not under or rule(line, _UNDERLINES) or len(after.rstrip()) < len(line.rstrip()) - 2:
             return 0
         if under not in self._levels:
             self._levels.append(under)
-        return min(self._levels.index(under) + 1, 6)
+        return self._levels.index(under) + 1
 
-    def _next(self) -> str:
-        return self._lines[self._at + 1] if self._at + 1 < len(self._lines) else ""
+    def _blank(self) -> None:
+        """The end of a paragraph; two colons there lead to code."""
+        made = self.made
+        if not made.lines or not made.lines[-1].rstrip().endswith("::"):
+            if not self._waiting:
+                made.flush()
+            return
+        self._below = min(_indent(made.lines[0]), _indent(made.lines[-1]))
+        led = made.lines.pop().rstrip(": ").removesuffix(".")
+        made.lines += [f"{led}:"] if led.strip() else []
+        made.begin("code")
 
-    def _unexplained(self) -> Iterator[Block]:
-        """A term that nothing was said of."""
-        if self._term:
-            yield Block("entry", self._term, 1)
-        self._term = ""
-
-    def _body(self, indent: int) -> list[str]:
-        """The lines from here on that are further in."""
-        first = self._at
-        while self._at < len(self._lines) and (not self._lines[self._at].strip() or _indent(self._lines[self._at]) > indent):
-            self._at += 1
-        return self._lines[first : self._at]
-
-    def _directive(self, found: re.Match[str]) -> Iterator[Block]:
-        indent, name, argument = len(found[1]), found[2], found[3]
-        self._at += 1
+    def _directive(self, indent: int, name: str | None, argument: str, after: str) -> None:
+        self.made.flush()
+        self._waiting = False
         if name is None or name in _SILENT:
-            self._body(indent)
-            return
-        while self._at < len(self._lines) and _SETTING.match(self._lines[self._at]):
-            self._at += 1
-        if name in _CODE:
-            yield from code(self._body(indent))
+            self._below = indent
+        elif name in _CODE:
+            self.made.begin("code")
+            self._below = indent
         elif name in _SINCE:
-            body = " ".join(line.strip() for line in self._body(indent)).strip()
-            yield Block("paragraph", f"{_SINCE[name]} {_said(argument)}{f': {_said(body)}' if body else '.'}")
+            goes_on = after.strip() and _indent(after) > indent
+            self.made.begin("paragraph", f"{_SINCE[name]} {argument}{':' if goes_on else '.'}")
         elif name in _PROSE:
-            yield from self._paragraph(argument) if argument else ()
+            self.made.begin("paragraph", argument)
         else:
-            names = [argument]
-            while self._goes_on(indent):
-                names.append(self._lines[self._at].strip())
-                self._at += 1
-            self._term = ", ".join(filter(None, map(_said, names)))
+            self.made.begin("entry", term=argument, depth=1)
+            self._signature, self._waiting = indent, True
 
-    def _goes_on(self, indent: int) -> bool:
-        line = self._lines[self._at] if self._at < len(self._lines) else ""
-        return bool(line.strip()) and _indent(line) > indent
-
-    def _paragraph(self, begun: str = "") -> Iterator[Block]:
-        """The lines up to a blank one, and the code that they lead to."""
-        lines = [begun] if begun else []
-        indent = _indent(self._lines[self._at]) if self._at < len(self._lines) else 0
-        while self._at < len(self._lines) and (line := self._lines[self._at]).strip() and not _DIRECTIVE.match(line):
-            if lines and self._level():
-                break
-            lines.append(line)
-            self._at += 1
-        if not lines:
-            return
-        opens = lines[-1].rstrip().endswith("::")
-        if opens:
-            lines[-1] = _led(lines[-1])
-        if self._term:
-            term, self._term = self._term, ""
-            said = " ".join(filter(None, map(_said, lines)))
-            yield entry(term, said)
-        elif lines[0].lstrip().startswith(">>> "):
-            yield from code(lines)
-        else:
-            yield from _parts(lines)
-        if opens:
-            yield from code(self._body(min(indent, _indent(lines[-1]))))
-
-    def _simple_table(self) -> list[list[str]]:
-        """The rows below a border of signs with blanks between them, up to the border that a blank line follows.
-
-        A line whose first column is blank goes on with the row before.
-        """
-        spans = [found.span() for found in re.finditer(r"=+", self._lines[self._at])]
-        ends = [start for start, _ in spans[1:]] + [None]
-        rows: list[list[str]] = []
-        self._at += 1
-        while self._at < len(self._lines):
-            line, after = self._lines[self._at], self._next()
-            self._at += 1
-            if _BORDER.fullmatch(line):
-                if not after.strip():
-                    break
-                continue
-            cells = [line[start:end].strip() for (start, _), end in zip(spans, ends, strict=True)]
-            if rows and not cells[0]:
-                rows[-1] = _joined(rows[-1], cells)
-            elif any(cells):
-                rows.append(cells)
-        return rows
-
-    def _grid(self) -> list[list[str]]:
-        """The rows of a table that is drawn with lines."""
-        rows: list[list[str]] = []
-        fresh = True
-        while self._at < len(self._lines) and self._lines[self._at].strip()[:1] in ("+", "|"):
-            line = self._lines[self._at].strip()
-            self._at += 1
-            if line.startswith("+"):
-                fresh = True
-                continue
-            cells = [cell.strip() for cell in line.strip("|").split("|")]
-            if fresh or len(cells) != len(rows[-1]):
-                rows.append(cells)
-            else:
-                rows[-1] = _joined(rows[-1], cells)
-            fresh = False
-        return rows
-
-
-def _parts(lines: list[str]) -> list[Block]:
-    """A paragraph, the items of a list, or terms with what is said of them below or behind them."""
-    made = Builder(_said)
-    for place, line in enumerate(lines):
-        after = lines[place + 1] if place + 1 < len(lines) else ""
+    def _line(self, line: str, after: str) -> None:
+        """Of a paragraph, a list, or terms with what is said of them below or behind them."""
+        made, waiting, self._waiting = self.made, self._waiting, False
         found = _ITEM.match(line) or _FIELD.match(line) or _OPTION.match(line)
-        if found and found.re is _ITEM:
+        if made.kind == "code":
+            made.lines.append(line)
+        elif found and found.re is _ITEM:
             made.begin("item", line[found.end() :], depth=1 + len(found[1]) // 2)
         elif found:
             made.begin("entry", line[found.end() :], term=found[1], depth=1)
-        elif made.kind != "item" and _explained(line, after, fresh=not place or made.kind == "entry"):
-            made.begin("entry", term=line, depth=1)
+        elif not made.lines and line.lstrip().startswith(">>> ") and not waiting:
+            made.begin("code", line)
+        elif not waiting and (made.kind == "entry" or not made.lines) and after.strip() and _indent(after) > _indent(line):
+            made.begin("entry", term=line.strip(), depth=1)
         else:
             made.lines.append(line)
-    made.flush()
-    return [block for block in made.blocks if block.text != ":" and not _KEYWORD.fullmatch(block.text)]
 
+    def _is_of_table(self, rows: list[list[str]], line: str, after: str) -> bool:
+        """Whether a line belongs to the table that is open: up to the border that a blank line follows, or as long as there are
+        lines drawn. Where its first column is blank, or nothing is drawn above it, it goes on with the row before."""
+        drawn = line.strip()
+        if self._columns:
+            if _BORDER.fullmatch(line):
+                if not after.strip():
+                    self.end_table()
+                return True
+            cells = [line[start:end].strip() for start, end in self._columns]
+            more = not cells[0]
+        elif drawn[:1] in ("+", "|"):
+            if drawn.startswith("+"):
+                rows.append([])
+                return True
+            cells = [cell.strip() for cell in drawn.strip("|").split("|")]
+            more = bool(rows)
+        else:
+            self.end_table()
+            return False
+        if more and rows and len(rows[-1]) in (0, len(cells)):
+            rows[-1] = [f"{old} {new}".strip() for old, new in zip(rows[-1] or [""] * len(cells), cells, strict=True)]
+        elif any(cells):
+            rows.append(cells)
+        return True
 
-def _explained(line: str, after: str, *, fresh: bool) -> bool:
-    """Whether a line is a term that the line below, further in, explains."""
-    return fresh and bool(after.strip()) and _indent(after) > _indent(line)
-
-
-def _led(line: str) -> str:
-    """A line with one colon instead of the two that lead to code."""
-    return line.rstrip(": ").removesuffix(".") + ":"
-
-
-def _joined(row: list[str], more: list[str]) -> list[str]:
-    return [f"{old} {new}".strip() for old, new in zip(row, more, strict=True)]
+    def end_table(self) -> None:
+        for cells in filter(any, self._rows or ()):
+            self.made.row(cells)
+        self._rows = None
 
 
 def _indent(line: str) -> int:
