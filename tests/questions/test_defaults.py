@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wellread.questions.defaults import asks_default, default_alone, is_meant
+from wellread.questions.defaults import asks_default, begins_entry, default_alone, is_meant
 
 MANUAL = """lampd runs in the background.
 
@@ -91,3 +91,8 @@ def test_a_line_tells_the_default_of_the_entry_above_it(question: str, value: st
 
 def test_a_place_without_a_default_tells_none() -> None:
     assert not is_meant("What does lampd run in by default?", "lampd(8)", MANUAL, 0)
+
+
+def test_a_label_begins_a_line() -> None:
+    text = "lamps: How many burn. Note: each needs a wire.\n  - bell: It rings."
+    assert [begins_entry(text, text.index(word)) for word in ("lamps", "Note", "bell", "It")] == [True, False, True, False]

@@ -23,7 +23,6 @@ from wellread.effort import ALLOWED, Effort, Plan
 from wellread.embedding.arithmetic import Choice, settled
 from wellread.errors import DamagedFile, UsageError
 from wellread.protocols import AnswerReader, Grader, Parts, Reranker
-from wellread.questions.defaults import nearer_label
 from wellread.questions.kinds import fits
 from wellread.ranking import verifier
 from wellread.ranking.answers import AnswerWeights, Best, best_answers, settles
@@ -108,15 +107,6 @@ def _fitted(folder: Path, part: str, kind: Callable[..., T]) -> T:
         return kind(**cast("Mapping[str, float]", _calibration(folder).get(part)))
     except TypeError as problem:  # missing, or with other names than it should have
         raise DamagedFile(f"{folder / 'calibration.json'} has no {part} that fit this version") from problem
-
-
-def _at_the_entry(question: str, chain: Chain, verdict: Verdict) -> Verdict:
-    """With the label of the entry that is meant: the model often takes a neighbour in a list of options."""
-    if not verdict.text or verdict.end <= verdict.start:
-        return verdict
-    text = chain[verdict.passage].text
-    meant = nearer_label(question, text, verdict.start, verdict.end)
-    return replace(verdict, start=meant[0], end=meant[1], text=text[slice(*meant)]) if meant else verdict
 
 
 def _worded(best: Best[Passage]) -> Best[Passage]:
@@ -238,7 +228,6 @@ class Evaluator(Reranker, Grader, AnswerReader):
 
     def _answers(self, question: str, order: Sequence[Passage], verdicts: Mapping[Chain, Verdict]) -> list[Best[Passage]]:
         """The answers in words, also those that sentences tell; each words once."""
-        verdicts = {chain: _at_the_entry(question, chain, verdict) for chain, verdict in verdicts.items()}
         scoring, doubt = self.scoring.asked(question), doubts(question)
         answers = best_answers(order, verdicts, self.weights, scoring, doubt, partial(fits, question))
         worded: dict[str, Best[Passage]] = {}
