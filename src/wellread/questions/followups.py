@@ -11,10 +11,11 @@ it is asked back. The questions of a conversation are understood one after the o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from wellread.questions.kinds import Kind
 from wellread.questions.mentions import Mention, answered, names, phrases, says_nothing, spoken_of, topic
 from wellread.text import patterns as re
 
@@ -28,7 +29,6 @@ _FRAGMENT = re.compile(rf"(?:the |a |an )?{_SMALL}(?: {_SMALL}){{0,4}}", re.UNIC
 _VERBAL = re.compile(
     r"\b(?:is|are|was|were|do|does|did|can|could|will|would|should|has|have|had|who|what|when|where|why|how|which)\b", re.I
 )
-_HE, _SHE = frozenset(("he", "him", "his", "himself")), frozenset(("she", "her", "hers", "herself"))
 _MORE = re.compile(r"\b(?:else|another|others?|more|examples?)\b", re.IGNORECASE)
 _WHICH = re.compile(r"which (?:one |of them )?(?:is|are|was|were) the [\w ]+\W*$", re.IGNORECASE)
 
@@ -54,16 +54,16 @@ _EMPTY = re.compile(
 _CLAUSE = re.compile(
     r"[,;.?!:]|\b(?:and|but|or|when|if|after|before|while|because|until|since|although|that|who|which|how|so|as)\b", re.I
 )
-_PREPOSITION = re.compile(r"\b(?:with|to|for|from|behind|around|by|on|in|of|inside|over|under|about|into|through) \Z", re.I)
-_DETERMINED = re.compile(r"\b(?:the|a|an|my|your|our|each|every|someone|somebody|anyone|everyone|people)\b", re.I)
 _PLURAL = re.compile(
     r"\b(?!(?:is|was|does|has|this|its|as|his|us|yes|always|perhaps|besides)\b)\w{2,}(?<![sui])s\b"
     r"|\b(?:people|children|men|women|\w+ and \w+)\b",
     re.I,
 )
-_WH_PHRASE = re.compile(rf"^\W*(?:(?:in|on|at|for|by|to|from) )?(?:what|which|how)\b(?: [\w'’-]+){{0,4}}? (?=(?:{_AUX})\b)", re.I)
-_WHO_DID = re.compile(rf"who (?!(?:{_AUX})\b)", re.I)
-_APART = 3  # words between a name and what stands for it in the same clause: "Apple sells it" is about something else
+_APART = 2  # words between a name and what stands for it in the same clause: "Apple sells it" is about something else
+_FITTING: Mapping[Stands, tuple[Kind, ...]] = {
+    "person": ("person",), "thing": ("thing",), "place": ("place", "thing"), "date": ("date",),
+    "several": ("person", "thing"), "any": ("person", "place", "thing"),
+}  # fmt: skip
 _ASKED = {
     "person": "Who is meant by “{word}”?",
     "thing": "What is meant by “{word}”?",
@@ -116,150 +116,57 @@ class Understood:
     question: str
     asks: str = ""
     open: Reference | None = None  # the word that nobody could place
-    placed: tuple[tuple[str, str], ...] = ()  # words and what they were taken for
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """A question as it was understood, and what was answered."""
-
-    understood: Understood
-    answer: str
-
-    @property
-    def question(self) -> str:
-        return self.understood.question
+Turn = tuple[Understood, str]  # a question as it was understood, and what was answered
 
 
 def understand(question: str, history: Sequence[tuple[str, str]]) -> Understood:
     """The question as it is meant after these questions and answers."""
     turns: list[Turn] = []
     for earlier, answer in history:
-        turns.append(Turn(_after(earlier, turns), answer))
+        turns.append((_after(earlier, turns), answer))
     return _after(question, turns)
 
 
 def _after(question: str, turns: Sequence[Turn]) -> Understood:
     if not turns or len(question.split()) > _LONGEST:
         return Understood(question)
-    last = turns[-1]
+    last, answer = turns[-1]
     bare = _OPENING.sub("", question).strip(" ?!.") or question.strip(" ?!.")
-    if last.understood.open is not None and _is_fragment(bare):  # what was asked back is told
-        return Understood(put(last.question, last.understood.open, bare))
-    again = asked_again(bare, last.question, answered(last.question, last.answer))
+    if last.open is not None and _FRAGMENT.fullmatch(bare) and not _VERBAL.search(bare):  # what was asked back is told
+        return Understood(put(last.question, last.open, bare))
+    again = asked_again(bare, last.question, answered(last.question, answer))
     if again is None:
         again = instead(bare, last.question, joined=bare != question.strip(" ?!."))
-    if again is not None:
-        return Understood(again)
-    return _placed(question, turns)
+    return _placed(question, turns) if again is None else Understood(again)
 
 
 def _placed(question: str, turns: Sequence[Turn]) -> Understood:
     """With what its pronouns stand for; each kind is put in once: what follows refers to that."""
-    changed, placed = question, list[tuple[str, str]]()
+    changed = question
     for reference in references(question):
-        found = _meant(reference, turns[::-1][:_TURNS])
-        if found is None and (about := _about(reference, turns)):
-            changed = f"{changed.rstrip(' ?!.')} ({about})?"
-        elif found is None:
-            if changed == question and reference.asked and _is_question(question):
-                return Understood(question, reference.asked, reference)
-        else:
+        if found := _meant(reference, turns[::-1][:_TURNS]):
             same = (one for one in references(changed) if (one.word, one.kind) == (reference.word, reference.kind))
             changed = next((put(changed, one, found.text) for one in same), changed)
-            placed.append((reference.word.casefold(), found.text))
-    if changed == question and _wants_more(question):
-        about = topic(turns[-1].question)
-        changed = f"{question.rstrip(' ?!.')} ({about})?" if about else question
-    return Understood(changed, placed=tuple(placed))
-
-
-def _about(reference: Reference, turns: Sequence[Turn]) -> str:
-    """What the last question was about as a whole, for what may stand for all of it."""
-    return topic(turns[-1].question) if reference.kind in ("thing", "several") else ""
+        elif changed == question and reference.asked and (question.rstrip().endswith("?") or _VERBAL.match(question)):
+            return Understood(question, reference.asked, reference)
+    # one that asks for others of what the last question was about, and names nothing itself
+    more = _WHICH.match(question) or (_MORE.search(question) and says_nothing(question))
+    about = topic(turns[-1][0].question) if changed == question and more else ""
+    return Understood(f"{question.rstrip(' ?!.')} ({about})?" if about else changed)
 
 
 def _meant(reference: Reference, turns: Sequence[Turn]) -> Mention | None:
-    """What it stands for, from the latest turn back."""
-    for turn in turns:
-        named = answered(turn.question, turn.answer)
-        asked = spoken_of(turn.question, turn.answer)
-        chosen = _CHOICES[reference.kind](turn.question, named, asked)
-        if chosen is not None and not _taken_for_another(reference, chosen, turns):
-            return chosen
+    """What it stands for, from the latest turn back: what was named there or, where that is of another kind, spoken of."""
+    for asked, answer in turns:
+        named, spoken = answered(asked.question, answer), spoken_of(asked.question, answer)
+        fitting = [one for one in (named, *spoken) if one and one.kind in _FITTING[reference.kind]]
+        if not fitting and reference.kind in ("thing", "several"):
+            fitting = spoken  # whose kind is a guess
+        if fitting:
+            return max(fitting, key=lambda one: one.plural) if reference.kind == "several" else fitting[0]
     return None
-
-
-def _taken_for_another(reference: Reference, chosen: Mention, turns: Sequence[Turn]) -> bool:
-    """Whether someone whom "he" stood for is now called "she"."""
-    sides = [side for side in (_HE, _SHE) if reference.word.casefold() not in side]
-    called = {word for turn in turns for word, name in turn.understood.placed if name == chosen.text}
-    return reference.kind == "person" and len(sides) == 1 and not called.isdisjoint(sides[0])
-
-
-def _person(question: str, named: Mention | None, asked: Sequence[Mention]) -> Mention | None:
-    if named is not None and named.kind == "person" and not named.plural:
-        return named
-    people = [one for one in asked if one.kind == "person"]
-    return people[0] if len(people) == 1 or (people and " or " not in question) else None
-
-
-def _thing(question: str, named: Mention | None, asked: Sequence[Mention]) -> Mention | None:
-    """The thing that was named where one was asked for, else what the question was about."""
-    if named is not None and named.kind == "thing" and not named.plural:
-        return named
-    things = [one for one in asked if one.kind != "person"] or asked
-    if named is not None and named.kind == "place" and not things:
-        return named
-    return things[0] if things else None
-
-
-def _several(question: str, named: Mention | None, asked: Sequence[Mention]) -> Mention | None:
-    if named is not None and named.plural:
-        return named
-    both = re.search(r"\b([A-Z]\w+) (?:and|or) ([A-Z]\w+)\b", question)
-    if both:
-        return Mention(f"{both[1]} and {both[2]}", plural=True, named=True)
-    plural = [one for one in asked if one.plural]
-    if plural:
-        return plural[0]
-    return named if named is not None and named.kind in ("person", "thing") else asked[0] if asked else None
-
-
-def _place(question: str, named: Mention | None, asked: Sequence[Mention]) -> Mention | None:
-    if named is not None and named.kind in ("place", "thing"):
-        return named
-    places = [one for one in asked if one.named and one.kind != "person"]
-    return places[-1] if places else None
-
-
-def _date(question: str, named: Mention | None, asked: Sequence[Mention]) -> Mention | None:
-    if named is not None and named.kind == "date":
-        return named
-    year = re.search(r"\b(?:1\d{3}|20\d\d)\b", question)
-    return Mention(year[0], "date", named=True) if year else None
-
-
-def _any(question: str, named: Mention | None, asked: Sequence[Mention]) -> Mention | None:
-    if named is not None and named.kind != "date":
-        return named
-    return next((one for one in asked if one.named), asked[0] if asked else None)
-
-
-_CHOICES = {"person": _person, "thing": _thing, "several": _several, "place": _place, "date": _date, "any": _any}
-
-
-def _is_fragment(text: str) -> bool:
-    return _FRAGMENT.fullmatch(text) is not None and _VERBAL.search(text) is None
-
-
-def _is_question(text: str) -> bool:
-    return text.rstrip().endswith("?") or _VERBAL.match(text) is not None
-
-
-def _wants_more(question: str) -> bool:
-    """Whether it asks for others of what the last question was about, and names nothing itself."""
-    return _WHICH.match(question) is not None or (_MORE.search(question) is not None and says_nothing(question))
 
 
 def references(question: str) -> list[Reference]:
@@ -269,7 +176,7 @@ def references(question: str) -> list[Reference]:
         kind: Stands = next(one for one in ("any", "person", "thing", "several", "place", "date") if match[one])
         own = kind in ("any", "person", "thing", "several") and match[f"{kind}s"] is not None
         one = Reference(match[0], kind, own, match.start(), match.end())
-        if kind not in found and not _stands_for_nothing(question, one) and not _is_inside(question, one):
+        if kind not in found and not _is_inside(question, one):
             found[kind] = one
     return list(found.values())
 
@@ -281,44 +188,26 @@ def put(question: str, reference: Reference, name: str) -> str:
     elif reference.kind == "place":
         name = f"in {name}"
     elif reference.kind == "date":
-        name = (
-            f"in {name}"
-            if " " not in reference.word or reference.word.casefold().startswith(("in", "at", "back"))
-            else (f"{reference.word.split()[0]} {name}")
-        )
+        first = reference.word.casefold().split()[0]
+        name = f"{first if first in ('by', 'since', 'before', 'after') else 'in'} {name}"
     return question[: reference.start] + name + question[reference.end :]
 
 
-def _stands_for_nothing(question: str, one: Reference) -> bool:
-    return one.kind == "thing" and any(empty.start() <= one.start < empty.end() for empty in _EMPTY.finditer(question))
-
-
 def _is_inside(question: str, one: Reference) -> bool:
-    """Whether what it stands for is named in the question itself."""
+    """Whether what it stands for is named in the question itself, or is nothing."""
+    before, behind = question[: one.start], question[one.end :]
     if one.kind in ("any", "date"):
-        return bool(names(question[: one.start]))
-    if one.word.casefold().endswith(("self", "selves")):
+        return bool(names(before))
+    empty = one.kind == "thing" and any(found.start() <= one.start < found.end() for found in _EMPTY.finditer(question))
+    if empty or one.word.casefold().endswith(("self", "selves")):
         return True
-    before = _WH_PHRASE.sub("", question[: one.start]) if not one.own else question[: one.start]
-    if one.kind == "person" and _WHO_DID.match(question):
-        return True  # "Who announced that she …?"
-    if one.own and names(question[one.end :].partition(",")[2] or question[one.end :]):
+    if one.own and names(behind.partition(",")[2] or behind):
         return True  # "Other than his discoveries, what was Tesla known for?"
-    return _is_before(before, one)
-
-
-def _is_before(before: str, one: Reference) -> bool:
-    """In the words before it: near ones count where it says whose, behind "with" and the like, and in another clause."""
     ends = [match.start() for match in _CLAUSE.finditer(before)]
-    earlier = before[: ends[-1]] if ends else ""
-    apart = one.own or _PREPOSITION.search(before) is not None
-    seen = before if apart else earlier
+    seen = before if one.own else before[: ends[-1]] if ends else ""  # in the same clause only where it says whose
     if names(seen) or any(len(before.rpartition(name)[2].split()) >= _APART for name in names(before)):
         return True
-    if one.kind == "several":
-        return _PLURAL.search(seen if one.own else before) is not None
-    determined = _DETERMINED.search(seen) is not None
-    return determined or (bool(phrases(seen)) and (one.own or seen == earlier))
+    return bool(_PLURAL.search(seen if one.own else before)) if one.kind == "several" else bool(phrases(seen))
 
 
 def asked_again(bare: str, last: str, named: Mention | None) -> str | None:
