@@ -7,7 +7,6 @@ import os
 from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TextIO
 
@@ -35,20 +34,15 @@ _REPLAY = options.flag("--replay", "FILE", "Answer from such a file, without net
 _REPORT_SECONDS = 1800.0
 
 
-class Shown(StrEnum):
-    """What is left to be read of a run."""
-
-    STEPS = "steps"
-    ANSWER = "answer"
-
-
 @options.answering()
 def ask(
     question: options.Question,
     chosen: options.Chosen,
     as_json: options.AsJson = False,
     as_events: options.AsEvents = False,
-    shown: Shown | None = options.flag("--show", "steps|answer", "Leave each step on stderr, or the answer alone."),
+    shown: Literal["steps", "answer"] | None = options.flag(
+        "--show", "steps|answer", "Leave each step on stderr, or the answer alone."
+    ),
     verbose: bool = options.flag("--verbose", "", "The same as --show steps.", False),
     strict: bool = options.flag("--strict", "", "Exit status 3 for what is only probable, too.", False),
     output: Path | None = _OUTPUT,
@@ -64,7 +58,7 @@ def ask(
     wellread ask "Who leads Peru?" --source wikipedia --model ollama:qwen3
     wellread ask "What did we decide on caching?" --source files:notes --json
     """
-    steps = True if verbose else None if shown is None else shown is Shown.STEPS
+    steps = True if verbose else None if shown is None else shown == "steps"
     answer = _answered(options.asked(question), _How(chosen, record, replay, output, trace), as_json, as_events, steps)
     if answer.outcome == "unsure" and not answer.text and not (chosen.settings.sources or replay or as_json or as_events):
         note(WIDER)

@@ -7,7 +7,7 @@ help on each line out. Names come from the registered entry points; only for `--
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_args
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import typer
 
@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from wellread.parameters import Parameter
     from wellread.plugins import Kind
 
-Shell = Literal["bash", "zsh", "fish"]
 _ASK = "_WELLREAD_COMPLETE=complete_fish _TYPER_COMPLETE_FISH_ACTION=get-args"
-_SCRIPTS: dict[Shell, str] = {
+_SCRIPTS = {
     # bash parts words at : and = too, and puts only the last part of a word in their place
     "bash": f"""_wellread_completion() {{
     local line="${{COMP_LINE:0:COMP_POINT}}" value
@@ -59,7 +58,7 @@ complete --command wellread --keep-order --arguments '(__wellread_values)'""",
 
 
 def completion(
-    shell: Annotated[str, typer.Argument(metavar="SHELL", help="bash, zsh or fish.", autocompletion=lambda: get_args(Shell))],
+    shell: Annotated[str, typer.Argument(metavar="SHELL", help="bash, zsh or fish.", autocompletion=lambda: list(_SCRIPTS))],
 ) -> None:
     """Print the completion for a shell; put the line for yours into its start-up file.
 
@@ -67,10 +66,9 @@ def completion(
     zsh: eval "$(wellread completion zsh)"
     fish: wellread completion fish | source
     """
-    script = {str(name): text for name, text in _SCRIPTS.items()}.get(shell)
-    if script is None:
+    if shell not in _SCRIPTS:
         raise UsageError(f"there is no completion for {shell!r}; there is one for: {', '.join(_SCRIPTS)}")
-    say(script)
+    say(_SCRIPTS[shell])
 
 
 def strategies(incomplete: str) -> list[str]:

@@ -141,27 +141,19 @@ def answering(
         @wraps(command)
         def called(**given: Any) -> None:
             given["max_seconds"] = seconds if given["max_seconds"] is None else given["max_seconds"]
-            own = {name: value for name, value in given.items() if name not in taken}
-            command(chosen=_chosen(**{name: given[name] for name in taken}), **own)
+            flags = {name: given.pop(name) for name in taken}
+            pairs, strategy = parameters(flags.pop("param", None)), flags.get("strategy")
+            made = load(sources=flags.pop("source"), no_cache=bool(flags.pop("no_cache")), **flags)
+            command(chosen=Chosen(made, pairs, strategy), **given)
 
         flags = [Parameter(name, Parameter.KEYWORD_ONLY, default=value, annotation=kind) for name, (kind, value) in taken.items()]
-        before, after = _around(list(signature(command, eval_str=True).parameters.values()))
-        cast("Any", called).__signature__ = Signature([*before, *flags, *after])
+        taking = signature(command, eval_str=True).parameters
+        own = [parameter.replace(kind=Parameter.KEYWORD_ONLY) for parameter in taking.values()]
+        place = list(taking).index("chosen")
+        cast("Any", called).__signature__ = Signature([*own[:place], *flags, *own[place + 1 :]])
         return called
 
     return decorated
-
-
-def _around(parameters: Sequence[Parameter]) -> tuple[list[Parameter], list[Parameter]]:
-    """A command's own parameters, before and after `chosen`."""
-    place = [parameter.name for parameter in parameters].index("chosen")
-    own = [parameter.replace(kind=Parameter.KEYWORD_ONLY) for parameter in parameters]
-    return own[:place], own[place + 1 :]
-
-
-def _chosen(*, source: list[str] | None, no_cache: bool | None, param: list[str] | None = None, **flags: Any) -> Chosen:
-    made = load(sources=source, no_cache=bool(no_cache), **flags)
-    return Chosen(made, parameters(param), flags.get("strategy"))
 
 
 def asked(words: Sequence[str]) -> str:
@@ -180,11 +172,6 @@ def parameters(pairs: list[str] | None, flag: str = "--param") -> dict[str, obje
     return found
 
 
-def load(
-    *,
-    sources: list[str] | None = None,
-    no_cache: bool = False,
-    **flags: object,
-) -> Settings:
+def load(*, sources: list[str] | None = None, no_cache: bool = False, **flags: object) -> Settings:
     """Settings with these flags on top; a flag that is None was not given."""
     return settings.load({**flags, "sources": tuple(sources) if sources else None, "cache": False if no_cache else None})

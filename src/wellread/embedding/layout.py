@@ -205,13 +205,15 @@ def fetch(repo: str, file: str | None, environ: Mapping[str, str]) -> Path:
     """The folder with `repo`'s ONNX file (`file`, or one with a usual name), tokenizer and settings."""
     with optional(f"onnx:{repo}", "hub"):
         from huggingface_hub import HfApi
+        from huggingface_hub.utils import disable_progress_bars
     if file and (file.startswith("/") or ".." in file.split("/")):
         raise EmbedderError(f"onnx:{repo}: {file} is no file of that model")
     cache, wanted = _cache(environ), (file,) if file else ONNX_FILES
     if (cached := _cached(repo, wanted, cache)) is not None:
         return cached
     api = HfApi(endpoint=environ.get("HF_ENDPOINT"), token=environ.get("HF_TOKEN") or None)
-    _quiet_unless_watched()
+    if not sys.stderr.isatty():
+        disable_progress_bars()
     try:
         offered = {file.rfilename for file in api.model_info(repo, timeout=_SECONDS).siblings or ()}
         chosen = next((name for name in wanted if name in offered), None)
@@ -259,10 +261,3 @@ def _cache(environ: Mapping[str, str]) -> Path | None:
         return Path(named)
     home = environ.get("HF_HOME")
     return Path(home) / "hub" if home else None
-
-
-def _quiet_unless_watched() -> None:
-    if not sys.stderr.isatty():
-        from huggingface_hub.utils import disable_progress_bars
-
-        disable_progress_bars()

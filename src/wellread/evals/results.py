@@ -88,13 +88,9 @@ def calibration_error(confidences: Sequence[float], right: Sequence[bool], bins:
     """How far confidence and the share of right answers lie apart, averaged over bins; None without confidences."""
     if not confidences:
         return None
-    total = 0.0
-    for number in range(bins):
-        low, high = number / bins, (number + 1) / bins
-        inside = [i for i, c in enumerate(confidences) if low <= c < high or (number == bins - 1 and c == 1)]
-        if inside:
-            total += abs(sum(confidences[i] for i in inside) - sum(right[i] for i in inside))
-    return total / len(confidences)
+    differences = np.asarray(confidences) - np.asarray(right)
+    gaps = np.bincount(np.digitize(confidences, np.arange(1, bins) / bins), differences, bins)
+    return float(np.abs(gaps).sum()) / len(confidences)
 
 
 _SEED = 20261115

@@ -5,10 +5,9 @@ from __future__ import annotations
 import contextlib
 import socket
 from collections.abc import Iterator, Mapping
-from typing import TypedDict
 from urllib.parse import urlsplit
 
-from wellread import codec
+from wellread.net.payload import Payload
 
 # Quick, inexpensive models of each provider; a run makes many small calls. First key set wins.
 _PROVIDERS = (
@@ -51,17 +50,8 @@ def ollama_address(environ: Mapping[str, str]) -> str:
     return _OLLAMA
 
 
-class _Model(TypedDict, total=False):
-    model: str
-    name: str
-    details: dict[str, object] | None
-
-
-class _Tags(TypedDict, total=False):
-    models: list[_Model]
-
-
-def _tags(address: str) -> _Tags:
+def ollama_models(address: str, *, chat: bool = False) -> list[str]:
+    """The names of a server's models, the one that changed last first; `chat`: no embedders."""
     import http.client
 
     parts = urlsplit(address)
@@ -69,15 +59,11 @@ def _tags(address: str) -> _Tags:
     connection = kind(parts.hostname or "", parts.port, timeout=_SECONDS)
     try:
         connection.request("GET", f"{parts.path}/api/tags")
-        return codec.loads(_Tags, connection.getresponse().read(1_000_000))
+        rows = Payload.parse(connection.getresponse().read(1_000_000)).items("models")
     except (OSError, ValueError, http.client.HTTPException):
-        return {}
+        return []
     finally:
         connection.close()
-
-
-def ollama_models(address: str, *, chat: bool = False) -> list[str]:
-    """The names of a server's models, the one that changed last first; `chat`: no embedders."""
-    rows = _tags(address).get("models", [])
-    named = [(row.get("model") or row.get("name", ""), str((row.get("details") or {}).get("family"))) for row in rows]
-    return [name for name, family in named if name and not (chat and ("embed" in name or "bert" in family))]
+    named = ((row.at("model").value or row.at("name").value, row.text("details", "family")) for row in rows)
+    known = [(name, family) for name, family in named if name and isinstance(name, str)]
+    return [name for name, family in known if not (chat and ("embed" in name or "bert" in family))]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import re
 from dataclasses import dataclass
-from typing import Any, cast
 
 from pydantic_ai.exceptions import (
     ModelAPIError,
@@ -163,11 +162,8 @@ def _words(problem: Exception) -> str:
 
 def _window(body: object, words: str) -> int | None:
     """The size of the window, from llama.cpp's own field or from the sentence."""
-    fields = cast("dict[str, Any]", body) if isinstance(body, dict) else {}
-    nested = fields.get("error")
-    inner = cast("dict[str, Any]", nested) if isinstance(nested, dict) else fields
-    size: object = inner.get("n_ctx")
-    if isinstance(size, int) and size > 0:
-        return size
+    said = Payload(body)
+    if size := said.number("error", "n_ctx") or said.number("n_ctx"):
+        return int(size)
     found = _WINDOW.search(words)
     return int(found.group(1)) if found else None

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
-from itertools import chain, islice, pairwise
+from itertools import islice, pairwise
 
-from wellread.net.payload import Payload
 from wellread.text.dates import iso_date
 from wellread.text.inert import unescaped
 from wellread.types import Hit, Reference
@@ -113,11 +112,6 @@ def best_first(hits: Iterable[Hit | None]) -> list[Hit]:
     if all(first.score >= second.score for first, second in pairwise(kept)):
         return kept
     return [replace(made, score=1.0 / (rank + 1)) for rank, made in enumerate(kept)]
-
-
-async def with_page(hits: Sequence[Hit], items: Sequence[Payload], make: Callable[[Payload, int], Hit | None]) -> list[Hit]:
-    """The hits of earlier pages and those of one more, ranked behind them."""
-    return await cleaned(chain(hits, (make(item, rank) for rank, item in enumerate(items, start=len(hits)))))
 
 
 def web_address(url: str) -> str | None:

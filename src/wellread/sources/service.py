@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar, cast
 
 from wellread.errors import UsageError
@@ -14,7 +15,7 @@ from wellread.net.payload import Payload
 from wellread.net.service import Http, Manners, Params
 from wellread.parameters import Range, Seconds, fill, param
 from wellread.protocols import Parts, Source
-from wellread.sources.hits import hit, with_page
+from wellread.sources.hits import cleaned, hit
 from wellread.text.lexicon import STOPWORDS
 from wellread.types import Hit, Hits, Query, Spec
 
@@ -148,7 +149,8 @@ class Service(Source, Generic[Options]):
         for number in range(self.most_pages):
             answer = await self.page(query, number)
             items = answer.items(*self.results)
-            before, hits = len(hits), await with_page(hits, items, self.hit)
+            before = len(hits)
+            hits = await cleaned(chain(hits, (self.hit(item, rank) for rank, item in enumerate(items, start=before))))
             failures.update(dict.fromkeys(self.failures(answer)))
             if len(hits) >= query.limit or len(hits) == before or not self.goes_on(answer, number, len(items)):
                 break
