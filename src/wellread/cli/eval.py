@@ -23,21 +23,6 @@ if TYPE_CHECKING:
     from wellread.evals.results import Result
     from wellread.evals.runs import Cell, Plan
 
-_COLUMNS = (
-    ("recall@5", "recall@5"),
-    ("mrr", "mrr"),
-    ("em", "em"),
-    ("f1", "f1"),
-    ("answer_in_text", "in text"),
-    ("unsure", "unsure"),
-    ("partial", "partial"),
-    ("sentences_supported", "supported"),
-    ("citation_precision", "cit. prec."),
-    ("judged", "judged*"),
-    ("seconds_p50", "s p50"),
-    ("seconds_p95", "s p95"),
-)
-
 
 def evaluate(
     data: Annotated[
@@ -151,10 +136,11 @@ def _grid(strategies: list[str], params: list[str]) -> list[Cell]:
 
 
 def _print(tables: list[dict[str, Any]], results: list[list[Result]]) -> None:
+    from wellread.evals.report import MEASURES
     from wellread.evals.report import name as named
     from wellread.evals.results import against_first
 
-    columns = [(key, title) for key, title in _COLUMNS if any(table.get(key) is not None for table in tables)]
+    columns = [(key, title) for key, _, title, _ in MEASURES if title and any(table.get(key) is not None for table in tables)]
     names = [named(table) for table in tables]
     width = max(map(len, [*names, "strategy"]))
     say(f"{tables[0]['data']}: {tables[0]['questions']} questions, effort {tables[0]['effort']}\n")

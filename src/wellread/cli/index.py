@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 import typer
 
 from wellread.cli import feeds, options, show
-from wellread.cli.cluster import build_on_ray
+from wellread.cli.cluster import build_on_ray, data_set_on_ray
 from wellread.cli.options import Commands
 from wellread.cli.progress import ticking
 from wellread.cli.terminal import note, say, say_json, tell
@@ -26,7 +26,6 @@ from wellread.text.places import inside
 
 if TYPE_CHECKING:
     from wellread.index.build import Changes
-    from wellread.index.inputs import InputOptions
     from wellread.index.manifest import Manifest
     from wellread.types import Hit
 
@@ -431,24 +430,20 @@ def create(
     wellread dataset create articles/ --output articles-embedded
     wellread dataset create corpus.jsonl.gz --output corpus --column text=body
     """
-    feeds.apart(inputs, output)
-    how = feeds.reading(tokens, overlap, column, config)
-    if ray is not None:
-        from wellread.cli.cluster import data_set_on_ray
-
-        rows, unreadable = data_set_on_ray(feeds.order(inputs, embedder, 1, how), output, ray, as_json)
-    else:
-        rows, unreadable = asyncio.run(_create(inputs, output, embedder, how, shard_rows, fresh, as_json)), how.unreadable
-    facts = {"rows": rows, "output": str(output), "unreadable": unreadable}
-    tell(as_json, facts, f"{counted(rows, 'passage', 'passages')} in {output}")
-
-
-async def _create(
-    inputs: list[str], output: Path, embedder: str | None, how: InputOptions, shard_rows: int, fresh: bool, silent: bool
-) -> int:
     from wellread.index.dataset import create as write
 
-    go_on = f"{output} is unfinished; the same command goes on after its last file"
-    async with feeds.working(silent, how.unreadable, go_on) as (kit, ticker):
-        source = feeds.feed(inputs, kit, embedder, how, embed=True)
-        return await write(output, source, shard_rows=shard_rows, resume=not fresh, progress=ticker)
+    feeds.apart(inputs, output)
+    how = feeds.reading(tokens, overlap, column, config)
+
+    async def work() -> int:
+        go_on = f"{output} is unfinished; the same command goes on after its last file"
+        async with feeds.working(as_json, how.unreadable, go_on) as (kit, ticker):
+            source = feeds.feed(inputs, kit, embedder, how, embed=True)
+            return await write(output, source, shard_rows=shard_rows, resume=not fresh, progress=ticker)
+
+    if ray is not None:
+        rows, unreadable = data_set_on_ray(feeds.order(inputs, embedder, 1, how), output, ray, as_json)
+    else:
+        rows, unreadable = asyncio.run(work()), how.unreadable
+    facts = {"rows": rows, "output": str(output), "unreadable": unreadable}
+    tell(as_json, facts, f"{counted(rows, 'passage', 'passages')} in {output}")

@@ -139,7 +139,8 @@ def open_place(
     for sentence, quote in chosen.doubts:
         say(f"Not carried: {sentence}\n{chosen.place}: {quote or 'nothing that comes near'}\n")
     command = _command(chosen, Path(last.where))
-    if command and not printed and _has_display():
+    display = sys.platform == "darwin" or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    if command and not printed and display:
         _start(command)
         note(f"{chosen.place}: {Path(command[0]).name}")
         return
@@ -161,10 +162,7 @@ def _start(command: list[str]) -> None:
 def _with_quote(chosen: Shown) -> str:
     """The passage; the words that were quoted stand between marks."""
     at = chosen.text.find(chosen.quote) if chosen.quote else -1
-    if at < 0:
-        return chosen.text
-    end = at + len(chosen.quote)
-    return f"{chosen.text[:at]}»{chosen.text[at:end]}«{chosen.text[end:]}"
+    return bracketed(chosen.text, [(at, at + len(chosen.quote))] if at >= 0 else [])
 
 
 def _command(chosen: Shown, where: Path) -> list[str] | None:
@@ -218,10 +216,6 @@ def _file(path: str, chosen: Shown) -> list[str]:
 
 def _opener() -> str:
     return "open" if sys.platform == "darwin" else shutil.which("xdg-open") or "xdg-open"
-
-
-def _has_display() -> bool:
-    return sys.platform == "darwin" or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
 def cite(

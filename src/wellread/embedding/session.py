@@ -142,7 +142,8 @@ class Runtime:
     def __init__(self, layout: Layout, session: Session) -> None:
         self.layout = layout
         self._tokenizer = open_tokenizer(layout.tokenizer, layout.max_tokens)
-        self._pad = _padding_id(self._tokenizer)
+        numbers = map(self._tokenizer.token_to_id, ("[PAD]", "<pad>", "<|endoftext|>"))
+        self._pad = next((number for number in numbers if number is not None), 0)
         self._session = session
         self._inputs = {
             value.name: np.dtype("int32" if "int32" in value.type else "int64") for value in self._session.get_inputs()
@@ -193,13 +194,6 @@ class Runtime:
         values = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         values["position_ids"] = np.broadcast_to(np.arange(width), ids.shape)
         return {name: values[name].astype(kind, copy=False) for name, kind in self._inputs.items()}, mask
-
-
-def _padding_id(tokenizer: Tokenizer) -> int:
-    for name in ("[PAD]", "<pad>", "<|endoftext|>"):
-        if (number := tokenizer.token_to_id(name)) is not None:
-            return number
-    return 0
 
 
 def _choose_output(session: Session, layout: Layout) -> Value:

@@ -18,35 +18,32 @@ from wellread.evals.data import Question
 from wellread.evals.results import COMPARED, Result, paired
 from wellread.version import __version__
 
-SCORES = (
-    ("recall@1", "recall@1"),
-    ("recall@2", "recall@2"),
-    ("recall@5", "recall@5"),
-    ("recall@20", "recall@20"),
-    ("mrr", "MRR"),
-    ("ndcg@10", "nDCG@10"),
-    ("em", "exact match"),
-    ("f1", "F1"),
-    ("answer_in_text", "answer in text"),
-    ("right_when_answered", "right when it answers"),
-    ("unsure", "unsure"),
-    ("partial", "partial"),
-    ("calibration_error", "calibration error"),
-    ("sentences_supported", "sentences supported"),
-    ("citation_precision", "citation precision"),
-    ("citation_recall", "citation recall"),
-    ("quotes_verified", "quotes verified"),
-    ("judged", "judged*"),
+# What is measured: its name, its title here, its heading on a terminal, and whether it is plotted or stands on a card.
+MEASURES = (
+    ("recall@1", "recall@1", "", "plot"),
+    ("recall@2", "recall@2", "", ""),
+    ("recall@5", "recall@5", "recall@5", "plot card"),
+    ("recall@20", "recall@20", "", "plot"),
+    ("mrr", "MRR", "mrr", "plot"),
+    ("ndcg@10", "nDCG@10", "", ""),
+    ("em", "exact match", "em", ""),
+    ("f1", "F1", "f1", "plot card"),
+    ("answer_in_text", "answer in text", "in text", "plot card"),
+    ("right_when_answered", "right when it answers", "", ""),
+    ("unsure", "unsure", "unsure", "plot card"),
+    ("partial", "partial", "partial", ""),
+    ("calibration_error", "calibration error", "", ""),
+    ("sentences_supported", "sentences supported", "supported", "plot card"),
+    ("citation_precision", "citation precision", "cit. prec.", ""),
+    ("citation_recall", "citation recall", "", ""),
+    ("quotes_verified", "quotes verified", "", ""),
+    ("judged", "judged*", "judged*", ""),
+    ("tokens", "tokens", "", ""),
+    ("cost", "dollars", "", ""),
+    ("searches", "searches", "", ""),
+    ("seconds_p50", "seconds, p50", "s p50", "card"),
+    ("seconds_p95", "seconds, p95", "s p95", ""),
 )
-COSTS = (
-    ("tokens", "tokens"),
-    ("cost", "dollars"),
-    ("searches", "searches"),
-    ("seconds_p50", "seconds, p50"),
-    ("seconds_p95", "seconds, p95"),
-)
-_SHOWN = {"recall@1", "recall@5", "recall@20", "mrr", "f1", "answer_in_text", "unsure", "sentences_supported"}
-_CARDS = {"recall@5", "f1", "answer_in_text", "unsure", "sentences_supported", "seconds_p50"}
 _WRONG = 40  # questions listed
 
 
@@ -171,7 +168,7 @@ def _page(tables: Sequence[Mapping[str, Any]], results: Sequence[Sequence[Result
     names = [name(table) for table in tables]
     first = tables[0]
     asked = f"{first['questions']:,} questions · effort {first['effort']} · {first['model'] or 'no language model'}"
-    shown = _scores_plot(names, tables, [pair for pair in SCORES if pair[0] in _SHOWN])
+    shown = _scores_plot(names, tables, [(key, title) for key, title, _, where in MEASURES if "plot" in where])
     sections = [
         f"<h1>{_text(first['data'])}</h1><p class=sub>{_text(asked)} · wellread {__version__} · {date.today().isoformat()}</p>",
         _cards(first) if len(tables) == 1 else "",
@@ -203,11 +200,10 @@ def name(table: Mapping[str, Any]) -> str:
 
 
 def _cards(table: Mapping[str, Any]) -> str:
-    chosen = [pair for pair in (*SCORES, *COSTS) if pair[0] in _CARDS]
     cards = [
         f"<div class=card><b>{_number(key, table[key])}</b><span>{title}</span></div>"
-        for key, title in chosen
-        if table.get(key) is not None
+        for key, title, _, where in MEASURES
+        if "card" in where and table.get(key) is not None
     ]
     return f"<div class=cards>{''.join(cards)}</div>"
 
@@ -215,7 +211,7 @@ def _cards(table: Mapping[str, Any]) -> str:
 def _table(names: Sequence[str], tables: Sequence[Mapping[str, Any]]) -> str:
     head = "".join(f"<th class=n>{_text(one)}</th>" for one in names)
     rows: list[str] = []
-    for key, title in (*SCORES, *COSTS):
+    for key, title, _, _ in MEASURES:
         if all(table.get(key) is None for table in tables):
             continue
         cells = "".join(f"<td class=n>{_number(key, table.get(key))}{_interval(table, key)}</td>" for table in tables)

@@ -118,37 +118,28 @@ async def run_cell(
     done = len(known)
     told(cell.name, done, len(data.questions))
     kit = EvalKit(settings)
+    slots = asyncio.Semaphore(plan.parallel)
+
+    async def one(question: Question) -> Result:
+        async with slots:
+            return await _one(engine, cell, question, plan, judge)
+
     async with Engine(settings, kit=kit) as engine:
-        with path.open("a", encoding="utf-8") as file:
-            async with aclosing(_in_parallel(engine, cell, waiting, plan, judge)) as results:
-                async for result in results:
+        running = [asyncio.create_task(one(question)) for question in waiting]
+        try:
+            with path.open("a", encoding="utf-8") as file:
+                for task in asyncio.as_completed(running):
+                    result = await task
                     known[result.id] = result
                     print(codec.dumps(result), file=file, flush=True)
                     done += 1
                     told(cell.name, done, len(data.questions))
-            print(json.dumps({"done": len(data.questions)}), file=file)
+                print(json.dumps({"done": len(data.questions)}), file=file)
+        finally:
+            for task in running:
+                task.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
     return [known[question.id] for question in data.questions]
-
-
-async def _in_parallel(
-    engine: Engine, cell: Cell, waiting: Sequence[Question], plan: Plan, judge: Judge | None
-) -> AsyncGenerator[Result, None]:
-    """Results as they come, a few questions at a time."""
-    todo = iter(waiting)
-    running: set[asyncio.Task[Result]] = set()
-    try:
-        while True:
-            while len(running) < plan.parallel and (question := next(todo, None)) is not None:
-                running.add(asyncio.create_task(_one(engine, cell, question, plan, judge)))
-            if not running:
-                return
-            done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-            for task in done:
-                yield task.result()
-    finally:
-        for task in running:
-            task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
 
 
 async def _one(engine: Engine, cell: Cell, question: Question, plan: Plan, judge: Judge | None) -> Result:

@@ -164,7 +164,9 @@ class ChatModel:
                         yield shown
                     if reply.over:
                         break  # leaving closes the connection, which ends the generation
-                self._check_end(response, reply)
+                ended = response.finish_reason not in (("error", None) if self.traits.says_end else ("error",))
+                if not reply.over and not ended:
+                    raise Failure(BrokenStream(self.name, "the reply broke off before its end"), again=True)
                 if rest := reply.finish():
                     yield rest
         except (WellreadError, Failure, Warning):
@@ -173,12 +175,6 @@ class ChatModel:
             raise translate(problem, self.traits.where, request.sent, speaking=speaking) from None
         self._learned.thinks |= reply.thought_unmarked
         yield completion(prompt, response, reply, self.traits.tariff, self.traits.count)
-
-    def _check_end(self, response: StreamedResponse, reply: Reply) -> None:
-        if reply.over:
-            return
-        if response.finish_reason == "error" or (self.traits.says_end and response.finish_reason is None):
-            raise Failure(BrokenStream(self.name, "the reply broke off before its end"), again=True)
 
     async def _connection(self) -> Connection:
         loop = asyncio.get_running_loop()

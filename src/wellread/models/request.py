@@ -86,21 +86,15 @@ def build(prompt: Prompt, traits: Traits, connected: Connection, without: frozen
     told = {"schema": parameters.output_mode == "native", "tools": parameters.function_tools, "prefill": prefilled}
     sent = {*settings, *(name for name, given in told.items() if given)} - {"max_retries"}
     if traits.compatible:
-        extra = _extra(without, prefilled=prefilled)
+        # Fields beyond OpenAI's own. Servers that don't know them skip them, or say so and get none; vLLM must be told to go on.
+        going_on = prefilled and "continue_final_message" not in without
+        extra: dict[str, object] = {"continue_final_message": True, "add_generation_prompt": False} if going_on else {}
+        if "stream_options" in without:
+            extra["stream_options"] = None
         sent |= {*extra, "stream_options"}
         if extra:
             settings["extra_body"] = extra
     return Request(_messages(turns), settings, parameters, frozenset(sent), after_space)
-
-
-def _extra(without: frozenset[str], *, prefilled: bool) -> dict[str, object]:
-    """Fields beyond OpenAI's own. Servers that don't know them skip them, or say so and get none."""
-    extra: dict[str, object] = {}
-    if prefilled and "continue_final_message" not in without:  # vLLM must be told
-        extra = {"continue_final_message": True, "add_generation_prompt": False}
-    if "stream_options" in without:
-        extra["stream_options"] = None
-    return extra
 
 
 def _settings(prompt: Prompt, traits: Traits, profile: Mapping[str, Any], without: frozenset[str]) -> ModelSettings:
@@ -151,12 +145,11 @@ def _turns(messages: Sequence[Message], *, continues: bool) -> tuple[list[Messag
 
 
 def _without_marks(turn: Message, marks: re.Pattern[str] | None) -> Message:
-    calls = [replace(call, arguments=_broken(call.arguments, marks)) for call in turn.tool_calls]
+    def said(value: object) -> object:
+        return broken(value, marks) if isinstance(value, str) else value
+
+    calls = [replace(call, arguments={name: said(value) for name, value in call.arguments.items()}) for call in turn.tool_calls]
     return replace(turn, text=broken(turn.text, marks), tool_calls=tuple(calls))
-
-
-def _broken(arguments: Mapping[str, object], marks: re.Pattern[str] | None) -> dict[str, object]:
-    return {name: broken(value, marks) if isinstance(value, str) else value for name, value in arguments.items()}
 
 
 def _messages(turns: Sequence[Message]) -> list[ModelMessage]:
