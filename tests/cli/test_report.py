@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from wellread.cli import show
-from wellread.cli.progress import by_reason, ticking
+from wellread.cli.feeds import by_reason, ticking
 from wellread.events import documents_json
 from wellread.index.inputs import files_under
 from wellread.types import Hit, by_document

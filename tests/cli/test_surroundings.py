@@ -119,9 +119,9 @@ def test_letters_that_the_terminal_lacks_are_question_marks() -> None:
 
 def test_what_nobody_foresaw_is_one_line_and_can_be_looked_into(tmp_path: Path) -> None:
     program = (
-        "import sys; from wellread.cli import main, plugins\n"
+        "import sys; from wellread.cli import init, main\n"
         "def broken(): raise ValueError('first\\nsecond')\n"
-        "plugins.everything = broken; sys.argv = ['wellread', 'plugins']; main.main()"
+        "init.everything = broken; sys.argv = ['wellread', 'plugins']; main.main()"
     )
 
     def call(**environ: str) -> subprocess.CompletedProcess[str]:

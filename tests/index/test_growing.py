@@ -20,7 +20,7 @@ import pytest
 from tests.index.embedders import WordEmbedder
 from tests.index.test_change import Killed, Tiring, every_file, feed, numbered, sums
 
-from wellread.cli.progress import shown
+from wellread.cli.feeds import shown
 from wellread.core.processors import available_processors
 from wellread.errors import IndexFault
 from wellread.index import ledger, manifest

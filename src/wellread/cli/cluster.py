@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from wellread.cli import options
+from wellread.cli.feeds import ticking
 from wellread.cli.options import Commands
-from wellread.cli.progress import ticking
 from wellread.cli.terminal import say, say_json, tell
 from wellread.core.private_files import at_home
 from wellread.events import counted

@@ -16,8 +16,8 @@ import typer
 
 from wellread.cli import feeds, options, show
 from wellread.cli.cluster import build_on_ray, data_set_on_ray
+from wellread.cli.feeds import ticking
 from wellread.cli.options import Commands
-from wellread.cli.progress import ticking
 from wellread.cli.terminal import note, say, say_json, tell
 from wellread.core.private_files import at_home
 from wellread.errors import UsageError

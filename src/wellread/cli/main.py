@@ -34,7 +34,7 @@ _COMMANDS = {
     "eval": "eval.evaluate",
     "replay": "trace.replay",
     "trace": "trace.trace",
-    "plugins": "plugins.plugins",
+    "plugins": "init.plugins",
     "doctor": "init.doctor",
     "init": "init.init",
     "completion": "completion.completion",
