@@ -47,7 +47,10 @@ _GROUPED = re.compile(r"(?<![\w.,])\d{1,3}(?:,\d{3})+(?![\w,])")
 
 async def calculate(expression: str) -> str:
     """The result as text; raises `CalculationError`."""
-    return _shown(await _run(as_python(expression)))
+    text = _text(await _run(as_python(expression)))
+    if len(text) > _LONGEST_RESULT:
+        raise CalculationError(f"the result is longer than {_LONGEST_RESULT} characters")
+    return text
 
 
 def is_arithmetic(expression: str) -> bool:
@@ -121,13 +124,6 @@ def _reason(problem: str) -> str:
     if kind in ("NameError", "AttributeError", "PermissionError", "ImportError", "ModuleNotFoundError"):
         return f"only arithmetic is possible here ({detail or last})"
     return detail or last
-
-
-def _shown(value: object) -> str:
-    text = _text(value)
-    if len(text) > _LONGEST_RESULT:
-        raise CalculationError(f"the result is longer than {_LONGEST_RESULT} characters")
-    return text
 
 
 def _text(value: object) -> str:

@@ -259,16 +259,13 @@ def _chart(story: Timeline) -> str:
 
 
 def _moments(story: Timeline) -> str:
-    moments = [step for step in story.steps if step.kind not in _KINDS]
-    if not moments:
-        return ""
-    return f"<h2>What it decided and thought</h2><ol class=moments>{''.join(map(_moment, moments))}</ol>"
-
-
-def _moment(step: Step) -> str:
-    text = escape(step.label)
-    shown = text if len(text) < 300 else f"<details><summary>{text[:200]} …</summary>{text}</details>"
-    return f"<li><time>{step.start:.2f} s</time><b>{escape(step.kind)}</b><div>{shown}</div></li>"
+    rows: list[str] = []
+    for step in story.steps:
+        text = escape(step.label)
+        shown = text if len(text) < 300 else f"<details><summary>{text[:200]} …</summary>{text}</details>"
+        if step.kind not in _KINDS:
+            rows.append(f"<li><time>{step.start:.2f} s</time><b>{escape(step.kind)}</b><div>{shown}</div></li>")
+    return f"<h2>What it decided and thought</h2><ol class=moments>{''.join(rows)}</ol>" if rows else ""
 
 
 def _passages(story: Timeline) -> str:
@@ -277,19 +274,16 @@ def _passages(story: Timeline) -> str:
     numbers = {verdict: sum(fate.verdict == verdict for fate in story.fates) for verdict in ("cited", "shown", "dropped")}
     counts = ", ".join(f"{count} {verdict}" for verdict, count in numbers.items() if count)
     head = "<tr><th></th><th>passage</th><th>found by</th><th>why</th></tr>"
-    table = f"<table>{head}{''.join(map(_fate, story.fates))}</table>"
+    rows = [
+        f"<tr class={fate.verdict}><td>{fate.verdict}</td><td>{escape(fate.name or fate.id)}</td>"
+        f"<td>{escape(fate.query)} <small>#{fate.place}</small></td><td>{escape(fate.why)}</td></tr>"
+        for fate in story.fates
+    ]
+    table = f"<table>{head}{''.join(rows)}</table>"
     return f"<h2>What it found</h2><p class=note>{counts}</p><div class=scroll>{table}</div>"
 
 
-def _fate(fate: Fate) -> str:
-    return (
-        f"<tr class={fate.verdict}><td>{fate.verdict}</td><td>{escape(fate.name or fate.id)}</td>"
-        f"<td>{escape(fate.query)} <small>#{fate.place}</small></td><td>{escape(fate.why)}</td></tr>"
-    )
-
-
 _ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
-_TIMED = ("search", "read", "model")
 
 
 def wanted(environ: Mapping[str, str] = os.environ) -> bool:
@@ -334,7 +328,7 @@ def _spans(tracer: Any, story: Timeline, ended: float) -> None:
     run = tracer.start_span("wellread.ask", start_time=moment(0.0), attributes=facts)
     inside = set_span_in_context(run)
     for step in story.steps:
-        if step.kind in _TIMED:
+        if step.kind in _KINDS:
             span = tracer.start_span(f"wellread.{step.kind}", inside, start_time=moment(step.start), attributes=_facts(step))
             span.end(moment(step.end))
         else:
