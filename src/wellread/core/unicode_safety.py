@@ -59,13 +59,11 @@ class _Mended(dict[int, int | str]):
     """What to write for each sign of a text, found out once: a text of nothing but halves is mended as fast as another."""
 
     def __missing__(self, sign: int) -> int | str:
-        self[sign] = instead = _instead(sign) if 0xD800 <= sign <= 0xDFFF else sign
+        instead: int | str = sign
+        if 0xD800 <= sign <= 0xDFFF:  # Python reads byte E9 of a file's name as U+DCE9; written as \xe9, two such names stay two
+            instead = f"\\x{sign - 0xDC00:02x}" if 0xDC80 <= sign <= 0xDCFF else "\ufffd"
+        self[sign] = instead
         return instead
-
-
-def _instead(half: int) -> str:
-    """Python reads byte E9 of a file's name as U+DCE9; written as \\xe9, two such names stay two."""
-    return f"\\x{half - 0xDC00:02x}" if 0xDC80 <= half <= 0xDCFF else "\ufffd"
 
 
 class Encodable:

@@ -158,7 +158,8 @@ class Fetcher:
             if known is None or known[0] < time.monotonic():
                 rules = await self._robots(httpx2.URL(origin + "/robots.txt"))
                 self._rules[origin] = (time.monotonic() + _ROBOTS_KEPT, rules)
-                self._forget_old()
+                while len(self._rules) > _HOSTS_KEPT:
+                    self._asking.pop(self._rules.popitem(last=False)[0], None)
             else:
                 rules = known[1]
         if rules is robots.NOTHING:  # not a refusal: a wish that could not be heard
@@ -166,11 +167,6 @@ class Fetcher:
         path = url.raw_path.decode("ascii")
         if rules.rules and not await asyncio.to_thread(rules.allows, path):
             raise Blocked(asked, "its robots.txt asks programs not to read it (--ignore-robots for your own site)")
-
-    def _forget_old(self) -> None:
-        while len(self._rules) > _HOSTS_KEPT:
-            origin, _ = self._rules.popitem(last=False)
-            self._asking.pop(origin, None)
 
     async def _robots(self, url: httpx2.URL) -> robots.Rules:
         """A site without the file allows everything; one that cannot tell is left alone."""

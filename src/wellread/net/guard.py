@@ -114,7 +114,7 @@ class Guard:
         found = [str(literal)] if literal is not None else list(await self._resolver(host, port))
         if not own:
             for address in found:
-                if not _is_public_text(address):
+                if (known := _literal(address)) is None or not is_public(known):
                     raise Blocked(host, f"{address} is not a public address{_HOW_TO_ALLOW}")
         if not found:
             raise Blocked(host, "the name has no address")
@@ -151,11 +151,6 @@ def _literal(host: str) -> Address | None:
         return ip_address(host)
     except ValueError:
         return None
-
-
-def _is_public_text(address: str) -> bool:
-    literal = _literal(address)
-    return literal is not None and is_public(literal)
 
 
 def _is_public_name(host: str) -> bool:

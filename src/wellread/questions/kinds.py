@@ -143,15 +143,11 @@ def asks_time(question: str) -> bool:
     return _TIME_ASKED.match(asked) is not None and _MORE_ASKED.search(asked) is None
 
 
-def tells_time(phrase: str) -> bool:
-    return _TIME_TOLD.search(phrase) is not None
-
-
 def fits(question: str, phrase: str) -> bool:
     """Whether a phrase can answer: a number where one is asked for, of what is counted, a time where that is."""
     if asks_number(question) and (not tells_number(phrase) or _measures_another(question, phrase)):
         return False
-    return not asks_time(question) or tells_time(phrase)
+    return not asks_time(question) or _TIME_TOLD.search(phrase) is not None
 
 
 def _measures_another(question: str, phrase: str) -> bool:

@@ -37,6 +37,7 @@ def fitted(page: Page, allowance: Allowance) -> Page:
     whole_text = tuple(_shortened(as_blocks(page)))
     blocks = tuple(_cut(whole_text, allowance.characters))
     whole = len(blocks) == len(whole_text) and blocks[-1:] == whole_text[-1:]
+    limit = f"{MAX_BLOCKS:,} paragraphs" if len(blocks) == MAX_BLOCKS else f"{allowance.characters:,} characters"
     return replace(
         page,
         title=page.title[:_FACT],
@@ -45,7 +46,7 @@ def fitted(page: Page, allowance: Allowance) -> Page:
         language=page.language[:_FACT] if page.language else None,
         passages=(),  # made of the blocks where they are wanted
         blocks=blocks,
-        notice=page.notice if whole else _too_long(len(blocks), allowance),
+        notice=page.notice if whole else f"its text is larger than {limit}: the rest was left out",
     )
 
 
@@ -84,8 +85,3 @@ def _cut(blocks: Sequence[Block], left: int) -> Iterator[Block]:
         fits = len(block.text) <= left and len(block.anchor) <= _ANCHOR
         yield block if fits else replace(block, text=block.text[:left], anchor=block.anchor[:_ANCHOR])
         left -= len(block.text)
-
-
-def _too_long(blocks: int, allowance: Allowance) -> str:
-    limit = f"{MAX_BLOCKS:,} paragraphs" if blocks == MAX_BLOCKS else f"{allowance.characters:,} characters"
-    return f"its text is larger than {limit}: the rest was left out"

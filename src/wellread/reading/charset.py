@@ -86,14 +86,10 @@ def _by_look(body: bytes) -> str:
     first = _HIGH.search(body)  # of a long text that may be anywhere
     start = max(first.start() - _HEAD, 0) if first else 0
     sample = body[start : start + _SAMPLE]
-    among = _LATIN if _is_western(sample) else None
+    western = len(_ALONE.findall(sample)) >= 0.5 * len(_HIGH.findall(sample))
+    among = _LATIN if western else None
     best = from_bytes(sample, cp_isolation=among).best() if among is None or len(sample) > _SHORT else None
     return body.decode(best.encoding if best else "cp1252", "replace")
-
-
-def _is_western(sample: bytes) -> bool:
-    high = len(_HIGH.findall(sample))
-    return len(_ALONE.findall(sample)) >= 0.5 * high
 
 
 def utf16_without_mark(body: bytes) -> str | None:

@@ -13,7 +13,7 @@ from wellread.reading.charset import plain_markup
 from wellread.reading.kinds import is_binary, kind_of, packed_kind, reason, unpacked
 from wellread.reading.registry import Document, readers
 from wellread.text.blocks import passages
-from wellread.types import Block, Page
+from wellread.types import Page
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 MAX_FILE = 200 * 1024 * 1024
@@ -51,7 +51,12 @@ def read_bytes(
 
 def _printable(page: Page) -> Page:
     """Without the characters that move cursors and colour terminals; no text needs them."""
-    blocks = (_cleaned(one) if _CONTROLS.search(one.text) or _CONTROLS.search(one.anchor) else one for one in page.blocks)
+    blocks = (
+        replace(one, text=_CONTROLS.sub("", one.text), anchor=_CONTROLS.sub("", one.anchor))
+        if _CONTROLS.search(one.text) or _CONTROLS.search(one.anchor)
+        else one
+        for one in page.blocks
+    )
     return replace(
         page,
         title=_CONTROLS.sub("", page.title),
@@ -59,10 +64,6 @@ def _printable(page: Page) -> Page:
         language=_CONTROLS.sub("", page.language) if page.language else None,
         blocks=tuple(block for block in blocks if block.text.strip()),
     )
-
-
-def _cleaned(block: Block) -> Block:
-    return replace(block, text=_CONTROLS.sub("", block.text), anchor=_CONTROLS.sub("", block.anchor))
 
 
 def opened(path: str | Path, inside: Path | None = None) -> Document:

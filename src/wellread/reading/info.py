@@ -56,7 +56,8 @@ def _finer(block: Block) -> Iterator[Block]:
         said = " ".join(line.strip() for line in inner)
         if above and _BULLET.match(above[0]):
             yield from _outer([*above, said])
-        elif above and _are_terms(above):
+        # terms that are explained together begin alike, as options do; the lines of a sentence do not, and it comes to an end
+        elif above and len({line[0] for line in above}) == 1 and not above[-1].endswith((".", ":", ",")):
             yield entry(", ".join(above), said)
         else:
             yield from _outer(above)
@@ -76,11 +77,6 @@ def _outer(lines: Sequence[str]) -> Iterator[Block]:
         else:
             items[-1] += f" {line}"
     yield from (Block("item", item, 1) for item in items)
-
-
-def _are_terms(lines: Sequence[str]) -> bool:
-    """Terms that are explained together begin alike, as options do; the lines of a sentence do not, and it comes to an end."""
-    return len({line[0] for line in lines}) == 1 and not lines[-1].endswith((".", ":", ","))
 
 
 def _is_sentence(line: str) -> bool:

@@ -114,13 +114,10 @@ def _header(message: Message, name: str) -> str:
         parts = decode_header(value)
     except HeaderParseError:  # words that only look encoded
         parts = [(value, None)]
-    words = (decode(part, charset, markup=False) if isinstance(part, bytes) else _raw(part) for part, charset in parts)
+    # letters may stand there as they are, against the rules
+    raw = ((part if isinstance(part, bytes) else part.encode("ascii", "surrogateescape"), charset) for part, charset in parts)
+    words = (decode(part, charset, markup=False) for part, charset in raw)
     return " ".join("".join(words).split())[:_LONGEST_SHOWN]
-
-
-def _raw(text: str) -> str:
-    """Letters that stand in a header as they are, against the rules."""
-    return text if text.isascii() else decode(text.encode("ascii", "surrogateescape"), markup=False)
 
 
 def _text(message: Message, depth: int = 0) -> Iterator[Block]:

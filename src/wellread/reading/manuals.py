@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from wellread.reading.dom import Facts, Node, Run, Tree, below
+from wellread.reading.dom import Node, Run, Tree, below
 from wellread.reading.hints import words, writes_manuals
 from wellread.reading.mainpart import measure, without_orphans
 
@@ -37,11 +37,9 @@ def is_manual(tree: Tree, *, local: bool) -> bool:
         return True
     if any(not _MARKS.isdisjoint(node.hint.split()) for node in tree.nodes if node.hint):
         return True
-    return local and not _is_article(tree.facts)
-
-
-def _is_article(facts: Facts) -> bool:
-    return facts.metas.get("og:type") == "article" or "article:published_time" in facts.metas or bool(facts.json_ld)
+    metas = tree.facts.metas
+    article = metas.get("og:type") == "article" or "article:published_time" in metas or bool(tree.facts.json_ld)
+    return local and not article
 
 
 def manual_runs(tree: Tree) -> list[Run]:

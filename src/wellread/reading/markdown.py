@@ -81,7 +81,7 @@ class _Writer:
         elif kind in {"fence", "code_block"}:
             self.blocks.append(Block("code", token.content.strip("\n"), self._depth))
         elif kind == "html_block":
-            self._text(_plain(token.content))
+            self._text(" ".join(_TAG.sub(" ", token.content).split()))
         else:
             self._inline(token)
 
@@ -120,11 +120,6 @@ def _words(tokens: Sequence[Any]) -> str:
         elif token.type == "image":
             parts.append(_words(token.children or []))
     return "".join(parts)
-
-
-def _plain(html: str) -> str:
-    """Text of a block of HTML."""
-    return " ".join(_TAG.sub(" ", html).split())
 
 
 def _without_comments(text: str) -> str:

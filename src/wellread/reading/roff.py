@@ -23,6 +23,7 @@ _STRING = re.compile(r"\\\*(?:\((..)|\[([^\]]{1,60})\]|(.))")
 _LONGEST_STRING = 500
 _MOST_PUT_IN = 1_000_000  # characters of strings in all of a page
 _LONGEST_CHAIN = 50  # conditions one after the other in a line; each of them copies what follows it
+_HOLDING = frozenset({"n", "o", "\\n(.g", "\\n[.g]", "1"})  # conditions, on a terminal by groff; of what is computed none
 _DEFINING = frozenset({"de", "de1", "dei", "am", "am1", "ig"})
 # Strings that macro packages and pod2man bring along, as a terminal shows them.
 _STRINGS = _pairs(
@@ -92,7 +93,7 @@ class Requests:
             found = _CONDITION.match(rest)
             if found is None:
                 return
-            holds = _holds(found[2]) != bool(found[1])
+            holds = (found[2] in _HOLDING) != bool(found[1])
             rest = found[3]
             if name == "ie":
                 self._else = not holds
@@ -108,11 +109,6 @@ class Requests:
         while depth > 0 and waiting:
             line = waiting.popleft()
             depth += line.count("\\{") - line.count("\\}")
-
-
-def _holds(condition: str) -> bool:
-    """On a terminal, by groff; of what is computed nothing is."""
-    return condition in {"n", "o", "\\n(.g", "\\n[.g]", "1"}
 
 
 _ESCAPE = re.compile(

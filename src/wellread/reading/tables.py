@@ -37,8 +37,8 @@ def read_tsv(text: str, url: str, name: str) -> Page:
 
 def read_csv(text: str, url: str, name: str, *, delimiter: str | None = None) -> Page:
     csv.field_size_limit(10_000_000)
-    found = delimiter or _delimiter(text[:_SAMPLE])
-    rows = csv.reader(text.splitlines(keepends=True), delimiter=found)
+    delimiter = delimiter or max(",;\t|", key=text[:_SAMPLE].partition("\n")[0].count)
+    rows = csv.reader(text.splitlines(keepends=True), delimiter=delimiter)
     return Page(url, name, (), kind="csv", blocks=tuple(rows_within(rows, OWN_FILE.characters)))
 
 
@@ -103,11 +103,6 @@ def _sentence(row: Sequence[str], names: Sequence[str]) -> str:
         return f"| {' | '.join(row)} |" if len(row) > 1 else row[0]
     said = [f"{names[n]}: {cell}" if n < len(names) and names[n] else cell for n, cell in enumerate(row) if cell]
     return "; ".join(said) + "."
-
-
-def _delimiter(sample: str) -> str:
-    first = sample.partition("\n")[0]
-    return max(",;\t|", key=first.count)
 
 
 _READING = 0.7  # of the time; then what was read is what there is

@@ -67,7 +67,7 @@ class Workers:
     """The children of this process. `read` blocks, `aread` does not; both may be called from anywhere."""
 
     def __init__(self, size: int | None = None, *, recognising: bool = False) -> None:
-        self.size = size or _processors()
+        self.size = size or max(available_processors(), 2)
         self._recognising = recognising
         # scans are read by one process, which takes all processors and loads models that others need not have
         self._scans = Workers(1, recognising=True) if ocr.is_available() and not recognising else None
@@ -259,10 +259,6 @@ def _exchange(child: Child, turn: _Turn, place: _Place) -> worker.Reply:
         raise BrokenFrame("a reply that is larger than a page may be")
     frame = child.receive(size, begun + allowance.seconds + _QUICK)
     return worker.replied(frame, turn.document.url)
-
-
-def _processors() -> int:
-    return max(available_processors(), 2)
 
 
 _pools: dict[int, Workers] = {}

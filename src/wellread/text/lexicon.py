@@ -7,23 +7,16 @@ def word_set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-def _pairs(words: str) -> tuple[tuple[str, str], ...]:
-    return tuple((left, right) for left, _, right in (word.partition(":") for word in words.split()))
-
-
 def _counted(words: str, first: int, step: int = 1) -> dict[str, int]:
     return {word: first + step * index for index, word in enumerate(words.split())}
 
 
-def _ranges(codes: str) -> tuple[tuple[str, str], ...]:
-    return tuple((chr(int(first, 16)), chr(int(last, 16))) for first, last in (pair.split("-") for pair in codes.split()))
-
-
 # Scripts that put no blanks between words; Hangul does, but inflects by suffixes, which pairs get over.
-UNSPACED = _ranges("""
-    0e00-0eff 1000-109f 1780-17ff 3005-3007 3040-30ff 31f0-31ff 3400-4dbf 4e00-9fff ac00-d7af f900-faff 20000-3ffff
-""")
-UNSPACED_CLASS = "[" + "".join(f"{first}-{last}" for first, last in UNSPACED) + "]"  # for a pattern
+UNSPACED = (
+    "\u0e00-\u0eff", "\u1000-\u109f", "\u1780-\u17ff", "\u3005-\u3007", "\u3040-\u30ff", "\u31f0-\u31ff", "\u3400-\u4dbf",
+    "\u4e00-\u9fff", "\uac00-\ud7af", "\uf900-\ufaff", "\U00020000-\U0003ffff",
+)  # fmt: skip
+UNSPACED_CLASS = f"[{''.join(UNSPACED)}]"  # for a pattern
 
 # Words that carry no content of their own.
 STOPWORDS = word_set("""
@@ -93,8 +86,7 @@ _SAME_COUNTRY = """
 """
 SAME_COUNTRY = tuple(word_set(line) for line in _SAME_COUNTRY.strip().splitlines())
 # Forms that no rule takes back to their verb.
-IRREGULAR = dict(
-    _pairs("""
+_IRREGULAR = word_set("""
     won:win wrote:write written:write made:make led:lead lost:lose began:begin begun:begin built:build bought:buy
     brought:bring caught:catch chose:choose chosen:choose drew:draw drawn:draw drove:drive driven:drive fell:fall
     fallen:fall fought:fight flew:fly flown:fly forgot:forget gave:give given:give grew:grow grown:grow held:hold
@@ -104,7 +96,7 @@ IRREGULAR = dict(
     worn:wear went:go gone:go came:come became:become died:die dies:die dying:die sat:sit slept:sleep stole:steal
     stolen:steal struck:strike sought:seek shown:show
 """)
-)
+IRREGULAR = {past: verb for past, _, verb in (pair.partition(":") for pair in _IRREGULAR)}
 
 # --- numbers ---
 

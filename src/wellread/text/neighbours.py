@@ -26,12 +26,9 @@ def places(passages: Iterable[Passage]) -> dict[str, Passage]:
     """By the id of each passage the one that stands for its place."""
     grouped: dict[str, dict[str, Passage]] = {}
     for passage in passages:
-        grouped.setdefault(_document(passage), {}).setdefault(passage.id, passage)
+        document = f"{passage.source}\n{passage.document or passage.url or passage.id}"
+        grouped.setdefault(document, {}).setdefault(passage.id, passage)
     return {passage.id: whole for group in grouped.values() for run, whole in _runs(group) for passage in run}
-
-
-def _document(passage: Passage) -> str:
-    return f"{passage.source}\n{passage.document or passage.url or passage.id}"
 
 
 def _runs(group: Mapping[str, Passage]) -> list[tuple[list[Passage], Passage]]:

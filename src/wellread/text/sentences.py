@@ -57,19 +57,17 @@ class _Notes(NamedTuple):
 
 
 _ASKING = ("?", "？", "؟")
-_CONTENTS = re.compile(
-    r"(?:\.[ \t]?){4,}[ \t]*(?:\d+|[ivxlc]+)?[ \t]*\Z|\A\s*\d{1,4}\s*\Z"
-)  # dots that lead to a page, and its number
+# a heading, dots that lead to a page, and its number
+_CONTENTS = re.compile(r"\A[ \t]*#{1,6}[ \t]|(?:\.[ \t]?){4,}[ \t]*(?:\d+|[ivxlc]+)?[ \t]*\Z|\A\s*\d{1,4}\s*\Z")
 
 
 def statements(text: str) -> list[tuple[int, int]]:
     """The sentences without headings, lines of a table of contents and questions, which name what they do not tell."""
-    return [(start, end) for start, end in sentences(text) if not _names_only(text[start:end])]
-
-
-def _names_only(line: str) -> bool:
-    heading = re.match(r"[ \t]*#{1,6}[ \t]", line) is not None
-    return heading or line.rstrip().endswith(_ASKING) or _CONTENTS.search(line) is not None
+    return [
+        (start, end)
+        for start, end in sentences(text)
+        if not text[start:end].rstrip().endswith(_ASKING) and not _CONTENTS.search(text[start:end])
+    ]
 
 
 def sentences(text: str) -> list[tuple[int, int]]:

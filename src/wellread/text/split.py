@@ -121,7 +121,8 @@ class _Writer:
         if block.kind == "heading" and tokens <= self._limit // 2:
             self._head(_Part(joint, marked(block), tokens + 1, block))
             return
-        if self._body and _on_later_page(self._parts[0].block, block) and self._how.tokens:
+        first = self._parts[0].block.page if self._body else None
+        if first is not None and block.page is not None and first != block.page and self._how.tokens:
             self.end()
         taken = 0 if self._body else self._size
         for part in _cut(block, joint, self._limit - taken):
@@ -163,11 +164,6 @@ class _Writer:
                 break
             kept.insert(0, part)
         return kept
-
-
-def _on_later_page(first: Block, block: Block) -> bool:
-    """Whether a block stands on a later page than the passage begins on."""
-    return first.page is not None and block.page is not None and first.page != block.page
 
 
 def _cut(block: Block, joint: str, limit: int) -> Iterator[_Part]:

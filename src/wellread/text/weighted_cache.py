@@ -29,7 +29,9 @@ class Remembered(Generic[P, R]):
             if (known := self._kept.get(key)) is not None:
                 self._kept.move_to_end(key)
                 return known[0]
-        made, size = self._function(*args, **kwargs), sum(map(_length, (*args, *kwargs.values())))
+        made, given = self._function(*args, **kwargs), (*args, *kwargs.values())
+        texts = (value.text if isinstance(value, Passage) else value for value in given)
+        size = sum(len(text) for text in texts if isinstance(text, str))
         with self._lock:
             if key not in self._kept:
                 self._kept[key] = made, size
@@ -49,8 +51,3 @@ def remembered(characters: int) -> Callable[[Callable[P, R]], Remembered[P, R]]:
         return Remembered(function, characters)
 
     return remembering
-
-
-def _length(value: object) -> int:
-    text = value.text if isinstance(value, Passage) else value
-    return len(text) if isinstance(text, str) else 0

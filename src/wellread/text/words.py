@@ -169,7 +169,7 @@ def tokens_of(text: str) -> list[Token]:
 
 
 def _is_unspaced(character: str) -> bool:
-    return any(first <= character <= last for first, last in lexicon.UNSPACED)
+    return any(span[0] <= character <= span[2] for span in lexicon.UNSPACED)
 
 
 def plain_number(number: str) -> str:
@@ -177,16 +177,13 @@ def plain_number(number: str) -> str:
     digits = "".join(str(unicodedata.decimal(c, c)) for c in number)
     whole, decimals = digits, ""
     last = max(digits.rfind("."), digits.rfind(","))
-    grouped = digits[last] in ",'’" or digits.count(".") > 1 or _is_thousands(digits) if last >= 0 else True
+    # a point groups in German: "2.000 Gäste"; three decimals with idle zeros are hardly written
+    thousands = digits.endswith("0") and digits[0] != "0" and len(digits) - digits.rfind(".") == 4
+    grouped = digits[last] in ",'’" or digits.count(".") > 1 or thousands if last >= 0 else True
     if last >= 0 and not (grouped and len(digits) - last == 4):
         whole, decimals = digits[:last], digits[last + 1 :].rstrip("0")
     whole = "".join(c for c in whole if c.isdigit()).lstrip("0") or "0"
     return f"{whole}.{decimals}" if decimals else whole
-
-
-def _is_thousands(digits: str) -> bool:
-    """Whether a point groups, as in German: "2.000 Gäste". Three decimals with idle zeros are hardly written."""
-    return digits.endswith("0") and digits[0] != "0" and len(digits) - digits.rfind(".") == 4
 
 
 def _read_names(tokens: list[Token], words: Words) -> None:
