@@ -88,11 +88,9 @@ def test_headings_below_those_of_an_outline_that_names_chapters_alone() -> None:
     assert list(pieces(page.blocks, Splitting()))[1].heading == "Wicks › Filling Wicks"
 
 
-@pytest.mark.parametrize(("label", "lines"), [(712, 3), (706, 4)])
-def test_a_label_at_the_middle_of_its_cell_stands_before_it(label: float, lines: int) -> None:
-    """It stood among the words of the cell."""
-    cell = [(150, 724 - 12 * n, 10, "F", f"the lamp {'abcd'[n]}") for n in range(lines)]
-    once: list[Set] = [*cell[:1], (50, label, 10, "F", "Duties"), *cell[1:]]
+def test_a_cell_of_several_lines_is_one() -> None:
+    cell = [(150, 724 - 12 * n, 10, "F", f"the lamp {'abcd'[n]}") for n in range(4)]
+    once: list[Set] = [(50, 724, 10, "F", "Duties"), *cell]
     again: list[Set] = [(x, y - 60, size, font, words) for x, y, size, font, words in once]
     said = f"| Duties | {' '.join(words for *_, words in cell)} |"
     assert read([*prose(780), *once, *again]).passages[1:] == (f"{said}\n{said}",)

@@ -58,22 +58,14 @@ def test_lines_that_hang_out_of_the_margin_are_headings() -> None:
     ]  # fmt: skip
 
 
-def test_headings_in_the_middle_in_boxes_and_of_outlines() -> None:
+def test_headings_in_the_middle_and_of_outlines() -> None:
     assert said(f"{' ' * 33}Lamps\n\nFill it.") == [("heading1", "Lamps"), ("paragraph", "Fill it.")]
-    assert said("+------+\n| OIL  |\n+------+\n\nFill it.") == [("heading1", "OIL"), ("paragraph", "Fill it.")]
     outline = "* News\n\n** More oil\n\nFill it.\n\n* A list\n  of one.\n"
     assert said(outline)[:3] == [("heading1", "News"), ("heading2", "More oil"), ("paragraph", "Fill it.")]
     assert said("# Lamps\nFill it.\n\n### oil:\nWhale.") == [
         ("heading1", "Lamps"), ("paragraph", "Fill it."), ("heading3", "oil"), ("paragraph", "Whale."),
     ]  # fmt: skip
     assert said("* One.\n\n* Two.")[0] == ("paragraph", "* One.")
-
-
-def test_a_line_across_the_page_begins_a_part() -> None:
-    rule = "-" * 72
-    assert said(f"{rule}\nlamp 2.1 (March):\n\n{rule}\nFill it.\nThen wait.") == [
-        ("heading1", "lamp 2.1 (March)"), ("paragraph", "Fill it.\nThen wait."),
-    ]  # fmt: skip
 
 
 def test_paragraphs_of_books_and_indented_prose_are_joined_and_code_is_not() -> None:

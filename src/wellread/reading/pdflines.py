@@ -201,44 +201,25 @@ def joined(lines: Iterable[Line]) -> str:
 
 
 def with_whole_cells(found: Sequence[Line]) -> list[Line]:
-    """A label with what is said of it as one line of two cells: the second goes on in the lines right below it and, where the
-    label stands at the middle of its cell, in as many above it."""
+    """A label with what is said of it as one line of two cells: the second goes on in the lines right below it."""
     made: list[Line] = []
     place = 0
     while place < len(found):
         line = found[place]
-        between = _stands_between(found[place - 1 : place + 2]) if made else False
+        cell = [replace(line, text=line.cells[1])] if len(line.cells) == 2 else []
         place += 1
-        if not between and len(line.cells) != 2:
-            made.append(line)
-            continue
-        column, label = (found[place].left, line.text) if between else (line.gap[1], line.cells[0])
-        above: list[Line] = []
-        while made and _goes_on(made[-1], above[-1] if above else line, column):
-            above.append(made.pop())
-        cell = above[::-1] if between else [*above[::-1], replace(line, text=line.cells[1])]
-        most = place + len(above) if above else len(found)
-        while place < min(most, len(found)) and _goes_on(cell[-1], found[place], column, below=True):
+        while cell and place < len(found) and _goes_on(cell[-1], found[place], line.gap[1]):
             cell.append(found[place])
             place += 1
-        said, end = joined(cell), cell[-1]
-        reach = max(one.reach for one in (line, *cell))
-        made.append(
-            replace(line, text=f"{label} {said}", cells=(label, said), y=max(line.y, cell[0].y), last_y=end.last_y, reach=reach)
-        )
+        if len(cell) > 1:
+            label, said = line.cells[0], joined(cell)
+            reach = max(one.reach for one in cell)
+            line = replace(line, text=f"{label} {said}", cells=(label, said), last_y=cell[-1].last_y, reach=reach)
+        made.append(line)
     return made
 
 
-def _goes_on(upper: Line, lower: Line, column: float, *, below: bool = False) -> bool:
-    """Whether two lines, of which the upper or the one `below` is looked at, are of a cell that begins at that column."""
-    one = lower if below else upper
-    return not one.cells and abs(one.left - column) < 2 and 0 < upper.last_y - lower.y <= _CELL * max(upper.size, lower.size)
-
-
-def _stands_between(lines: Sequence[Line]) -> bool:
-    """Whether the second of three lines is a label to the left of the other two, at the height of the gap between them."""
-    if len(lines) < 3 or any(line.cells for line in lines):
-        return False
-    before, line, after = lines
-    beside = line.right + line.size < before.left and abs(before.left - after.left) < 2
-    return beside and before.last_y > line.y > after.y and before.last_y - after.y <= _CELL * before.size
+def _goes_on(upper: Line, lower: Line, column: float) -> bool:
+    """Whether the lower of two lines goes on with a cell that begins at that column."""
+    near = 0 < upper.last_y - lower.y <= _CELL * max(upper.size, lower.size)
+    return near and not lower.cells and abs(lower.left - column) < 2

@@ -21,8 +21,6 @@ _NUMBERED = re.compile(
     re.IGNORECASE,
 )
 _CAPITALS = re.compile(r"(?=(?:[^A-Z]*[A-Z]){4})[A-Z0-9][A-Z0-9 ,:&/()'\"+-]{2,58}[A-Z0-9)?!:]")
-_BOX = re.compile(r"\s*[+*#|]?([-=*#])\1{2,}[+*#|]?\s*")
-_BOXED = re.compile(r"\s*[|*#]\s+(\S.{0,90}?)\s+[|*#]\s*")
 _OUTLINE = re.compile(r"(#{1,4}|\*{1,4})[ \t]+(\w.{0,100}?)[ \t#*:]*")
 _UNSPACED_BREAK = re.compile(rf"(?<={UNSPACED_CLASS})\n(?={UNSPACED_CLASS})")  # no blank there when lines are joined
 _LIST = re.compile(r"[-*•|>#+]")
@@ -34,7 +32,6 @@ _PAGED = re.compile(r"\n{1,3}\S[^\n]{0,90}\[Page \w{1,5}\][ \t]*\n+(?:\f\n*[^\n]
 _LONGEST_TITLE = 100
 _CENTRED = 12  # characters that a title in the middle stands in, at least, and off the middle, at most
 _MIDDLE = 36
-_ACROSS = 40  # signs of a line that parts a page
 _SAMPLE = 200_000  # characters that tell what a text is like
 
 
@@ -131,12 +128,6 @@ def _hangs_out(lines: Sequence[str], margin: int) -> bool:
 
 def _heading(lines: Sequence[str], after: str, levels: list[str]) -> tuple[Block | None, Sequence[str]]:
     """What a part begins with, where that is a heading, and what is left of the part."""
-    if len(lines) > 2 and _BOX.fullmatch(lines[0]) and _BOX.fullmatch(lines[2]) and (boxed := _BOXED.fullmatch(lines[1])):
-        return Block("heading", boxed[1], 1), lines[3:]
-    if len(lines) > 1 and _RULE.fullmatch(lines[0]) and len(lines[0].strip()) >= _ACROSS and not _RULE.fullmatch(lines[-1]):
-        if len(lines) == 2 and lines[1].strip() and _width(lines[1]) <= _LONGEST_TITLE and not lines[1].endswith((".", ",", ";")):
-            return Block("heading", lines[1].strip().rstrip(":"), 1), ()
-        return None, lines[1:]
     over = len(lines) > 2 and _is_rule_of(lines[0], lines[1]) and _is_rule_of(lines[2], lines[1])
     title, *rest = lines[1:] if over else lines
     if rest and _is_rule_of(rest[0], title):
