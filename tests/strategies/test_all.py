@@ -127,12 +127,11 @@ async def test_every_budget_ends_in_a_cited_answer_within_it(recipe: Any, limits
 async def test_a_second_step_that_is_not_allowed_leaves_the_first() -> None:
     """With the evaluator, from the library: one search is enough to quote, to write and to digest from."""
     settings = Settings(max_searches=1, params={"auto": {"sure": 1}})
-    async with Engine(settings, model=ScriptedModel(lambda _: "It was Christiaan Huygens. [1]")) as engine:
+    async with Engine(settings, model=ScriptedModel(lambda _: "He was born in Stratford-upon-Avon. [1]")) as engine:
         for strategy in ("quote", "auto", "corrective", "digest"):
-            answer = await engine.ask("Who discovered Titan?", strategy=strategy)
-            assert answer.outcome in ("exhausted", "answered"), strategy  # quote may be sure after the first
-            assert answer.usage.searches == 1, strategy
-            assert "Huygens" in answer.text, strategy
+            answer = await engine.ask("In which town was the author of Hamlet born?", strategy=strategy)
+            assert (answer.outcome, answer.usage.searches) == ("exhausted", 1), strategy
+            assert "Stratford" in answer.text, strategy
             assert answer.citations, strategy
 
 
