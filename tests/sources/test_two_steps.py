@@ -208,12 +208,12 @@ def test_recordings_keep_pairs_and_failures() -> None:
 QUESTION = "In which city was the director of the film Silver Arrow born?"
 STORY = {
     "Silver Arrow": "Silver Arrow is a film of 1971. The director of the film was Jane Quill.",
-    "Jane Quill": "Quill's birthplace is Lisbon, where her parents sold cork and salt.",
+    "Jane Quill": "Quill came into the world at Lisbon, where her parents sold cork and salt.",
     "Red Kite": "Red Kite is a film of 1980 about an archer in the city of Turin.",
     "Kiln": "A kiln is an oven in which clay is burnt hard.",
     "Wombat": "The wombat digs long burrows with its claws.",
 }
-FILLER = [f"The director of film number {n} was born in no city, says the film." for n in range(3)]
+FILLER = [f"The director of film number {n} was born in no city, says the film." for n in range(6)]
 
 
 @pytest.fixture(scope="module")
