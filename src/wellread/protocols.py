@@ -41,7 +41,7 @@ class Source:
         raise NotImplementedError
 
     async def find_title(self, title: str) -> Sequence[Hit]:
-        """The passages of the document that a cross-reference names."""
+        """The passages of the document that a cross-reference names, and those whose titles stand in a text."""
         return await self.parts[0].find_title(title) if len(self.parts) == 1 else ()
 
     async def passages(self, document: str) -> Sequence[Hit]:

@@ -6,8 +6,10 @@ A hash of 64 bits can collide, so every look-up is confirmed against the text by
 from __future__ import annotations
 
 import hashlib
+import re
 import unicodedata
 from bisect import bisect_left
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import TypeAlias
@@ -22,6 +24,9 @@ Hashes: TypeAlias = NDArray[np.uint64]
 ENTRY = np.dtype([("hash", "<u8"), ("first", "<u4"), ("count", "<u4")])
 ARRIVAL = np.dtype([("id", "<u8"), ("document", "<u8"), ("title", "<u8")])
 _BLOCK = 4_000_000  # hashes read or sorted at once
+_SMALL = 50_000  # entries of a table that is looked through at once
+_WORD = re.compile(r"\w+")
+_LONGEST, _SHORTEST = 8, 4  # words and characters of a title that is looked for in a text
 IDS, DOCUMENTS, TITLES = "ids.tab", "documents.tab", "titles.tab"
 
 
@@ -44,6 +49,15 @@ def plain(title: str) -> str:
     return " ".join("".join(c for c in folded if not unicodedata.combining(c)).split())
 
 
+def possible_titles(text: str) -> Iterator[list[str]]:
+    """What may be a title in a text, as links may spell it: what begins with a capital or digit, longest first."""
+    words = list(_WORD.finditer(text))
+    for place, word in enumerate(words):
+        if not word[0][0].islower():
+            ends = [one.end() for one in words[place : place + _LONGEST]]
+            yield [plain(text[word.start() : end]) for end in reversed(ends) if end - word.start() >= _SHORTEST]
+
+
 class Table:
     """hash → runs of passages."""
 
@@ -61,6 +75,12 @@ class Table:
             runs.append(range(int(entry["first"]), int(entry["first"]) + int(entry["count"])))
             place += 1
         return runs
+
+    def known(self, names: list[str]) -> set[str]:
+        """Those of the names that are in the table, or may be."""
+        if len(self._entries) > _SMALL:
+            return {name for name in names if self.runs(name)}
+        return {names[place] for place in self.among(np.array([hashed(name) for name in names], np.uint64))}
 
     def _hash(self, place: int) -> int:
         self._blocks.check(place * ENTRY.itemsize, (place + 1) * ENTRY.itemsize)

@@ -178,6 +178,7 @@ Fusion: TypeAlias = Literal["scores", "ranks"]
 NOTHING = (np.zeros(0, np.int64), np.zeros(0, np.float32))
 MEANING_WEIGHT = 0.6  # against 0.4 for the words; chosen on ../shared/data, see docs/log/index.md
 _MAX_QUERY = 20_000  # characters; the rest of a pasted book does not make the question clearer
+_NAMED, _OF_A_NAME = 24, 3  # titles in a text, and passages of each
 _OF_A_TITLE = 200  # passages that a cross-reference leads to at most: a book begins with what it is about
 
 
@@ -445,12 +446,20 @@ class LocalIndex:
         return len(np.unique(np.concatenate(found))) if found else 0
 
     def find_title(self, title: str) -> list[Hit]:
-        """The passages of the documents with this title; case and accents do not matter."""
+        """The passages of the documents with this title, or with one that stands in it; case and accents do not matter."""
         return [self.hit(row) for row in self.find_title_rows(title)]
 
     def find_title_rows(self, title: str) -> list[int]:
         """The same by number, the first of them where there are many."""
-        return self._rows("titles", keys.plain(title), "title")[:_OF_A_TITLE]
+        return self._rows("titles", keys.plain(title), "title")[:_OF_A_TITLE] or self._named_in(title)
+
+    def _named_in(self, text: str) -> list[int]:
+        """The first passages of the documents whose titles stand in a text, in its order, the longest title at each place."""
+        possible = list(keys.possible_titles(text))
+        every = list({name for names in possible for name in names})
+        known = set[str]().union(*(segment.titles.known(every) for segment in self.segments))
+        named = dict.fromkeys(next(name for name in names if name in known) for names in possible if known.intersection(names))
+        return [row for name in list(named)[:_NAMED] for row in self._rows("titles", name, "title")[:_OF_A_NAME]]
 
     def find_id(self, identity: str) -> list[int]:
         """The number of the passage with this id."""

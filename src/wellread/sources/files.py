@@ -102,6 +102,9 @@ class Files(Source):
         """All passages of a file, in order."""
         return await (await self._ready()).passages(document)
 
+    async def find_title(self, title: str) -> Sequence[Hit]:
+        return await (await self._ready()).find_title(title)
+
     async def original(self, document: str) -> Original:
         """The file itself; this folder is the operator's, whatever the index under the cache says."""
         if self._inner is None:  # nothing has been read in this process, and nothing needs to be

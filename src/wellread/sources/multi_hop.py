@@ -145,8 +145,8 @@ class Following:
 
 
 async def linked(source: Source, passage: Passage) -> list[Hit]:
-    """What a passage's cross-references lead to; nothing where the source cannot follow them."""
-    return [hit for title in passage.links for hit in await source.find_title(title)]
+    """What a passage's cross-references lead to, and documents whose titles it names; nothing where no titles are known."""
+    return [hit for title in (*passage.links, passage.text) for hit in await source.find_title(title)]
 
 
 def second_query(question: str, passage: Passage) -> str:
