@@ -28,7 +28,7 @@ NEEDS = re.compile(
     |arxiv|openalex|pubmed|semanticscholar|crossref|zotero|stackexchange|github:|youtube|--source\ web
     |--embedder\ |--watch|\bserve\b|\bmcp\b|\bchat\b|strategy\ (?!quote|first)|import\ published  # or a person, or gigabytes
     |--ray\ |ray:|cluster\ (?:split|reshard|publish|deploy|status|scale|stop)  # tests/cluster types these
-    |/etc/|eval\ --effort|\bcompare\b|--replay\ FILE""",
+    |/etc/|>>|eval\ --effort|\bcompare\b|--replay\ FILE""",
     re.VERBOSE,
 )
 STATUS = {"capital of Mongolia": 3, "--diff": 1}  # what these show is that status
@@ -57,6 +57,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("notes", "caching.md", "On 3 May we decided to keep search results for an hour."),
         ("recipes", "bread.md", "The sourdough rests for twelve hours before it is baked."),
         (".", "today.md", "Today it rained on Titan."),
+        (".", "thesis.bib", "@article{a, title={Rain}, abstract={The methane rain of Titan was discovered by Anna Berg.}}"),
         ("FOLDER", "corpus.jsonl", json.dumps({"id": "a", "title": "Titan", "text": TITAN})),
         (
             "FOLDER",

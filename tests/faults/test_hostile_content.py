@@ -66,7 +66,8 @@ ACTING = {
     "base",
 }
 ACTING |= {"foreignobject", "animate", "set", "marquee", "portal"}
-ACTING |= {"semantics", "annotation", "annotation-xml", "maction", "mglyph", "malignmark"}  # what acts of MathML, or lets HTML in again
+# what acts of MathML, or lets HTML in again
+ACTING |= {"semantics", "annotation", "annotation-xml", "maction", "mglyph", "malignmark"}
 
 
 @dataclass

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import random
+import zlib
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -121,6 +123,9 @@ async def test_a_packed_recording_with_broken_bytes_is_damage(tmp_path: Path) ->
     for at in range(40, len(data) - 8, max(1, len(data) // 40)):
         damaged = bytearray(data)
         damaged[at] ^= 0x55
+        with suppress(OSError, EOFError, zlib.error):
+            if gzip.decompress(damaged) == gzip.decompress(data):
+                continue  # another way to say the same
         path.write_bytes(damaged)
         with pytest.raises(WellreadError):
             await replay(path, patience=0.05)

@@ -66,7 +66,7 @@ async def test_a_service_that_answers_with_very_much(build: Build, serve: Serve,
     hits = await source.search(Query("penicillin", limit=20))
     spent = time.thread_time() - before
     assert len(hits) == 20
-    assert spent < 1.0  # of this thread alone; to make them all takes three
+    assert spent < 1.5  # of this thread alone; to make them all takes three
 
 
 async def test_tavily_shows_its_own_error(build: Build, serve: Serve) -> None:

@@ -63,6 +63,14 @@ async def test_a_short_answer_first_then_what_carries_it_word_for_word(
     assert 0 < ranked.pairs == answer.usage.pairs <= 60
 
 
+async def test_a_sentence_that_fits_speaks_for_no_answer_that_it_does_not_have(engine: Engine) -> None:
+    """The sentences that fit best are one of Galileo, who heard of the invention, and one of Saturn's moons."""
+    telescope, _ = await asked(engine, "Who invented the telescope?")
+    moons, _ = await asked(engine, "Which planet has the most moons?")
+    assert (telescope.outcome, telescope.short) == ("answered", "Hans Lippershey")
+    assert (moons.outcome, moons.short, moons.citations[0].passage.title) == ("answered", None, "Saturn")
+
+
 async def test_what_a_question_describes_is_found_first(engine: Engine) -> None:
     answer, seen = await asked(engine, "What is the capital of the country where the Taj Mahal stands?", strategy="quote")
     assert (answer.outcome, answer.short) == ("answered", "New Delhi")

@@ -48,7 +48,7 @@ def deepened(encoder: State, times: int) -> State:
 
 def verify(state: State, packed: Packed, dropout: float = 0.0) -> Said:
     rows, places = packed.rows, packed.places
-    hidden = encode(state, packed, (places >= packed.question_lengths[rows]).int(), dropout)
+    hidden = encode(state, packed, (places >= packed.question_lengths[rows]).int(), dropout)[-1]
     first = functional.dropout(hidden[packed.bounds[:-1]], dropout, training=dropout > 0)
     summary = functional.gelu(_dense(state, "head.dense", first))
     return Said(

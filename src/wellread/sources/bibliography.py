@@ -93,6 +93,9 @@ class Bibliography(files.Files):
         fused = reciprocal_ranks([[hit.id for hit in hits], [hit.id for hit in found]])
         return Hits(tuple(replace(known[id], score=score) for id, score in fused[: query.limit]), inside.failures)
 
+    async def find_title(self, title: str) -> Sequence[Hit]:
+        return [self._attributed(hit) for hit in await super().find_title(title)] if self._works else ()
+
     async def original(self, document: str) -> Original:
         """The file, wherever it lies."""
         return await asyncio.to_thread(self._located, document)

@@ -109,16 +109,27 @@ async def _reach(
     if best is not None and best.kind == "text":
         told, sure = _with_yes(question, _told(best)), _probability(_log_odds(best.confidence) + _TELLING)
         return _by_kind(Reached(headline(question, best, told), best.chain, (told,), sure, trail, asked), found)
-    sure = joint(best.confidence if best else 0.0, worded[0].confidence)
-    if best is None or best.confidence < (_SURE if _contested(best, worded[0]) else _TOLD):
+    sure, instead = _weighed(best, worded)
+    if best is None or instead:
         return _by_kind(Reached("", (fitting.passage,), (fitting,), sure, trail, asked), found)
     quoted = tuple(_with_yes(question, one) for one in _joined(carrying(asked, best), best, fitting))
     return _by_kind(Reached(headline(question, best, quoted[0]), best.chain, quoted, sure, trail, asked), found)
 
 
-def _contested(best: Best[Passage], fitting: likely_sentences.Scored) -> bool:
-    """Whether the sentence that fits the question by far best does not have the answer: then it is shown, not the answer."""
-    return fitting.confidence >= _AGREED and best.text.casefold() not in fitting.candidate.text.casefold()
+def _weighed(best: Best[Passage] | None, worded: Sequence[likely_sentences.Scored]) -> tuple[float, bool]:
+    """How sure what is told is, and whether that is the sentence that fits best instead of the evaluator's answer.
+
+    Each reader backs its own: an answer has the sentences that hold it behind it, and what fits without it against it.
+    """
+    fitting = worded[0].confidence
+    if best is None or best.confidence < _TOLD:
+        return joint(best.confidence if best else 0.0, fitting), True
+    holding = [one.confidence for one in worded if best.text.casefold() in one.candidate.text.casefold()]
+    if fitting < _AGREED or (holding and holding[0] == fitting):
+        return joint(best.confidence, fitting), False
+    answer = joint(best.confidence, max(holding, default=1 - fitting))
+    sentence = joint(min(0.5, 1 - best.confidence), fitting)
+    return max(answer, sentence), sentence > answer
 
 
 def _by_kind(reached: Reached, found: Sequence[Passage]) -> Reached:
