@@ -108,10 +108,6 @@ _MOST_BETWEEN = 2000  # years
 _LATEST = 2100
 _CENTURIES = range(1, 22)
 _OLDEST = 120
-SCALED = frozenset(["thousands", "millions"])  # tables say once that their numbers are these
-_SCALES = (1e3, 1e6)
-_LEAST_IN_TABLES = 100  # what is less is rarely told in them
-_IN_TABLES = 1e6  # more than this is not told in thousands
 _NOT_YET = frozenset(["almost", "nearly", "under", "below", "less", "fewer", "most", "up", "within", "short"])
 _BEYOND = frozenset(["over", "above", "more", "least", "exceeds", "exceeded", "beyond", "plus"])
 _ABOUT = frozenset(["about", "around", "roughly", "approximately", "some", "circa", "ca", "close"])
@@ -127,14 +123,13 @@ class Known:
     all: Sequence[float]  # in order
     others: Sequence[float]  # those that are no years
     years: int  # a bit for each
-    scaled: bool  # whether they may be thousands or millions: a table says so
 
     @classmethod
-    def of(cls, counts: Iterable[str], scaled: bool) -> Known:
+    def of(cls, counts: Iterable[str]) -> Known:
         values = {key: number for key in counts if (number := _value(key)) is not None}
         years = {number for key, number in values.items() if _YEAR.fullmatch(key)}
         others = {number for key, number in values.items() if not _YEAR.fullmatch(key)}
-        return cls(sorted(set(values.values())), sorted(others), _bits(years), scaled)
+        return cls(sorted(set(values.values())), sorted(others), _bits(years))
 
 
 def follows(one: Mention, claim: Line, known: Known) -> bool:
@@ -150,11 +145,7 @@ def follows(one: Mention, claim: Line, known: Known) -> bool:
     if (unit := _YEARS.get(behind)) or _is_age(one, value, claim):
         said = {number for one in claim.mentions if one.kind == "year" and (number := _value(next(iter(one.forms)))) is not None}
         return _lie_apart(value * (unit or 1), unit or 1, known.years, said) or _is_near(value, one, claim, alike)
-    told_in_thousands = known.scaled and any(
-        _LEAST_IN_TABLES <= value / scale < _IN_TABLES and _any_within(known.all, value / scale, value / scale)
-        for scale in _SCALES
-    )
-    return told_in_thousands or _is_near(value, one, claim, alike)
+    return _is_near(value, one, claim, alike)
 
 
 def is_small_count(one: Mention, claim: Line) -> bool:
@@ -214,8 +205,3 @@ def _step(value: float) -> float:
     if "e" in digits or "." in digits:
         return 10.0 ** -len(digits.partition(".")[2]) if "e" not in digits else 1.0
     return 10.0 ** (len(digits) - len(digits.rstrip("0")))
-
-
-def _any_within(numbers: Sequence[float], least: float, most: float) -> bool:
-    """Whether one of the numbers, which are in order, lies there."""
-    return bisect_left(numbers, least) < bisect_right(numbers, most)

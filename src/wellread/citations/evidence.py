@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from wellread.citations.arrangement import SCALED, Known, Line, Mention, arranged, follows, is_small_count
+from wellread.citations.arrangement import Known, Line, Mention, arranged, follows, is_small_count
 from wellread.citations.missing import about, presumed
 from wellread.text import lexicon
 from wellread.text.amounts import amounts
@@ -156,10 +156,8 @@ class Source:
         return False
 
 
-@remembered(1_000_000)  # some fifty bytes for each of them
-def source(passage: Passage) -> Source:
-    """The passage, read; answers are often checked again as they grow."""
-    return Source(passage)
+# A passage, read; answers are often checked again as they grow. Some fifty bytes for each character.
+source = remembered(1_000_000)(Source)
 
 
 def read_ahead(passages: Iterable[Passage]) -> None:
@@ -236,8 +234,7 @@ class Evidence:
             return []
         said = [one for one in line.mentions if one.kind != "name" and one.forms & lacking]
         unplaced = lacking.difference(*(one.forms for one in said))  # behind what is read in order
-        scaled = any(not SCALED.isdisjoint(self.sources[number].forms) for number in numbers)
-        known = Known.of(counts | words.counts - lacking, scaled)
+        known = Known.of(counts | words.counts - lacking)
         unknown = [one for one in said if not follows(one, line, known)]
         return [*unknown, *(Mention("number", frozenset((key,)), 0, 0) for key in unplaced)]
 
