@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from types import TracebackType
 from typing import ParamSpec, Protocol, TypeVar
 
@@ -11,13 +12,9 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Patience(Protocol):
+class Patience(AbstractAsyncContextManager[object, bool | None], Protocol):
     """How long something may take, as a context: it cancels what is inside and raises `TimeoutError`."""
 
-    async def __aenter__(self) -> object: ...
-    async def __aexit__(
-        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None, /
-    ) -> bool | None: ...
     def expired(self) -> bool: ...
 
 

@@ -54,11 +54,6 @@ class Mention:
     named: bool = False
 
 
-def plain(answer: str) -> str:
-    """An answer without its markers."""
-    return strip_markers(answer).strip()
-
-
 def answered(question: str, answer: str) -> Mention | None:
     """What an answer names: a person, a place, a date or a thing; None where it tells or counts."""
     kind = wanted(question)
@@ -162,7 +157,7 @@ def _noun(run: list[str], opened: str, closed: str) -> str:
 
 def _first(answer: str) -> str:
     """The headline, where an answer has one, else its first sentence."""
-    said = plain(answer)
+    said = strip_markers(answer).strip()
     head, gap, _ = said.partition("\n\n")
     if gap and len(head.split()) <= _HEADLINE:
         return head.strip().rstrip(".")

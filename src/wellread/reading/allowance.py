@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -24,6 +25,10 @@ class Allowance:
     memory: int = 512 * 1024 * 1024  # bytes, beside some copies of the document itself
     characters: int = 20_000_000
     scans: bool = True  # whether pages without text are recognised, which takes seconds for each
+
+    def deadline(self, share: float = 0.7) -> float:
+        """When to end reading, if it began now: what was read by then is what there is, and is put together in the rest."""
+        return time.monotonic() + self.seconds * share
 
 
 OWN_FILE = Allowance()

@@ -10,7 +10,7 @@ from wellread.reading.dom import parse
 from wellread.reading.hints import words
 from wellread.reading.mainpart import all_blocks
 from wellread.reading.manuals import is_grid
-from wellread.reading.markup import feed_html, feed_xml
+from wellread.reading.markup import Target, feed_html, feed_xml
 from wellread.reading.render import blocks
 from wellread.types import Page
 
@@ -46,17 +46,17 @@ def read_docbook(text: str, url: str, name: str) -> Page:
     except ValueError:  # SGML leaves its elements open
         written = _AsHtml()
         feed_html(text, written)
-    found = blocks(all_blocks(parse(f"<html><body>{written.html()}</body></html>")), is_grid)
+    found = blocks(all_blocks(parse(f"<html><body>{''.join(written.written)}</body></html>")), is_grid)
     return Page(url, written.title or name, (), kind="docbook", language=written.language, blocks=found)
 
 
-class _AsHtml:
+class _AsHtml(Target):
     """Receives a parser's events and writes the elements that we know by those of HTML."""
 
     def __init__(self) -> None:
         self.title = ""
         self.language: str | None = None
-        self._written: list[str] = []
+        self.written: list[str] = []
         self._size = 0
         self._open: list[tuple[str, str]] = []  # names of elements, and what closes them
         self._unsaid = 0  # how many elements deep in what is not said
@@ -136,13 +136,7 @@ class _AsHtml:
             level = min(max(self._depth, 1), 6)
             self._write(f"<h{level}>{escape(words)}</h{level}>")
 
-    def close(self) -> None:
-        pass
-
-    def html(self) -> str:
-        return "".join(self._written)
-
     def _write(self, text: str) -> None:
         self._size += len(text)
         if self._size <= _MOST:
-            self._written.append(text)
+            self.written.append(text)

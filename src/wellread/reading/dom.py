@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from wellread.reading.hints import HIDDEN_CLASSES, tokens, words
-from wellread.reading.markup import feed_html
+from wellread.reading.markup import Target, feed_html
 from wellread.text.lexicon import UNSPACED_CLASS
 
 HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
@@ -188,7 +188,7 @@ class _Link(Enum):
     OUTWARD = 3
 
 
-class _Builder:
+class _Builder(Target):
     """Receives the parser's events."""
 
     def __init__(self, generous: bool) -> None:

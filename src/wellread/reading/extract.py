@@ -24,22 +24,10 @@ from wellread.types import Block, Page
 
 _TITLES = ("og:title", "twitter:title", "dc.title", "citation_title", "headline")
 _DATES = (
-    "article:published_time",
-    "datepublished",
-    "og:article:published_time",
-    "citation_publication_date",
-    "citation_date",
-    "dc.date.issued",
-    "dc.date",
-    "dcterms.created",
-    "parsely-pub-date",
-    "sailthru.date",
-    "publication_date",
-    "publishdate",
-    "pubdate",
-    "article.published",
-    "date",
-)
+    "article:published_time", "datepublished", "og:article:published_time", "citation_publication_date", "citation_date",
+    "dc.date.issued", "dc.date", "dcterms.created", "parsely-pub-date", "sailthru.date", "publication_date", "publishdate",
+    "pubdate", "article.published", "date",
+)  # fmt: skip
 _AUTHORS = ("author", "article:author", "dc.creator", "citation_author", "parsely-author", "sailthru.author", "byl")
 _LANGUAGES = ("content-language", "og:locale", "dc.language", "language")
 _URL_DATE = re.compile(r"/((?:19|20)\d\d)[/-](\d{1,2})[/-](\d{1,2})(?:[/-]|\b)")
@@ -144,11 +132,9 @@ def _published(facts: Facts, articles: Iterable[Mapping[str, object]], url: str)
         *(_text(item.get("datePublished")) for item in articles),
         *facts.times[:3],
     ]
-    for candidate in candidates:
-        if date := iso_date(candidate):
-            return date
-    match = _URL_DATE.search(url)
-    return iso_date("{}-{:0>2}-{:0>2}".format(*match.groups())) if match else None
+    if match := _URL_DATE.search(url):
+        candidates.append("{}-{:0>2}-{:0>2}".format(*match.groups()))
+    return next(filter(None, map(iso_date, candidates)), None)
 
 
 def _author(tree: Tree, articles: Iterable[Mapping[str, object]]) -> str | None:
@@ -260,10 +246,5 @@ def _of_body(body: tuple[str, ...], found: tuple[Block, ...]) -> tuple[Block, ..
     said, shown = sum(map(count_words, body)), _words(found)
     if said <= (2 if shown < _SCANT else _MORE) * shown:
         return found
-    return tuple(block for piece in body for block in _of_piece(piece)) or found
-
-
-def _of_piece(text: str) -> tuple[Block, ...]:
-    if "<" in text and ">" in text:
-        return blocks(main_blocks(parse(text)))
-    return (Block("paragraph", text),)
+    pieces = (blocks(main_blocks(parse(one))) if "<" in one and ">" in one else (Block("paragraph", one),) for one in body)
+    return tuple(block for piece in pieces for block in piece) or found

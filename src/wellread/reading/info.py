@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from wellread.errors import ReadError
-from wellread.reading.builder import code, entry
+from wellread.reading.builder import code, entry, titled
 from wellread.reading.unmarked import blocks_of
 from wellread.types import Block, Page
 
@@ -25,8 +25,7 @@ def read_info(text: str, url: str, name: str = "") -> Page:
     blocks = tuple(block for node in nodes for block in _of_node(node))
     if not blocks and "\x1f\nIndirect:" in text:
         raise ReadError(url, "only the list of a manual's parts: the text is in these")
-    title = next((block.text for block in blocks if block.kind == "heading"), name)
-    return Page(url, title, (), kind="info", blocks=blocks)
+    return titled("info", blocks, url, name)
 
 
 def _of_node(node: str) -> Iterator[Block]:

@@ -28,7 +28,6 @@ from wellread.types import Block, Page
 _MESSAGES = re.compile(rb"^From [^\n]{0,500}\n", re.MULTILINE)
 _MOST_MESSAGES = 20_000
 _MOST_PARTS, _DEEPEST = 1_000, 10
-_READING = 0.7  # of the time; then what was read is what there is
 _LONGEST_HEADER, _LONGEST_SHOWN = 2_000, 500  # characters
 _QUOTED = re.compile(r"^>.*$", re.MULTILINE)
 _SAID = ("From", "To", "Date")
@@ -76,7 +75,7 @@ def read_eml(body: bytes, url: str, name: str, allowance: Allowance = OWN_FILE) 
 
 def read_mbox(body: bytes, url: str, name: str, allowance: Allowance = OWN_FILE) -> Page:
     """Each message under its subject, until the time is nearly up."""
-    deadline = time.monotonic() + allowance.seconds * _READING
+    deadline = allowance.deadline()
     blocks: list[Block] = []
     letters = _MESSAGES.split(body)[1:]
     read = broken = 0

@@ -210,7 +210,11 @@ def _without_noise(runs: list[Run]) -> list[Run]:
 def _without_signature(runs: list[Run]) -> list[Run]:
     """Without headings at the end, and without initials, agencies and names; a page of short pieces has more of these."""
     end, signed = len(runs), 0
-    while end and (runs[end - 1].is_heading or _signs_off(runs[end - 1])):
+    while end:
+        last = runs[end - 1]
+        short = last.weight < 0 and last.words <= _LABEL and last.text[-1] not in _SENTENCE_ENDS
+        if not (last.is_heading or (short and last.node.tag in {"p", "div"})):
+            break
         end -= 1
         signed += not runs[end].is_heading
         if signed > _SIGNATURE:
@@ -224,10 +228,6 @@ def _without_scraps(runs: list[Run]) -> list[Run]:
     if sum(run.words for run in runs if run.weight > 0 and run.node.tag in _TEXTS) < 0.8 * prose:
         return runs
     return [run for run in runs if run.weight >= 0 or run.node.tag in _TEXTS or run.text[-1] in _LINE_ENDS]
-
-
-def _signs_off(run: Run) -> bool:
-    return run.node.tag in {"p", "div"} and run.weight < 0 and run.words <= _LABEL and run.text[-1] not in _SENTENCE_ENDS
 
 
 def _is_noise(run: Run) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any
 
 _lxml: Any = import_module("lxml.etree")  # it has no types; nothing else touches it
 
@@ -16,8 +16,8 @@ _lxml: Any = import_module("lxml.etree")  # it has no types; nothing else touche
 MAX_HTML = 20_000_000
 
 
-class Target(Protocol):
-    """Receives the events of a parser."""
+class Target:
+    """Receives the events of a parser; does nothing with those that it has no method for."""
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None: ...
     def end(self, tag: str) -> None: ...

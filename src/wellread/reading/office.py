@@ -75,7 +75,7 @@ class _Paragraph:
     text: list[str] = field(default_factory=list[str])
 
 
-class Office:
+class Office(Target):
     """Receives the events of a document, its notes, or a slide, which is a `page`; what was struck out, moved or hidden is left
     out. `Full` ends it.
 
@@ -176,9 +176,6 @@ class Office:
         elif name in {"w:footnote", "w:endnote"}:
             self.notes[self._noted] = "\n".join(block.text for block in self.blocks)
             self.blocks = []
-
-    def close(self) -> None:
-        pass
 
     def _end_paragraph(self, made: _Paragraph) -> None:
         text = "\n".join(filter(None, (" ".join(line.split()) for line in "".join(made.text).split("\n"))))

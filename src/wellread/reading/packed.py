@@ -17,7 +17,7 @@ from wellread.reading.allowance import MAX_UNPACKED, OWN_FILE, Allowance, not_al
 from wellread.reading.charset import decode
 from wellread.reading.dom import parse
 from wellread.reading.mainpart import all_blocks
-from wellread.reading.markup import feed_xml
+from wellread.reading.markup import Target, feed_xml
 from wellread.reading.office import Office, fed, heading_styles
 from wellread.reading.render import blocks as blocks_of
 from wellread.text.dates import iso_date
@@ -31,7 +31,6 @@ _SLIDE = re.compile(r"ppt/slides/slide(\d{1,6})\.xml")
 _CONTENTS = re.compile(r"(?:nav|toc|contents)\.[^.]*$", re.IGNORECASE)
 _CHAPTER = re.compile(r"\.(?:x?html?)$", re.IGNORECASE)
 _LONGEST_TITLE = 120
-_READING = 0.7  # of the time; then what was read is what there is
 
 
 class _TooMuch(ReadError):
@@ -73,7 +72,7 @@ class Archive:
         return data
 
 
-class _Fields:
+class _Fields(Target):
     """Texts of simple elements and the attributes of empty ones, by local name."""
 
     def __init__(self) -> None:
@@ -95,9 +94,6 @@ class _Fields:
         text = " ".join("".join(self._open.pop()).split())
         if text:
             self.texts.setdefault(tag.rpartition("}")[2], text)
-
-    def close(self) -> None:
-        pass
 
 
 def _facts(data: bytes) -> _Fields:
@@ -203,7 +199,7 @@ def read_epub(body: bytes, url: str, name: str = "", allowance: Allowance = OWN_
 
 def _texts(archive: Archive, chapters: list[str], allowance: Allowance) -> Iterator[tuple[Block, ...] | None]:
     """Chapter by chapter, None for a broken one, until the book is as long as a page may be or the time is nearly up."""
-    deadline = time.monotonic() + allowance.seconds * _READING
+    deadline = allowance.deadline()
     left = allowance.characters
     for name in chapters:
         if left < 0 or time.monotonic() > deadline:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 MAX_PAGES = 10_000
 _MAX_ENTRIES = 20_000  # of an outline
 _PDFIUM = threading.Lock()  # the library is not safe in several threads at once
-_READING = 0.7  # of the time; the rest is for putting paragraphs together
 _LOOKING = 0.75  # of the time, for which pages were scanned
 _MAX_OBJECTS = 1_000  # of a page that are looked at for that
 _MOST_PIXELS = 20_000_000  # of a page that is recognised
@@ -40,16 +39,17 @@ _LONGEST_TITLE = 150
 def read_pdf(body: bytes, url: str, name: str = "", allowance: Allowance = OWN_FILE) -> Page:
     """Blocking; raises `ReadError` for what is locked, broken, or only pictures."""
     with alone(body, url) as document:
-        begun = time.monotonic()
-        said, author, created = (_fact(document, key) for key in ("Title", "Author", "CreationDate"))
+        reading, looking = allowance.deadline(), allowance.deadline(_LOOKING)
+        tell = cast("Any", document).get_metadata_value
+        said, author, created = (_told(tell, key) for key in ("Title", "Author", "CreationDate"))
         count = len(document)
-        read = list(_pages(document, begun + allowance.seconds * _READING, allowance.characters))
+        read = list(_pages(document, reading, allowance.characters))
         outline = _outline(document)
         empty = [number for number, lines in enumerate(read) if not lines]
-        pictures = _pictures(document, empty, begun + allowance.seconds * _LOOKING)
+        pictures = _pictures(document, empty, looking)
         recognised: set[int] = set()
         for number in pictures if ocr.is_loaded() else ():
-            if time.monotonic() > begun + allowance.seconds * _LOOKING:
+            if time.monotonic() > looking:
                 break
             read[number - 1] = _recognised(document, number - 1)
             recognised.add(number)
@@ -69,7 +69,7 @@ def read_pdf(body: bytes, url: str, name: str = "", allowance: Allowance = OWN_F
         title=title,
         passages=(),
         published=iso_date("-".join(part for part in date.groups() if part)) if date else None,
-        author=" ".join(author.split()) or None,
+        author=author or None,
         kind="pdf",
         notice=_notice(len(read), count, [number for number in pictures if number not in recognised]),
         blocks=tuple(replace(one, anchor=RECOGNISED) if one.page in recognised else one for one in blocks),
@@ -94,10 +94,10 @@ def alone(body: bytes, url: str) -> Generator[pypdfium2.PdfDocument]:
             document.close()
 
 
-def _fact(document: pypdfium2.PdfDocument, key: str) -> str:
+def _told(tell: Callable[..., str], *of: str) -> str:
     """What the document says of itself; nothing where that is no text."""
     try:
-        return document.get_metadata_value(key)
+        return " ".join(pdflines.mended(tell(*of)).split())
     except ValueError:  # halves of characters
         return ""
 
@@ -146,7 +146,7 @@ def _outline(document: pypdfium2.PdfDocument) -> list[Entry]:
             if target is None:
                 continue
             page = target.get_index()
-            title = _entry_title(entry)
+            title = _told(entry.get_title)[:_LONGEST_TITLE]
             if title and page is not None:
                 found.append(Entry(title, entry.level + 1, page, _height(target.get_view())))
             if len(found) >= _MAX_ENTRIES:
@@ -154,13 +154,6 @@ def _outline(document: pypdfium2.PdfDocument) -> list[Entry]:
     except (pypdfium2.PdfiumError, ValueError):
         return []
     return found
-
-
-def _entry_title(entry: Any) -> str:
-    try:
-        return " ".join(pdflines.mended(entry.get_title()).split())[:_LONGEST_TITLE]
-    except ValueError:  # halves of characters
-        return ""
 
 
 def _height(view: tuple[int, Sequence[float]]) -> float | None:
@@ -201,7 +194,6 @@ def _notice(read: int, count: int, pictures: Sequence[int]) -> str | None:
 
 def _title(said: str, pages: Sequence[Sequence[Line]]) -> str:
     """What the document says, where it says a title; else the largest type of its first page."""
-    said = " ".join(pdflines.mended(said).split())
     if not _NO_TITLE.fullmatch(said) and len(said) <= _LONGEST_TITLE:
         return said
     first = next((page for page in pages if page), ())

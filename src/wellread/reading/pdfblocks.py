@@ -8,7 +8,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, takewhile
 
 from wellread.reading.pdflines import Line, joined
 from wellread.types import Block
@@ -51,12 +51,7 @@ def _without_running_heads(pages: Pages) -> Iterator[list[Line]]:
 
 def _run(outermost_first: Sequence[Line], page: int, runs: Runs) -> list[Line]:
     """The running lines at one edge. A number may stand on the same line as words that were set apart from it."""
-    found: list[Line] = []
-    for line in outermost_first[:_EDGE]:
-        if not runs(line, page):
-            break
-        found.append(line)
-    return found
+    return list(takewhile(lambda line: runs(line, page), outermost_first[:_EDGE]))
 
 
 def _edges(page: Sequence[Line]) -> list[Line]:

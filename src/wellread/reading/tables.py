@@ -22,6 +22,7 @@ from typing import Any, cast
 
 from wellread.errors import ReadError
 from wellread.reading.allowance import MAX_BLOCKS, MAX_UNPACKED, OWN_FILE, Allowance, not_all
+from wellread.reading.markup import Target
 from wellread.reading.office import Full, fed, local, named
 from wellread.reading.packed import Archive, open_content
 from wellread.types import Block, Page
@@ -105,7 +106,6 @@ def _sentence(row: Sequence[str], names: Sequence[str]) -> str:
     return "; ".join(said) + "."
 
 
-_READING = 0.7  # of the time; then what was read is what there is
 _SPARE = 100_000  # empty cells that a sheet may have
 _SHARE = 20  # or so many for each that holds something
 _SAME_ROWS = 100  # of a row that is said to stand there a million times
@@ -142,7 +142,7 @@ def read_sheets(body: bytes, url: str, name: str, allowance: Allowance) -> Page:
 def _each(sheets: Iterable[tuple[str, Iterable[Sequence[str]] | None]], allowance: Allowance) -> Iterator[list[Block] | None]:
     """Sheet by sheet, None for a broken one, until there is as much text as a page may have or the time is nearly up: many can
     be one and the same."""
-    deadline = time.monotonic() + allowance.seconds * _READING
+    deadline = allowance.deadline()
     left, rows_left = allowance.characters, MAX_BLOCKS
     for title, rows in sheets:
         if rows is None:
@@ -177,7 +177,7 @@ def _text(cell: object) -> str:
     return cell.isoformat() if isinstance(cell, date | clock) else str(cell)
 
 
-class _Workbook:
+class _Workbook(Target):
     """Receives the events. `sheets`: their names with their rows, of each the columns and texts of filled cells."""
 
     def __init__(self, characters: int) -> None:
@@ -236,9 +236,6 @@ class _Workbook:
                     raise Full
             case _:
                 pass
-
-    def close(self) -> None:
-        pass
 
 
 def _number(given: Mapping[str, str], name: str) -> int:
