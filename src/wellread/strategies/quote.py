@@ -169,7 +169,7 @@ class Quote(Recipe[QuoteParams]):
             if missing and trail.refers_back(part):  # to what was not found
                 missing.append(part)
                 break
-            question = trail.resolved(part, sure[0].text) if sure else part
+            question = trail.resolved(part, sure[0].subject) if sure else part
             found = await self._search(run, question, plan.singles)
             one = await trail.reach(run, tracker, question, found, plan, slack=slack) if found else None
             if one is not None:

@@ -69,6 +69,11 @@ class Reached:
     asked: likely_sentences.Asked
 
     @property
+    def subject(self) -> str:
+        """What a second question may mean by "it": the answer, or what the sentence that tells it stands under."""
+        return self.text or bare_title(self.sentences[0].passage.title)
+
+    @property
     def nearest(self) -> str:
         """The title of the passage that comes closest."""
         return self.trail.passages[0][0].title
