@@ -11,7 +11,7 @@ from wellread import plugins, privacy
 from wellread.effort import ALLOWED, Effort
 from wellread.errors import UsageError
 from wellread.parameters import fill
-from wellread.protocols import AnswerReader, Checked, Closing, Embedder, Grader, Model, PageReader, Reranker, Source, checked
+from wellread.protocols import AnswerReader, Closing, Embedder, Grader, Model, PageReader, Reranker, Source, checked
 from wellread.settings import Settings, with_keys
 
 T = TypeVar("T")
@@ -89,9 +89,9 @@ class Parts:
         return self._plugin("models", named)
 
     async def ready(self) -> None:
-        """Raise where the model that a run will use cannot be asked: a wrong name or key, or nobody there."""
-        if isinstance(model := self.model(), Checked):
-            await model.check()
+        """Raise where the model that a run will use cannot be asked: a wrong name or key, nobody there. A model may `check`."""
+        if check := getattr(self.model(), "check", None):  # asking for a protocol would cost as much as a call
+            await check()
 
     def model_spec(self) -> str | None:
         """The model that a run will use, without building it."""

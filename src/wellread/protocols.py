@@ -100,15 +100,6 @@ class Model(Protocol):
 
 
 @runtime_checkable
-class Checked(Protocol):
-    """Models may have this: whether it is there, asked before anything else is done."""
-
-    async def check(self) -> None:
-        """Raises `UnknownModel` or another `ModelError` where a call would fail."""
-        ...
-
-
-@runtime_checkable
 class Priced(Protocol):
     """Models may have this: the price of a call whose completion never came, from estimated tokens."""
 

@@ -37,7 +37,7 @@ def _mapping(value: Mapping[Any, Any]) -> Mapping[Any, Any]:
 
 def _parts(value: list[Any] | tuple[Any, ...]) -> list[Any] | tuple[Any, ...]:
     for part in value:
-        if encodable(part) is not part:
+        if not isinstance(part, Encodable) and encodable(part) is not part:
             mended = map(encodable, value)
             return list(mended) if isinstance(value, list) else tuple(mended)
     return value
