@@ -308,7 +308,9 @@ def _states_nothing(claim: _Claim, header: bool, evidence: Evidence) -> bool:
     """Headings, questions, lead-ins and lists of sources."""
     if not any(map(str.isalnum, claim.body)):
         return True
-    if claim.cited and _is_reference(claim, evidence):
+    # a line of a source list: nothing but the title, source and address of what it cites
+    shown = set[str]().union(*(_own_words(evidence.sources[number].passage) for number in claim.cited))
+    if claim.cited and all(fold(word) in shown for word in re.findall(r"[^\W_]+", claim.body)):
         return True
     if evidence.lacks(claim.body, claim.words, evidence.sources):
         return False  # whatever its form, it brings in a name or a number that no passage has
@@ -318,12 +320,6 @@ def _states_nothing(claim: _Claim, header: bool, evidence: Evidence) -> bool:
         opens = re.findall(r"\w+", claim.body.casefold())
         return opens[0] in lexicon.LEAD_INS or (len(opens) <= 6 and not claim.words.names)
     return False
-
-
-def _is_reference(claim: _Claim, evidence: Evidence) -> bool:
-    """A line of a source list: nothing but the title, source and address of what it cites."""
-    shown = set[str]().union(*(_own_words(evidence.sources[number].passage) for number in claim.cited))
-    return all(fold(word) in shown for word in re.findall(r"[^\W_]+", claim.body))
 
 
 def _names(shown: str, passages: Iterable[Passage]) -> bool:

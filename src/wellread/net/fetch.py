@@ -106,10 +106,10 @@ class Fetcher:
             target = self.guard.check(str(target))
             await self._ask_robots(target, asked)
             async with self._response(target) as response:
-                following = _redirect(response)
-                if following is None:
+                location = transport.redirect_of(response)
+                if not location:
                     return await self._body(response, str(target), asked)
-                target = following
+                target = target.join(location)
         raise ReadError(asked, f"more than {self.limits.redirects} redirects")
 
     @asynccontextmanager
@@ -174,10 +174,10 @@ class Fetcher:
             async with asyncio.timeout(_ROBOTS_SECONDS):
                 for _ in range(5):
                     async with self._response(self.guard.check(str(url))) as response:
-                        following = _redirect(response)
-                        if following is None:
+                        location = transport.redirect_of(response)
+                        if not location:
                             return await _rules(response)
-                        url = following
+                        url = url.join(location)
         except Blocked:
             return robots.EVERYTHING  # its robots.txt is somewhere we do not go; the page has its own check
         except (*_FAILURES, TimeoutError):
@@ -192,11 +192,6 @@ async def _rules(response: httpx2.Response) -> robots.Rules:
         return robots.EVERYTHING
     text = (await transport.body_of(response, robots.MAX_BYTES)).decode("utf-8", "replace")
     return await asyncio.to_thread(robots.parse, text) if text.strip() else robots.EVERYTHING
-
-
-def _redirect(response: httpx2.Response) -> httpx2.URL | None:
-    location = transport.redirect_of(response)
-    return response.request.url.join(location) if location else None
 
 
 def _reason(error: BaseException) -> str:

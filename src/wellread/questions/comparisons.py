@@ -84,7 +84,7 @@ def comparison(question: str) -> Comparison | None:
 def _of_dates(text: str) -> Comparison | None:
     if match := _WAS.fullmatch(text):
         asks = f"When {match['aux'].lower()} {{}} {match['verb']}?"
-        return _between(match, asks, "date", least=_is_first(match))
+        return _between(match, asks, "date", least=match["when"].lower() in _FIRST.split("|"))
     match = _WHEN.fullmatch(text)
     if match is None or re.search(
         r"\b(?:director|author|composer|performer|husband|wife|father|mother)\b", text[: match.start("one")]
@@ -93,7 +93,7 @@ def _of_dates(text: str) -> Comparison | None:
     done = match["done"].lower()
     asked = re.fullmatch(r"(was|were) (.+)", done)
     asks = f"When {asked[1]} {{}} {asked[2]}?" if asked else _ASKED.get(done, f"When was {{}} {done}?")
-    return _between(match, asks, "date", least=_is_first(match))
+    return _between(match, asks, "date", least=match["when"].lower() in _FIRST.split("|"))
 
 
 def _of_ages(text: str) -> Comparison | None:
@@ -120,10 +120,6 @@ def _between(match: re.Match[str], asks: str, measure: Measure, *, least: bool) 
     if not all(sides) or any(len(side.split()) > 8 for side in sides) or "{" in "".join(sides):
         return None
     return Comparison(sides, asks, measure, least)
-
-
-def _is_first(match: re.Match[str]) -> bool:
-    return re.fullmatch(_FIRST, match["when"], re.IGNORECASE) is not None
 
 
 def _counts(what: str, words: str) -> str:
@@ -153,8 +149,7 @@ def decide(asked: Comparison, one: Value, other: Value) -> int | None:
     """Which side wins, 0 or 1; None where the two cannot be compared, or are equal as far as both are known."""
     if one.unit != other.unit:
         return None
-    known = [(a, b) for a, b in zip(one.key, other.key, strict=False)]
-    for place, (a, b) in enumerate(known):
+    for place, (a, b) in enumerate(zip(one.key, other.key, strict=False)):
         if place and not (a and b):  # a year alone says nothing of the month
             return None
         if a != b:

@@ -243,7 +243,11 @@ class _Builder(Target):
         elif tag == "a" and self._links:
             self._links.pop()
         if self._listening is not None and tag in {"title", "script"}:
-            self._heard(tag, "".join(self._listening))
+            heard, self._listening = "".join(self._listening), None
+            if tag == "title":
+                self.facts.title = heard
+            else:
+                self.facts.json_ld.append(heard)
 
     def data(self, data: str) -> None:
         self._count()
@@ -283,13 +287,6 @@ class _Builder(Target):
             tag == "script" and "ld+json" in attributes.get("type", "")
         ):
             self._listening = []
-
-    def _heard(self, tag: str, text: str) -> None:
-        self._listening = None
-        if tag == "title":
-            self.facts.title = text
-        else:
-            self.facts.json_ld.append(text)
 
     def _open(self, tag: str, attributes: Mapping[str, str]) -> None:
         if len(self.nodes) >= _MAX_NODES:

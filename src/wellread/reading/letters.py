@@ -125,8 +125,10 @@ def _text(message: Message, depth: int = 0) -> Iterator[Block]:
         return
     kind = message.get_content_type()
     if kind in {"multipart/alternative", "multipart/related"}:
-        if (body := _body(message)) is not None:  # a part without headers counts as nothing
-            yield from _words(body)
+        # of parts that say the same, or belong to one of them, the plain one; else the first page
+        parts = [one for one in islice(message.walk(), _MOST_PARTS) if one.get_content_disposition() != "attachment"]
+        body = next((one for kind in _BODIES for one in parts if one.get_content_type() == kind), None)
+        yield from _words(body) if body is not None else ()  # a part without headers counts as nothing
     elif kind == "message/rfc822":
         for inner in _inside(message)[:1]:
             yield from _message(inner, level=2, depth=depth + 1)
@@ -135,12 +137,6 @@ def _text(message: Message, depth: int = 0) -> Iterator[Block]:
             yield from _text(inner, depth + 1)
     elif kind in _BODIES:
         yield from _words(message)
-
-
-def _body(message: Message) -> Message | None:
-    """Of parts that say the same, or belong to one of them, the plain one; else the first page."""
-    parts = [one for one in islice(message.walk(), _MOST_PARTS) if one.get_content_disposition() != "attachment"]
-    return next((one for kind in _BODIES for one in parts if one.get_content_type() == kind), None)
 
 
 def _inside(message: Message) -> Sequence[Message]:

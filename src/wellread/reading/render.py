@@ -45,7 +45,9 @@ class _Writer:
             place = self._place(run)
             if place.code is not self._code[0]:
                 self._end_code()
-            if self._terms and not _defines(run, place, self._terms[-1]):
+            # another name for the same thing, or what is said of it, stands in the same list
+            own = place.item if place.item is not None and place.item.tag in {"dt", "dd"} else None
+            if self._terms and (own is None or own.parent is not self._terms[-1].node.parent):
                 self._let_terms_stand()
             if run.node.tag == "dt" and place.table is None:
                 self._terms.append(run)
@@ -122,12 +124,6 @@ class _Writer:
         if tag == "table":
             return replace(place, table=node if self._is_table(node) else None, row=None)
         return replace(place, row=node) if tag == "tr" else place
-
-
-def _defines(run: Run, place: _Place, term: Run) -> bool:
-    """Another name for the same thing, or what is said of it."""
-    own = place.item
-    return own is not None and own.tag in {"dt", "dd"} and own.parent is term.node.parent
 
 
 def _row(row: Node) -> str:

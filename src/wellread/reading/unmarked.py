@@ -57,7 +57,8 @@ def blocks_of(text: str, rules: str = "") -> Iterator[Block]:
     margin = 0 if rules else _margin(text)
     parts = [part.strip("\n").rstrip() for part in _BLANK.split(text) if re.search(r"\w", part)]
     levels = list(rules)
-    outline = _outline(text)
+    # headings as Markdown and Emacs' outlines have them: there are some of a lower level, or it is a list
+    outline = next((sign for sign in "#*" if re.search(rf"^{re.escape(sign)}{{2,4}} ", text, re.MULTILINE)), "")
     for part, after in pairwise([*parts, ""]):
         lines = part.split("\n")
         moved = [line[min(margin, _indent(line)) :] for line in lines]
@@ -81,11 +82,6 @@ def _margin(text: str) -> int:
     margins = Counter(_indent(line) for line in text[:_SAMPLE].split("\n") if line.strip())
     margin, lines = margins.most_common(1)[0] if margins else (0, 0)
     return margin if lines * 5 >= margins.total() * 2 else 0
-
-
-def _outline(text: str) -> str:
-    """The sign of headings as Markdown and Emacs' outlines have them: there are some of a lower level, or it is a list."""
-    return next((sign for sign in "#*" if re.search(rf"^{re.escape(sign)}{{2,4}} ", text, re.MULTILINE)), "")
 
 
 def _placed(

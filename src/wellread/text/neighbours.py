@@ -36,18 +36,14 @@ def _runs(group: Mapping[str, Passage]) -> list[tuple[list[Passage], Passage]]:
     rank = {identity: place for place, identity in enumerate(group)}
     runs: list[list[Passage]] = []
     for passage in sorted(group.values(), key=lambda one: (number_in_document(one) is None, number_in_document(one) or 0)):
-        if runs and _follows(runs[-1][-1], passage):
+        last, number = runs[-1][-1] if runs else passage, number_in_document(passage)
+        before, same_place = number_in_document(last), (last.heading, last.page) == (passage.heading, passage.page)
+        if before is not None and number == before + 1 and same_place:
             runs[-1].append(passage)
         else:
             runs.append([passage])
     runs.sort(key=lambda run: min(rank[passage.id] for passage in run))
     return [(run, _joined(run)) for run in runs]
-
-
-def _follows(one: Passage, other: Passage) -> bool:
-    first, second = number_in_document(one), number_in_document(other)
-    same_place = (one.heading, one.page) == (other.heading, other.page)
-    return first is not None and second == first + 1 and same_place
 
 
 def _joined(run: Sequence[Passage]) -> Passage:

@@ -36,19 +36,16 @@ def quoted(words: str, number: str) -> str:
 def _shown(block: str, number: str) -> str:
     if "\n" not in block or FENCE.match(block) is None:
         return f"{inert(' '.join(block.split()))} {number}"
-    return f"{inert(_closed(block))}\n{number}"
+    first, *_, last = block.splitlines()
+    # a passage may end within its code: what comes below must not become a part of it
+    closed = block if FENCE.match(last) else f"{block}\n{first.strip()[:3]}"
+    return f"{inert(closed)}\n{number}"
 
 
 def one_after_another(quotes: Sequence[str]) -> str:
     """In one paragraph; without a full stop between them two would be read, and checked, as one sentence."""
     apart = any("\n" in one for one in quotes) or not all(map(_ENDED.search, quotes))
     return ("\n\n" if apart else " ").join(quotes)
-
-
-def _closed(code: str) -> str:
-    """A passage may end within its code: what comes below must not become a part of it."""
-    first, *_, last = code.splitlines()
-    return code if FENCE.match(last) else f"{code}\n{first.strip()[:3]}"
 
 
 def with_what_follows(text: str, end: int) -> int:
