@@ -22,7 +22,7 @@ from wellread.errors import SourceBusy, SourceError, UsageError
 from wellread.net.address import address, is_loopback, mail_address, name_and_address, user_agent
 from wellread.net.payload import Payload, complaint
 from wellread.net.service import Http, Manners, Refused, retry_after
-from wellread.sources.brave import Brave
+from wellread.sources.web import Brave
 from wellread.types import Spec
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]

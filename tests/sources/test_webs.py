@@ -15,7 +15,7 @@ from tests.wire import searches, webs
 from tests.wire.loopback import Reply
 
 from wellread.errors import MissingExtra, SourceBusy, SourceError, UsageError
-from wellread.sources import searxng, web
+from wellread.sources import web
 from wellread.types import Page, Query
 
 pytestmark = pytest.mark.anyio
@@ -68,7 +68,7 @@ async def test_duckduckgo(build: Build, monkeypatch: pytest.MonkeyPatch) -> None
 
 async def test_web_is_the_first_that_is_configured(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(web, "find_spec", lambda name: None)
-    monkeypatch.setattr(searxng, "_PORTS", ())
+    monkeypatch.setattr(web, "_PORTS", ())
     assert build("web", environ={"SERPER_API_KEY": "k", "BRAVE_API_KEY": "k"}).name == "brave"
     assert build("web", environ={"SERPER_API_KEY": "k", "GOOGLE_API_KEY": "for something else"}).name == "serper"
     assert build("web", environ={"GOOGLE_API_KEY": "k", "GOOGLE_CSE_ID": "x"}).name == "google"
@@ -82,12 +82,12 @@ async def test_web_is_the_first_that_is_configured(build: Build, monkeypatch: py
 async def test_a_searxng_on_this_machine_is_found(build: Build, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     server = serve(lambda asked: Reply({"results": [{"title": "a", "url": "https://a.org", "content": asked.params["q"]}]}))
     port = int(server.url.rpartition(":")[2])
-    monkeypatch.setattr(searxng, "_PORTS", (9, port))
+    monkeypatch.setattr(web, "_PORTS", (9, port))
     source = build("web", environ={})
     assert source.name == f"searxng:127.0.0.1:{port}"
     assert (await source.search(Query("x")))[0].snippet == "x"
     assert build("searxng").name == source.name
-    monkeypatch.setattr(searxng, "_PORTS", (9,))
+    monkeypatch.setattr(web, "_PORTS", (9,))
     with pytest.raises(UsageError, match="none listens"):
         build("searxng")
 

@@ -47,7 +47,6 @@ class Table:
 class Datasette(Service[Options]):
     """Full-text search in a Datasette. Rows are hits, with the text of their longest column."""
 
-    Params = Options
     address = "https://datasette.example.org/database/table"
     hint = (
         "A database of documents searched by words. A few telling words, no sentence and no operators; "

@@ -41,7 +41,6 @@ class Elasticsearch(Service[Options]):
     """An index of Elasticsearch or OpenSearch."""
 
     # Words and vectors are asked separately and fused by rank: no licence or version decides that for us.
-    Params = Options
     public = False
     address = "http://127.0.0.1:9200/index"
     key = Key(("ELASTICSEARCH_API_KEY",), scheme="ApiKey ", needed=False)

@@ -14,9 +14,8 @@ from wellread.parameters import CountOrZero, param
 from wellread.protocols import Parts
 from wellread.ranking.fusion import reciprocal_ranks
 from wellread.sources.hits import hit
+from wellread.sources.memory import UrlOptions, Urls
 from wellread.sources.service import Key, Service, VendorOptions
-from wellread.sources.urls import Options as UrlOptions
-from wellread.sources.urls import Urls
 from wellread.types import Hit, Hits, Query, Spec
 
 _DOCUMENTS = re.compile(r"(?:readme|changelog|faq)[^/]*|(?:.*/)?docs?/.*\.(?:md|rst|txt|adoc)|[^/]*\.(?:md|rst)", re.I)
@@ -33,7 +32,6 @@ class Options(VendorOptions):
 class GitHub(Service[Options]):
     """A repository of GitHub: its documentation and its issues."""
 
-    Params = Options
     argument = "OWNER/REPO"
     hint = (
         "The documentation and the issues of a program. Words of its manual, an error message, the name of a function or option."

@@ -54,7 +54,6 @@ class Options(ServiceOptions):
 class MediaWiki(Service[Options]):
     """Any MediaWiki, by the address of its API or of one of its pages."""
 
-    Params = Options
     address = "https://wiki.example.org"
     hint = (
         "An encyclopaedia searched by words, all of which must occur. Ask for one thing at a time, with the name "

@@ -44,7 +44,6 @@ class Options(VendorOptions):
 class NewsApi(Service[Options]):
     """News articles of the last weeks, from News API."""
 
-    Params = Options
     key = Key(("NEWSAPI_KEY", "NEWS_API_KEY"), "X-Api-Key", "")
     path, results = "/v2/everything", ("articles",)
     hint = (

@@ -1,11 +1,14 @@
-"""Scholarly literature: what services of papers have in common. A paper is a hit with its abstract and its reference; with
-`full_text`, passages of open PDFs stand beside the abstracts, each with its page."""
+"""Scholarly literature: what services of papers have in common, then arXiv, Crossref, OpenAlex, Semantic Scholar and PubMed.
+
+A paper is a hit with its abstract and its reference; with `full_text`, passages of open PDFs stand beside the abstracts, each
+with its page.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 from urllib.parse import quote
@@ -13,14 +16,14 @@ from urllib.parse import quote
 from wellread.errors import ReadError, SourceError
 from wellread.net.address import mail_address
 from wellread.net.payload import Payload
-from wellread.net.service import Http
+from wellread.net.service import Http, Manners
 from wellread.parameters import CountOrZero, param
 from wellread.ranking.fusion import reciprocal_ranks
 from wellread.sources.hits import hit, plain, web_address
 from wellread.sources.memory import Memory
-from wellread.sources.service import Service, VendorOptions
+from wellread.sources.service import Key, Rate, Service, VendorOptions, between, keywords
 from wellread.text.split import Splitting, passages
-from wellread.types import Hit, Hits, Page, Passage, Query, Reference
+from wellread.types import Block, Hit, Hits, Page, Passage, Query, Reference
 
 _MOST_AUTHORS = 200
 _CSL_KINDS = {
@@ -152,7 +155,8 @@ def family_first(name: str) -> str:
 
 def from_csl(item: Payload) -> Reference:
     """A reference from CSL-JSON, as Crossref and Zotero write it too."""
-    names = [one.text("literal") or one.text("name") or _whole_name(one) for one in item.items("author")]
+    named = ((one, ", ".join(filter(None, (one.text("family"), one.text("given"))))) for one in item.items("author"))
+    names = [one.text("literal") or one.text("name") or whole for one, whole in named]
     kind = item.text("type")
     return reference(
         title=item.text("title"),
@@ -168,5 +172,265 @@ def from_csl(item: Payload) -> Reference:
     )
 
 
-def _whole_name(one: Payload) -> str:
-    return ", ".join(filter(None, (one.text("family"), one.text("given"))))
+_MOST_WORDS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class ArxivOptions(PaperOptions):
+    rate: Rate = param(0.33, "requests a second at most; its operators ask for one in three seconds")
+    base: str = param("https://export.arxiv.org", "address of the service")
+    category: str | None = param(None, "only papers of this category: cs.CL, math.AG, …")
+
+
+class Arxiv(Papers[ArxivOptions]):
+    """Preprints of physics, mathematics, computing and biology, from arXiv."""
+
+    manners = Manners(concurrency=1)
+    path, form, results = "/api/query", "xml", ("entry",)
+    page_size, most_pages = 100, 5
+
+    async def find(self, query: Query) -> Sequence[Hit]:
+        """All words, and where no paper has them all, any of them."""
+        words = [f'all:"{word}"' for word in keywords(query.text)[:_MOST_WORDS]]
+        for joint in (" AND ", " OR ") if len(words) > 1 else (" AND ",):
+            if words and (found := await super().find(replace(query, text=f"({joint.join(words)})"))):
+                return found
+        return []
+
+    def asks(self, query: Query, number: int) -> dict[str, object]:
+        days = between(query, "submittedDate:[{}0000 TO {}2359]", "19910101", "29991231", sign="")
+        within = [query.text, f"cat:{self.options.category}" if self.options.category else "", days]
+        return {
+            "search_query": " AND ".join(filter(None, within)),
+            "start": number * self.page_size,
+            "max_results": min(query.limit, self.page_size),
+            "sortBy": "relevance",
+        }
+
+    def check(self, answer: Payload, headers: Mapping[str, str]) -> None:
+        """It writes its errors as an entry of that title."""
+        if answer.text("entry", "title") == "Error":
+            raise self.http.error(answer.text("entry", "summary"))
+
+    def hit(self, item: Payload, rank: int) -> Hit | None:
+        place, links = item.text("id"), {one.text("@title"): one.text("@href") for one in item.items("link")}
+        paper = reference(
+            title=item.text("title"),
+            authors=[family_first(one.text("name")) for one in item.items("author")],
+            year=item.text("published"),
+            venue=item.text("journal_ref") or "arXiv",
+            doi=item.text("doi"),
+            url=place,
+            pdf=links.get("pdf", ""),
+            kind="article-journal" if item.text("journal_ref") else "article",
+        )
+        return self.paper(rank, paper, item.text("summary"), item.text("published"))
+
+
+_CROSSREF_FIELDS = "DOI,title,author,issued,container-title,publisher,abstract,page,volume,issue,URL,type"
+
+
+@dataclass(frozen=True, slots=True)
+class CrossrefOptions(PaperOptions):
+    rate: Rate = param(5.0, "requests a second at most")
+    base: str = param("https://api.crossref.org", "address of the service")
+    filter: str | None = param(None, "in Crossref's own words: has-abstract:true,type:journal-article")
+
+
+class Crossref(Papers[CrossrefOptions]):
+    """Publications of all disciplines as their publishers registered them, from Crossref."""
+
+    path, results = "/works", ("message", "items")
+    page_size, most_pages = 100, 5
+
+    def asks(self, query: Query, number: int) -> dict[str, object]:
+        return {
+            "query": query.text[:1000],
+            "rows": min(query.limit, self.page_size),
+            "offset": number * self.page_size,
+            "select": _CROSSREF_FIELDS,
+            "filter": self.filters(self.options.filter, query, "from-pub-date", "until-pub-date"),
+            "mailto": mail_address(self.http.kit.environ),
+        }
+
+    def hit(self, item: Payload, rank: int) -> Hit | None:
+        parts = [part.text() for part in item.items("issued", "date-parts", 0)]
+        day = "-".join(part.zfill(2) for part in parts) if len(parts) == 3 else ""
+        return self.paper(rank, from_csl(item), item.text("abstract"), day)
+
+
+_OPENALEX_SAYS = "id,doi,display_name,authorships,publication_year,publication_date,primary_location,best_oa_location,biblio,type"
+_OPENALEX_KINDS = {"article": "article-journal", "preprint": "article", "book-chapter": "chapter", "dissertation": "thesis"}
+_LONGEST_ABSTRACT = 2000  # words
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAlexOptions(PaperOptions):
+    rate: Rate = param(10.0, "requests a second at most")
+    base: str = param("https://api.openalex.org", "address of the service")
+    filter: str | None = param(None, "in OpenAlex's own words: is_oa:true,type:review")
+
+
+class OpenAlex(Papers[OpenAlexOptions]):
+    """Scholarly works of all disciplines, from OpenAlex."""
+
+    key = Key(("OPENALEX_API_KEY",), "?api_key", "", needed=False)
+    path = "/works"
+    page_size, most_pages = 100, 5
+
+    def asks(self, query: Query, number: int) -> dict[str, object]:
+        return {
+            "search": query.text[:1000],
+            "per-page": min(query.limit, self.page_size),
+            "page": number + 1,
+            "select": f"{_OPENALEX_SAYS},abstract_inverted_index",
+            "filter": self.filters(self.options.filter, query, "from_publication_date", "to_publication_date"),
+            "mailto": mail_address(self.http.kit.environ),
+        }
+
+    def hit(self, item: Payload, rank: int) -> Hit | None:
+        kind, first, last = item.text("type"), item.text("biblio", "first_page"), item.text("biblio", "last_page")
+        paper = reference(
+            title=item.text("display_name"),
+            authors=[family_first(one.text("author", "display_name")) for one in item.items("authorships")],
+            year=item.text("publication_year"),
+            venue=item.text("primary_location", "source", "display_name"),
+            doi=item.text("doi"),
+            url=item.text("primary_location", "landing_page_url") or item.text("id"),
+            pdf=item.text("best_oa_location", "pdf_url"),
+            kind=_OPENALEX_KINDS.get(kind, kind),
+            volume=item.text("biblio", "volume"),
+            issue=item.text("biblio", "issue"),
+            pages=f"{first}–{last}" if first and last and first != last else first,
+        )
+        return self.paper(rank, paper, _abstract(item.at("abstract_inverted_index")), item.text("publication_date"))
+
+
+def _abstract(index: Payload) -> str:
+    """Abstracts come as the places of their words."""
+    places = ((place.number(), word) for word in index.names() for place in index.items(word))
+    return " ".join(word for _, word in sorted((place, word) for place, word in places if place is not None)[:_LONGEST_ABSTRACT])
+
+
+_SCHOLAR_FIELDS = "title,abstract,year,venue,authors,externalIds,openAccessPdf,publicationDate,publicationTypes,journal,url"
+_SCHOLAR_KINDS = {"JournalArticle": "article-journal", "Conference": "paper-conference", "Book": "book", "BookSection": "chapter"}
+
+
+@dataclass(frozen=True, slots=True)
+class SemanticScholarOptions(PaperOptions):
+    rate: Rate = param(1.0, "requests a second at most; without a key all its users share a few")
+    base: str = param("https://api.semanticscholar.org", "address of the service")
+    fields_of_study: str | None = param(None, "only of these disciplines, with commas: Medicine,Physics")
+
+
+class SemanticScholar(Papers[SemanticScholarOptions]):
+    """Scholarly papers of all disciplines, from Semantic Scholar."""
+
+    key = Key(("SEMANTIC_SCHOLAR_API_KEY", "S2_API_KEY"), "x-api-key", "", needed=False)
+    path, results = "/graph/v1/paper/search", ("data",)
+    page_size, most_pages = 100, 5
+
+    def asks(self, query: Query, number: int) -> dict[str, object]:
+        return {
+            "query": query.text.replace("-", " "),  # it finds nothing for words with hyphens
+            "limit": min(query.limit, self.page_size),
+            "offset": number * self.page_size,
+            "fields": _SCHOLAR_FIELDS,
+            "publicationDateOrYear": between(query, "{}:{}"),
+            "fieldsOfStudy": self.options.fields_of_study,
+        }
+
+    def hit(self, item: Payload, rank: int) -> Hit | None:
+        paper = reference(
+            title=item.text("title"),
+            authors=[family_first(one.text("name")) for one in item.items("authors")],
+            year=item.text("year"),
+            venue=item.text("journal", "name") or item.text("venue"),
+            doi=item.text("externalIds", "DOI"),
+            url=item.text("url"),
+            pdf=item.text("openAccessPdf", "url"),
+            kind=_SCHOLAR_KINDS.get(item.text("publicationTypes", 0), "article"),
+            volume=item.text("journal", "volume"),
+            pages=item.text("journal", "pages"),
+        )
+        return self.paper(rank, paper, item.text("abstract"), item.text("publicationDate"))
+
+
+_CENTRAL = "https://pmc.ncbi.nlm.nih.gov/articles/"
+
+
+@dataclass(frozen=True, slots=True)
+class PubMedOptions(PaperOptions):
+    rate: Rate = param(3.0, "requests a second at most; with a key it allows ten")
+    base: str = param("https://eutils.ncbi.nlm.nih.gov", "address of the service")
+
+
+class PubMed(Papers[PubMedOptions]):
+    """Medicine and biology, from PubMed and PubMed Central."""
+
+    key = Key(("NCBI_API_KEY",), "?api_key", "", needed=False)
+    results = ("PubmedArticle",)
+    page_size = 100
+
+    async def page(self, query: Query, number: int) -> Payload:
+        since, until = (day[:10].replace("-", "/") for day in (query.since or "1800", query.until or "3000"))
+        found = await self._ask(
+            "esearch",
+            {
+                "db": "pubmed",
+                "term": query.text[:1000],
+                "retmode": "json",
+                "retmax": min(query.limit, self.page_size),
+                "sort": "relevance",
+                **({"datetype": "pdat", "mindate": since, "maxdate": until} if query.since or query.until else {}),
+            },
+        )
+        if said := found.text("esearchresult", "ERROR") or found.text("error"):
+            raise self.http.error(said)
+        ids = [one.text() for one in found.items("esearchresult", "idlist")]
+        if not ids:
+            return Payload(None)
+        return await self._ask("efetch", {"db": "pubmed", "id": ",".join(ids), "retmode": "xml"})
+
+    async def _ask(self, what: str, params: dict[str, str | int]) -> Payload:
+        who = {"tool": "wellread", "email": mail_address(self.http.kit.environ)}
+        return await self.get(f"/entrez/eutils/{what}.fcgi", {**params, **who}, xml=params["retmode"] == "xml")
+
+    def hit(self, item: Payload, rank: int) -> Hit | None:
+        record = item.at("MedlineCitation")
+        article, ids = record.at("Article"), item.items("PubmedData", "ArticleIdList", "ArticleId")
+        issue, named = article.at("Journal", "JournalIssue"), {one.text("@IdType"): one.text() for one in ids}
+        central = named.get("pmc", "")
+        paper = reference(
+            title=article.text("ArticleTitle"),
+            authors=[_name(one) for one in article.items("AuthorList", "Author")],
+            year=issue.text("PubDate", "Year") or issue.text("PubDate", "MedlineDate"),
+            venue=article.text("Journal", "Title"),
+            doi=named.get("doi", ""),
+            url=f"https://pubmed.ncbi.nlm.nih.gov/{record.text('PMID')}/",
+            pdf=_CENTRAL + central if central.isalnum() else "",
+            volume=issue.text("Volume"),
+            issue=issue.text("Issue"),
+            pages=article.text("Pagination", "MedlinePgn"),
+        )
+        said = ((one.text("@Label"), one.text()) for one in article.items("Abstract", "AbstractText"))
+        return self.paper(rank, paper, "\n".join(f"{label}: {text}" if label else text for label, text in said))
+
+    async def whole(self, reference: Reference) -> Page | None:
+        """The text in PubMed Central, if its publisher lets programs have it."""
+        if not reference.pdf.startswith(_CENTRAL):
+            return await super().whole(reference)
+        asked: dict[str, str | int] = {"db": "pmc", "id": reference.pdf.removeprefix(_CENTRAL), "retmode": "xml"}
+        blocks = list(_blocks((await self._ask("efetch", asked)).at("article", "body")))
+        return Page(reference.pdf, reference.title, tuple(one.text for one in blocks), blocks=tuple(blocks)) if blocks else None
+
+
+def _blocks(section: Payload, level: int = 0) -> list[Block]:
+    """The headings and paragraphs of a section, those of the sections inside it after its own."""
+    heading = [Block("heading", section.text("title"), level)] if level and section.text("title") else []
+    own = [Block("paragraph", " ".join(one.text().split())) for one in section.items("p")]
+    return [*heading, *own, *(block for one in section.items("sec") for block in _blocks(one, min(level + 1, 6)))]
+
+
+def _name(author: Payload) -> str:
+    return author.text("CollectiveName") or ", ".join(filter(None, (author.text("LastName"), author.text("ForeName"))))

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar, cast
+from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar, cast, get_args
 
 from wellread.errors import UsageError
 from wellread.net.address import Address, address
@@ -117,6 +117,11 @@ class Service(Source, Generic[Options]):
     page_size = 20  # results in one request
     most_pages = 1  # requests for one search
 
+    def __init_subclass__(cls) -> None:
+        """`Service[Options]` says which options it has."""
+        given = (part for base in cls.__dict__.get("__orig_bases__", ()) for part in get_args(base))
+        cls.Params = next((part for part in given if isinstance(part, type)), getattr(cls, "Params", ServiceOptions))
+
     def __init__(self, spec: Spec, kit: Parts) -> None:
         self.options = cast("Options", fill(self.Params, spec.options, f"source {spec.name}"))
         if spec.argument and not (self.address or self.argument):
@@ -203,6 +208,12 @@ class Service(Source, Generic[Options]):
 
     async def aclose(self) -> None:
         await self.http.aclose()
+
+
+def between(query: Query, form: str, since: str = "", until: str = "", sign: str = "-") -> str | None:
+    """The days that a query is about in a service's form, an open end being one of these; None where both are open."""
+    days = [day[:10].replace("-", sign) for day in (query.since or since, query.until or until)]
+    return form.format(*days) if query.since or query.until else None
 
 
 _WORD = re.compile(r"\w++(?:[.'’\-]\w++)*+")  # without a way back, which would be remembered for each of a million parts

@@ -33,7 +33,6 @@ class Options(VendorOptions):
 class Slack(Service[Options]):
     """Messages of a Slack workspace."""
 
-    Params = Options
     public = False
     key = Key(("SLACK_TOKEN", "SLACK_USER_TOKEN"))
     # The method is limited to some twenty calls a minute; Retry-After tells when it was too much.

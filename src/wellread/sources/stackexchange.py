@@ -22,7 +22,6 @@ class Options(VendorOptions):
 class StackExchange(Service[Options]):
     """Questions and answers of Stack Overflow, or of another site: stackexchange:SITE."""
 
-    Params = Options
     argument = "SITE"
     hint = "Questions and answers of people who work with something. A few words of the problem, an error message, names."
     key = Key(("STACKEXCHANGE_KEY",), "?key", "", needed=False)

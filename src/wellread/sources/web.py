@@ -1,21 +1,368 @@
-"""`web`: the web, by the first service that is configured. Its name says which."""
+"""Web search engines, by their services: Tavily, Brave, Exa, Kagi, Serper, Google, a SearXNG of your own, DuckDuckGo; and `web`,
+the first of them that is configured, whose name says which."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import asyncio
+import socket
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import date
+from importlib import import_module
 from importlib.util import find_spec
+from typing import Any, Literal
 
-from wellread.errors import UsageError
+from wellread.errors import SourceBusy, SourceError, UsageError, optional
+from wellread.net.address import Address
+from wellread.net.payload import Payload, told
+from wellread.net.service import Refused
+from wellread.parameters import Seconds, fill, param
 from wellread.protocols import Parts, Source
-from wellread.sources import searxng
-from wellread.sources.brave import Brave
-from wellread.sources.duckduckgo import DuckDuckGo
-from wellread.sources.exa import Exa
-from wellread.sources.google import ENGINE, Google
-from wellread.sources.kagi import Kagi
-from wellread.sources.serper import Serper
-from wellread.sources.tavily import Tavily
-from wellread.types import Spec
+from wellread.sources.hits import cleaned, hit
+from wellread.sources.service import Fields, Key, Rate, Service, ServiceOptions, VendorOptions, between
+from wellread.types import Hit, Query, Spec
+
+_LONGEST_QUERY = 400
+
+
+@dataclass(frozen=True, slots=True)
+class TavilyOptions(VendorOptions):
+    timeout: Seconds = param(20.0, "seconds for one request")
+    base: str = param("https://api.tavily.com", "address of the service")
+    depth: Literal["basic", "advanced"] = param("basic", "advanced looks for the best passages and costs double")
+    topic: Literal["general", "news", "finance"] = param("general", "kind of pages")
+    time_range: Literal["day", "week", "month", "year"] | None = param(None, "only pages of the last day, week, …")
+    since: str | None = param(None, "oldest page, an ISO date")
+    until: str | None = param(None, "newest page, an ISO date")
+    domains: tuple[str, ...] = param((), "only these sites")
+    exclude_domains: tuple[str, ...] = param((), "never these sites")
+    country: str | None = param(None, "prefer pages from there: germany, japan, …")
+    full_text: bool = param(False, "bring the whole text of each page along")
+
+
+class Tavily(Service[TavilyOptions]):
+    """Web search by Tavily."""
+
+    hint = "A web search that understands questions. One clear, specific question or phrase per search, under 400 characters."
+    key = Key(("TAVILY_API_KEY",))
+    path, form = "/search", "json"
+    fields = Fields(snippet="content", published="published_date", text="raw_content", score="score")
+
+    def asks(self, query: Query, number: int) -> dict[str, object]:
+        o = self.options
+        return {
+            "query": query.text[:_LONGEST_QUERY],
+            "max_results": min(query.limit, self.page_size),
+            "search_depth": o.depth,
+            "topic": o.topic,
+            "time_range": o.time_range,
+            "start_date": query.since or o.since,
+            "end_date": query.until or o.until,
+            "include_domains": list(o.domains),
+            "exclude_domains": list(o.exclude_domains),
+            "country": o.country,
+            "include_raw_content": "text" if o.full_text else False,
+        }
+
+
+_MOST_WORDS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class BraveOptions(VendorOptions):
+    rate: Rate = param(1.0, "requests a second that the plan allows")
+    base: str = param("https://api.search.brave.com", "address of the service")
+    country: str | None = param(None, "two letters: US, DE, …; where results come from")
+    language: str | None = param(None, "two letters: en, de, …; of the pages")
+    safe_search: Literal["off", "moderate", "strict"] = param("moderate", "filter for adult content")
+    freshness: str | None = param(None, "pd, pw, pm, py (past day … year) or 2023-06-01to2023-06-30")
+    extra_snippets: bool = param(False, "up to five more excerpts per page, where the plan allows it")
+
+
+class Brave(Service[BraveOptions]):
+    """Web search by Brave."""
+
+    hint = "A general web search engine. Key words as in any search box; quotes for exact phrases, site:example.org, -word."
+    key = Key(("BRAVE_API_KEY", "BRAVE_SEARCH_API_KEY"), "X-Subscription-Token", "")
+    path = "/res/v1/web/search"
+    results = ("web", "results")
+    fields = Fields(snippet=("description", "extra_snippets"), published="page_age")
+    most_pages = 10
+
+    def asks(self, query: Query, number: int) -> dict[str, object]:
+        o = self.options
+        return {
+            "q": " ".join(query.text.split()[:_MOST_WORDS])[:_LONGEST_QUERY],
+            "count": min(query.limit, self.page_size),
+            "offset": number or None,
+            "country": o.country,
+            "search_lang": o.language or query.language,
+            "safesearch": o.safe_search,
+            "freshness": between(query, "{}to{}", "1990-01-01", date.today().isoformat()) or o.freshness,
+            "text_decorations": "false",
+            "result_filter": "web",
+            "extra_snippets": "true" if o.extra_snippets else None,
+        }
+
+    def goes_on(self, answer: Payload, number: int, found: int) -> bool:
+        return answer.at("query", "more_results_available").value is True
+
+
+@dataclass(frozen=True, slots=True)
+class ExaOptions(VendorOptions):
+    timeout: Seconds = param(20.0, "seconds for one request")
+    base: str = param("https://api.exa.ai", "address of the service")
+    kind: Literal["auto", "fast", "deep", "keyword", "neural"] = param("auto", "how it searches")
+    category: str | None = param(None, "only pages of a kind: research paper, news, company, …")
+    domains: tuple[str, ...] = param((), "only these sites")
+    exclude_domains: tuple[str, ...] = param((), "never these sites")
+    full_text: bool = param(False, "bring the whole text of each page along, at a price")
+
+
+class Exa(Service[ExaOptions]):
+    """Web search by meaning, by Exa."""
+
+    hint = "A web search by meaning. Describe the page you hope for in one clear sentence; key words work too."
+    key = Key(("EXA_API_KEY",), "x-api-key", "")
+    path, form = "/search", "json"
+    page_size = 100
+
+    def asks(self, query: Query, number: int) -> dict[str, object]:
+        o = self.options
+        return {
+            "query": query.text,
+            "numResults": min(query.limit, self.page_size),
+            "type": o.kind,
+            "category": o.category,
+            "includeDomains": list(o.domains),
+            "excludeDomains": list(o.exclude_domains),
+            "startPublishedDate": query.since,
+            "endPublishedDate": query.until,
+            "contents": {"text": True} if o.full_text else {"highlights": True},
+        }
+
+    def hit(self, item: Payload, rank: int) -> Hit | None:
+        return hit(
+            self.name,
+            rank,
+            title=item.text("title") or item.text("url"),
+            url=item.text("url"),
+            snippet=" … ".join(one.text() for one in item.items("highlights")[:5]) or item.text("summary"),
+            text=item.text("text") or None,
+            published=item.text("publishedDate"),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class KagiOptions(VendorOptions):
+    base: str = param("https://kagi.com", "address of the service")
+
+
+class Kagi(Service[KagiOptions]):
+    """Web search by Kagi."""
+
+    hint = "A general web search engine without advertising. Key words as in any search box; quotes for exact phrases, -word."
+    key = Key(("KAGI_API_KEY",), scheme="Bot ")
+    path, results = "/api/v0/search", ("data",)
+    fields = Fields(published="published")
+
+    def asks(self, query: Query, number: int) -> dict[str, object]:
+        return {"q": query.text, "limit": query.limit}
+
+
+@dataclass(frozen=True, slots=True)
+class SerperOptions(VendorOptions):
+    base: str = param("https://google.serper.dev", "address of the service")
+    country: str | None = param(None, "two letters: us, de, …; where one searches from")
+    language: str | None = param(None, "two letters: en, de, …")
+    time_range: str | None = param(None, "in Google's own words: qdr:w for the last week, qdr:y for the last year")
+
+
+class Serper(Service[SerperOptions]):
+    """What Google finds on the web, by Serper."""
+
+    hint = "The web as Google finds it. Key words as in any search box; quotes for exact phrases, site:example.org, -word."
+    key = Key(("SERPER_API_KEY",), "X-API-KEY", "")
+    path, form = "/search", "json"
+    results = ("organic",)
+    fields = Fields(url="link")
+    page_size, most_pages = 10, 10
+
+    def asks(self, query: Query, number: int) -> dict[str, object]:
+        o = self.options
+        ends = {"min": query.since, "max": query.until}
+        between = [f"cd_{end}:{day[5:7]}/{day[8:10]}/{day[:4]}" for end, day in ends.items() if day]
+        return {
+            "q": query.text,
+            "num": self.page_size,
+            "page": number + 1,
+            "gl": o.country,
+            "hl": o.language or query.language,
+            "tbs": ",".join(["cdr:1", *between]) if between else o.time_range,
+        }
+
+
+ENGINE = "GOOGLE_CSE_ID"
+
+
+@dataclass(frozen=True, slots=True)
+class GoogleOptions(VendorOptions):
+    base: str = param("https://www.googleapis.com", "address of the service")
+    engine: str | None = param(None, f"the engine's id (cx); else what {ENGINE} says")
+    language: str | None = param(None, "two letters: en, de, …; of the pages")
+    safe_search: bool = param(False, "filter for adult content")
+
+
+class Google(Service[GoogleOptions]):
+    """What a Programmable Search Engine of Google finds."""
+
+    hint = "The web, or what of it the engine was set up for, as Google finds it. Key words; quotes for exact phrases, -word."
+    key = Key(("GOOGLE_API_KEY", "GOOGLE_CSE_API_KEY"), "X-goog-api-key", "")
+    path, results = "/customsearch/v1", ("items",)
+    fields = Fields(url="link")
+    page_size, most_pages = 10, 10
+
+    def __init__(self, spec: Spec, kit: Parts) -> None:
+        super().__init__(spec, kit)
+        self._engine = self.options.engine or kit.environ.get(ENGINE, "").strip()
+        if not self._engine:
+            raise UsageError(f"google needs the id of a search engine: set {ENGINE}")
+
+    def asks(self, query: Query, number: int) -> dict[str, object]:
+        language = self.options.language or query.language
+        return {
+            "cx": self._engine,
+            "q": query.text,
+            "num": min(query.limit, self.page_size),
+            "start": number * self.page_size + 1,
+            "lr": f"lang_{language}" if language else None,
+            "safe": "active" if self.options.safe_search else None,
+            "sort": between(query, "date:r:{}:{}", "19900101", "29991231", sign=""),
+        }
+
+
+_MOST_ENGINES = 50
+_PORTS = (8080, 8888)
+
+
+@dataclass(frozen=True, slots=True)
+class SearXNGOptions(ServiceOptions):
+    timeout: Seconds = param(20.0, "seconds for one request; engines are slow together")
+    engines: str | None = param(None, "only these engines, with commas: bing,wikipedia")
+    categories: str | None = param(None, "only these categories, with commas: general,science")
+    language: str | None = param(None, "language of the results: en, de-AT, all")
+    time_range: Literal["day", "week", "month", "year"] | None = param(None, "only pages of the last day, week, …")
+    safe_search: Literal["0", "1", "2"] | None = param(None, "0 off, 1 moderate, 2 strict")
+
+
+class SearXNG(Service[SearXNGOptions]):
+    """Meta search by a SearXNG server of yours."""
+
+    address = "http://127.0.0.1:8080"
+    hint = (
+        "A meta search over several web search engines. Key words as in any search box, in the language of the pages "
+        "you hope for; no operators that only one engine knows."
+    )
+    path = "/search"
+    fields = Fields(snippet="content", published="publishedDate")
+    most_pages = 5
+
+    def place(self, spec: Spec) -> Address:
+        """As it is named; else one on this machine, on the ports that it comes with."""
+        found = spec.argument or found_here()
+        if not found:
+            raise UsageError(f"searxng needs the address of a server: searxng:{self.address} (none listens there)")
+        return super().place(replace(spec, argument=found))
+
+    def asks(self, query: Query, number: int) -> dict[str, object]:
+        o = self.options
+        return {
+            "q": query.text,
+            "format": "json",
+            "pageno": number + 1,
+            "engines": o.engines,
+            "categories": o.categories,
+            "language": o.language or query.language,
+            "time_range": o.time_range,
+            "safesearch": o.safe_search,
+        }
+
+    async def page(self, query: Query, number: int) -> Payload:
+        try:
+            return await super().page(query, number)
+        except Refused as problem:
+            if problem.status == 403:
+                raise self.http.error("it gives no JSON: add json to search.formats in its settings.yml") from None
+            raise
+
+    def goes_on(self, answer: Payload, number: int, found: int) -> bool:
+        return True  # until a page brings nothing new
+
+    def failures(self, answer: Payload) -> Iterable[str]:
+        """Engines that do not answer are reported."""
+        for item in answer.items("unresponsive_engines")[:_MOST_ENGINES]:
+            yield told(f"{item.text(0)[:100] or 'an engine'} did not answer ({item.text(1) or 'no reason given'})", ())
+
+
+def found_here() -> str:
+    """The address of a SearXNG on this machine, as far as an open port tells; "" where there is none."""
+    for port in _PORTS:
+        with suppress(OSError):
+            socket.create_connection(("127.0.0.1", port), timeout=0.2).close()
+            return f"http://127.0.0.1:{port}"
+    return ""
+
+
+_MOST = 50
+
+
+@dataclass(frozen=True, slots=True)
+class DuckDuckGoOptions:
+    region: str = param("wt-wt", "where results come from: us-en, de-de, …; wt-wt is nowhere")
+    safe_search: Literal["on", "moderate", "off"] = param("moderate", "filter for adult content")
+    time_range: Literal["d", "w", "m", "y"] | None = param(None, "only pages of the last day, week, month, year")
+    engines: str = param("duckduckgo", "whom ddgs asks, with commas: duckduckgo,mojeek; auto: some of all that it knows")
+    timeout: Seconds = param(15.0, "seconds for one request")
+
+
+class DuckDuckGo(Source):
+    """The web without a key, by DuckDuckGo."""
+
+    public = True
+    hint = "A general web search engine. Key words as in any search box; quotes for exact phrases, site:example.org, -word."
+
+    def __init__(self, spec: Spec, kit: Parts) -> None:
+        if spec.argument:
+            raise UsageError("duckduckgo takes no argument; write duckduckgo?region=de-de")
+        self.name = spec.name
+        self._options = fill(DuckDuckGoOptions, spec.options, "source duckduckgo")
+        with optional("duckduckgo", "web"):
+            self._ddgs: Any = import_module("ddgs")
+
+    async def search(self, query: Query) -> Sequence[Hit]:
+        if not query.text.strip() or query.limit < 1:
+            return []
+        rows = [Payload(row) for row in await asyncio.to_thread(self._asked, query.text, min(query.limit, _MOST))]
+        hits = (
+            hit(self.name, rank, title=row.text("title"), url=row.text("href"), snippet=row.text("body"))
+            for rank, row in enumerate(rows)
+        )
+        return (await cleaned(hits))[: query.limit]
+
+    def _asked(self, text: str, limit: int) -> list[dict[str, Any]]:
+        o, problems = self._options, self._ddgs.exceptions
+        try:
+            return self._ddgs.DDGS(timeout=o.timeout).text(
+                text, region=o.region, safesearch=o.safe_search, timelimit=o.time_range, max_results=limit, backend=o.engines
+            )
+        except problems.RatelimitException as problem:
+            raise SourceBusy(self.name, told(str(problem), ())) from None
+        except problems.DDGSException as problem:
+            if "no results" in str(problem).lower():
+                return []
+            raise SourceError(self.name, told(str(problem), ())) from None
+
 
 SERVICES = {"tavily": Tavily, "brave": Brave, "exa": Exa, "kagi": Kagi, "serper": Serper, "google": Google}
 
@@ -27,8 +374,8 @@ def from_spec(spec: Spec, kit: Parts) -> Source:
     for name, service in SERVICES.items():
         if service.key and service.key.found(kit.environ) and (name != "google" or kit.environ.get(ENGINE)):
             return service(replace(spec, name=name), kit)
-    if found := searxng.found_here():
-        return searxng.SearXNG(replace(spec, name="searxng", argument=found), kit)
+    if found := found_here():
+        return SearXNG(replace(spec, name="searxng", argument=found), kit)
     if find_spec("ddgs"):
         return DuckDuckGo(replace(spec, name="duckduckgo"), kit)
     keys = ", ".join(service.key.names[0] for service in SERVICES.values() if service.key)
