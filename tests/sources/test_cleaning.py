@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -88,16 +90,17 @@ def test_only_web_addresses_pass() -> None:
 
 
 def test_a_hit_needs_words_and_a_place() -> None:
-    assert hit("s", 0, title="", url="https://e.org") is None
-    assert hit("s", 0, title="T", url="javascript:x") is None
-    made = hit("s", 1, title="", url="https://e.org", snippet="words", text="")
+    assert hit(title="", url="https://e.org") is None
+    assert hit(title="T", url="javascript:x") is None
+    made = hit(title="", url="https://e.org", snippet="words", text="")
     assert made is not None
-    assert (made.title, made.text, made.score) == ("https://e.org", "", 0.5)
+    assert (made.title, made.text) == ("https://e.org", "")
+    assert [found.score for found in best_first([made, replace(made, id="2")], "s")] == [1.0, 0.5]
 
 
 def test_scores_that_contradict_the_order_give_way() -> None:
-    made = [hit("s", 0, title="T", url=f"https://e.org/{n}", score=n) for n in (1, 3, 2)]
-    assert [(found.url, round(found.score, 2)) for found in best_first([*made, None, made[0]])] == [
+    made = [hit(title="T", url=f"https://e.org/{n}", score=n) for n in (1, 3, 2)]
+    assert [(found.url, round(found.score, 2)) for found in best_first([*made, None, made[0]], "s")] == [
         ("https://e.org/1", 1.0),
         ("https://e.org/3", 0.5),
         ("https://e.org/2", 0.33),

@@ -366,9 +366,9 @@ class Zotero(Papers[ZoteroOptions]):
             pass
         return ""
 
-    def hit(self, item: Payload, rank: int) -> Hit | None:
+    def hit(self, item: Payload) -> Hit | None:
         entry = item.at("item")
-        made = self.paper(rank, from_csl(entry.at("csljson")), entry.text("data", "abstractNote"))
+        made = self.paper(from_csl(entry.at("csljson")), entry.text("data", "abstractNote"))
         said = lines(item.text("text"))
         return replace(made, text=f"{made.text}\n\n{said}".strip()) if made and said else made
 

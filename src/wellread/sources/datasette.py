@@ -96,8 +96,6 @@ class Datasette(Service[Options]):
             text = self.options.text_of(row)
             place = _row_page(row, table, root) if table else f"{self.base}#{row.text('id') or rank}"
             return hit(
-                self.name,
-                rank,
                 title=self.options.said("title", row),
                 url=self.options.said("url", row) or place,
                 snippet=plain(text[: 10 * _SNIPPET])[:_SNIPPET],
@@ -106,7 +104,7 @@ class Datasette(Service[Options]):
                 id=place,
             )
 
-        return await cleaned(of(row, rank) for rank, row in enumerate(rows))
+        return await cleaned((of(row, rank) for rank, row in enumerate(rows)), self.name)
 
 
 async def discover(http: Http, address: str) -> tuple[str, tuple[Table, ...]]:

@@ -67,8 +67,7 @@ class Elasticsearch(Service[Options]):
     async def _ask(self, limit: int, body: Mapping[str, object]) -> list[Hit]:
         excluded = {"_source": {"excludes": [self.options.vector]}} if self.options.vector else {}
         answer = await self.post("/_search", {"size": limit, **excluded, **body})
-        hits = (self._hit(item, rank) for rank, item in enumerate(answer.items("hits", "hits")))
-        return await cleaned(hits)
+        return await cleaned(map(self._hit, answer.items("hits", "hits")), self.name)
 
     def _words(self, query: Query) -> object:
         if self._template is not None:
@@ -94,13 +93,11 @@ class Elasticsearch(Service[Options]):
         candidates = min(query.limit * _CANDIDATES, 10_000)
         return {"knn": {"field": field, "query_vector": vector, "k": query.limit, "num_candidates": candidates, "filter": dates}}
 
-    def _hit(self, item: Payload, rank: int) -> Hit | None:
+    def _hit(self, item: Payload) -> Hit | None:
         record = item.at("_source")
         text = self.options.text_of(record)
         marked = [piece.text() for pieces in item.items("highlight") for piece in pieces]
         return hit(
-            self.name,
-            rank,
             title=self.options.said("title", record) or item.text("_id"),
             url=self.options.said("url", record),
             snippet=" … ".join(marked[:3]) or text[:500],

@@ -59,10 +59,8 @@ class GitHub(Service[Options]):
         words = " ".join(re.findall(r"\w+", query.text))[:200]
         return {"q": f"repo:{self.given} {words}", "per_page": min(query.limit, self.page_size)}
 
-    def hit(self, item: Payload, rank: int) -> Hit | None:
+    def hit(self, item: Payload) -> Hit | None:
         return hit(
-            self.name,
-            rank,
             title=item.text("title"),
             url=item.text("html_url"),
             snippet=item.text("body")[:500],

@@ -55,8 +55,6 @@ _MOST = 1_000  # hits of one answer
 
 
 def hit(
-    source: str,
-    rank: int,
     *,
     title: str,
     url: str = "",
@@ -69,10 +67,7 @@ def hit(
     id: str = "",
     reference: Reference | None = None,
 ) -> Hit | None:
-    """A hit with its markup stripped, or None when there is nothing to show.
-
-    `rank` counts from 0 and gives the score where the service has none.
-    """
+    """A hit with its markup stripped, or None when there is nothing to show. What has no score is scored by its rank, later."""
     address = web_address(url)
     name, words = _line(title, _TITLE), _line(snippet, _SNIPPET)
     body = lines(text[: 2 * _TEXT])[:_TEXT] if text else ""
@@ -86,8 +81,7 @@ def hit(
         snippet=words,
         beginning=_line(beginning, _SNIPPET),
         published=iso_date(published, earliest=1),  # a record may be of any time
-        score=score if score is not None else 1.0 / (rank + 1),
-        source=source,
+        score=score or 0.0,
         heading=_line(heading, _TITLE),
         reference=reference,
     )
@@ -97,21 +91,20 @@ def _line(text: str, most: int) -> str:
     return plain(text[: _MARKED * most])[:most]
 
 
-async def cleaned(hits: Iterable[Hit | None]) -> list[Hit]:
+async def cleaned(hits: Iterable[Hit | None], source: str) -> list[Hit]:
     """`best_first`, beside the event loop: cleaning what a service sends can take long."""
-    return await asyncio.to_thread(best_first, hits)
+    return await asyncio.to_thread(best_first, hits, source)
 
 
-def best_first(hits: Iterable[Hit | None]) -> list[Hit]:
-    """Each hit once, in the service's order. Scores that contradict this order give way to ranks."""
+def best_first(hits: Iterable[Hit | None], source: str) -> list[Hit]:
+    """Each hit once, in the service's order. Scores that it lacks, or that contradict this order, give way to ranks."""
     found: dict[str, Hit] = {}
     for made in islice(hits, _MOST):
         if made is not None:
             found.setdefault(made.id, made)
     kept = list(found.values())
-    if all(first.score >= second.score for first, second in pairwise(kept)):
-        return kept
-    return [replace(made, score=1.0 / (rank + 1)) for rank, made in enumerate(kept)]
+    own = all(hit.score > 0 for hit in kept) and all(first.score >= second.score for first, second in pairwise(kept))
+    return [replace(hit, source=source, score=hit.score if own else 1.0 / (rank + 1)) for rank, hit in enumerate(kept)]
 
 
 def web_address(url: str) -> str | None:

@@ -79,8 +79,7 @@ class MediaWiki(Service[Options]):
         pages = await find(partial(self._query, site), site, text, min(query.limit, MOST))
         pages = await self._with_texts(site, pages)
         pages = await self._plain_meanings(site, pages, query.limit)
-        hits = (self._hit(page, rank) for rank, page in enumerate(pages[: query.limit]))
-        return await cleaned(hits)
+        return await cleaned(map(self._hit, pages[: query.limit]), self.name)
 
     async def site(self, language: str | None) -> Site:
         """Which wiki is asked."""
@@ -145,9 +144,9 @@ class MediaWiki(Service[Options]):
         message = f"{info or code} ({code})"
         raise self.http.busy(message, retry_after(headers)) if code in _BUSY_CODES else self.http.error(message)
 
-    def _hit(self, page: WikiPage, rank: int) -> Hit | None:
+    def _hit(self, page: WikiPage) -> Hit | None:
         snippet = page.snippet or without_headings(page.text)[:300]
-        return hit(self.name, rank, title=page.title, url=page.url, snippet=snippet, text=page.text, published=page.changed)
+        return hit(title=page.title, url=page.url, snippet=snippet, text=page.text, published=page.changed)
 
 
 class Wikipedia(MediaWiki):

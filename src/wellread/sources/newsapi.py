@@ -81,15 +81,13 @@ class NewsApi(Service[Options]):
             raise self.http.busy(message, retry_after(headers))
         raise self.http.error(f"{message} ({code})" if code else message)
 
-    def hit(self, item: Payload, rank: int) -> Hit | None:
+    def hit(self, item: Payload) -> Hit | None:
         title = item.text("title")
         if title.strip() == "[Removed]":  # what the service leaves of withdrawn articles
             return None
         description, content = plain(item.text("description")), _without_cut_mark(plain(item.text("content")))
         beginning = content if content[:40] and content[:40] not in description else ""
         return hit(
-            self.name,
-            rank,
             title=title,
             url=item.text("url"),
             snippet=description,

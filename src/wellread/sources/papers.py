@@ -54,13 +54,11 @@ class Papers(Service[Options]):
         found = Hits.all_of(await super().find(query))
         return await self._with_texts(query, found) if self.options.full_text else found
 
-    def paper(self, rank: int, reference: Reference, abstract: str, published: str = "") -> Hit | None:
+    def paper(self, reference: Reference, abstract: str, published: str = "") -> Hit | None:
         """A hit for a paper."""
         place = f"https://doi.org/{quote(reference.doi, safe='/')}" if reference.doi else reference.url
         text = plain(abstract)
         return hit(
-            self.name,
-            rank,
             title=reference.title,
             url=place,
             snippet=text[:500],
@@ -212,7 +210,7 @@ class Arxiv(Papers[ArxivOptions]):
         if answer.text("entry", "title") == "Error":
             raise self.http.error(answer.text("entry", "summary"))
 
-    def hit(self, item: Payload, rank: int) -> Hit | None:
+    def hit(self, item: Payload) -> Hit | None:
         place, links = item.text("id"), {one.text("@title"): one.text("@href") for one in item.items("link")}
         paper = reference(
             title=item.text("title"),
@@ -224,7 +222,7 @@ class Arxiv(Papers[ArxivOptions]):
             pdf=links.get("pdf", ""),
             kind="article-journal" if item.text("journal_ref") else "article",
         )
-        return self.paper(rank, paper, item.text("summary"), item.text("published"))
+        return self.paper(paper, item.text("summary"), item.text("published"))
 
 
 _CROSSREF_FIELDS = "DOI,title,author,issued,container-title,publisher,abstract,page,volume,issue,URL,type"
@@ -253,10 +251,10 @@ class Crossref(Papers[CrossrefOptions]):
             "mailto": mail_address(self.http.kit.environ),
         }
 
-    def hit(self, item: Payload, rank: int) -> Hit | None:
+    def hit(self, item: Payload) -> Hit | None:
         parts = [part.text() for part in item.items("issued", "date-parts", 0)]
         day = "-".join(part.zfill(2) for part in parts) if len(parts) == 3 else ""
-        return self.paper(rank, from_csl(item), item.text("abstract"), day)
+        return self.paper(from_csl(item), item.text("abstract"), day)
 
 
 _OPENALEX_SAYS = "id,doi,display_name,authorships,publication_year,publication_date,primary_location,best_oa_location,biblio,type"
@@ -288,7 +286,7 @@ class OpenAlex(Papers[OpenAlexOptions]):
             "mailto": mail_address(self.http.kit.environ),
         }
 
-    def hit(self, item: Payload, rank: int) -> Hit | None:
+    def hit(self, item: Payload) -> Hit | None:
         kind, first, last = item.text("type"), item.text("biblio", "first_page"), item.text("biblio", "last_page")
         paper = reference(
             title=item.text("display_name"),
@@ -303,7 +301,7 @@ class OpenAlex(Papers[OpenAlexOptions]):
             issue=item.text("biblio", "issue"),
             pages=f"{first}–{last}" if first and last and first != last else first,
         )
-        return self.paper(rank, paper, _abstract(item.at("abstract_inverted_index")), item.text("publication_date"))
+        return self.paper(paper, _abstract(item.at("abstract_inverted_index")), item.text("publication_date"))
 
 
 def _abstract(index: Payload) -> str:
@@ -340,7 +338,7 @@ class SemanticScholar(Papers[SemanticScholarOptions]):
             "fieldsOfStudy": self.options.fields_of_study,
         }
 
-    def hit(self, item: Payload, rank: int) -> Hit | None:
+    def hit(self, item: Payload) -> Hit | None:
         paper = reference(
             title=item.text("title"),
             authors=[family_first(one.text("name")) for one in item.items("authors")],
@@ -353,7 +351,7 @@ class SemanticScholar(Papers[SemanticScholarOptions]):
             volume=item.text("journal", "volume"),
             pages=item.text("journal", "pages"),
         )
-        return self.paper(rank, paper, item.text("abstract"), item.text("publicationDate"))
+        return self.paper(paper, item.text("abstract"), item.text("publicationDate"))
 
 
 _CENTRAL = "https://pmc.ncbi.nlm.nih.gov/articles/"
@@ -396,7 +394,7 @@ class PubMed(Papers[PubMedOptions]):
         who = {"tool": "wellread", "email": mail_address(self.http.kit.environ)}
         return await self.get(f"/entrez/eutils/{what}.fcgi", {**params, **who}, xml=params["retmode"] == "xml")
 
-    def hit(self, item: Payload, rank: int) -> Hit | None:
+    def hit(self, item: Payload) -> Hit | None:
         record = item.at("MedlineCitation")
         article, ids = record.at("Article"), item.items("PubmedData", "ArticleIdList", "ArticleId")
         issue, named = article.at("Journal", "JournalIssue"), {one.text("@IdType"): one.text() for one in ids}
@@ -414,7 +412,7 @@ class PubMed(Papers[PubMedOptions]):
             pages=article.text("Pagination", "MedlinePgn"),
         )
         said = ((one.text("@Label"), one.text()) for one in article.items("Abstract", "AbstractText"))
-        return self.paper(rank, paper, "\n".join(f"{label}: {text}" if label else text for label, text in said))
+        return self.paper(paper, "\n".join(f"{label}: {text}" if label else text for label, text in said))
 
     async def whole(self, reference: Reference) -> Page | None:
         """The text in PubMed Central, if its publisher lets programs have it."""

@@ -155,7 +155,7 @@ class Service(Source, Generic[Options]):
             answer = await self.page(query, number)
             items = answer.items(*self.results)
             before = len(hits)
-            hits = await cleaned(chain(hits, (self.hit(item, rank) for rank, item in enumerate(items, start=before))))
+            hits = await cleaned(chain(hits, map(self.hit, items)), self.name)
             failures.update(dict.fromkeys(self.failures(answer)))
             if len(hits) >= query.limit or len(hits) == before or not self.goes_on(answer, number, len(items)):
                 break
@@ -174,13 +174,11 @@ class Service(Source, Generic[Options]):
         """What it is asked for that; what is None or an empty list stays out."""
         raise NotImplementedError
 
-    def hit(self, item: Payload, rank: int) -> Hit | None:
+    def hit(self, item: Payload) -> Hit | None:
         """One of its results."""
         f = self.fields
         parts = [f.snippet] if isinstance(f.snippet, str) else f.snippet
         return hit(
-            self.name,
-            rank,
             title=item.text(f.title),
             url=item.text(f.url),
             snippet=" … ".join(one.text() for name in parts for one in item.items(name) or [item.at(name)]),

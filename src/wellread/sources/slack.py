@@ -72,12 +72,10 @@ class Slack(Service[Options]):
         message = f"{_EXPLAINED[code]} ({code})" if code in _EXPLAINED else code
         raise self.http.error(message + ("; is SLACK_TOKEN right?" if code in _KEY_TROUBLE else ""))
 
-    def hit(self, item: Payload, rank: int) -> Hit | None:
+    def hit(self, item: Payload) -> Hit | None:
         text = _words(item.text("text"))
         channel, author = item.text("channel", "name"), item.text("username")
         return hit(
-            self.name,
-            rank,
             title=f"{author or 'someone'} in #{channel}" if channel else author,
             url=item.text("permalink"),
             snippet=text[:500],

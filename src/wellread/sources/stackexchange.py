@@ -58,13 +58,11 @@ class StackExchange(Service[Options]):
         if seconds := answer.number("backoff"):
             self.http.hold(self.base, seconds)
 
-    def hit(self, item: Payload, rank: int) -> Hit | None:
+    def hit(self, item: Payload) -> Hit | None:
         question = item.at("item") or item
         said = [one.text() for one in item.items("said")[: self.options.answers]]
         parts = [question.text("body"), *(f"<p>Answer:</p>{one}" for one in said)]
         return hit(
-            self.name,
-            rank,
             title=question.text("title"),
             url=question.text("link"),
             snippet=said[0][:2000] if said else question.text("body")[:2000],

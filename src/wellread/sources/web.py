@@ -142,10 +142,8 @@ class Exa(Service[ExaOptions]):
             "contents": {"text": True} if o.full_text else {"highlights": True},
         }
 
-    def hit(self, item: Payload, rank: int) -> Hit | None:
+    def hit(self, item: Payload) -> Hit | None:
         return hit(
-            self.name,
-            rank,
             title=item.text("title") or item.text("url"),
             url=item.text("url"),
             snippet=" … ".join(one.text() for one in item.items("highlights")[:5]) or item.text("summary"),
@@ -344,11 +342,8 @@ class DuckDuckGo(Source):
         if not query.text.strip() or query.limit < 1:
             return []
         rows = [Payload(row) for row in await asyncio.to_thread(self._asked, query.text, min(query.limit, _MOST))]
-        hits = (
-            hit(self.name, rank, title=row.text("title"), url=row.text("href"), snippet=row.text("body"))
-            for rank, row in enumerate(rows)
-        )
-        return (await cleaned(hits))[: query.limit]
+        hits = (hit(title=row.text("title"), url=row.text("href"), snippet=row.text("body")) for row in rows)
+        return (await cleaned(hits, self.name))[: query.limit]
 
     def _asked(self, text: str, limit: int) -> list[dict[str, Any]]:
         o, problems = self._options, self._ddgs.exceptions
