@@ -25,9 +25,8 @@ from wellread.errors import SourceError, UsageError
 from wellread.net.payload import Payload
 from wellread.parameters import CountOrZero, Range, fill, param
 from wellread.protocols import Parts, Source
-from wellread.ranking.fusion import reciprocal_ranks
 from wellread.sources import files
-from wellread.sources.hits import lines
+from wellread.sources.hits import fused, lines
 from wellread.sources.memory import Memory
 from wellread.sources.papers import PaperOptions, Papers, family_first, from_csl, reference
 from wellread.types import Hit, Hits, Original, Passage, Query, Reference, Spec
@@ -95,9 +94,7 @@ class Bibliography(files.Files):
             return found
         inside = Hits.all_of(await super().search(query))
         hits = [self._attributed(hit) for hit in inside]
-        known = {hit.id: hit for hit in (*hits, *found)}
-        fused = reciprocal_ranks([[hit.id for hit in hits], [hit.id for hit in found]])
-        return Hits(tuple(replace(known[id], score=score) for id, score in fused[: query.limit]), inside.failures)
+        return Hits(fused([hits, found], query.limit), inside.failures)
 
     async def find_title(self, title: str) -> Sequence[Hit]:
         return [self._attributed(hit) for hit in await super().find_title(title)] if self._works else ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import cast
 
 from wellread.core.private_files import at_home
@@ -12,8 +12,7 @@ from wellread.errors import UsageError
 from wellread.net.payload import Payload
 from wellread.parameters import EmbedderSpec, param
 from wellread.protocols import Parts
-from wellread.ranking.fusion import reciprocal_ranks
-from wellread.sources.hits import cleaned, hit
+from wellread.sources.hits import cleaned, fused, hit
 from wellread.sources.service import Key, RecordOptions, Service
 from wellread.types import Hit, Query, Spec
 
@@ -60,9 +59,7 @@ class Elasticsearch(Service[Options]):
         if not self.options.vector:
             return by_words[: query.limit]
         by_meaning = await self._ask(query.limit, await self._meaning(query))
-        known = {found.id: found for found in [*by_meaning, *by_words]}
-        fused = reciprocal_ranks([[found.id for found in by_words], [found.id for found in by_meaning]])
-        return [replace(known[id], score=score) for id, score in fused][: query.limit]
+        return fused([by_words, by_meaning], query.limit)
 
     async def _ask(self, limit: int, body: Mapping[str, object]) -> list[Hit]:
         excluded = {"_source": {"excludes": [self.options.vector]}} if self.options.vector else {}

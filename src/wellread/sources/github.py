@@ -12,8 +12,7 @@ from wellread.errors import SourceError, UsageError
 from wellread.net.payload import Payload
 from wellread.parameters import CountOrZero, param
 from wellread.protocols import Parts
-from wellread.ranking.fusion import reciprocal_ranks
-from wellread.sources.hits import hit
+from wellread.sources.hits import fused, hit
 from wellread.sources.memory import UrlOptions, Urls
 from wellread.sources.service import Key, Service, VendorOptions
 from wellread.types import Hit, Hits, Query, Spec
@@ -50,9 +49,7 @@ class GitHub(Service[Options]):
         asked = [self._read(query)] if self.options.max_files else []
         asked += [super().find(query)] if self.options.issues else []
         lists = [Hits.all_of(one) for one in await asyncio.gather(*asked)]
-        known = {one.id: one for found in lists for one in found}
-        fused = reciprocal_ranks([[one.id for one in found] for found in lists])
-        hits = tuple(replace(known[id], score=score, source=self.name) for id, score in fused[: query.limit])
+        hits = tuple(replace(one, source=self.name) for one in fused(lists, query.limit))
         return Hits(hits, tuple(why for found in lists for why in found.failures))
 
     def asks(self, query: Query, number: int) -> dict[str, object]:

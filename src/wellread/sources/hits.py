@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import islice, pairwise
 
+from wellread.ranking.fusion import reciprocal_ranks
 from wellread.text.dates import iso_date
 from wellread.text.inert import unescaped
 from wellread.types import Hit, Reference
@@ -105,6 +106,13 @@ def best_first(hits: Iterable[Hit | None], source: str) -> list[Hit]:
     kept = list(found.values())
     own = all(hit.score > 0 for hit in kept) and all(first.score >= second.score for first, second in pairwise(kept))
     return [replace(hit, source=source, score=hit.score if own else 1.0 / (rank + 1)) for rank, hit in enumerate(kept)]
+
+
+def fused(rankings: Sequence[Sequence[Hit]], limit: int) -> tuple[Hit, ...]:
+    """Rankings as one by reciprocal ranks, each hit once, as the first of them has it."""
+    known = {hit.id: hit for hits in reversed(rankings) for hit in hits}
+    best = reciprocal_ranks([[hit.id for hit in hits] for hits in rankings])[:limit]
+    return tuple(replace(known[id], score=score) for id, score in best)
 
 
 def web_address(url: str) -> str | None:

@@ -18,8 +18,7 @@ from wellread.net.address import mail_address
 from wellread.net.payload import Payload
 from wellread.net.service import Http, Manners
 from wellread.parameters import CountOrZero, param
-from wellread.ranking.fusion import reciprocal_ranks
-from wellread.sources.hits import hit, plain, web_address
+from wellread.sources.hits import fused, hit, plain, web_address
 from wellread.sources.memory import Memory
 from wellread.sources.service import Key, Rate, Service, VendorOptions, between, keywords
 from wellread.text.split import Splitting, passages
@@ -98,9 +97,7 @@ class Papers(Service[Options]):
         failures = (*found.failures, *(f"{self.name}: {why}" for _, why in read if why))
         memory = await asyncio.to_thread(Memory, parts, self.name, self.http.kit.embedder())
         inside = await memory.search(query.text, query.limit)
-        known = {one.id: one for one in (*inside, *found)}
-        fused = reciprocal_ranks([[one.id for one in found], [one.id for one in inside]])
-        return Hits(tuple(replace(known[id], score=score) for id, score in fused[: query.limit]), failures)
+        return Hits(fused([found, inside], query.limit), failures)
 
     async def _read(self, paper: Hit) -> tuple[list[Passage], str]:
         assert paper.reference is not None
