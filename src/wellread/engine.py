@@ -140,7 +140,7 @@ class Engine:
             before=before,
         )
         if also:
-            from wellread.sources.several import Several
+            from wellread.sources.multi_hop import Several
 
             base = engine._main_source()
             engine._source = Several([*(base.parts if isinstance(base, Several) else (base,)), *also])

@@ -71,7 +71,7 @@ class Parts:
         if len(specs) == 1:
             found = self.source(specs[0])
         else:
-            from wellread.sources.several import Several
+            from wellread.sources.multi_hop import Several
 
             found = Several([self.source(spec) for spec in specs])
         if self.settings.hops == 1:

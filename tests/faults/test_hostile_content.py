@@ -38,7 +38,7 @@ from wellread.server.history import Record
 from wellread.server.runs import discreet, encode
 from wellread.server.web.articles import article, step
 from wellread.settings import Settings
-from wellread.sources.several import Several
+from wellread.sources.multi_hop import Several
 from wellread.trace.timeline import page as trace_page
 from wellread.trace.timeline import timeline
 from wellread.types import Hit, Page, Prompt, Query

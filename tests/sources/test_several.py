@@ -17,7 +17,7 @@ from wellread.parts import Parts
 from wellread.protocols import Source
 from wellread.run import Run
 from wellread.settings import Settings
-from wellread.sources.several import Several
+from wellread.sources.multi_hop import Several
 from wellread.strategies.iterative import Iterative
 from wellread.types import Hit, Hits, Query
 

@@ -28,8 +28,7 @@ from wellread.run import Run
 from wellread.settings import Settings, load
 from wellread.sources.files import from_spec as files
 from wellread.sources.index import from_spec as index
-from wellread.sources.multi_hop import AFTER, TwoSteps, mentioned, second_query
-from wellread.sources.several import Several
+from wellread.sources.multi_hop import AFTER, Several, TwoSteps, mentioned, second_query
 from wellread.types import Hit, Hits, Passage, Query
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]

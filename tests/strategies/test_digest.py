@@ -16,7 +16,7 @@ from wellread.effort import ALLOWED, Plan
 from wellread.errors import DamagedFile, EmbedderError
 from wellread.protocols import Grader, Reranker
 from wellread.ranking.evaluator import Evaluator, Trail
-from wellread.sources.several import Several
+from wellread.sources.multi_hop import Several
 from wellread.strategies.digest import Digest, Document, relevant
 from wellread.strategies.relevance import content
 from wellread.types import Capabilities, Completion, Grade, Hit, Passage, Prompt

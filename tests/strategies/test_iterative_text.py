@@ -12,7 +12,7 @@ from wellread import events
 from wellread.budget import Limits
 from wellread.errors import ContextTooLong, Unreachable
 from wellread.parameters import fill
-from wellread.sources.several import Several
+from wellread.sources.multi_hop import Several
 from wellread.strategies.iterative import Iterative
 from wellread.types import Capabilities, Completion, Hit, Query, ToolCall
 

@@ -25,8 +25,7 @@ from wellread.server.openai_format import Message, conversation
 from wellread.server.options import ServerOptions
 from wellread.server.web.articles import article
 from wellread.settings import Settings
-from wellread.sources.multi_hop import TwoSteps
-from wellread.sources.several import Several
+from wellread.sources.multi_hop import Several, TwoSteps
 from wellread.strategies.earlier import Earlier
 from wellread.types import Hit, Prompt, Query
 

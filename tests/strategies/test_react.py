@@ -11,7 +11,7 @@ from wellread import events
 from wellread.budget import Limits
 from wellread.errors import Unreachable
 from wellread.models.scripted import ScriptedModel
-from wellread.sources.several import Several
+from wellread.sources.multi_hop import Several
 from wellread.strategies.react import React
 from wellread.strategies.turns import Turn, read_turn
 from wellread.types import Capabilities, Completion, Hit, Query
