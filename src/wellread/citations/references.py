@@ -11,10 +11,11 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Literal, get_args
 
+from wellread.answer_json import CitationJson
 from wellread.errors import optional
-from wellread.text.places import Placed, is_file, is_web
+from wellread.text.places import is_file, is_web
 from wellread.types import Reference
 
 Format = Literal["plain", "bibtex", "ris", "csl", "apa", "chicago", "ieee"]
@@ -35,15 +36,6 @@ _ANY_KIND = ("misc", "howpublished", "GEN")
 _TEX = str.maketrans({sign: f"\\{sign}" for sign in "&%$#_{}"} | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}"})
 
 
-class Citing(Placed, Protocol):
-    """A citation: `CitationJson`, or what the command line has kept of one."""
-
-    @property
-    def number(self) -> int: ...
-    @property
-    def reference(self) -> Any: ...  # a `Reference` where it is known
-
-
 @dataclass(frozen=True, slots=True)
 class Cited:
     """A work, the numbers under which an answer cites it, and the pages that it cites of it."""
@@ -53,7 +45,7 @@ class Cited:
     pages: tuple[int, ...] = ()
 
 
-def references(citations: Iterable[Citing]) -> list[Cited]:
+def references(citations: Iterable[CitationJson]) -> list[Cited]:
     """The works that are cited, each once, in the order of their first numbers."""
     found: dict[str, Cited] = {}
     for one in sorted(citations, key=lambda one: one.number):
@@ -65,7 +57,7 @@ def references(citations: Iterable[Citing]) -> list[Cited]:
     return list(found.values())
 
 
-def together(answers: Iterable[Iterable[Citing]]) -> list[Cited]:
+def together(answers: Iterable[Iterable[CitationJson]]) -> list[Cited]:
     """The works that several answers cite, each once, numbered anew."""
     found = {(one.work, one.pages): one.work for citations in answers for one in references(citations)}
     works = dict.fromkeys(found.values())
@@ -73,7 +65,7 @@ def together(answers: Iterable[Iterable[Citing]]) -> list[Cited]:
     return [Cited(work, (number,), pages[work]) for number, work in enumerate(works, 1)]
 
 
-def _made(one: Citing) -> Reference:
+def _made(one: CitationJson) -> Reference:
     """Of what no source knows more of: a page of the web, or a file by its name."""
     if is_web(one.url):
         return Reference(one.title, venue=one.source, url=one.url or "", kind="webpage")
@@ -94,7 +86,7 @@ def written(cited: Sequence[Cited], how: Format) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def footnotes(text: str, citations: Iterable[Citing]) -> str:
+def footnotes(text: str, citations: Iterable[CitationJson]) -> str:
     """A text whose numbers are footnotes of Markdown, with the references as their notes."""
     cited = references(citations)
     first = {number: one.numbers[0] for one in cited for number in one.numbers}
