@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Callable, Generator, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TextIO
@@ -181,41 +181,30 @@ async def _ask(text: str, how: _How, display: show.Display) -> Answer:
     from wellread.run import Environment
 
     outside = Environment(consent=show.consent(display), earlier=how.earlier(text))
-    with tracing(how.trace) as write, closing(_Trace(how.part, keep=False, mode="a")) as kept:
+    seen: list[events.Event] = []
+    with closing(_Trace(how.trace)) as trace, closing(_Trace(how.part, "a")) as kept:
         async with Engine(how.chosen.settings, outside=outside) as engine:
-            answer = await show.followed(how.stream(engine, text), display, write, kept.write)
+            answer = await show.followed(how.stream(engine, text), display, seen.append, trace.write, kept.write)
+    if any(name.startswith("OTEL_EXPORTER") for name in os.environ):
+        from wellread.trace import timeline
+
+        try:
+            timeline.export(seen)
+        except MissingExtra as problem:  # a collector that is set for all programs must not cost an answer
+            note(str(problem))
+    if trace.problem is not None:
+        raise WellreadError(f"{how.trace}: the trace cannot be written: {trace.problem.strerror}")
     if answer is None:
         raise ReplayMismatch("the recording ends before its answer: the run was left")
     return answer
 
 
-@contextmanager
-def tracing(path: Path | None) -> Generator[Callable[[events.Event], None], None, None]:
-    """A writer of events as JSON lines, where there is a path; a collector of traces gets them too."""
-    exporting = any(name.startswith("OTEL_EXPORTER") for name in os.environ)
-    trace = _Trace(path, keep=exporting)
-    try:
-        yield trace.write
-    finally:
-        trace.close()
-    if exporting and trace.seen:
-        from wellread.trace import timeline
-
-        try:
-            timeline.export(trace.seen)
-        except MissingExtra as problem:  # a collector that is set for all programs must not cost an answer
-            note(str(problem))
-    if trace.problem is not None:
-        raise WellreadError(f"{path}: the trace cannot be written: {trace.problem.strerror}")
-
-
 class _Trace:
-    """A disk that is full must not cost the answer: what went wrong is kept until the run is over."""
+    """Events as JSON lines, where there is a path. A disk that is full must not cost the answer: what went wrong is kept until
+    the run is over."""
 
-    def __init__(self, path: Path | None, *, keep: bool, mode: Literal["w", "a"] = "w") -> None:
-        self.seen: list[events.Event] = []
+    def __init__(self, path: Path | None, mode: Literal["w", "a"] = "w") -> None:
         self.problem: OSError | None = None
-        self._keep = keep
         self._file: TextIO | None = None
         if path is not None:
             try:
@@ -224,8 +213,6 @@ class _Trace:
                 raise UsageError(f"{path}: the trace cannot be written: {problem.strerror}") from None
 
     def write(self, event: events.Event) -> None:
-        if self._keep:
-            self.seen.append(event)
         if self._file is not None and self.problem is None:
             try:
                 print(json_line(events.to_json(event)), file=self._file, flush=True)
