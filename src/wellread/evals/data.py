@@ -61,7 +61,8 @@ class Data:
 
 def load(path: Path | None, limit: int | None = None) -> Data:
     """The data in any of its forms; `limit` keeps the first questions."""
-    data = _shipped() if path is None else _folder(path) if path.is_dir() else _file(path)
+    shipped = Path(str(files("wellread"))) / "library" / "questions.jsonl"
+    data = Data("library", _questions(shipped)) if path is None else _folder(path) if path.is_dir() else _file(path)
     if not data.questions:
         raise UsageError(f"{path}: there are no questions in it")
     if len({question.id for question in data.questions}) < len(data.questions):
@@ -69,17 +70,11 @@ def load(path: Path | None, limit: int | None = None) -> Data:
     return Data(encodable(data.name), data.questions[:limit], data.corpus)
 
 
-def _shipped() -> Data:
-    path = Path(str(files("wellread"))) / "library" / "questions.jsonl"
-    return Data("library", tuple(_question(row) for row in rows(path)))
-
-
 def _folder(path: Path) -> Data:
     corpus = _either(path, "corpus.jsonl")
     if (path / "qrels").is_dir():
         return Data(path.name, tuple(_beir(path)), lambda: _passages(corpus))
-    questions = _either(path, "questions.jsonl")
-    return Data(path.name, tuple(_question(row) for row in rows(questions)), lambda: _passages(corpus))
+    return Data(path.name, _questions(_either(path, "questions.jsonl")), lambda: _passages(corpus))
 
 
 def _file(path: Path) -> Data:
@@ -119,18 +114,19 @@ def rows(path: Path) -> Iterator[Json]:
         raise UsageError(f"{path}, line {number}: {problem}") from None
 
 
-def _question(row: Json) -> Question:
-    try:
-        return Question(
-            id=str(row["id"]),
-            text=decode(str, row["question"]),
-            answers=tuple(map(str, decode(list[Any], row.get("answers", ())))),
-            gold=tuple(map(str, decode(list[Any], row.get("gold", ())))),
-            kind=str(row.get("type", "")),
-            weight=decode(_WEIGHT, row.get("repeat", 1), strict=False),
-        )
-    except _ODD as problem:
-        raise UsageError(f"a question is not usable ({problem!r}): {json.dumps(row)[:200]}") from None
+def _questions(path: Path) -> tuple[Question, ...]:
+    def read(row: Json) -> Question:
+        answers, gold = (tuple(map(str, decode(list[Any], row.get(name, ())))) for name in ("answers", "gold"))
+        weight = decode(_WEIGHT, row.get("repeat", 1), strict=False)
+        return Question(str(row["id"]), decode(str, row["question"]), answers, gold, str(row.get("type", "")), weight)
+
+    found: list[Question] = []
+    for row in rows(path):
+        try:
+            found.append(read(row))
+        except _ODD as problem:
+            raise UsageError(f"a question is not usable ({problem!r}): {json.dumps(row)[:200]}") from None
+    return tuple(found)
 
 
 @contextmanager

@@ -298,13 +298,10 @@ class OpenAlex(Papers[OpenAlexOptions]):
             issue=item.text("biblio", "issue"),
             pages=f"{first}–{last}" if first and last and first != last else first,
         )
-        return self.paper(paper, _abstract(item.at("abstract_inverted_index")), item.text("publication_date"))
-
-
-def _abstract(index: Payload) -> str:
-    """Abstracts come as the places of their words."""
-    places = ((place.number(), word) for word in index.names() for place in index.items(word))
-    return " ".join(word for _, word in sorted((place, word) for place, word in places if place is not None)[:_LONGEST_ABSTRACT])
+        index = item.at("abstract_inverted_index")  # the places of its words
+        places = ((place.number(), word) for word in index.names() for place in index.items(word))
+        words = sorted((place, word) for place, word in places if place is not None)[:_LONGEST_ABSTRACT]
+        return self.paper(paper, " ".join(word for _, word in words), item.text("publication_date"))
 
 
 _SCHOLAR_FIELDS = "title,abstract,year,venue,authors,externalIds,openAccessPdf,publicationDate,publicationTypes,journal,url"
