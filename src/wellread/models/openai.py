@@ -7,7 +7,7 @@ import base64
 import re
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from wellread.errors import UsageError, WrongKey, optional
@@ -169,3 +169,6 @@ def ollama(spec: Spec, kit: Parts) -> Model:
     # One's own machine costs nothing by the token; what somebody else's server costs is not known.
     traits = Traits(where, able, FREE if own else Tariff(name), compatible=True, names=lambda: ollama_models(address))
     return ChatModel(traits, partial(connection, name, f"{address}/v1", None))
+
+
+cast("Any", ollama).Params = OllamaOptions

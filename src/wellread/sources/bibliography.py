@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from os.path import relpath
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 from urllib.parse import quote
 
 from wellread.citations.references import KINDS
@@ -326,6 +326,9 @@ def zotero(spec: Spec, kit: Parts) -> Source:
     options, collection = fill(Options, rest, "source zotero"), spec.options.get("collection")
     name = options.name or f"zotero:{spec.argument}"
     return Bibliography(name, folder, options, kit, lambda: _entries(folder, collection), folder / "zotero.sqlite")
+
+
+cast("Any", zotero).Params = ZoteroOptions
 
 
 class Zotero(Papers[ZoteroOptions]):

@@ -13,7 +13,8 @@ from wellread.net.payload import Payload
 from wellread.parameters import CountOrZero, param
 from wellread.protocols import Parts
 from wellread.sources.hits import fused, hit
-from wellread.sources.memory import UrlOptions, Urls
+from wellread.sources.memory import Options as UrlOptions
+from wellread.sources.memory import Urls
 from wellread.sources.service import Key, Service, VendorOptions
 from wellread.types import Hit, Hits, Query, Spec
 

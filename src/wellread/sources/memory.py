@@ -164,14 +164,14 @@ def few(failures: Sequence[str], most: int = 3) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class UrlOptions:
+class Options:
     meaning: bool = param(True, "search by meaning too, not by words alone")
     max_pages: Annotated[int, Range(1, 100_000)] = param(200, "pages read at most")
 
 
 def urls(spec: Spec, kit: Parts) -> Urls:
     """Some web pages, searched in memory."""
-    options = fill(UrlOptions, spec.options, "source urls")
+    options = fill(Options, spec.options, "source urls")
     return Urls(_addresses(spec.argument)[: options.max_pages], options, kit)
 
 
@@ -180,7 +180,7 @@ class Urls(InMemory):
 
     hint = "A few web pages that the user chose. Ask with the words they are likely to use; a whole question works too."
 
-    def __init__(self, addresses: Sequence[str], options: UrlOptions, kit: Parts) -> None:
+    def __init__(self, addresses: Sequence[str], options: Options, kit: Parts) -> None:
         super().__init__("urls", kit, meaning=options.meaning)
         self.addresses = addresses
         self.private = any(is_of_own_network(urlsplit(url).hostname or "") for url in addresses)

@@ -327,6 +327,7 @@ class DuckDuckGoOptions:
 class DuckDuckGo(Source):
     """The web without a key, by DuckDuckGo."""
 
+    Params = DuckDuckGoOptions
     public = True
     hint = "A general web search engine. Key words as in any search box; quotes for exact phrases, site:example.org, -word."
 
