@@ -33,8 +33,8 @@ from wellread.errors import IndexFault
 from wellread.index import manifest
 from wellread.index.build import BuildOptions, build
 from wellread.index.feed import EmbeddingFeed
-from wellread.index.following import Following
-from wellread.index.inputs import InputOptions, passages
+from wellread.index.following import Following, passages
+from wellread.index.inputs import InputOptions
 from wellread.index.search import LocalIndex
 
 WELLREAD = str(Path(sys.executable).parent / "wellread")

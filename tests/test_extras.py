@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from wellread.index import sketch
+from wellread.index import coarse
 
 MISSING = ("faiss", "pyarrow", "pydantic_ai", "openai", "anthropic", "genai_prices", "usearch")
 WITHOUT = (
@@ -62,8 +62,8 @@ def test_what_is_not_installed_is_named_with_its_line(
 def test_distances_are_the_same_without_faiss(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     chance = np.random.default_rng(0)
     queries, codes = (chance.integers(0, 256, (rows, width), np.uint8) for rows in (3, 100))
-    by_faiss = sketch.hamming(queries, codes) if width % 8 == 0 else None
+    by_faiss = coarse.hamming(queries, codes) if width % 8 == 0 else None
     monkeypatch.setitem(sys.modules, "faiss", None)
-    alone = sketch.hamming(queries, codes)
+    alone = coarse.hamming(queries, codes)
     assert by_faiss is None or (alone == by_faiss).all()
     assert alone[1, 7] == np.unpackbits(queries[1] ^ codes[7]).sum()

@@ -88,8 +88,8 @@ class Index:
         """Read, split and embed documents (folders, files, addresses) into an index at `path`."""
         from wellread.index.build import build
         from wellread.index.feed import EmbeddingFeed
-        from wellread.index.following import Following
-        from wellread.index.inputs import InputOptions, origin, passages
+        from wellread.index.following import Following, passages
+        from wellread.index.inputs import InputOptions, origin
 
         inputs = [str(documents)] if isinstance(documents, str | Path) else list(map(str, documents))
         made = cls(path)

@@ -13,16 +13,17 @@ import numpy as np
 import pytest
 from tests.index.embedders import WordEmbedder
 
-from wellread.cluster import sharded, steps
-from wellread.cluster.building import Order, Told
+from wellread.cluster import building as steps
+from wellread.cluster import sharded
+from wellread.cluster.building import Order, PiecesFeed, Told, of_shard
 from wellread.cluster.merged import open_folder
-from wellread.cluster.steps import PiecesFeed, of_shard
-from wellread.cluster.storage import Place
+from wellread.cluster.sharded import Place
 from wellread.errors import IndexFault, UsageError
 from wellread.index.build import build as build_one
 from wellread.index.dataset import About
 from wellread.index.feed import EmbeddingFeed
-from wellread.index.inputs import InputOptions, origin, parts, passages, passages_of
+from wellread.index.following import passages
+from wellread.index.inputs import InputOptions, origin, parts
 from wellread.index.manifest import load
 from wellread.index.search import LocalIndex
 from wellread.types import Passage
@@ -92,7 +93,7 @@ def test_parts_together_are_the_input(tmp_path: Path) -> None:
 
     async def everything() -> tuple[list[str], list[str]]:
         whole = [passage.id async for passage in passages([str(source)], how)]
-        apart = [passage.id for part in parts([str(source)], how, 7) async for passage in passages_of(part, how)]
+        apart = [passage.id for part in parts([str(source)], how, 7) async for passage in passages((), how, part)]
         return whole, apart
 
     whole, apart = asyncio.run(everything())
@@ -112,7 +113,7 @@ async def test_a_file_that_became_a_link_out_of_its_folder_is_not_read_in_a_part
     listed = parts([str(notes)], how)
     (notes / "b.txt").unlink()
     (notes / "b.txt").symlink_to(secret)
-    assert [passage.id async for passage in passages_of(listed[0], how)] == ["a.txt#0"]
+    assert [passage.id async for passage in passages((), how, listed[0])] == ["a.txt#0"]
 
 
 def test_blocks_begin_where_they_must(monkeypatch: pytest.MonkeyPatch) -> None:

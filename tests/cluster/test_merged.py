@@ -236,7 +236,7 @@ async def test_a_shard_that_goes_between_two_calls_is_said(tmp_path: Path, monke
 
 
 async def test_every_shard_knows_the_frequencies_of_the_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wellread.cluster.words._AT_ONCE", 50)  # a large vocabulary is added up in pieces
+    monkeypatch.setattr("wellread.cluster.shard._AT_ONCE", 50)  # a large vocabulary is added up in pieces
     one, many = await both(tmp_path)
     for text in queries(40):
         got = (await many.search(text, None, 10)).hits

@@ -76,8 +76,7 @@ def test_a_deployed_index_is_found_searched_scaled_and_stopped(cluster: Any, pla
 
 async def asked_at_once() -> None:
     """Over connections and through Ray: the same answers; what is wrong with one is its own."""
-    from wellread.cluster.actors import RayReplica
-    from wellread.cluster.wire import Wire
+    from wellread.cluster.actors import RayReplica, Wire
 
     direct, through = RayReplica("letters:shard:0:0"), RayReplica("letters:shard:0:0")
     through._around_ray_from = time.monotonic() + 600

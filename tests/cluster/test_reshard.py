@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from wellread.cli.main import app
 from wellread.cluster import reshard as resharding
-from wellread.cluster import shard, sharded, storage
+from wellread.cluster import shard, sharded
 from wellread.cluster.merged import open_folder
 from wellread.cluster.reshard import reshard, shard_index
 from wellread.errors import IndexFault, UsageError
@@ -119,12 +119,12 @@ async def test_what_is_there_is_not_written_over(four: Path) -> None:
 async def test_an_index_is_not_published_over_another(four: Path, tmp_path: Path) -> None:
     """A node that fetches shard after shard would get some of each."""
     place = f"file://{tmp_path}/far"
-    storage.publish(four, place)
-    storage.publish(four, place)  # the same again: after an interruption, say
+    sharded.publish(four, place)
+    sharded.publish(four, place)  # the same again: after an interruption, say
     await reshard(four, tmp_path / "five", 5)
     with pytest.raises(UsageError, match="holds another sharded index"):
-        storage.publish(tmp_path / "five", place)
-    assert len(storage.load(place).shards) == 4
+        sharded.publish(tmp_path / "five", place)
+    assert len(sharded.load(place).shards) == 4
 
 
 async def test_the_command_says_what_moved(four: Path, tmp_path: Path) -> None:

@@ -14,12 +14,12 @@ from tests.index.embedders import WordEmbedder
 from tests.index.test_change import feed
 from tests.services import swift
 
-from wellread.cluster import storage
+from wellread.cluster import sharded
 from wellread.cluster.building import build as build_by_many
 from wellread.cluster.merged import LocalPeer, Member, MergedIndex
 from wellread.cluster.reshard import shard_index
 from wellread.cluster.shard import Shard
-from wellread.cluster.storage import Place
+from wellread.cluster.sharded import Place
 from wellread.errors import IndexFault, UsageError
 from wellread.index.build import build
 from wellread.index.search import LocalIndex
@@ -62,9 +62,9 @@ def test_shards_are_put_there_fetched_once_and_checked(
 ) -> None:
     monkeypatch.setenv("WELLREAD_CACHE_DIR", str(tmp_path))
     place = swift.address(store, "shelf/letters/")
-    storage.publish(indexes[1], place)
-    content = storage.load(place)
-    homes = [storage.shard_at_hand(place, number) for number in range(2)]
+    sharded.publish(indexes[1], place)
+    content = sharded.load(place)
+    homes = [sharded.shard_at_hand(place, number) for number in range(2)]
     assert all(home.is_relative_to(tmp_path) for home in homes)
     members = [Member(e.name, e.passages, LocalPeer(Shard(home))) for e, home in zip(content.shards, homes, strict=True)]
     asyncio.run(agree(LocalIndex.open(indexes[0]), MergedIndex(members, content.embedder, content.dimensions)))
@@ -72,7 +72,7 @@ def test_shards_are_put_there_fetched_once_and_checked(
     times = {path: path.stat().st_mtime_ns for path in homes[0].rglob("*") if path.is_file() and path.name != "manifest.json"}
     damaged = homes[0] / "beside/ordinals"
     damaged.write_bytes(b"something else")
-    storage.shard_at_hand(place, 0)
+    sharded.shard_at_hand(place, 0)
     changed = [path for path, known in times.items() if path.stat().st_mtime_ns != known]
     assert changed == [damaged]  # the others were not fetched again
     assert damaged.read_bytes() == (indexes[1] / "shards/0000/beside/ordinals").read_bytes()
@@ -80,11 +80,11 @@ def test_shards_are_put_there_fetched_once_and_checked(
 
 def test_what_is_not_there_and_keys_in_an_address_are_said(store: str, indexes: tuple[Path, Path]) -> None:
     with pytest.raises(IndexFault, match=r"nothing/shards\.json.* cannot be read"):
-        storage.load(swift.address(store, "shelf/nothing"))
+        sharded.load(swift.address(store, "shelf/nothing"))
     with pytest.raises(IndexFault, match="cannot be written"):
-        storage.publish(indexes[1], swift.address(store, "no-such-bucket/letters"))
+        sharded.publish(indexes[1], swift.address(store, "no-such-bucket/letters"))
     with pytest.raises(UsageError, match="keys do not belong") as told:
-        storage.load("s3://me:hush@shelf/letters")
+        sharded.load("s3://me:hush@shelf/letters")
     assert "hush" not in str(told.value)
 
 
@@ -92,7 +92,7 @@ def test_replicas_fetch_their_shards_from_there(store: str, indexes: tuple[Path,
     from wellread.cluster import on_ray
 
     place = swift.address(store, "shelf/deployed")
-    storage.publish(indexes[1], place)
+    sharded.publish(indexes[1], place)
     deployed = on_ray.deploy(place, "stored", replicas=2)
     assert (deployed.place, [len(nodes) for nodes in deployed.replicas.values()]) == (place, [2, 2])
 
@@ -125,8 +125,8 @@ def test_a_build_goes_straight_there_and_on_after_an_interruption(
 
     made = build_by_many(place, order(source, 2), watch)
     assert [(content or b"")[-1:] for content in seen] == [b" "]  # it was not embedded twice
-    assert storage.load(place) == made
-    assert equal_to_one(tmp_path / "alone", [storage.shard_at_hand(place, number) for number in range(2)])
+    assert sharded.load(place) == made
+    assert equal_to_one(tmp_path / "alone", [sharded.shard_at_hand(place, number) for number in range(2)])
     assert (far.names("shards"), far.names("building")) == ({"0000", "0001"}, set())
     assert sorted(tmp_path.iterdir()) == [tmp_path / name for name in ("alone", "cache", "notes")]  # nothing was kept here
     with pytest.raises(UsageError, match="holds a sharded index already"):

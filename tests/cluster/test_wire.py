@@ -13,8 +13,8 @@ from dataclasses import replace
 
 import pytest
 
-from wellread.cluster import wire as wire_module
-from wellread.cluster.wire import Door, Signed, Wire
+from wellread.cluster import actors as wire_module
+from wellread.cluster.actors import Door, Signed, Wire
 
 pytestmark = pytest.mark.anyio
 

@@ -11,7 +11,8 @@ import pytest
 from tests.sources.kit import TestKit
 
 from wellread.core.safe_files import files_inside
-from wellread.index.inputs import InputOptions, passages
+from wellread.index.following import passages
+from wellread.index.inputs import InputOptions
 from wellread.plugins import parse_spec
 from wellread.sources.files import from_spec
 from wellread.types import Query

@@ -24,8 +24,8 @@ from wellread.index import build as building
 from wellread.index.build import BuildOptions, add, build, remove
 from wellread.index.feed import EmbeddingFeed, streamed
 from wellread.index.folder import writing
-from wellread.index.following import Following
-from wellread.index.inputs import InputOptions, passages
+from wellread.index.following import Following, passages
+from wellread.index.inputs import InputOptions
 from wellread.index.manifest import Manifest
 from wellread.index.seal import problems
 from wellread.index.search import LocalIndex

@@ -12,15 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.index import lists, manifest, sketch
+from wellread.index import coarse, lists, manifest
 from wellread.index.build import BuildOptions, build
-from wellread.index.coarse import smallest
+from wellread.index.coarse import cut, hamming, smallest
 from wellread.index.feed import Batch
 from wellread.index.quantize import calibrate, check, code_bytes, pad_codes, to_bytes, to_codes
 from wellread.index.rows import RowFile
 from wellread.index.seal import problems
 from wellread.index.search import LocalIndex, SearchOptions
-from wellread.index.sketch import cut, hamming
 from wellread.types import Passage
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
@@ -130,9 +129,9 @@ def test_second_bits_divide_each_side_in_two() -> None:
 async def test_candidates_are_those_of_the_rule_written_out(
     index: LocalIndex, monkeypatch: pytest.MonkeyPatch, everything: bool
 ) -> None:
-    monkeypatch.setattr(sketch, "_KEPT", 600)
-    monkeypatch.setattr(sketch, "_KEPT_PER_CANDIDATE", 2)
-    monkeypatch.setattr(sketch, "_READ", 50)
+    monkeypatch.setattr(coarse, "_KEPT", 600)
+    monkeypatch.setattr(coarse, "_KEPT_PER_CANDIDATE", 2)
+    monkeypatch.setattr(coarse, "_READ", 50)
     parts = parts_of(index)
     order = np.fromfile(index.segments[0].folder / lists.ORDER, np.uint32)
     bits = np.unpackbits(np.fromfile(index.segments[0].folder / lists.SKETCH, np.uint8).reshape(2, 12_000, 8), axis=2)
@@ -151,7 +150,7 @@ def written_out(parts: dict[str, np.ndarray], bits: np.ndarray, query: np.ndarra
     point = query @ parts["projection"]
     near = centres @ point
     rest = point - (near / (centres**2).sum(axis=1))[:, None] * centres
-    reach = sketch._TRUST * parts["spread"] * np.linalg.norm(rest, axis=1)
+    reach = coarse._TRUST * parts["spread"] * np.linalg.norm(rest, axis=1)
     apart = ((rest > 0)[labels] != bits[0]).sum(axis=1)
     likeness = near[labels] + reach[labels] * np.cos(np.pi * apart / width)
     kept = max(600 * (4 if everything else 1), 2 * count)

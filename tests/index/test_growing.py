@@ -26,9 +26,9 @@ from wellread.errors import IndexFault
 from wellread.index import ledger, manifest
 from wellread.index.build import BuildOptions, add, build, update
 from wellread.index.feed import EmbeddingFeed
-from wellread.index.following import Following, Item, recalled
+from wellread.index.following import Following, passages, recalled
 from wellread.index.grow import Growing
-from wellread.index.inputs import InputOptions, origin, parts, passages
+from wellread.index.inputs import InputOptions, Item, origin, parts
 from wellread.index.ledger import Entry, Read
 from wellread.index.progress import Gauge
 from wellread.index.seal import problems

@@ -18,8 +18,8 @@ from tests.reading import bombs
 
 from wellread.errors import IndexFault, ReadError, UsageError
 from wellread.index import inputs, texts
-from wellread.index.following import Following
-from wellread.index.inputs import Columns, InputOptions, origin, passages
+from wellread.index.following import Following, passages
+from wellread.index.inputs import Columns, InputOptions, origin
 from wellread.index.published import pull
 from wellread.text.split import Splitting, count_tokens, split
 from wellread.types import Page, Passage

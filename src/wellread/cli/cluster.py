@@ -75,7 +75,7 @@ def publish(
 
     wellread cluster publish my-shards s3://bucket/my-shards
     """
-    from wellread.cluster.storage import publish as copy
+    from wellread.cluster.sharded import publish as copy
 
     copy(folder, address)
     say(f"{folder} is at {address}")
@@ -177,7 +177,7 @@ def _made(made: Sharded, output: Path | str, documents: int = 0) -> tuple[dict[s
 
 def _seen_by_all(place: str) -> str:
     """A place by a name that means the same on every node."""
-    from wellread.cluster.storage import is_address
+    from wellread.cluster.sharded import is_address
 
     return place if is_address(place) else str(at_home(place).resolve())
 

@@ -205,8 +205,8 @@ def feed(inputs: list[str], kit: Parts, embedder: str | None, how: InputOptions,
     """
     from wellread.index.dataset import DatasetFeed, HubFeed, is_dataset, is_embedded_hub, made_with
     from wellread.index.feed import EmbeddingFeed
-    from wellread.index.following import Following
-    from wellread.index.inputs import is_list, origin, passages
+    from wellread.index.following import Following, passages
+    from wellread.index.inputs import is_list, origin
 
     named = kit.embedder(embedder).name if embedder else None  # whole: `onnx` alone says which one only today
     embedded = [text for text in inputs if is_dataset(Path(text))]

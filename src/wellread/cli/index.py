@@ -69,7 +69,7 @@ def build(
     wellread index build /shared/texts -o /shared/index --ray --shards 8
     wellread index build /shared/texts -o s3://bucket/index --ray --shards 8
     """
-    from wellread.cluster.storage import is_address
+    from wellread.cluster.sharded import is_address
     from wellread.index.build import BuildOptions
     from wellread.index.build import build as make
 

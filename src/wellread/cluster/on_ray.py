@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
-from wellread.cluster import storage
+from wellread.cluster import sharded
 from wellread.cluster.actors import NAMESPACE, THREADS, EvaluatorActor, RayReplica, ShardActor, find, ray
 from wellread.cluster.merged import Member, MergedIndex
 from wellread.cluster.replicas import Known, Patience, ReplicaLost, ReplicatedShard
-from wellread.cluster.storage import is_address
+from wellread.cluster.sharded import is_address
 from wellread.errors import IndexFault, UsageError, WellreadError
 
 _SHARD, _EVALUATOR = "shard", "evaluator"  # kinds of actors, in their names
@@ -79,7 +79,7 @@ def deploy(place: str, name: str, replicas: int = 2, evaluators: int = 0) -> Dep
     module = connect()
     if not name or not all(letter.isalnum() or letter in "-_." for letter in name):
         raise UsageError(f"{name!r} is no name for an index: letters, digits, '-', '_' and '.'")
-    content = storage.load(place)
+    content = sharded.load(place)
     if _actors(name, _SHARD):
         raise UsageError(f"{name} is deployed already: change it with `wellread cluster scale`, or stop it first")
     wanted = [*_shards(place, name, len(content.shards), range(replicas)), *_evaluators(name, range(evaluators))]
@@ -94,7 +94,7 @@ def scale(name: str, replicas: int | None = None, evaluators: int | None = None)
     place, wanted = _place(module, name, known), list[_Wanted]()
     if replicas is not None:
         first = 1 + max(replica for _, replica in known)
-        wanted += _shards(place, name, len(storage.load(place).shards), range(first, first + replicas))
+        wanted += _shards(place, name, len(sharded.load(place).shards), range(first, first + replicas))
     if evaluators is not None:
         wanted += _evaluators(name, [number for number in range(evaluators) if (number,) not in there])
         _end(module, name, _EVALUATOR, [one for one in there if one[0] >= evaluators])
@@ -142,7 +142,7 @@ def open_index(name: str, address: str | None = None, patience: Patience | None 
     if not known:
         there = ", ".join(names()) or "none"
         raise IndexFault(f"no index {name} is deployed in this cluster (there is: {there}); see: wellread cluster deploy")
-    content = storage.load(_place(module, name, known))
+    content = sharded.load(_place(module, name, known))
     reached = (Known(partial(_replicas, name, _SHARD, number), RayReplica) for number in range(len(content.shards)))
     members = [
         Member(entry.name, entry.passages, ReplicatedShard(entry.name, replicas, patience))

@@ -16,10 +16,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from wellread.cluster import shard, sharded, storage
+from wellread.cluster import shard, sharded
 from wellread.cluster.shard import Shard
-from wellread.cluster.sharded import SHARDS, Sharded, shard_name, shard_of
-from wellread.cluster.storage import Place
+from wellread.cluster.sharded import SHARDS, Place, Sharded, shard_name, shard_of
 from wellread.errors import IndexFault, UsageError
 from wellread.index import manifest
 from wellread.index.build import BuildOptions, build
@@ -134,8 +133,8 @@ async def _put_apart(
         generation = sharded.next_generation(place.content(sharded.NAME))
         about = content.embedder, content.dimensions, content.words
         made = Sharded(*about, entries, generation, origin=origin, language=language)
-        sharded.save(folder, made)
-        storage.tidy(place, made)
+        place.put(sharded.NAME, manifest.sealed(made))
+        sharded.tidy(place, made)
         shutil.rmtree(work, ignore_errors=True)
     return made, sum(int((one.parts != number).sum()) for number, one in enumerate(members))
 

@@ -6,10 +6,13 @@ numpy adds up gigabytes a second. A block is compared when it is first read; the
 
 from __future__ import annotations
 
+import math
 import mmap
+import os
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,13 +68,24 @@ def _parts(path: Path) -> Iterator[Data]:
             yield np.frombuffer(part, np.uint8)
 
 
-def _mapped(path: Path) -> Sums:
-    """Sums are asked for here and there, and there are few of them: the system may fetch them all at once."""
-    with path.open("rb") as file:
-        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    if hasattr(mmap, "MADV_WILLNEED"):
-        mapped.madvise(mmap.MADV_WILLNEED)
-    return np.frombuffer(mapped, np.uint64, len(mapped) // 8)
+def mapped(path: Path, kind: Any, shape: tuple[int, ...] | None = None, advice: str = "") -> NDArray[Any]:
+    """A file in a memory map as an array: all of it, or what a shape takes, which must be there. `advice` is for the system,
+    where it knows it: slower without, not wrong. A plain array over the map: slices of np.memmap cost microseconds each."""
+    try:
+        with path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else None
+    except OSError as problem:
+        raise DamagedFile(f"{path} is damaged: {problem.strerror}") from problem
+    shape = shape if shape is not None else (size // np.dtype(kind).itemsize,)
+    if size < math.prod(shape) * np.dtype(kind).itemsize:
+        raise DamagedFile(f"{path} is damaged: its size does not fit {shape[0]} rows (run: wellread index verify)")
+    if data is None:
+        return np.zeros(shape, kind)
+    if advice and hasattr(mmap, advice):
+        with suppress(OSError):
+            data.madvise(getattr(mmap, advice))
+    return np.frombuffer(data, kind, math.prod(shape)).reshape(shape)
 
 
 class Blocks:
@@ -82,7 +96,7 @@ class Blocks:
         self._data = data
         self._sums: Sums | None = None
         if sums is not None and path.stat().st_size:
-            self._sums = _mapped(sums)
+            self._sums = mapped(sums, np.uint64, advice="MADV_WILLNEED")  # few, and asked for here and there
             if len(self._sums) != -(-path.stat().st_size // BLOCK):
                 raise DamagedFile(f"{sums} is damaged: its size does not fit (run: wellread index verify)")
             self._seen = np.zeros(len(self._sums), bool)

@@ -5,28 +5,36 @@
                against their bits (which costs no further reading), the best go to stage 2
     thorough   the same with more candidates
 
-A large segment has sketches, which stand in for the codes in the last two: see `sketch`. What the second look at the bits is
-worth: docs/log/index.md.
+A large segment has sketches, half as large as the codes, which stand in for them in the last two:
+
+1. The query's likeness to each centre, and the signs of what that centre leaves over of the query.
+2. From a sample of places: the likeness that a few ten thousand rows reach. For each list that is a distance in bits, since
+   likeness = likeness to the centre + what the angle between the two rests says.
+3. The first bits of the lists that allow the largest distances are read; what is near enough is kept.
+4. The kept are scored with both bits and the query at (nearly) full precision; the best go to stage 2.
+
+What the second look at the bits is worth: docs/log/index.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wellread.errors import DamagedFile
-from wellread.index.blocks import Blocks, Seals, unsealed
+from wellread.core.processors import available_processors
+from wellread.errors import DamagedFile, optional
+from wellread.index.blocks import Blocks, Seals, mapped, unsealed
+from wellread.index.lists import LISTS, ORDER, SKETCH
 from wellread.index.quantize import Codes, Floats, code_bytes, to_codes
 from wellread.index.rows import Numbers
-from wellread.index.sketch import THREADS, Sketches, hamming
-
-Mode: TypeAlias = Literal["default", "exact", "thorough"]
 
 CODES = "codes.bin"
 _WIDE = 1024  # dimensions at which the recipe's number of candidates was chosen
@@ -34,6 +42,209 @@ _SECOND_LOOK = 10  # candidates scored with the full query, for each that goes o
 _THOROUGH = 4  # times the candidates
 _PIECE = 1 << 20  # rows whose distances are held at once
 _BITS: Floats = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.float32)
+THREADS = available_processors()
+_READ = 1_600  # rows whose first bits are read: this times the square root of all rows
+_READ_SHARE = 0.3  # of all rows, at most,
+_READ_PER_KEPT = 4  # unless so many are kept that more must be read
+_LONG = 8_192  # rows of a list that takes longer to scan than it takes Python to go on to the next
+_KEPT = 30_000  # rows scored with both bits, or this share of all rows where that is less,
+_KEPT_SHARE = 0.015
+_KEPT_PER_CANDIDATE = 25  # or more when many candidates are wanted
+_SECOND_BITS = 10  # rows whose second bits are looked at, for each candidate that is wanted
+_TRUST = 0.7  # of what an angle in bits says: it is a guess from some hundred signs
+_BLOCK = 4_096  # rows scored at once
+_LEVELS = 6  # bits of a query's number in step 4
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """A query as the lists see it."""
+
+    near: Floats  # likeness to each centre
+    codes: Codes  # signs of the query's rest at each list
+    reach: Floats  # likeness that a row's rest can add at most
+    cuts: Codes  # the query's numbers, cut into bits
+    shares: Floats  # what a bit that differs from each cut adds to the likeness
+
+
+class Sketches:
+    """The sketches of one segment, from memory maps."""
+
+    def __init__(self, folder: Path, rows: int, seals: Seals = unsealed) -> None:
+        Blocks(folder / LISTS, seals(LISTS)).check_all()
+        with np.load(folder / LISTS) as parts:
+            self._projection: Floats = parts["projection"]
+            self._centres: Floats = parts["centres"]
+            self._spread: Floats = parts["spread"]
+            self._steps: Floats = parts["steps"]
+            ends: Numbers = parts["ends"]
+            self._witnesses: NDArray[np.uint64] = parts["witnesses"].view(np.uint64)
+            self._witness_lists: Numbers = parts["witness_lists"]
+        self._sizes = np.diff(ends, prepend=0)
+        self._starts: Numbers = ends - self._sizes
+        self._squares: Floats = np.maximum((self._centres * self._centres).sum(axis=1), 1e-12)
+        self._checked = np.zeros(len(ends), bool)  # lists whose first bits were compared with their sums
+        self._bits = self._centres.shape[1]
+        self._width = self._bits // 8
+        self._rows = rows
+        path = folder / SKETCH
+        if path.stat().st_size != 2 * rows * self._width or int(ends[-1]) != rows:
+            raise DamagedFile(f"{path} is damaged: its size does not fit {rows} rows (run: wellread index verify)")
+        self.planes: Codes = mapped(path, np.uint8, (2, rows, self._width), "MADV_HUGEPAGE")  # a scan waits less for addresses
+        self._order = mapped(folder / ORDER, np.uint32, (rows,))
+        self._plane_blocks = Blocks(path, seals(SKETCH), self.planes.reshape(-1))
+        self._order_blocks = Blocks(folder / ORDER, seals(ORDER), self._order.view(np.uint8))
+
+    def candidates(self, query: Floats, count: int, everything: bool, pool: ThreadPoolExecutor) -> Numbers:
+        """The rows whose sketches are most like the query. `everything`: every list is read and more is kept."""
+        aim = self._aim(query)
+        kept = max(min(_KEPT, int(_KEPT_SHARE * self._rows)) * (4 if everything else 1), _KEPT_PER_CANDIDATE * count)
+        limits = self._limits(aim, kept)
+        read_at_most = max(min(_READ * math.sqrt(self._rows), _READ_SHARE * self._rows), _READ_PER_KEPT * kept)
+        jobs = self._jobs(limits, self._rows if everything else read_at_most)
+
+        def read(lists: Numbers) -> tuple[Numbers, Floats]:
+            return self._read(aim, limits, lists, kept)
+
+        def best(part: int) -> tuple[Numbers, Floats]:
+            return self._best(aim, places[part::THREADS], near[part::THREADS], count)
+
+        places, near = _joined(pool.map(read, jobs))
+        chosen, scores = _joined(pool.map(best, range(THREADS)))
+        if len(chosen) > count:
+            chosen = chosen[np.argpartition(-scores, count - 1)[:count]]
+        self._order_blocks.check_rows(chosen, self._order.itemsize)
+        return self._order[chosen].astype(np.int64)
+
+    def _aim(self, query: Floats) -> Aim:
+        # Sums without BLAS: its threads go on spinning for a while, on the cores that are to scan.
+        point: Floats = np.einsum("i,ij->j", query, self._projection)
+        near: Floats = np.einsum("ij,j->i", self._centres, point)
+        share = near / self._squares
+        codes = np.packbits(share[:, None] * self._centres < point, axis=1)
+        rest = np.sqrt(np.maximum((point * point).sum() - near * share, 1e-12))
+        return Aim(near, codes, np.maximum(_TRUST * self._spread * rest, 1e-9), *cut(point * self._steps))
+
+    def _limits(self, aim: Aim, kept: int) -> Numbers:
+        """For each list the distance in bits below which about `kept` rows lie in all."""
+        if kept >= self._rows:
+            return np.full(len(self._centres), self._bits + 1)
+        lists = self._witness_lists
+        codes: NDArray[np.uint64] = aim.codes.view(np.uint64).take(lists, axis=0)
+        words: NDArray[np.uint8] = np.bitwise_count(codes ^ self._witnesses)
+        apart = np.zeros(len(lists), np.intp)
+        for column in range(words.shape[1]):  # a sum along so short an axis takes five times as long
+            apart += words[:, column]
+        angle_says = np.cos(np.arange(self._bits + 1, dtype=np.float32) * np.float32(math.pi / self._bits))
+        likeness = aim.near.take(lists) + aim.reach.take(lists) * angle_says.take(apart)
+        place = len(likeness) - 1 - int(len(likeness) * kept / self._rows)
+        wanted = (float(np.partition(likeness, place)[place]) - aim.near) / aim.reach
+        limits = np.floor(np.arccos(np.clip(wanted, -1, 1)) / np.pi * self._bits).astype(np.int64) + 1
+        return np.where(wanted > 1, 0, limits)
+
+    def _jobs(self, limits: Numbers, rows: float) -> list[Numbers]:
+        """The lists to read, those that allow most first; dealt out in turn, since those have most to write down."""
+        order = np.argsort(-limits, kind="stable")
+        read = np.cumsum(self._sizes[order])
+        chosen = order[: int(np.searchsorted(read, rows)) + 1]
+        chosen = chosen[(limits[chosen] > 0) & (self._sizes[chosen] > 0)]
+        # Threads that scan short lists wait for each other's Python most of the time: one alone is faster then.
+        threads = THREADS if self._sizes[chosen].sum() >= _LONG * len(chosen) else 1
+        return [np.sort(chosen[part::threads]) for part in range(threads)]
+
+    def _read(self, aim: Aim, limits: Numbers, lists: Numbers, kept: int) -> tuple[Numbers, Floats]:
+        """Places near enough in these lists, with the likeness of their centres.
+
+        Addresses instead of arrays, and few steps in the loop: between two scans no other thread can run Python.
+        """
+        with optional("searching so large an index", "scale"):
+            import faiss
+
+        names = cast("Any", faiss)  # faiss makes its names at run time
+        match = cast("Callable[..., int]", names.match_hamming_thres)
+        as_bytes, as_pairs = names.cast_integer_to_uint8_ptr, names.cast_integer_to_idx_t_ptr
+        sizes = self._sizes[lists]
+        for fresh in lists[~self._checked[lists]].tolist():
+            self._plane_blocks.check(
+                int(self._starts[fresh]) * self._width, int(self._starts[fresh] + self._sizes[fresh]) * self._width
+            )
+            self._checked[fresh] = True
+        room = kept + int(sizes.max(initial=0))
+        pairs, distances = np.empty((room, 2), np.int64), np.empty(room, np.int32)
+        width, out, ignored = self._width, pairs.ctypes.data, names.swig_ptr(distances)
+        queries = (aim.codes.ctypes.data + lists * width).tolist()
+        planes = (self.planes.ctypes.data + self._starts[lists] * width).tolist()
+        counts: list[int] = []
+        parts: list[Numbers] = []
+        used = 0
+        for query, plane, size, limit in zip(queries, planes, sizes.tolist(), limits[lists].tolist(), strict=True):
+            if used + size > room:
+                parts.append(pairs[:used, 1].copy())
+                used = 0
+            found = match(as_bytes(query), as_bytes(plane), 1, size, limit, width, as_pairs(out + used * 16), ignored)
+            counts.append(found)
+            used += found
+        parts.append(pairs[:used, 1])
+        return np.concatenate(parts) + np.repeat(self._starts[lists], counts), np.repeat(aim.near[lists], counts)
+
+    def _best(self, aim: Aim, places: Numbers, near: Floats, count: int) -> tuple[Numbers, Floats]:
+        """The places whose both bits are most like the query, with their likeness (up to a constant)."""
+        scores = near + self._likeness(aim, places, 0)
+        if len(places) > (looked_at := max(count, _SECOND_BITS * count // THREADS)):  # the first bits say most
+            chosen = np.argpartition(-scores, looked_at - 1)[:looked_at]
+            places, scores = places[chosen], scores[chosen]
+        scores += self._likeness(aim, places, 1)
+        if len(places) > count:
+            chosen = np.argpartition(-scores, count - 1)[:count]
+            places, scores = places[chosen], scores[chosen]
+        return places, scores
+
+    def _likeness(self, aim: Aim, places: Numbers, plane: int) -> Floats:
+        """What one of the two bits says; block by block, so that everything stays in a core's cache."""
+        self._plane_blocks.check_rows(places, self._width, plane * self._rows * self._width)
+        found, shares = np.empty(len(places), np.float32), (2 - plane) * aim.shares
+        for start in range(0, len(places), _BLOCK):
+            rows = self.planes[plane].take(places[start : start + _BLOCK], axis=0, mode="clip")
+            apart = hamming(aim.cuts, rows).astype(np.float32)
+            np.einsum("i,ij->j", shares, apart, out=found[start : start + _BLOCK])
+        return found
+
+
+def _joined(parts: Iterable[tuple[Numbers, Floats]]) -> tuple[Numbers, Floats]:
+    places, scores = zip(*parts, strict=True)
+    return np.concatenate(places), np.concatenate(scores)
+
+
+def cut(weights: Floats) -> tuple[Codes, Floats]:
+    """Numbers cut into bits, so that their sum over the bits of a row is (up to a constant) a sum of Hamming distances: the bits
+    that two vectors share are half of (bits of one + bits of the other − bits that differ)."""
+    low, step = float(weights.min()), max(float(np.ptp(weights)), 1e-12) / (2**_LEVELS - 1)
+    levels = np.rint((weights - low) / step).astype(np.uint8)
+    cuts = [np.packbits(levels >> bit & 1) for bit in range(_LEVELS)]
+    shares = [-step / 2 * 2**bit for bit in range(_LEVELS)]
+    # The distance from zero is the number of a row's bits.
+    return np.stack([*cuts, np.zeros_like(cuts[0])]), np.array([*shares, low + step / 2 * (2**_LEVELS - 1)], np.float32)
+
+
+def hamming(queries: Codes, codes: Codes) -> NDArray[np.int32]:
+    """Distances of each query to each code, in this thread: by faiss where it is installed."""
+    queries, codes = np.ascontiguousarray(queries), np.ascontiguousarray(codes)
+    out = np.zeros((len(queries), len(codes)), np.int32)
+    try:
+        import faiss
+    except ImportError:
+        whole = np.uint64 if codes.shape[1] % 8 == 0 else np.uint8
+        for row, query in zip(out, queries.view(whole), strict=True):
+            for column, bits in enumerate(query):  # a sum along so short an axis takes five times as long
+                row += np.bitwise_count(codes.view(whole)[:, column] ^ bits)
+        return out
+    any_faiss = cast("Any", faiss)
+    pointer = any_faiss.swig_ptr
+    any_faiss.hammings(pointer(queries), pointer(codes), len(queries), len(codes), codes.shape[1], pointer(out))
+    return out
+
+
+Mode: TypeAlias = Literal["default", "exact", "thorough"]
 
 
 class Coarse:
@@ -46,11 +257,7 @@ class Coarse:
         self._dimensions = dimensions
         self.width = code_bytes(dimensions)
         path = folder / CODES
-        if path.stat().st_size < rows * self.width:
-            raise DamagedFile(f"{path} is damaged: its size does not fit {rows} rows (run: wellread index verify)")
-        shape = (rows, self.width)
-        # A plain array over the map: slices of np.memmap cost microseconds each.
-        self.codes: Codes = np.asarray(np.memmap(path, np.uint8, "r", shape=shape)) if rows else np.zeros(shape, np.uint8)
+        self.codes: Codes = mapped(path, np.uint8, (rows, self.width))
         self._blocks = Blocks(path, seals(CODES), self.codes.reshape(-1))
 
     @cached_property

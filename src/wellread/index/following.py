@@ -10,22 +10,21 @@ import asyncio
 import hashlib
 import os
 import stat
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import Literal, cast
+from typing import cast
 from urllib.parse import urlsplit
 
 from wellread import codec
-from wellread.core.private_files import at_home
 from wellread.core.unicode_safety import encodable
 from wellread.errors import DamagedFile, ReadError
 from wellread.index import inputs, ledger
 from wellread.index.feed import Inputs, grouped
-from wellread.index.inputs import Columns, InputOptions, Names
+from wellread.index.inputs import Columns, InputOptions, Item, Names, items, lasting
 from wellread.index.keys import hashed
 from wellread.index.ledger import Entry, Read
 from wellread.index.manifest import Manifest, checksum
@@ -34,7 +33,7 @@ from wellread.net.address import is_of_own_network
 from wellread.reading import workers
 from wellread.reading.documents import MAX_FILE, Document, opened
 from wellread.text.split import Splitting
-from wellread.types import Original, OriginalState
+from wellread.types import Original, OriginalState, Passage
 
 RECORD = "reading"  # under which a manifest remembers what was read, and how
 
@@ -50,23 +49,13 @@ class Recorded:
     follow_links: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
-    """One thing to read."""
-
-    name: str
-    kind: Literal["document", "table", "page"]
-    path: Path | None = None
-    folder: Path | None = field(default=None, compare=False)  # that it must lie in when it is read; None: anywhere
-
-
 class Following(Inputs):
     """Inputs by name. With `again` pages and changed tables are read again."""
 
     def __init__(
         self, names: Sequence[str], how: InputOptions, *, again: bool = False, found: Sequence[Item] | None = None
     ) -> None:
-        self.names, self._how, self._again = tuple(map(_lasting, names)), how, again
+        self.names, self._how, self._again = tuple(map(lasting, names)), how, again
         self.found: Sequence[Item] = found or ()
         self._given = found is not None
         self.rows: set[int] | None = None  # hashes of all rows of tables, where tables were read again
@@ -77,7 +66,7 @@ class Following(Inputs):
         how = self._how
         return {RECORD: codec.dumps(Recorded(self.names, how.splitting, how.columns, how.config, how.follow_links))}
 
-    async def read(self, known: Mapping[str, Entry], progress: Progress = silent) -> AsyncIterator[Read]:
+    async def read(self, known: Mapping[str, Entry], progress: Progress = silent) -> AsyncGenerator[Read]:
         """What is not known or has changed, in the order of the inputs."""
         if not self._given:
             self.found = await asyncio.to_thread(self._look)
@@ -99,8 +88,8 @@ class Following(Inputs):
         names, follow = Names(), self._how.follow_links
         for beside in self._beside:
             if Path(beside).exists():
-                list(_items(beside, follow, names))
-        return list(dict.fromkeys(item for name in self.names for item in _items(name, follow, names)))
+                list(items(beside, follow, names))
+        return list(dict.fromkeys(item for name in self.names for item in items(name, follow, names)))
 
     def gone(self, known: Mapping[str, Entry]) -> list[Entry]:
         """Documents that were read once and are no longer there."""
@@ -128,7 +117,7 @@ class Following(Inputs):
 
     async def _pages(self, items: Sequence[tuple[Item, Entry | None]]) -> AsyncGenerator[Read]:
         for item, entry in items:
-            found = [passage async for passage in inputs.passages([item.name], self._how)]
+            found = [passage async for passage in inputs.page(item.name, self._how)]
             digest = hashlib.sha256("\n".join(passage.text for passage in found).encode("utf-8", "replace")).hexdigest()
             fresh = Entry(item.name, sha256=digest, passages=len(found))
             if entry is None:
@@ -142,12 +131,20 @@ class Following(Inputs):
             again = self.rows is not None
             same = entry is not None and not entry.whole and (entry.size, entry.changed) == (fresh.size, fresh.changed)
             count = entry.passages if entry is not None and same and not again else 0
-            async for part in grouped(inputs.passages([item.name], self._how), count):
+            async for part in grouped(inputs.rows(item.name, self._how), count):
                 count += len(part)
                 if self.rows is not None:
                     self.rows.update(hashed(passage.id) for passage in part)
                 yield Read(fresh._replace(passages=count), part, compare=again)
             yield Read(fresh._replace(passages=count, whole=True))
+
+
+async def passages(names: Sequence[str], how: InputOptions, found: Sequence[Item] | None = None) -> AsyncGenerator[Passage]:
+    """The passages of all inputs, or of what was `found` in them, one after the other."""
+    async with aclosing(Following(names, how, found=found).read({})) as reads:
+        async for read in reads:
+            for passage in read.passages:
+                yield passage
 
 
 async def documents(listing: Sequence[tuple[Item, Entry | None]], how: InputOptions) -> AsyncGenerator[Read]:
@@ -188,26 +185,6 @@ def joined(origin: Mapping[str, str], added: Mapping[str, str]) -> Mapping[str, 
     old, new = (codec.loads(Recorded, said[RECORD]) for said in (origin, added))
     names = tuple(dict.fromkeys([*old.inputs, *new.inputs]))
     return {**origin, RECORD: codec.dumps(replace(old, inputs=names, follow_links=old.follow_links or new.follow_links))}
-
-
-def _lasting(name: str) -> str:
-    """A name that means the same from any folder."""
-    return name if inputs.is_page(name) or name.startswith("hf:") else str(at_home(name).absolute())
-
-
-def _items(name: str, follow_links: bool, names: Names) -> Iterator[Item]:
-    if inputs.is_page(name) or name.startswith("hf:"):
-        yield Item(name, "page" if inputs.is_page(name) else "table")
-        return
-    root, found = inputs.found_under(name, follow_links)
-    corpus = inputs.is_corpus(found)
-    for path in found:
-        if inputs.is_list(path):
-            yield from (Item(address, "page") for address in inputs.addresses(path))
-        elif corpus:
-            yield Item(str(path), "table", path)
-        else:
-            yield Item(names.name(path, root), "document", path, root if path != root and not follow_links else None)
 
 
 def _stamped(entry: Entry, path: Path | None) -> Entry:

@@ -14,9 +14,8 @@ import zlib
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from wellread.core import safe_files
 from wellread.core.private_files import at_home
@@ -25,7 +24,7 @@ from wellread.core.unicode_safety import encodable
 from wellread.errors import IndexFault, ReadError, UsageError, optional
 from wellread.protocols import PageReader
 from wellread.reading import decoder, workers
-from wellread.reading.documents import Document, opened
+from wellread.reading.documents import Document
 from wellread.reading.kinds import is_decoration
 from wellread.text.split import Splitting, part_id, split
 from wellread.text.split import passages as of_page
@@ -83,62 +82,46 @@ class Names:
             self._taken[name], self._known[path] = path, name
         return self._known[path]
 
-    def new(self, files: Iterable[Path], root: Path) -> list[tuple[str, Path]]:
-        """Those that were not named before, as they are where inputs overlap."""
-        return [(self.name(file, root), file) for file in files if file.absolute() not in self._known]
-
-
-async def passages(inputs: Sequence[str], how: InputOptions) -> AsyncIterator[Passage]:
-    """The passages of all inputs, one input after the other."""
-    names = Names()
-    for text in inputs:
-        if is_page(text):
-            async for passage in _page(text, how):
-                yield passage
-        elif text.startswith("hf:"):
-            async for passage in _tables(hub_tables(text.removeprefix("hf:"), how.config), how):
-                yield passage
-        else:
-            async for passage in _path(text, how, names):
-                yield passage
-
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """Some files of an input that are read together. All parts after each other give what the inputs give."""
+class Item:
+    """One thing to read."""
 
-    files: tuple[str, ...]
-    names: tuple[str, ...]
-    folder: str | None = None  # that they must lie in when they are read; None: anywhere
-    corpus: bool = False  # tables, whose rows are documents
+    name: str
+    kind: Literal["document", "table", "page"]
+    path: Path | None = None
+    folder: Path | None = field(default=None, compare=False)  # that it must lie in when it is read; None: anywhere
 
 
-def parts(inputs: Sequence[str], how: InputOptions, documents: int = 64, most: int = 8_192) -> list[Part]:
-    """Files and folders in parts that can be read apart: so many documents each, or more where an input would have more than
-    `most` parts; tables alone."""
-    found: list[Part] = []
-    names = Names()
+def items(name: str, follow_links: bool, names: Names) -> Iterator[Item]:
+    """What there is to read of one input."""
+    if is_page(name) or name.startswith("hf:"):
+        yield Item(name, "page" if is_page(name) else "table")
+        return
+    root, found = found_under(name, follow_links)
+    corpus = is_corpus(found)
+    for path in found:
+        if is_list(path):
+            yield from (Item(address, "page") for address in addresses(path))
+        elif corpus:
+            yield Item(str(path), "table", path)
+        else:
+            yield Item(names.name(path, root), "document", path, root if path != root and not follow_links else None)
+
+
+def parts(inputs: Sequence[str], how: InputOptions, documents: int = 64, most: int = 8_192) -> list[tuple[Item, ...]]:
+    """Files and folders in parts that can be read apart and give, after each other, what the inputs give: so many documents each,
+    or more where an input would have more than `most` parts; tables alone."""
+    found: list[tuple[Item, ...]] = []
+    names, before = Names(), set[Item]()
     for text in inputs:
         if is_page(text) or text.startswith("hf:"):
             raise UsageError(f"{text} cannot be read in parts: make a data set of it first (wellread dataset create)")
-        path, files = found_under(text, how.follow_links)
-        folder = _bounds(path, how)
-        corpus = is_corpus(files)
-        size = 1 if corpus else max(documents, -(-len(files) // most))
-        named = names.new(files, path)
-        for at in range(0, len(named), size):
-            some = named[at : at + size]
-            paths, called = tuple(str(file) for _, file in some), tuple(name for name, _ in some)
-            found.append(Part(paths, called, folder and str(folder), corpus))
+        some = [item for item in items(lasting(text), how.follow_links, names) if item not in before]
+        before.update(some)
+        size = max(documents, -(-len(some) // most)) if any(item.kind == "document" for item in some) else 1
+        found += [tuple(some[at : at + size]) for at in range(0, len(some), size)]
     return found
-
-
-async def passages_of(part: Part, how: InputOptions) -> AsyncIterator[Passage]:
-    """The passages of one part."""
-    files, folder = [Path(name) for name in part.files], Path(part.folder) if part.folder else None
-    some = _tables(files, how) if part.corpus else _documents(zip(part.names, files, strict=True), how, folder)
-    async for passage in some:
-        yield passage
 
 
 def origin(inputs: Sequence[str], how: InputOptions) -> str:
@@ -155,17 +138,9 @@ def is_page(text: str) -> bool:
     return text.startswith(("http://", "https://"))
 
 
-def _bounds(path: Path, how: InputOptions) -> Path | None:
-    """The folder that no file of an input may lead out of."""
-    return path if path.is_dir() and not how.follow_links else None
-
-
-async def _path(text: str, how: InputOptions, names: Names) -> AsyncIterator[Passage]:
-    path, found = found_under(text, how.follow_links)
-    named = names.new(found, path)
-    parts = _tables((file for _, file in named), how) if is_corpus(found) else _documents(named, how, _bounds(path, how))
-    async for passage in parts:
-        yield passage
+def lasting(name: str) -> str:
+    """A name that means the same from any folder."""
+    return name if is_page(name) or name.startswith("hf:") else str(at_home(name).absolute())
 
 
 def is_corpus(files: Sequence[Path]) -> bool:
@@ -178,17 +153,15 @@ def is_table(file: Path) -> bool:
     return file.name.lower().endswith(_TABLES)
 
 
-async def _tables(files: Iterable[Path], how: InputOptions) -> AsyncIterator[Passage]:
-    for file in files:
-        name = file.name.lower()
-        if name.endswith(_LIST):
-            parts = passages(addresses(file), how)
-        elif name.endswith(".zim"):
-            parts = _zim(file, how)
+async def rows(table: str, how: InputOptions) -> AsyncIterator[Passage]:
+    """The passages of a table: a file, or those of a data set on the hub."""
+    for file in hub_tables(table.removeprefix("hf:"), how.config) if table.startswith("hf:") else (Path(table),):
+        if file.name.lower().endswith(".zim"):
+            async for passage in _zim(file, how):
+                yield passage
         else:
-            parts = _each(_tabled(_objects(_lines(file), file), how, str(file)))
-        async for passage in parts:
-            yield passage
+            for passage in _tabled(_objects(_lines(file), file), how, str(file)):
+                yield passage
 
 
 def is_list(file: Path) -> bool:
@@ -205,20 +178,6 @@ def addresses(file: Path) -> list[str]:
         if not is_page(line):
             raise IndexFault(f"{file}: {line[:200]!r} is no address of a page (http:// or https://)")
     return lines
-
-
-async def _each(rows: Iterable[Passage]) -> AsyncIterator[Passage]:
-    for row in rows:
-        yield row
-
-
-async def _documents(named: Iterable[tuple[str, Path]], how: InputOptions, folder: Path | None = None) -> AsyncIterator[Passage]:
-    """Files that are read in other processes, several at once, and come in their order; those of a `folder` must lie in it."""
-    wanted = ((name, partial(opened, file, folder)) for name, file in named)
-    async with aclosing(workers.shared().in_order(wanted)) as pages:
-        async for name, page in pages:
-            for passage in await asyncio.to_thread(outcome, page, name, how):
-                yield passage
 
 
 def found_under(text: str, follow_links: bool = False) -> tuple[Path, list[Path]]:
@@ -242,15 +201,16 @@ def outcome(page: Page | ReadError, name: str, how: InputOptions) -> list[Passag
     return _of_page(page, name, how)
 
 
-async def _page(url: str, how: InputOptions) -> AsyncIterator[Passage]:
+async def page(url: str, how: InputOptions) -> AsyncIterator[Passage]:
+    """The passages of a page."""
     if how.pages is None:
         raise UsageError(f"{url}: pages cannot be read here")
     try:
-        page = await how.pages.read(url)
+        read = await how.pages.read(url)
     except ReadError as problem:
         _note(problem, how)
         return
-    for passage in await asyncio.to_thread(_of_page, page, url, how):
+    for passage in await asyncio.to_thread(_of_page, read, url, how):
         yield passage
 
 

@@ -17,7 +17,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from wellread.index.blocks import Blocks, Seals, unsealed
+from wellread.index.blocks import Blocks, Seals, mapped, unsealed
 
 Hashes: TypeAlias = NDArray[np.uint64]
 
@@ -62,8 +62,8 @@ class Table:
     """hash → runs of passages."""
 
     def __init__(self, path: Path, seals: Seals = unsealed) -> None:
-        self._entries = np.memmap(path, ENTRY, "r") if path.stat().st_size else np.zeros(0, ENTRY)
-        self._blocks = Blocks(path, seals(path.name), np.asarray(self._entries).view(np.uint8))
+        self._entries = mapped(path, ENTRY)
+        self._blocks = Blocks(path, seals(path.name), self._entries.view(np.uint8))
 
     def runs(self, name: str) -> list[range]:
         """The runs of passages under this name (or under one with the same hash)."""

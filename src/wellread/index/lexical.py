@@ -69,7 +69,7 @@ def query_terms(text: str, analyser: tantivy.TextAnalyzer) -> list[str]:
 class WordsWriter:
     """Adds passages in order; after a crash `rows` says how many are safely in."""
 
-    def __init__(self, folder: Path, threads: int = 1, language: str = ENGLISH) -> None:
+    def __init__(self, folder: Path, language: str = ENGLISH) -> None:
         import tantivy
 
         folder.mkdir(parents=True, exist_ok=True)
@@ -86,7 +86,7 @@ class WordsWriter:
             self._index = tantivy.Index(schema, str(folder))
             self._index.register_tokenizer(_ANALYSER, analyser(language))
             self.rows = self._index.searcher().num_docs
-            self._writer = self._index.writer(_HEAP, threads)
+            self._writer = self._index.writer(_HEAP, 1)  # more threads give other (equally good) files
 
     def add(self, passages: Iterable[Passage]) -> None:
         """Passages in the order of their numbers."""

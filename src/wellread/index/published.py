@@ -27,7 +27,8 @@ from wellread.core import safe_files
 from wellread.errors import DamagedFile, IndexFault, optional
 from wellread.index.dataset import relative_scale
 from wellread.index.feed import Batch, Feed, grouped
-from wellread.index.inputs import InputOptions, is_table, passages
+from wellread.index.following import passages
+from wellread.index.inputs import InputOptions, is_table
 from wellread.index.quantize import Bytes, Codes, Floats, pad_codes
 from wellread.text.split import Splitting
 from wellread.types import Passage

@@ -6,16 +6,14 @@ they are. Candidates are read by several threads at once: on a cold disk the rea
 
 from __future__ import annotations
 
-import mmap
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wellread.errors import DamagedFile
-from wellread.index.blocks import Blocks, Seals, unsealed
+from wellread.index.blocks import Blocks, Seals, mapped, unsealed
 from wellread.index.quantize import Bytes, Floats
 
 Numbers: TypeAlias = NDArray[np.int64]
@@ -33,10 +31,9 @@ class Rows:
 
     def __init__(self, path: Path, rows: int, dimensions: int, seals: Seals = unsealed) -> None:
         kind = np.dtype(np.float32 if path.name == FLOATS else np.int8)
-        if path.stat().st_size < rows * dimensions * kind.itemsize:
-            raise DamagedFile(f"{path} is damaged: its size does not fit {rows} rows (run: wellread index verify)")
-        shape = (rows, dimensions)
-        self.matrix: Bytes = _mapped(path, shape, kind) if rows else np.zeros(shape, np.int8)
+        # Of a large one rows are read here and there: the system must not fetch what lies around each.
+        advice = "MADV_RANDOM" if path.stat().st_size > _LARGE else ""
+        self.matrix: Bytes = mapped(path, kind, (rows, dimensions), advice)
         self._width = dimensions * kind.itemsize
         self._blocks = Blocks(path, seals(path.name), self.matrix.reshape(-1).view(np.uint8))
 
@@ -71,15 +68,6 @@ class Rows:
 def _products(rows: Bytes, query: Floats) -> Floats:
     """Without BLAS: its threads and ours would wait for each other, and go on spinning for milliseconds when they are done."""
     return np.einsum("ij,j->i", rows.astype(np.float32), query)
-
-
-def _mapped(path: Path, shape: tuple[int, int], kind: np.dtype[Any]) -> Bytes:
-    """The file as an array. Of a large one rows are read here and there: the system must not fetch what lies around each."""
-    with path.open("rb") as file:
-        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    if len(mapped) > _LARGE and hasattr(mmap, "MADV_RANDOM"):
-        mapped.madvise(mmap.MADV_RANDOM)
-    return np.frombuffer(mapped, kind, shape[0] * shape[1]).reshape(shape)
 
 
 class RowFile:

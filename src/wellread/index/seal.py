@@ -8,7 +8,7 @@ Files that still grow get theirs when they are complete.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -90,7 +90,7 @@ class Watch:
             self._problem = DamagedFile(f"{problem.filename} cannot be read: {problem.strerror}")
 
 
-def problems(folder: Path, progress: Callable[[str], None] = lambda _: None) -> Iterator[str]:
+def problems(folder: Path) -> Iterator[str]:
     """One line for each file that is missing or differs. A manifest that is damaged raises."""
     content = manifest.load(folder)
     files: list[tuple[Path, FileSum, bool]] = [
@@ -100,7 +100,6 @@ def problems(folder: Path, progress: Callable[[str], None] = lambda _: None) -> 
     ]
     files.extend((folder / entry.name, entry.sum, False) for entry in (content.removed, content.read) if entry is not None)
     for path, known, growing in files:
-        progress(path.name)
         try:
             found = manifest.checksum(path, known.bytes if growing else None)
         except OSError as problem:

@@ -21,14 +21,13 @@ from numpy.typing import NDArray
 from wellread.core.unicode_safety import encodable
 from wellread.errors import DamagedFile, IndexFault
 from wellread.index import keys, lexical, manifest, seal
-from wellread.index.coarse import Coarse, Mode
+from wellread.index.coarse import THREADS, Coarse, Mode
 from wellread.index.keys import Table
 from wellread.index.lexical import Words
 from wellread.index.manifest import Manifest
 from wellread.index.quantize import Bytes, Codes, Floats, check, code_bytes
 from wellread.index.rows import FLOATS, READERS, ROWS, Numbers, Rows, best
 from wellread.index.seal import VECTORS
-from wellread.index.sketch import THREADS
 from wellread.index.texts import TextStore, bounded
 from wellread.index.titles import weigh_titles
 from wellread.protocols import Embedder

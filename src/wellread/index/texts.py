@@ -7,7 +7,6 @@ passages give equal bytes.
 from __future__ import annotations
 
 import json
-import mmap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from json import decoder
@@ -19,7 +18,7 @@ import numpy as np
 
 from wellread.core.unicode_safety import encodable
 from wellread.errors import DamagedFile, IndexFault
-from wellread.index.blocks import Blocks, Seals, unsealed
+from wellread.index.blocks import Blocks, Seals, mapped, unsealed
 from wellread.types import Passage
 
 T = TypeVar("T")
@@ -104,13 +103,11 @@ class TextStore:
     def __init__(self, folder: Path, rows: int, seals: Seals = unsealed) -> None:
         self.path = folder / TEXTS
         self.rows = rows
-        self._map = map_file(self.path)
-        # A plain array over the map: a number out of np.memmap costs a microsecond, and a search reads hundreds.
-        self._ends = np.asarray(np.memmap(folder / OFFSETS, np.uint64, "r")) if rows else np.zeros(0, np.uint64)
-        self._lines = Blocks(self.path, seals(TEXTS), np.frombuffer(self._map, np.uint8))
+        self._bytes, self._ends = mapped(self.path, np.uint8), mapped(folder / OFFSETS, np.uint64)
+        self._lines = Blocks(self.path, seals(TEXTS), self._bytes)
         self._places = Blocks(folder / OFFSETS, seals(OFFSETS), self._ends.view(np.uint8))
         self._places.check(max(0, rows - 1) * 8, rows * 8)
-        if len(self._ends) != rows or (rows and int(self._ends[-1]) != len(self._map)):
+        if len(self._ends) != rows or (rows and int(self._ends[-1]) != len(self._bytes)):
             raise DamagedFile(f"{folder} is damaged: its texts do not match their offsets (run: wellread index verify)")
 
     def line(self, row: int) -> bytes:
@@ -120,7 +117,7 @@ class TextStore:
         if stop - start > LONGEST_LINE:
             raise DamagedFile(f"{self.path} is damaged at passage {row}: it is longer than any can be")
         self._lines.check(start, stop)
-        return self._map[start:stop]
+        return self._bytes[start:stop].tobytes()
 
     def passage(self, row: int) -> Passage:
         """One passage."""
@@ -142,9 +139,3 @@ class TextStore:
 
     def __iter__(self) -> Iterator[Passage]:
         return (self.passage(row) for row in range(self.rows))
-
-
-def map_file(path: Path) -> mmap.mmap | bytes:
-    """A file's bytes without reading them; an empty file cannot be mapped."""
-    with path.open("rb") as data:
-        return mmap.mmap(data.fileno(), 0, access=mmap.ACCESS_READ) if path.stat().st_size else b""

@@ -51,7 +51,6 @@ class BuildOptions:
     words: bool = True
     language: str | None = None  # in which words are stemmed; None: that of the passages
     resume: bool = False
-    threads: int = 1  # of the word index; more give other (equally good) files
     device: Device = "cpu"  # where lists are trained and rows assigned to them
     checkpoint_seconds: float = 20.0  # between two of a build, and between two parts that are published, at the most
     vectors: bool = True  # False: texts and words alone; `embed` makes them later
@@ -120,7 +119,7 @@ class SegmentWriter:
         """The language that they are stemmed in."""
         store = TextStore(self.folder, self.rows)
         language = how.language or main_language([store.passage(row).text for row in sample(self.rows)])
-        writer = WordsWriter(self.folder / lexical.FOLDER, how.threads, language)
+        writer = WordsWriter(self.folder / lexical.FOLDER, language)
         while writer.rows < self.rows:
             stop = min(self.rows, writer.rows + _WORDS_COMMIT)
             writer.add(store.passage(row) for row in range(writer.rows, stop))

@@ -34,7 +34,7 @@ from wellread.types import Hit, Hits, Original, Query, Spec
 from wellread.version import __version__
 
 if TYPE_CHECKING:
-    from wellread.index.following import Item
+    from wellread.index.inputs import Item
     from wellread.index.ledger import Entry
     from wellread.index.manifest import Manifest
 
@@ -229,7 +229,7 @@ class Files(Source):
 
     def _look(self) -> list[Item]:
         """What there is to read."""
-        from wellread.index.following import Item
+        from wellread.index.inputs import Item
 
         root = self._path if self._path.is_dir() else self._path.parent
         found: list[Item] = []
