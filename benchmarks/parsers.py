@@ -43,7 +43,7 @@ from wellread.reading import (
 from wellread.reading.markup import Target
 from wellread.reading.office import Office
 from wellread.replay.record import Covers
-from wellread.server import intake, openai_format, origins
+from wellread.server import intake, openai_format, security
 from wellread.server.viewer import Place, View
 from wellread.server.web import configuring, documents
 from wellread.sources import hits as markup
@@ -178,7 +178,7 @@ PARSERS: dict[str, Parser] = {
     "keywords": service.keywords,
     "robots.txt": lambda text: robots.parse(text).allows("/a" * 50),
     "address": lambda text: canonical(f"http://a.b/{text[:20_000]}"),
-    "cookies": origins._cookie,
+    "cookies": security._cookie,
     "secrets": lambda text: Covers({"A_KEY": "abcdefgh"}).text(text),
     "answer as HTML": lambda text: html.answer_html(_answer(text)),
     "answer as Markdown": lambda text: copied.markdown(_answer(text)),

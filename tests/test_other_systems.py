@@ -34,8 +34,8 @@ import pkgutil, wellread
 for one in pkgutil.walk_packages(wellread.__path__, "wellread."):
     if not one.name.endswith("__main__"):
         __import__(one.name)
-from wellread.server import connections
-assert connections.most() >= 16
+from wellread.server import serving
+assert serving.most() >= 16
 """
 ASKED = """
 from wellread.cli.main import main

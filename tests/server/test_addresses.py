@@ -14,7 +14,7 @@ from tests.server.desk import LAMPS, STORM, furnish, serving
 from tests.server.stage import Live, ask, finished, quoting, running, stream, until
 
 from wellread.answer_json import AnswerJson, CitationJson
-from wellread.server.addresses import linked
+from wellread.server.viewer import linked
 
 pytestmark = pytest.mark.slow
 QUESTION = "Until when was whale oil burned in the lamps of Skerry?"

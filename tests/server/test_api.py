@@ -11,7 +11,7 @@ from tests.server.stage import Live, ask, engine, events_of, finished, running, 
 
 from wellread.answer_json import AnswerJson
 from wellread.codec import decode, encode
-from wellread.server.addresses import linked
+from wellread.server.viewer import linked
 
 pytestmark = pytest.mark.slow
 

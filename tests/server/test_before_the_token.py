@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import pytest
 from tests.server.stage import ask, engine, finished, quoting, running
 
-from wellread.server import connections, logs, origins
+from wellread.server import logs, security, serving
 
 pytestmark = pytest.mark.slow
 
@@ -53,17 +53,17 @@ def answered(connection: socket.socket) -> bytes:
 
 
 def test_cookies_are_read_in_no_time() -> None:
-    for header in ("\\" * 16_000, '"' * 16_000, ";" * 16_000, f"{origins.COOKIE}=" + "\\" * 8_000, "a=b;" * 4_000):
+    for header in ("\\" * 16_000, '"' * 16_000, ";" * 16_000, f"{security.COOKIE}=" + "\\" * 8_000, "a=b;" * 4_000):
         begun = time.thread_time()
-        assert not origins.Access(TOKEN).allowed("", header)
+        assert not security.Access(TOKEN).allowed("", header)
         assert time.thread_time() - begun < 0.1
-    signed = origins.Access(TOKEN).cookie(secure=True).partition(";")[0]
-    assert origins.Access(TOKEN).allowed("", f"other=1; {signed}; more=2")
-    assert not origins.Access(TOKEN).allowed("", f"{signed}0")
+    signed = security.Access(TOKEN).cookie(secure=True).partition(";")[0]
+    assert security.Access(TOKEN).allowed("", f"other=1; {signed}; more=2")
+    assert not security.Access(TOKEN).allowed("", f"{signed}0")
 
 
 def test_silent_connections_are_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections.Connection, "head_seconds", 0.4)
+    monkeypatch.setattr(serving.Connection, "head_seconds", 0.4)
     with running(quoting(), tmp_path, token=TOKEN) as live:
         silent, begun, again = opened(live.url), opened(live.url), opened(live.url)
         begun.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ")
@@ -80,7 +80,7 @@ def test_silent_connections_are_closed(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_there_are_only_so_many_connections(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "most", lambda: 5)
+    monkeypatch.setattr(serving, "most", lambda: 5)
     with running(quoting(), tmp_path, proxy=True) as live:  # one whose clients all come from one address
         taken = [opened(live.url) for _ in range(5)]
         time.sleep(0.2)
@@ -93,7 +93,7 @@ def test_there_are_only_so_many_connections(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_nobody_has_all_connections(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "most", lambda: 6)
+    monkeypatch.setattr(serving, "most", lambda: 6)
     with running(quoting(), tmp_path) as live:
         taken = [opened(live.url) for _ in range(6)]
         time.sleep(0.2)
@@ -125,7 +125,7 @@ def test_wrong_tokens_lock_nobody_out(tmp_path: Path) -> None:
 def test_a_flood_of_connections_takes_no_descriptor_of_others(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "descriptors", lambda: 300, raising=False)
+    monkeypatch.setattr(serving, "descriptors", lambda: 300, raising=False)
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     allowed = len(os.listdir("/proc/self/fd")) + 300
     with (

@@ -16,7 +16,7 @@ from wellread.server.history import Record
 from wellread.server.menu import Menu
 from wellread.server.options import ServerOptions
 from wellread.server.web.articles import article
-from wellread.server.web.threads import listing
+from wellread.server.web.pages import listing
 from wellread.settings import Settings
 from wellread.types import Answer, Passage
 

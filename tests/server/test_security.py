@@ -18,11 +18,10 @@ from tests.server.stage import TOKEN, Live, ask, engine, finished, running, stre
 
 from wellread.cli.main import app
 from wellread.errors import SettingsError, UsageError
-from wellread.server import logs, origins
+from wellread.server import logs, security
 from wellread.server import options as server_options
 from wellread.server.options import ServerOptions
-from wellread.server.origins import Access, host_allowed, hosts, origin_allowed
-from wellread.server.security import address
+from wellread.server.security import Access, address, host_allowed, hosts, origin_allowed
 from wellread.settings import Settings
 
 pytestmark = pytest.mark.slow
@@ -178,7 +177,7 @@ def test_no_cache_that_several_share_keeps_what_one_was_shown(guarded: Live) -> 
 )
 def test_whoever_has_a_network_is_one_client(one: str, other: str, same: bool) -> None:
     def counted(host: str) -> str:
-        return origins.client(host)
+        return security.client(host)
 
     def asking(host: str) -> str:
         return address({"type": "http", "client": (host, 1), "headers": []})

@@ -26,7 +26,7 @@ from tests.services.postgres import PASSWORD, QUOTED, Cluster
 from tests.services.servers import free_port
 
 from wellread.errors import WellreadError
-from wellread.server import workers
+from wellread.server import serving
 from wellread.server.options import ServerOptions
 from wellread.settings import Settings
 
@@ -257,9 +257,9 @@ def test_workers_that_cannot_start_end_it_with_the_reason(tmp_path: Path) -> Non
 
 def test_a_worker_that_takes_long_not_to_start_is_not_begun_again() -> None:
     """On a busy machine that took more than the seconds after which one counts as started, again and again."""
-    process = multiprocessing.get_context("spawn").Process(target=sys.exit, args=(workers._CANNOT_START,))
+    process = multiprocessing.get_context("spawn").Process(target=sys.exit, args=(serving._CANNOT_START,))
     process.start()
     process.join(60)
     options = ServerOptions(port=0)
     with socket.socket() as listening, pytest.raises(WellreadError, match="could not start"):
-        workers._replaced(workers._Worker(process, time.monotonic() - 60), Settings(), options, listening)
+        serving._replaced(serving._Worker(process, time.monotonic() - 60), Settings(), options, listening)

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 from tests.server.stage import Live, engine, running, until
 
-from wellread.server import connections, serving
+from wellread.server import serving
 from wellread.server.options import ServerOptions
 
 pytestmark = pytest.mark.slow
@@ -45,7 +45,7 @@ def silent(live: Live) -> socket.socket:
 
 
 def test_a_client_that_reads_nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections.Connection, "read_seconds", 1.0)
+    monkeypatch.setattr(serving.Connection, "read_seconds", 1.0)
     with running(engine(answer=LONG), tmp_path, max_per_client=1) as live:
         wire = silent(live)
         until(lambda: live.service.gate.running == 1, 20)
@@ -54,7 +54,7 @@ def test_a_client_that_reads_nothing_is_left(tmp_path: Path, monkeypatch: pytest
 
 
 def test_one_that_reads_slowly_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections.Connection, "read_seconds", 2.0)
+    monkeypatch.setattr(serving.Connection, "read_seconds", 2.0)
     with running(engine(answer=LONG), tmp_path) as live, silent(live) as wire:
         wire.settimeout(30)
         told, until_then = b"", time.monotonic() + 50

@@ -46,10 +46,8 @@ def serve(
     served = server_options.load(chosen.settings, flags)
     served.check()
     from wellread.server import serving
-    from wellread.server import workers as several
 
-    several.check(served)
-    (several if served.workers > 1 else serving).serve(chosen.settings, served)
+    serving.serve(chosen.settings, served)
 
 
 @options.answering(without=["fallback", "effort", "hops", "param"])

@@ -14,19 +14,20 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from wellread.engine import Engine
 from wellread.errors import DamagedFile, ReadError, SourceError, UsageError, WellreadError
-from wellread.server import api, collections_api, mcp, openai_api, openai_format, origins, responses_api, session, viewer
+from wellread.server import api, collections_api, mcp, openai_api, openai_format, security, session
 from wellread.server import options as options_module
 from wellread.server.database import TooSlow
 from wellread.server.limits import Busy, Stopping
 from wellread.server.metrics import Metrics
 from wellread.server.options import ServerOptions
-from wellread.server.origins import Access
-from wellread.server.security import Wall
+from wellread.server.security import Access, Wall
 from wellread.server.service import running
-from wellread.server.web import collecting, configuring, documents, finding, pages, threads
+from wellread.server.viewer import NotThere
+from wellread.server.web import collecting, configuring, documents, pages
 from wellread.settings import Settings
 from wellread.version import __version__
 
+_STATUSES = ((NotThere, 404), (UsageError, 400), (SourceError, 502), (ReadError, 502), (DamagedFile, 503), (TooSlow, 503))
 _ABOUT = """Ask questions, watch how they are answered, search.
 
 Answers carry numbers; every number leads to words in a passage. Errors are `{"error": "…"}`.
@@ -64,65 +65,41 @@ def create_app(
     app.include_router(api.router)
     app.include_router(collections_api.router)
     app.include_router(openai_api.router)
-    app.include_router(responses_api.router)
     app.include_router(pages.router)
-    app.include_router(threads.router)
     app.include_router(documents.router)
-    app.include_router(finding.router)
     app.include_router(collecting.router)
     app.include_router(configuring.router)
     app.router.routes.append(tools.route())
     _errors(app)
     if options.proxied:
         app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=list(options.proxies))  # pyright: ignore[reportArgumentType]
-    app.add_middleware(Wall, options=options, access=access, names=origins.hosts(options), metrics=metrics)
+    app.add_middleware(Wall, options=options, access=access, names=security.hosts(options), metrics=metrics)
     return app
 
 
 def _errors(app: FastAPI) -> None:
-    app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(Busy, _busy)
-    app.add_exception_handler(session.NotFound, _not_found)
-    app.add_exception_handler(viewer.NotThere, _not_there)
-    app.add_exception_handler(openai_format.Refused, _refused)
-    app.add_exception_handler(WellreadError, _ours)
-    app.add_exception_handler(HTTPException, _http)
+    kinds = (RequestValidationError, Busy, session.NotFound, openai_format.Refused, WellreadError, HTTPException)
+    for kind in kinds:
+        app.add_exception_handler(kind, _told)
 
 
-async def _invalid(request: Request, problem: Exception) -> Response:
-    assert isinstance(problem, RequestValidationError)
-    lines = [f"{'.'.join(str(part) for part in one['loc'][1:]) or 'body'}: {one['msg']}" for one in problem.errors()[:5]]
-    return _error(request, 422, "; ".join(lines))
-
-
-async def _busy(request: Request, problem: Exception) -> Response:
-    assert isinstance(problem, Busy)
-    status = 503 if isinstance(problem, Stopping) else 429
-    return _error(request, status, str(problem), {"Retry-After": str(problem.retry_after)})
-
-
-async def _not_found(request: Request, problem: Exception) -> Response:
-    return _error(request, 404, "there is no such run")
-
-
-async def _not_there(request: Request, problem: Exception) -> Response:
-    return _error(request, 404, str(problem))
-
-
-async def _refused(request: Request, problem: Exception) -> Response:
-    assert isinstance(problem, openai_format.Refused)
-    return openai_format.error(400, str(problem), param=problem.param, code=problem.code)
-
-
-async def _ours(request: Request, problem: Exception) -> Response:
-    statuses = ((UsageError, 400), (SourceError, 502), (ReadError, 502), (DamagedFile, 503), (TooSlow, 503))
-    status = next((status for kind, status in statuses if isinstance(problem, kind)), 500)
-    return _error(request, status, str(problem))
-
-
-async def _http(request: Request, problem: Exception) -> Response:
-    assert isinstance(problem, HTTPException)
-    return _error(request, problem.status_code, str(problem.detail), dict(problem.headers or {}))
+async def _told(request: Request, problem: Exception) -> Response:
+    """What went wrong as a response: its status, its words, and what else the client should know."""
+    match problem:
+        case RequestValidationError():
+            wrong = [(".".join(map(str, one["loc"][1:])) or "body", one["msg"]) for one in problem.errors()[:5]]
+            return _error(request, 422, "; ".join(f"{where}: {why}" for where, why in wrong))
+        case Busy():
+            status = 503 if isinstance(problem, Stopping) else 429
+            return _error(request, status, str(problem), {"Retry-After": str(problem.retry_after)})
+        case session.NotFound():
+            return _error(request, 404, "there is no such run")
+        case openai_format.Refused():
+            return openai_format.error(400, str(problem), param=problem.param, code=problem.code)
+        case HTTPException():
+            return _error(request, problem.status_code, str(problem.detail), dict(problem.headers or {}))
+        case _:
+            return _error(request, next((status for kind, status in _STATUSES if isinstance(problem, kind)), 500), str(problem))
 
 
 def _error(request: Request, status: int, message: str, headers: dict[str, str] | None = None) -> Response:

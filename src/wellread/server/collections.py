@@ -29,7 +29,7 @@ from wellread.core.private_files import private_folder
 from wellread.core.safe_files import files_inside
 from wellread.core.unicode_safety import encodable
 from wellread.errors import DamagedFile, UsageError
-from wellread.index.following import Item
+from wellread.index.inputs import Item
 from wellread.reading.kinds import is_readable
 from wellread.server import intake
 from wellread.server.intake import Sent

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from wellread.core.unicode_safety import encodable
 from wellread.errors import UsageError
-from wellread.server import addresses, receiving, shapes
+from wellread.server import receiving, shapes, viewer
 from wellread.server.limits import beside
 from wellread.server.receiving import Received, View, found, opened
 
@@ -154,7 +154,7 @@ def _summary(view: View) -> CollectionSummary:
     return CollectionSummary(
         slug=one.slug,
         name=one.name,
-        page=addresses.collection(one.slug),
+        page=viewer.collection(one.slug),
         created=one.created,
         folder=one.folder is not None,
         searchable=one.searchable,
@@ -177,7 +177,7 @@ def _documents(view: View) -> list[Document]:
         entry = view.entries.get(item.name)
         passages = entry.passages if entry else 0
         state = "waiting" if entry is None else "read" if passages else "unreadable"
-        url = addresses.document(view.one.slug, item.name)
+        url = viewer.document(view.one.slug, item.name)
         listed.append(
             Document(name=encodable(item.name), url=url, passages=passages, state=state, notice=entry.notice if entry else "")
         )

@@ -167,41 +167,28 @@ def _sources() -> Iterator[Finding]:
         if argument.startswith(("http://", "https://")):
             yield _server(f"source {public(text)}", argument)
         elif argument.startswith("ray://"):
-            yield _deployed(argument.removeprefix("ray://"))
+            yield _deployed("source index:ray://", argument.removeprefix("ray://"), evaluators=False)
     if (configured.reranker or "").startswith("ray:"):
-        yield _evaluators((configured.reranker or "").removeprefix("ray:"))
+        yield _deployed("reranker ray:", (configured.reranker or "").removeprefix("ray:"), evaluators=True)
 
 
-def _deployed(argument: str) -> Finding:
-    """An index on a cluster: is it there, and are all its replicas?"""
+def _deployed(what: str, argument: str, *, evaluators: bool) -> Finding:
+    """An index on a cluster: is it there, and do all its replicas, or its evaluators, answer?"""
     from wellread.cluster import on_ray
 
     name, _, address = argument.partition("@")
+    what = f"{what}{name}"
     try:
         on_ray.connect(address or None)
         found = on_ray.status(name)
     except WellreadError as problem:
-        return Finding("problem", f"source index:ray://{name}: {problem}", "start the cluster, then: wellread cluster deploy")
-    starting = sum(not node for nodes in found.replicas.values() for node in nodes)
-    count = sum(len(nodes) for nodes in found.replicas.values())
-    what = f"source index:ray://{name}: {len(found.replicas)} shards, {count - starting} of {count} replicas answer"
-    return Finding("note" if starting else "ok", what, "see: wellread cluster status" if starting else "")
-
-
-def _evaluators(argument: str) -> Finding:
-    """The evaluators of an index on a cluster."""
-    from wellread.cluster import on_ray
-
-    name, _, address = argument.partition("@")
-    try:
-        on_ray.connect(address or None)
-        nodes = on_ray.status(name).evaluators
-    except WellreadError as problem:
-        return Finding("problem", f"reranker ray:{name}: {problem}", "start the cluster, then: wellread cluster deploy")
+        return Finding("problem", f"{what}: {problem}", "start the cluster, then: wellread cluster deploy")
+    shards = "" if evaluators else f"{len(found.replicas)} shards, "
+    nodes = found.evaluators if evaluators else [node for some in found.replicas.values() for node in some]
     if not nodes:
-        return Finding("problem", f"reranker ray:{name}: no evaluators", f"wellread cluster scale {name} --evaluators N")
-    what = f"reranker ray:{name}: {sum(map(bool, nodes))} of {len(nodes)} evaluators answer"
-    return Finding("ok" if all(nodes) else "note", what, "" if all(nodes) else "see: wellread cluster status")
+        return Finding("problem", f"{what}: no evaluators", f"wellread cluster scale {name} --evaluators N")
+    told = f"{what}: {shards}{sum(map(bool, nodes))} of {len(nodes)} {'evaluators' if evaluators else 'replicas'} answer"
+    return Finding("ok", told) if all(nodes) else Finding("note", told, "see: wellread cluster status")
 
 
 def _history() -> Iterator[Finding]:

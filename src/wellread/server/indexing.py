@@ -26,7 +26,7 @@ from wellread.index.progress import Gauge
 from wellread.index.vectors import Embedding, embed
 from wellread.parts import Parts
 from wellread.protocols import Embedder
-from wellread.server import addresses, logs
+from wellread.server import logs, viewer
 from wellread.server.collections import Collection, Collections
 
 _SLICE = 3.0  # seconds of making vectors before looking whether documents have come
@@ -150,7 +150,7 @@ class Indexing:
 
     async def _words(self, one: Collection, job: Job, embedder: Embedder) -> Manifest:
         items = await asyncio.to_thread(self._collections.documents, one)
-        how = InputOptions(unreadable=[], address=lambda name: addresses.document(one.slug, name))
+        how = InputOptions(unreadable=[], address=lambda name: viewer.document(one.slug, name))
         following = Following((str(one.root),), how, found=items)
         if (old := existing(one.index)) is not None and (old.embedder, old.dimensions) != (embedder.name, embedder.dimensions):
             await asyncio.to_thread(_clear, one.index)  # its vectors say nothing to this embedder

@@ -26,14 +26,13 @@ from wellread.marks import Marks
 from wellread.present.markdown import markdown
 from wellread.present.sections import shown
 from wellread.server import logs, session, viewer
-from wellread.server.addresses import link
 from wellread.server.history import Record
 from wellread.server.limits import Busy, beside
 from wellread.server.menu import ClientRequest
 from wellread.server.security import address
 from wellread.server.service import Service, alone
 from wellread.server.session import Ending, NotFound, Session
-from wellread.server.viewer import Place
+from wellread.server.viewer import Place, link
 from wellread.text.inert import inert
 from wellread.types import Hit
 from wellread.version import __version__

@@ -1,32 +1,69 @@
-"""The endpoint that tools already speak: `/v1/chat/completions` and `/v1/models`; see `openai_format`."""
+"""The endpoints that tools already speak: OpenAI's `/v1/chat/completions`, `/v1/models` and Responses API; see `openai_format`.
+
+A response is kept as a run in the history, so that `previous_response_id` finds it, unless `store` is false. Either way it is
+attached, as a completion is: a client that leaves stops the work.
+"""
 
 from __future__ import annotations
 
+import re
 import secrets
 import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, cast
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Path, Request, Response
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 from wellread.answer_json import AnswerJson
 from wellread.errors import UsageError
 from wellread.marks import Marks
 from wellread.server import openai_format, service, session, shapes
+from wellread.server.history import Record
 from wellread.server.menu import ClientRequest, Menu
-from wellread.server.openai_format import PREFIX, Message
-from wellread.server.session import Ending, Telling
+from wellread.server.openai_format import PREFIX, Message, Refused, Turns
+from wellread.server.session import Ending, NotFound, Session, Telling
 from wellread.server.sse import EventStream, Whole
 
 router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"])
-_DOCUMENTED: dict[int | str, Any] = {
-    200: {"description": "A completion, or chunks of one.", "content": {"application/json": {}, "text/event-stream": {}}},
-    **shapes.refusals(400, 413, 422, 429, 502, 503, error=openai_format.ERROR),
+_GONE = shapes.refusals(400, 404, 422, error=openai_format.ERROR)
+ResponseId = Annotated[str, Path(max_length=200, examples=["resp_q3J0vXo2mA9k"])]
+_RESPONSE = {"type": "object", "required": ["id", "object", "created_at", "status", "output"]}
+_EXAMPLES = [
+    {"model": "wellread", "input": "Who invented the telescope?"},
+    {
+        "model": "wellread/quote",
+        "input": [{"role": "user", "content": [{"type": "input_text", "text": "Which planet has the most moons?"}]}],
+        "stream": True,
+        "store": False,
+    },
+]
+# what was not applied is told as null or empty
+_LEFT_ASIDE: dict[str, Any] = {
+    "background": False,
+    "instructions": None,
+    "max_output_tokens": None,
+    "max_tool_calls": None,
+    "parallel_tool_calls": False,
+    "reasoning": {"effort": None, "summary": None},
+    "temperature": None,
+    "text": {"format": {"type": "text"}},
+    "tool_choice": "none",
+    "tools": [],
+    "top_p": None,
+    "truncation": "disabled",
+    "user": None,
 }
+
+
+def _documented(what: str, **schema: object) -> dict[int | str, Any]:
+    content = {"application/json": schema, "text/event-stream": {}}
+    refusals = shapes.refusals(400, 413, 422, 429, 502, 503, error=openai_format.ERROR)
+    return {200: {"description": what, "content": content}, **refusals}
 
 
 class StreamOptions(BaseModel):
@@ -65,7 +102,7 @@ async def models(request: Request) -> dict[str, Any]:
     return {"object": "list", "data": [{"id": n, "object": "model", "created": 0, "owned_by": PREFIX} for n in names]}
 
 
-@router.post("/chat/completions", response_model=None, responses=_DOCUMENTED)
+@router.post("/chat/completions", response_model=None, responses=_documented("A completion, or chunks of one."))
 async def complete(request: Request, body: ChatRequest) -> Response:
     """Answer the last message; whole, or as chunks when `stream` is set. Leaving stops the work."""
     here = session.of(request)
@@ -74,7 +111,7 @@ async def complete(request: Request, body: ChatRequest) -> Response:
     if body.stream:
         usage = bool(body.stream_options and body.stream_options.include_usage)
         return EventStream(_chunks(reply, telling, usage=usage), telling.leave)
-    return Whole(partial(_one, reply, telling), telling.leave)  # the same way, so that a client that leaves is noticed
+    return Whole(partial(_completion, reply, telling), telling.leave)  # the same way, so that a client that leaves is noticed
 
 
 class Reply:
@@ -89,14 +126,14 @@ class Reply:
         message = {"role": "assistant", "content": content, "refusal": None, "annotations": _annotations(text, answer)}
         choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
         more = openai_format.beyond(answer)
-        return {**self.head, "object": "chat.completion", "choices": [choice], "usage": _usage(answer), "wellread": more}
+        return {**self.head, "object": "chat.completion", "choices": [choice], "usage": _tokens(answer), "wellread": more}
 
     def chunk(self, delta: dict[str, Any], finish: str | None = None, **more: Any) -> str:
         choice = {"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}
         return openai_format.line({**self.head, "object": "chat.completion.chunk", "choices": [choice], **more})
 
     def usage(self, answer: AnswerJson) -> str:
-        return openai_format.line({**self.head, "object": "chat.completion.chunk", "choices": [], "usage": _usage(answer)})
+        return openai_format.line({**self.head, "object": "chat.completion.chunk", "choices": [], "usage": _tokens(answer)})
 
 
 async def _chunks(reply: Reply, telling: Telling, *, usage: bool) -> AsyncGenerator[str, None]:
@@ -124,7 +161,7 @@ def _ending(reply: Reply, ending: Ending, said: str, usage: bool) -> list[str]:
     return [*lines, reply.usage(answer)] if usage else lines
 
 
-async def _one(reply: Reply, telling: Telling) -> JSONResponse:
+async def _completion(reply: Reply, telling: Telling) -> JSONResponse:
     ending = await telling.ending()
     if ending.answer and not ending.problem:
         return JSONResponse(reply.whole(ending.answer))
@@ -135,6 +172,270 @@ def _annotations(text: str, answer: AnswerJson) -> list[dict[str, Any]]:
     return [{"type": "url_citation", "url_citation": one} for one in openai_format.cited(text, answer)]
 
 
-def _usage(answer: AnswerJson) -> dict[str, int]:
+def _tokens(answer: AnswerJson) -> dict[str, int]:
     read, written = answer.used.input_tokens, answer.used.output_tokens
     return {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
+
+
+@router.post("/responses", response_model=None, responses=_documented("A response, or the events of one.", schema=_RESPONSE))
+async def respond(request: Request, body: ResponseRequest) -> Response:
+    """Answer the last message; whole, or as events when `stream` is set. Leaving stops the work."""
+    here = session.of(request)
+    question, turns = body.asked()
+    before = await _previous(here, body.previous_response_id)
+    wish = openai_format.asked(body.model, here.service.menu, question, turns, body.sources)
+    store = body.store is not False
+    if store:
+        telling = here.listen((await here.begin(wish, before, "openai")).id, body.marks)
+    else:
+        telling = await here.attach(wish, before, marks=body.marks)
+    envelope = Envelope(telling.run, body.model, body.previous_response_id, store, int(time.time()))
+    if body.stream:
+        return EventStream(_events(Script(envelope), telling), telling.leave)
+    return Whole(partial(_response, envelope, telling), telling.leave)
+
+
+@router.get("/responses/{response}", responses=_GONE)
+async def retrieve(request: Request, response: ResponseId, stream: bool = False) -> dict[str, Any]:
+    """A response that was stored, as it stands."""
+    if stream:
+        raise Refused("a stored response does not stream again: /api/runs/ID/events does", "stream")
+    here = session.of(request)
+    record = await _find(here, response)
+    previous = f"resp_{record.parent}" if record.parent else None
+    envelope = Envelope(record.id, f"{PREFIX}/{record.strategy}", previous, True, int(record.created))
+    if record.state == "running":
+        return envelope.response("in_progress", [])
+    return whole(envelope, await here.listen(record.id).ending())
+
+
+@router.delete("/responses/{response}", responses=_GONE)
+async def delete(request: Request, response: ResponseId) -> dict[str, str | bool]:
+    """Forget a response that was stored; one that is being written is stopped."""
+    here = session.of(request)
+    await here.forget((await _find(here, response)).id)
+    return {"id": response, "object": "response", "deleted": True}
+
+
+async def _find(here: Session, name: str) -> Record:
+    if known := re.fullmatch(r"resp_([A-Za-z0-9_-]{12})", name):
+        return await here.run(known[1])
+    raise NotFound
+
+
+async def _previous(here: Session, name: str | None) -> Record | None:
+    if name is None:
+        return None
+    try:
+        record = await _find(here, name)
+    except NotFound:
+        raise Refused(f"there is no response {name!r}", "previous_response_id", "previous_response_not_found") from None
+    if record.state == "running":
+        raise Refused(f"response {name!r} is still being written", "previous_response_id")
+    return record
+
+
+async def _events(script: Script, telling: Telling) -> AsyncGenerator[str, None]:
+    async with aclosing(telling.pieces()) as pieces:
+        yield script.opening()
+        async for piece in pieces:
+            yield script.delta(piece) if isinstance(piece, str) else script.ending(piece)
+
+
+async def _response(envelope: Envelope, telling: Telling) -> Response:
+    ending = await telling.ending()
+    return JSONResponse(whole(envelope, ending), ending.status)
+
+
+class InputMessage(Message):
+    type: Literal["message"] = "message"
+
+
+class OtherItem(BaseModel):
+    """Calls of tools, thoughts and the like: left aside."""
+
+    model_config = ConfigDict(extra="ignore")
+    type: str = Field(max_length=100)
+
+
+def _kind(item: object) -> str:
+    kind = cast("dict[str, object]", item).get("type") if isinstance(item, dict) else getattr(item, "type", None)
+    return "message" if kind in (None, "message") else "other"
+
+
+Item = Annotated[Annotated[InputMessage, Tag("message")] | Annotated[OtherItem, Tag("other")], Discriminator(_kind)]
+
+
+class ResponseRequest(BaseModel):
+    """Fields that are not named here have no meaning and are left aside."""
+
+    model_config = ConfigDict(extra="ignore", json_schema_extra={"examples": cast("Any", _EXAMPLES)})
+    model: str = Field(PREFIX, max_length=200, description="`wellread`, or `wellread/STRATEGY`; see /v1/models.")
+    input: str | Annotated[list[Item], Field(min_length=1, max_length=500)] = Field(
+        description="The question, or messages, of which the last is the question."
+    )
+    stream: bool | None = None
+    store: bool | None = Field(None, description="Keep the run in the history, so that others can follow it; the default.")
+    previous_response_id: str | None = Field(None, max_length=200, description="The response that this one follows up on.")
+    sources: list[str] | None = Field(None, max_length=50, description="Where to search, by the names of `/api/menu`.")
+    marks: Marks | None = Field(None, description="`none`: sentences that are not carried get no mark in the text.")
+    background: bool | None = Field(None, description="Not possible here; `POST /api/runs` begins such a run.")
+    conversation: Any = Field(None, description="Not possible here; send `previous_response_id` or the messages.")
+
+    def asked(self) -> tuple[str, Turns]:
+        """The question and what was said before it."""
+        if self.background:
+            raise Refused("background is not possible here: POST /api/runs begins a run that needs no listener", "background")
+        if self.conversation is not None:
+            raise Refused("there are no conversations here: send previous_response_id or the messages", "conversation")
+        if isinstance(self.input, str):
+            return self.input, ()
+        if any(item.type == "item_reference" for item in self.input):
+            raise Refused("items cannot be referred to: send previous_response_id or the messages", "input")
+        return openai_format.conversation([item for item in self.input if isinstance(item, InputMessage)])
+
+
+def state_of(ending: Ending) -> str:
+    if ending.problem is not None or ending.answer is None:
+        return "failed"
+    return "incomplete" if ending.answer.outcome == "exhausted" else "completed"
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """What stays the same in a response from its first event to its last."""
+
+    run: str
+    model: str
+    previous: str | None
+    store: bool
+    created: int
+
+    def response(self, state: str, output: list[dict[str, Any]], ending: Ending | None = None) -> dict[str, Any]:
+        """The object itself."""
+        answer = ending.answer if ending else None
+        return {
+            "id": f"resp_{self.run}",
+            "object": "response",
+            "created_at": self.created,
+            "completed_at": int(time.time()) if state == "completed" else None,
+            "status": state,
+            "error": _error(ending) if ending and state == "failed" else None,
+            "incomplete_details": _limit(answer) if answer and state == "incomplete" else None,
+            "model": self.model,
+            "output": output,
+            "usage": _usage(answer) if answer else None,
+            "previous_response_id": self.previous,
+            "store": self.store,
+            **_LEFT_ASIDE,
+            "metadata": _metadata(answer) if answer else {},
+        }
+
+    def message(self, state: str, *parts: dict[str, Any]) -> dict[str, Any]:
+        """The one item of the output."""
+        return {"id": f"msg_{self.run}", "type": "message", "role": "assistant", "status": state, "content": list(parts)}
+
+
+def text_part(text: str, annotations: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"type": "output_text", "text": text, "annotations": annotations, "logprobs": []}
+
+
+def _metadata(answer: AnswerJson) -> dict[str, str]:
+    """What the protocol has no field for; its metadata are words."""
+    names = ("outcome", "reason", "short", "sure", "understood", "asks")
+    return {name: str(said)[:512] for name in names if (said := getattr(answer, name)) is not None}
+
+
+def _error(ending: Ending) -> dict[str, Any]:
+    return openai_format.fault(ending.status, ending.problem or "the run failed", code="server_error")
+
+
+def _limit(answer: AnswerJson) -> dict[str, Any]:
+    """The protocol knows few reasons: this one says that a limit was reached, the message says which."""
+    return {"reason": "max_output_tokens", "message": answer.reason}
+
+
+def _usage(answer: AnswerJson) -> dict[str, Any]:
+    read, written = answer.used.input_tokens, answer.used.output_tokens
+    return {
+        "input_tokens": read,
+        "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
+        "output_tokens": written,
+        "output_tokens_details": {"reasoning_tokens": 0},
+        "total_tokens": read + written,
+    }
+
+
+class Script:
+    """The events of one response, numbered and in the protocol's order."""
+
+    def __init__(self, envelope: Envelope) -> None:
+        self.envelope = envelope
+        self.number = 0
+        self.said = ""
+        self._item = {"output_index": 0, "item_id": envelope.message("")["id"]}
+        self._part = {**self._item, "content_index": 0}
+
+    def opening(self) -> str:
+        response = self.envelope.response("in_progress", [])
+        return self._event("response.created", response=response) + self._event("response.in_progress", response=response)
+
+    def delta(self, text: str) -> str:
+        """The next words; the first ones open the message that they are part of."""
+        before = "" if self.said else self._begin()
+        self.said += text
+        return before + self._event("response.output_text.delta", **self._part, delta=text, logprobs=[])
+
+    def ending(self, ending: Ending) -> str:
+        """What has not been said yet, then the end of the text, of the message and of the response."""
+        lines: list[str] = []
+        annotations: list[dict[str, Any]] = []
+        state = state_of(ending)
+        if state != "failed" and ending.answer is not None:
+            words = self.said + openai_format.remaining(ending.answer, self.said)
+            annotations = url_citations(words, ending.answer)
+            rest = words[len(self.said) :] + openai_format.sources(ending.answer, streamed=bool(self.said))
+            lines += [self.delta(rest)] if rest else []
+            lines += [self._annotation(number, one) for number, one in enumerate(annotations)]
+        output: list[dict[str, Any]] = []
+        if self.said:
+            part = text_part(self.said, annotations)
+            output = [self.envelope.message("completed" if state == "completed" else "incomplete", part)]
+            lines.append(self._end(part, output[0]))
+        response = self.envelope.response(state, output, ending)
+        return "".join(lines) + self._event(f"response.{state}", response=response)
+
+    def _begin(self) -> str:
+        item = self.envelope.message("in_progress")
+        added = self._event("response.output_item.added", output_index=0, item=item)
+        return added + self._event("response.content_part.added", **self._part, part=text_part("", []))
+
+    def _end(self, part: dict[str, Any], item: dict[str, Any]) -> str:
+        return (
+            self._event("response.output_text.done", **self._part, text=self.said, logprobs=[])
+            + self._event("response.content_part.done", **self._part, part=part)
+            + self._event("response.output_item.done", output_index=0, item=item)
+        )
+
+    def _annotation(self, number: int, annotation: dict[str, Any]) -> str:
+        facts = {**self._part, "annotation_index": number, "annotation": annotation}
+        return self._event("response.output_text.annotation.added", **facts)
+
+    def _event(self, kind: str, **facts: Any) -> str:
+        body = {"type": kind, "sequence_number": self.number, **facts}
+        self.number += 1
+        return openai_format.line(body, kind)
+
+
+def whole(envelope: Envelope, ending: Ending) -> dict[str, Any]:
+    """The response in one piece."""
+    state = state_of(ending)
+    if state == "failed" or ending.answer is None:
+        return envelope.response("failed", [], ending)
+    words = openai_format.spoken(ending.answer)
+    part = text_part(words + openai_format.sources(ending.answer), url_citations(words, ending.answer))
+    return envelope.response(state, [envelope.message(state, part)], ending)
+
+
+def url_citations(words: str, answer: AnswerJson) -> list[dict[str, Any]]:
+    return [{"type": "url_citation", **one} for one in openai_format.cited(words, answer)]

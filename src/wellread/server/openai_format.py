@@ -23,7 +23,7 @@ from wellread.errors import UsageError
 from wellread.marks import unmarked
 from wellread.present.markdown import beside, missing_line, opening, refusal, source_lines
 from wellread.present.sections import UNDERSTOOD, sections, shown
-from wellread.server.follow_up import TURNS
+from wellread.server.history import TURNS
 from wellread.server.menu import ClientRequest, Menu
 from wellread.text.places import name
 

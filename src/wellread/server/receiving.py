@@ -11,7 +11,7 @@ from fastapi import Request
 from starlette.requests import ClientDisconnect
 
 from wellread.errors import UsageError
-from wellread.index.following import Item
+from wellread.index.inputs import Item
 from wellread.index.ledger import Entry
 from wellread.server import service
 from wellread.server.collections import Collection, Collections

@@ -1,23 +1,138 @@
-"""Run the application under uvicorn, and stop it so that nothing is lost."""
+"""Run the application under uvicorn, in one process or several workers, and stop it so that nothing is lost.
+
+Connections cost little until they have asked for something: few, not silent for long, with short heads. And there is none that
+asks and does not read what it is told: its run would keep its place for ever.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import gc
+import multiprocessing
+import os
+import resource
+import signal
 import socket
 import sys
+import threading
 import time
+from collections import Counter
 from collections.abc import Mapping
-from typing import Any
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing import connection
+from multiprocessing.process import BaseProcess
+from types import FrameType
+from typing import Any, ClassVar
 
 import uvicorn
 from fastapi import FastAPI
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from wellread.errors import UsageError, WellreadError
+from wellread.safe_imports import make_safe
 from wellread.server import logs
 from wellread.server.app import create_app
-from wellread.server.connections import MAX_HEAD, at_once, counted
-from wellread.server.options import ServerOptions
+from wellread.server.options import ServerOptions, history_place
+from wellread.server.security import MAX_HEAD, client
 from wellread.settings import Settings
+
+_MOST = 4096
+_WANTED = 4 * _MOST  # descriptors
+_MACOS = 10_240  # the most that some releases of it give, whatever they say
+_HEAD_SECONDS = 20.0  # from the first moment, or the first byte of a next request, to the end of its headers
+_READ_SECONDS = 60.0  # in which a client has to read the 48 kB that make room for more
+
+
+def descriptors() -> int:
+    """How many descriptors this process may have, after asking for as many as are wanted: shells give 1,024."""
+    soft, hard = (_WANTED if limit == resource.RLIM_INFINITY else limit for limit in resource.getrlimit(resource.RLIMIT_NOFILE))
+    for wanted in (min(hard, _WANTED), min(hard, _MACOS)):
+        if wanted > soft:
+            with suppress(ValueError, OSError):
+                resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+                return wanted
+    return min(soft, _WANTED)
+
+
+def most() -> int:
+    """How many connections there may be. Half of the descriptors: files, services and connections on their way out need some."""
+    return max(16, min(_MOST, descriptors() // 2))
+
+
+def at_once() -> int:
+    """How many are accepted in one turn of the event loop. Those too many are closed some turns later: with asyncio's 2,048 a
+    flood takes the last descriptor, and then nobody is let in for a second."""
+    return max(8, descriptors() // 32)
+
+
+class Connection(H11Protocol):
+    """uvicorn's, which would wait for ever for the first request and takes as many as there come. A class for each server."""
+
+    bound: ClassVar[int]
+    clients: ClassVar[Counter[str]]  # how many connections each has
+    proxied: ClassVar[bool]
+    head_seconds = _HEAD_SECONDS
+    read_seconds = _READ_SECONDS
+    whose: str = ""
+    _waiting: asyncio.TimerHandle | None = None
+    _unread: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # pyright: ignore
+        super().connection_made(transport)
+        self.whose = client(self.client[0]) if self.client else ""
+        self.clients[self.whose] += 1
+        # nobody keeps others out: one client has at most half of them; a proxy speaks for many
+        too_many = not self.proxied and self.clients[self.whose] > self.bound // 2
+        if too_many or len(self.connections) > self.bound:
+            transport.abort()
+        else:
+            self._wait_for_head()
+
+    def data_received(self, data: bytes) -> None:
+        if self._between_requests() and self._waiting is None:
+            self._wait_for_head()
+        super().data_received(data)
+        if not self._between_requests():
+            self._stop_waiting()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._unread = self.loop.call_later(self.read_seconds, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        self._was_read()
+        super().resume_writing()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_waiting()
+        self._was_read()
+        super().connection_lost(exc)
+        self.clients.subtract([self.whose])
+        if not self.clients[self.whose]:
+            del self.clients[self.whose]
+
+    def _was_read(self) -> None:
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
+
+    def _between_requests(self) -> bool:
+        return self.cycle is None or self.cycle.response_complete  # pyright: ignore[reportUnnecessaryComparison]
+
+    def _wait_for_head(self) -> None:
+        self._waiting = self.loop.call_later(self.head_seconds, self.transport.abort)
+
+    def _stop_waiting(self) -> None:
+        if self._waiting is not None:
+            self._waiting.cancel()
+            self._waiting = None
+
+
+def counted(*, proxied: bool = False) -> type[Connection]:
+    """The connections of one server."""
+    return type("Connection", (Connection,), {"bound": most(), "clients": Counter[str](), "proxied": proxied})
+
 
 _TURN = 0.001  # seconds that a thread keeps the interpreter while the event loop waits for it; five are Python's own
 _LONG = 0.02  # seconds
@@ -53,11 +168,6 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
         self._looks.end()
         sys.setswitchinterval(self._turn)
-
-
-def serve(settings: Settings, options: ServerOptions) -> None:
-    """Serve until SIGINT or SIGTERM."""
-    serve_on(None, settings, options)
 
 
 def serve_on(listening: socket.socket | None, settings: Settings, options: ServerOptions, *, told: bool = True) -> None:
@@ -134,3 +244,82 @@ class ShortLooks:
         elif info["generation"] == 2 and self._left and time.perf_counter() - self._begun >= self._long:
             self._left -= 1
             gc.freeze()
+
+
+_LOOK = 0.2  # seconds
+_YOUNG = 10.0  # seconds: one that ends by itself before cannot start, and would not the next time either
+_CANNOT_START = 3  # how such a one ends where it has said why, and how uvicorn does
+
+
+@dataclass(slots=True)
+class _Worker:
+    process: BaseProcess
+    begun: float
+
+
+def serve(settings: Settings, options: ServerOptions) -> None:
+    """Serve until SIGINT or SIGTERM. With `--workers N` several processes stand behind one address, which the operating system
+    deals connections out to; one that dies is replaced."""
+    if options.workers == 1:
+        return serve_on(None, settings, options)
+    if not isinstance(history_place(options), str):
+        raise UsageError(
+            f"{options.workers} workers need a history that they can share: --history postgresql://…; a file is for one"
+        )
+    logs.configure(verbose=options.verbose)
+    make_safe()
+    listening = listen(options)
+    stopping: list[int] = []
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        stopping.append(number)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
+    workers = [_begin(settings, options, listening, first=place == 0) for place in range(options.workers)]
+    try:
+        while not stopping:
+            time.sleep(_LOOK)
+            workers = [_replaced(worker, settings, options, listening) for worker in workers]
+    finally:
+        for worker in workers:
+            worker.process.terminate()
+        for worker in workers:
+            worker.process.join(options.stop_seconds + 20)
+            worker.process.kill()
+        listening.close()
+
+
+def _replaced(worker: _Worker, settings: Settings, options: ServerOptions, listening: socket.socket) -> _Worker:
+    if worker.process.is_alive():
+        return worker
+    killed = (worker.process.exitcode or 0) < 0  # by somebody else, at whatever age
+    young = time.monotonic() - worker.begun < _YOUNG
+    if worker.process.exitcode == _CANNOT_START or (young and not killed):  # a busy machine takes its time to start one
+        raise WellreadError("a worker could not start; it has said why")
+    logs.info("a worker died and is replaced", status=worker.process.exitcode)
+    return _begin(settings, options, listening, first=False)
+
+
+def _begin(settings: Settings, options: ServerOptions, listening: socket.socket, *, first: bool) -> _Worker:
+    # spawned, not forked: each opens its own history, models and threads
+    process = multiprocessing.get_context("spawn").Process(target=_work, args=(settings, options, listening, first))
+    process.start()
+    return _Worker(process, time.monotonic())
+
+
+def _end_with(parent: int) -> None:
+    """A worker whose parent was killed would go on for ever, out of anybody's control."""
+    connection.wait([parent])
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _work(settings: Settings, options: ServerOptions, listening: socket.socket, first: bool) -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
+    try:
+        serve_on(listening, settings, options, told=first)
+    except WellreadError as problem:
+        print(f"wellread: {problem}", file=sys.stderr, flush=True)  # noqa: T201
+        raise SystemExit(_CANNOT_START) from None

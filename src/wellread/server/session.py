@@ -15,16 +15,14 @@ from wellread.codec import Json, decode, loads
 from wellread.marks import Marks
 from wellread.present.markdown import opening
 from wellread.present.sections import shown
-from wellread.server import follow_up
-from wellread.server.addresses import linked
-from wellread.server.follow_up import TURNS
-from wellread.server.history import Record, completed
+from wellread.server.history import TURNS, Record, completed, context, decoded, event_of
 from wellread.server.menu import ClientRequest, ReadyRun
 from wellread.server.runs import Door
 from wellread.server.security import address
 from wellread.server.service import Service
 from wellread.server.service import of as service_of
 from wellread.server.sharing import Numbered
+from wellread.server.viewer import linked
 
 
 class NotFound(Exception):
@@ -87,12 +85,12 @@ class Session:
 
     async def _authorized(self, wish: ClientRequest, parent: Record | None) -> ReadyRun:
         """With what was said before, here and as the client tells it, and the passages that it was built on."""
-        turns, earlier = await follow_up.context(self.service.history, parent)
+        turns, earlier = await context(self.service.history, parent)
         ready = self.service.menu.authorize(replace(wish, history=(*turns, *wish.history)[-TURNS:]), also=earlier)
         if wish.resume:
             if (await self.run(wish.resume)).question != ready.question:
                 raise NotFound
-            seen = follow_up.decoded([body for _, body in await self.service.history.events(wish.resume, limit=5_000)])
+            seen = decoded([body for _, body in await self.service.history.events(wish.resume, limit=5_000)])
             ready.engine.outside = replace(ready.engine.outside, earlier=seen)
         return ready
 
@@ -127,7 +125,7 @@ class Telling:
                     elif body["event"] == "ended":
                         yield self._ending(body, answer)
                         return
-                    elif event := follow_up.event_of(body):
+                    elif event := event_of(body):
                         yield event
         yield Ending(None, "the run was removed from the history", 503)
 

@@ -10,9 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from wellread.codec import encode
 from wellread.effort import Effort
 from wellread.present.sections import preview
-from wellread.server.addresses import linked
 from wellread.server.history import Record
 from wellread.server.menu import ClientRequest
+from wellread.server.viewer import linked
 
 Limit = Annotated[float | None, Field(default=None, ge=0, allow_inf_nan=False)]
 RUN_ID = r"^[A-Za-z0-9_-]{12}$"

@@ -3,6 +3,9 @@
 A client names a source that the operator offers, a document and a passage. They are compared with what that source has in its
 own records, and nothing that a client says becomes part of a path. What is shown is the text as it was read; a file itself is
 opened only for pictures of a PDF's pages, and only while it holds the bytes that were read.
+
+The address of a document that this server keeps is a page of its own, never a path of its disk: inside the page and the API a
+path of this server; whoever reads an answer elsewhere gets a whole address, at the words.
 """
 
 from __future__ import annotations
@@ -12,8 +15,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
+from wellread.answer_json import AnswerJson
 from wellread.core.unicode_safety import encodable
 from wellread.errors import ReadError, WellreadError
 from wellread.index.search import Leaves
@@ -22,10 +26,14 @@ from wellread.reading.kinds import inner_name
 from wellread.reading.pdfpicture import Drawing, Picture
 from wellread.server.limits import beside
 from wellread.server.menu import Menu
+from wellread.text.places import Placed, is_file
 from wellread.text.split import number_in_document
 from wellread.types import Hit, Original, Passage
 
 Span = tuple[int, int]
+COLLECTIONS = "/collections"
+WORDS = "words"  # the id of the first marked words; an address that ends with it leads there
+_LONGEST = 300  # characters of a quote that an address carries: enough to find it by
 PART = 200  # passages of a long document that are shown at once
 _CONTEXT = 400  # characters before the words that tell one place on a page from another
 _NO_SOURCE = "there is no such document: its source is not one of those that this server offers"
@@ -128,10 +136,10 @@ def _now(cited: Passage, quotes: Sequence[Span], passages: Sequence[Hit]) -> Pla
     place = Place(cited.source, cited.document or "", cited.id, tuple(quotes))
     at = _number(passages, cited.id)
     words = [cited.text[start:end] for start, end in quotes if end > start]
-    for quote in words or [cited.text, passages[at].text if cited.text.startswith(passages[at].text) else ""]:
-        one = next((one for one in _with(passages, quote, at) if quote in one.text), None) if quote else None
+    for said in words or [cited.text, passages[at].text if cited.text.startswith(passages[at].text) else ""]:
+        one = next((one for one in _with(passages, said, at) if said in one.text), None) if said else None
         if one is not None:
-            spans = [(found, found + len(said)) for said in words if (found := one.text.find(said)) >= 0]
+            spans = [(found, found + len(each)) for each in words if (found := one.text.find(each)) >= 0]
             return replace(place, passage=one.id, spans=tuple(spans))
     return None
 
@@ -211,3 +219,37 @@ async def _drawn(original: Original, wanted: Drawing) -> Picture:
 def is_pdf(document: str) -> bool:
     """Whether it has pages that are drawn."""
     return inner_name(document).lower().endswith(".pdf")
+
+
+def collection(slug: str) -> str:
+    return f"{COLLECTIONS}/{quote(slug)}"
+
+
+def document(slug: str, name: str) -> str:
+    return f"{collection(slug)}/documents/{quote(encodable(name))}"
+
+
+def linked(answer: AnswerJson, base: str | None) -> AnswerJson:
+    """An answer for a reader elsewhere: each source that this server keeps with its page here as `url`, and in full as `link`.
+    None: the reader is on this machine, where files have their paths."""
+    if base is None:
+        return answer
+    citations = [replace(one, **link(one, one.quote, base)) for one in answer.citations]
+    return replace(answer, citations=citations, nearest=[replace(one, **link(one, one.text, base)) for one in answer.nearest])
+
+
+def link(one: Placed, words: str, base: str) -> dict[str, str | None]:
+    """The `url` and the `link` of a citation, a near passage or a hit."""
+    url = one.url or ""
+    if not is_file(url):
+        return {"url": one.url, "link": one.url}
+    own = url if url.startswith("/") else Place(one.source, one.document or "").path()
+    words = _beginning(words)
+    at = f"{'&' if '?' in own else '?'}{urlencode({'words': words})}#{WORDS}" if words else ""
+    return {"url": own, "link": f"{base.rstrip('/')}{own}{at}"}
+
+
+def _beginning(words: str) -> str:
+    if len(words) <= _LONGEST:
+        return words
+    return words[:_LONGEST].rpartition(" ")[0] or words[:_LONGEST]

@@ -13,11 +13,9 @@ from wellread.events import AnswerDelta, Event, counted
 from wellread.present.html import answer_html, draft_html
 from wellread.present.markdown import markdown
 from wellread.present.sections import MISSING, UNDERSTOOD, Cited, Doubt, Sections, sections
-from wellread.server.addresses import WORDS, linked
-from wellread.server.follow_up import decoded, passages_of
-from wellread.server.history import Record
+from wellread.server.history import Record, decoded, passages_of
 from wellread.server.menu import Menu
-from wellread.server.viewer import Place, of_hit
+from wellread.server.viewer import WORDS, Place, linked, of_hit
 from wellread.server.web.controls import facts, ways_on
 from wellread.server.web.html import Child, Safe, el, icon, join, marked_words, warning
 from wellread.text.places import at_words, inside, is_file, is_web, place

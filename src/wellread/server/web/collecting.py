@@ -12,16 +12,16 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from wellread.core.unicode_safety import encodable
 from wellread.errors import UsageError
 from wellread.events import counted
-from wellread.index.following import Item
+from wellread.index.inputs import Item
 from wellread.index.ledger import Entry
 from wellread.reading.kinds import SUFFIXES
 from wellread.reading.registry import by_suffix
-from wellread.server import addresses, intake, receiving, service
-from wellread.server.addresses import COLLECTIONS
+from wellread.server import intake, receiving, service, viewer
 from wellread.server.collections import Collection
 from wellread.server.limits import beside
 from wellread.server.options import ServerOptions
 from wellread.server.receiving import View, found, opened
+from wellread.server.viewer import COLLECTIONS
 from wellread.server.web.html import Safe, el, field, icon, join, warning
 from wellread.server.web.pages import page
 
@@ -228,7 +228,7 @@ def _document(view: View, item: Item) -> Safe:
     name = encodable(item.name)
     entry = view.entries.get(item.name)
     read = entry is not None and entry.passages
-    shown = el("a", name, href=addresses.document(view.one.slug, name)) if read else el("span", name)
+    shown = el("a", name, href=viewer.document(view.one.slug, name)) if read else el("span", name)
     remove = el(
         "a", icon("delete"), class_="button quiet", title="Remove", aria_label=f"Remove {name}",
         href=f"{_path(view.one)}/remove?{urlencode({'document': name})}",
@@ -298,4 +298,4 @@ def _of_folder(options: ServerOptions, fields: Mapping[str, str]) -> Safe:
 
 
 def _path(one: Collection) -> str:
-    return addresses.collection(one.slug)
+    return viewer.collection(one.slug)

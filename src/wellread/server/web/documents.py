@@ -1,10 +1,12 @@
-"""A document as the page shows it: our own rendering of what was read, with the quoted words marked.
+"""Documents as the page shows them: our own rendering of what was read, with the quoted words marked; and the search for them,
+one entry a document with its best passages, each of which opens where it stands.
 
 Nothing of a document is HTML here. Its text goes through `el`, which escapes it; a PDF's page is a picture that we drew.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace
@@ -13,24 +15,32 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
+from wellread.errors import WellreadError
+from wellread.present.sections import preview
 from wellread.reading.pdfpicture import Picture
-from wellread.server import follow_up, service, session, viewer
-from wellread.server.addresses import COLLECTIONS, WORDS
+from wellread.server import service, session, viewer
 from wellread.server.api import RunId
-from wellread.server.history import Record
+from wellread.server.history import Record, numbered
 from wellread.server.limits import beside
 from wellread.server.menu import label
 from wellread.server.security import address
-from wellread.server.viewer import PART, NotThere, Place, Span, View
-from wellread.server.web.html import Safe, el, join, marked_words, warning
+from wellread.server.viewer import COLLECTIONS, PART, WORDS, NotThere, Place, Span, View, of_hit
+from wellread.server.web.articles import site
+from wellread.server.web.controls import ticks
+from wellread.server.web.html import Safe, el, join, marked_words, search_form, warning
 from wellread.server.web.pages import page as whole_page
 from wellread.text.blocks import Piece, in_pieces
-from wellread.text.places import HEADINGS, at_words, is_file, is_web
-from wellread.types import Hit
+from wellread.text.places import HEADINGS, at_words, inside, is_file, is_web
+from wellread.text.sentences import statements
+from wellread.text.words import fold, stem
+from wellread.types import Hit, Hits, by_document
 
 _OUTLINE = 400  # headings that are listed
 _LOOKED_THROUGH = 2_000  # passages for them
 _DEEPEST = 3
+_LIMIT = 30  # passages that a search shows
+_SHOWN = 3  # of one document
+_LONGEST = 320  # characters of a passage there
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 Name = Annotated[str, Query(max_length=4_000)]
 Page = Annotated[int | None, Query(ge=1, le=100_000)]
@@ -185,7 +195,7 @@ async def cited(request: Request, run: RunId, number: Annotated[int, Path(ge=1, 
     """The document of a run's source, at the words that were quoted."""
     here = service.of(request)
     record = await session.of(request).run(run)
-    passage = (await follow_up.numbered(here.history, run)).get(number)
+    passage = (await numbered(here.history, run)).get(number)
     if passage is None:
         raise NotThere(f"this answer has no source {number}")
     async with _turn(request, passage.document or ""):
@@ -257,3 +267,74 @@ def quoted(record: Record, number: int) -> Sequence[Span]:
     """The words of a source that the answer cites, best carried first."""
     found = [one for one in (record.answer.citations if record.answer else ()) if one.number == number and one.quote]
     return [(one.start, one.end) for one in sorted(found, key=lambda one: -one.support)]
+
+
+@router.get("/search")
+async def search(
+    request: Request,
+    q: Annotated[str, Query(max_length=2_000)] = "",
+    source: Annotated[list[str] | None, Query(max_length=50)] = None,
+) -> Response:
+    here = service.of(request)
+    wanted = " ".join(q.split())
+    results = await _found(request, wanted, source or ()) if wanted else None
+    form = search_form("/search", wanted, "Search your sources", ticks(here.menu, source or ()), required=True)
+    body = el("div", el("h1", "Search"), form, results, class_="history finding")
+    return whole_page(request, wanted or "Search", body)
+
+
+async def _found(request: Request, q: str, sources: Sequence[str]) -> Safe:
+    here = service.of(request)
+    engine = here.menu.searching(sources)
+    async with here.turn(address(request.scope)):
+        try:
+            hits = await engine.search(q, limit=_LIMIT)
+        except WellreadError as problem:
+            return warning(str(problem))
+    return await beside(lambda: _listed(hits, _keys(q)))
+
+
+def _listed(hits: Hits, wanted: set[str]) -> Safe:
+    """What was found, by document."""
+    notes = [warning(failure) for failure in hits.failures]
+    items = [_document(group, wanted) for group in by_document(hits)]
+    listed = el("ol", *items, class_="documents") if items else el("p", "Nothing fits these words.", class_="empty")
+    return join(*notes, listed)
+
+
+def _document(group: Sequence[Hit], wanted: set[str]) -> Safe:
+    first = group[0]
+    title = el("h2", _link(first, first.title or first.document or first.id, _best(first, wanted)))
+    where = first.document if is_file(first.url) else site(first.url) or first.source
+    rest = len(group) - _SHOWN
+    more = el("p", f"{rest} more {'passage' if rest == 1 else 'passages'}", class_="facts") if rest > 0 else None
+    passages = (_passage(hit, wanted) for hit in group[:_SHOWN])
+    return el("li", title, el("p", el("span", where), class_="facts"), *passages, more)
+
+
+def _passage(hit: Hit, wanted: set[str]) -> Safe:
+    """Its place, and its words from the best sentence on."""
+    place, best = inside(hit.heading, hit.page, hit.anchor), _best(hit, wanted)
+    pieces, _ = in_pieces(hit.words)
+    kept = [
+        hit.words[max(piece.start, best[0]) : piece.end] for piece in pieces if piece.kind != "heading" and piece.end > best[0]
+    ]
+    shown = preview(" ".join(kept), _LONGEST)
+    return el("p", _link(hit, place, best) if place else None, " " if place else None, shown, class_="preview")
+
+
+def _best(hit: Hit, wanted: set[str]) -> Span:
+    """The sentence that has most of the words that were looked for; the first among equals."""
+    spans = statements(hit.words) or [(0, len(hit.words))]
+    return max(spans, key=lambda span: len(wanted & _keys(hit.words[span[0] : span[1]])))
+
+
+def _keys(text: str) -> set[str]:
+    return {stem(fold(word)) for word in re.findall(r"\w+", text)}
+
+
+def _link(hit: Hit, text: str, words: Span) -> Safe:
+    """To its words in our viewer, or at its address, or nowhere."""
+    if hit.text and (place := of_hit(hit)):
+        return el("a", text, href=f"{replace(place, spans=(words,)).path()}#{WORDS}")
+    return el("a", text, href=hit.url, target="_blank", rel="noopener noreferrer") if is_web(hit.url) else el("span", text)

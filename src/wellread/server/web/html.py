@@ -55,6 +55,12 @@ def field(label: str, control: Safe) -> Safe:
     return el("label", el("span", label), control, class_="field")
 
 
+def search_form(action: str, q: str, words: str, *more: Child, label: str = "", required: bool = False) -> Safe:
+    """A line to search by; it says in `words` what, and in its `label` to those who do not see it."""
+    line = el("input", type="search", name="q", value=q, placeholder=words, aria_label=label or words, required=required)
+    return el("form", icon("search"), line, *more, class_="search", role="search", action=action, method="get")
+
+
 def marked_words(text: str, start: int, end: int, spans: Sequence[tuple[int, int]], first: str | None = None) -> Safe:
     """A stretch of a text with the spans in it marked; `first` is the id of the mark that begins the first span."""
     parts: list[Child] = []

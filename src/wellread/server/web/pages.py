@@ -1,11 +1,12 @@
-"""The routes that answer with HTML. They work without JavaScript too; with it they are livelier."""
+"""The routes that answer with HTML: questions, their answers, the history, and a conversation as something to keep. They work
+without JavaScript too; with it they are livelier."""
 
 from __future__ import annotations
 
 import json
 import re
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path as File
@@ -13,23 +14,29 @@ from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
 from fastapi import APIRouter, Form, Header, Query, Request
-from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Response
+from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Response, StreamingResponse
 
 from wellread.codec import Json
 from wellread.events import Event, Outlined, Section
-from wellread.server import follow_up, service, session
+from wellread.marks import Marks
+from wellread.present import files
+from wellread.present.html import plain_text
+from wellread.present.markdown import markdown, plain
+from wellread.present.sections import preview, shown
+from wellread.server import service, session, shapes
 from wellread.server.api import RunId
-from wellread.server.history import Record
+from wellread.server.history import Record, chain, event_of
 from wellread.server.limits import beside
 from wellread.server.menu import ClientRequest
 from wellread.server.security import address
+from wellread.server.service import Service
+from wellread.server.session import NotFound
 from wellread.server.shapes import RUN_ID
 from wellread.server.sse import EventStream
-from wellread.server.web import threads
+from wellread.server.viewer import linked
 from wellread.server.web.articles import Drafted, article, status, step
-from wellread.server.web.controls import again_box, ask_box
-from wellread.server.web.html import Child, Safe, el, icon, join, render
-from wellread.server.web.threads import listing
+from wellread.server.web.controls import again_box, ask_box, facts
+from wellread.server.web.html import Child, Safe, el, icon, join, render, search_form
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 _STATIC = File(__file__).parent / "static"
@@ -41,6 +48,8 @@ _EXAMPLES = (
     "Which planet has the most moons?",
     "What is the capital of Australia?",
 )
+DOORS = {"api": "by the API", "openai": "by the OpenAI-compatible API", "mcp": "by MCP"}
+_OUTCOMES = {"partial": "in part", "unsure": "no answer found", "exhausted": "cut short", "failed": "failed"}
 Schema = dict[str, Any]
 
 
@@ -94,14 +103,14 @@ async def compare(request: Request, first: RunId, second: RunId) -> Response:
 async def show(request: Request, run: RunId) -> Response:
     """A question with its answer, after those it follows up on."""
     here = service.of(request)
-    chain = await follow_up.chain(here.history, await session.of(request).run(run))
-    articles = [await _article(request, record) for record in chain]
-    last = chain[-1]
+    records = await chain(here.history, await session.of(request).run(run))
+    articles = [await _article(request, record) for record in records]
+    last = records[-1]
     box = ask_box(here.menu, parent=last, label="Ask a follow-up")
     name = (await here.history.names()).get(last.thread)
-    heading = name or ("Question and answer" if len(chain) == 1 else "Questions and answers")
+    heading = name or ("Question and answer" if len(records) == 1 else "Questions and answers")
     title = el("h1", heading, class_="thread-name" if name else "hidden")
-    thread = el("div", title, *articles, again_box(here.menu, last), threads.tools(last, name), class_="thread")
+    thread = el("div", title, *articles, again_box(here.menu, last), tools(last, name), class_="thread")
     return page(request, last.question, thread, el("div", box, class_="follow-up"), live=last.state == "running")
 
 
@@ -127,7 +136,7 @@ async def live(
         async with aclosing(batches):
             async for batch in batches:
                 bodies: list[tuple[int, Json]] = [(number, json.loads(body)) for number, body in batch]
-                told = [(number, body, follow_up.event_of(body)) for number, body in bodies]
+                told = [(number, body, event_of(body)) for number, body in bodies]
                 drafted.due = any([drafted.hears(event) for _, _, event in told]) or drafted.due
                 news = [(number, _shown(body, event)) for number, body, event in told if number >= offset]
                 whole = any(isinstance(event, Section | Outlined) for _, _, event in told)  # more may not come for a while
@@ -280,3 +289,154 @@ def _example(one: Schema, schema: Schema) -> Safe | None:
     if not examples:
         return None
     return el("pre", el("code", json.dumps(examples[0], ensure_ascii=False, indent=2)), tabindex=0, aria_label="Example")
+
+
+@router.get("/r/{run}/export.md")
+async def as_markdown(request: Request, run: RunId, marks: Marks = "text") -> Response:
+    here, base = service.of(request), str(request.base_url)
+    name, record = await _thread(here, run)
+
+    async def parts() -> AsyncGenerator[str, None]:
+        yield f"# {plain(name)}"
+        async for each in _runs(here, record):
+            yield "\n\n" + await beside(lambda each=each: _section(each, base, marks))
+        yield "\n"
+
+    return StreamingResponse(parts(), media_type="text/markdown; charset=utf-8", headers=_download(name, "md"))
+
+
+@router.get("/r/{run}/export.json")
+async def as_json(request: Request, run: RunId) -> Response:
+    here, base = service.of(request), str(request.base_url)
+    name, record = await _thread(here, run)
+
+    async def parts() -> AsyncGenerator[str, None]:
+        yield f'{{"name": {_json(name)}, "thread": {_json(record.thread)}, "runs": ['
+        before = "\n"
+        async for each in _runs(here, record):
+            yield before + await beside(lambda each=each: _json(shapes.exported(each, base)))
+            before = ",\n"
+        yield "\n]}\n"
+
+    return StreamingResponse(parts(), media_type="application/json", headers=_download(name, "json"))
+
+
+@router.get("/r/{run}/report.{kind}")
+async def as_file(request: Request, run: RunId, kind: Literal["html", "docx"]) -> Response:
+    """One answer as a file of its own."""
+    record = await service.of(request).history.get(run)
+    if record is None or record.answer is None:
+        raise NotFound
+    made, answer = files.as_html if kind == "html" else files.as_word, linked(record.answer, str(request.base_url))
+    body = await beside(lambda: made(answer))
+    return Response(body, media_type="application/octet-stream", headers=_download(record.question, kind))
+
+
+@router.post("/r/{run}/name")
+async def rename(request: Request, run: RunId, name: Annotated[str, Form(max_length=200)] = "") -> Response:
+    here = service.of(request)
+    _, record = await _thread(here, run)
+    await here.history.rename(record.thread, " ".join(name.split()))
+    return RedirectResponse(f"/r/{run}", 303)
+
+
+def tools(record: Record, name: str | None) -> Safe:
+    """What can be done with the whole conversation, out of the way until it is wanted."""
+    field = el("input", name="name", value=name or "", maxlength=200, placeholder="Name of this conversation", aria_label="Name")
+    naming = el("form", field, el("button", "Name it", class_="button"), method="post", action=f"/r/{record.id}/name")
+    ways = [
+        el("a", icon("page"), f"Save as {label}", href=f"/r/{record.id}/export.{kind}", download=True, class_="button")
+        for label, kind in (("Markdown", "md"), ("JSON", "json"))
+    ]
+    printing = el("button", "Print", type="button", class_="button", data_action="print")
+    inside = el("div", *ways, printing, naming, class_="actions")
+    return el("details", el("summary", "Keep this conversation"), inside, class_="tools")
+
+
+async def _thread(here: Service, run: str) -> tuple[str, Record]:
+    """The name of the conversation that a run belongs to, and the run."""
+    record = await here.history.get(run)
+    if record is None:
+        raise NotFound
+    if name := (await here.history.names()).get(record.thread):
+        return name, record
+    async with aclosing(_runs(here, record)) as runs:
+        return (await anext(runs)).question, record
+
+
+async def _runs(here: Service, record: Record) -> AsyncGenerator[Record]:
+    """The runs of its conversation from the first on; itself where they have been removed just now."""
+    none = True
+    async with aclosing(here.history.thread(record.thread)) as runs:
+        async for each in runs:
+            none = False
+            yield each
+    if none:
+        yield record
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _section(record: Record, base: str, marks: Marks) -> str:
+    answer = record.answer and linked(record.answer, base)
+    told = markdown(shown(answer, marks)) if answer else f"This run was {record.state}."
+    return f"## {plain(record.question)}\n\n*{plain(' · '.join(facts(record)))}*\n\n{told}"
+
+
+def _download(name: str, kind: str) -> dict[str, str]:
+    """A name for the file that every system takes."""
+    words: Sequence[str] = re.findall(r"[a-z0-9]{1,30}", name[:1_000].lower())[:8]
+    return {"Content-Disposition": f'attachment; filename="{"-".join(words) or "conversation"}.{kind}"'}
+
+
+def listing(threads: Sequence[Sequence[Record]], names: Mapping[str, str], search: str) -> Safe:
+    form = search_form("/history", search, "Search questions and answers", label="Search the history")
+    items = [_conversation(thread, names.get(thread[0].thread)) for thread in threads]
+    empty = "Nothing fits these words." if search else "Nothing has been asked yet."
+    found = el("ol", *items, class_="runs") if items else el("p", empty, class_="empty")
+    export = el("p", el("a", "Export everything as JSON lines", href="/api/export", download=True), class_="export")
+    results = el("div", found, id="results", aria_live="polite")
+    return el("div", el("h1", "History"), form, results, export if items else None, class_="history")
+
+
+def _conversation(thread: Sequence[Record], name: str | None) -> Safe:
+    """One question as it is; several under their conversation's name, the first question unless it was given one."""
+    if len(thread) == 1 and name is None:
+        return el("li", el("div", *_told(thread[0], "h2")), _delete(thread[0]))
+    last = thread[-1]
+    head = el("h2", el("a", name or thread[0].question, href=f"/r/{last.id}"))
+    facts = el("p", el("span", _day(last)), el("span", f"{len(thread)} questions" if len(thread) > 1 else None), class_="facts")
+    inside = [el("li", el("div", *_told(record, "h3")), _delete(record)) for record in thread]
+    return el("li", el("div", head, facts, el("ol", *inside, class_="inside")), class_="conversation")
+
+
+def _told(record: Record, heading: str) -> list[Safe | None]:
+    """Question, what was answered in a few words, when, how and with what outcome."""
+    words = preview(plain_text(record.text[:600]), 180)
+    state = _OUTCOMES.get(record.outcome or "") if record.state == "done" else record.state
+    facts = el(
+        "p",
+        el("span", _day(record)),
+        el("span", record.strategy),
+        el("span", DOORS.get(record.via, record.via)) if record.via else None,
+        el("span", state, class_="badge") if state else None,
+        class_="facts",
+    )
+    return [
+        el(heading, el("a", record.question, href=f"/r/{record.id}")),
+        el("p", record.short, class_="headline-answer") if record.short else None,
+        el("p", words, class_="preview") if words else None,
+        facts,
+    ]
+
+
+def _delete(record: Record) -> Safe:
+    remove = el("button", icon("delete"), class_="button quiet", aria_label=f"Delete: {record.question}", title="Delete")
+    return el("form", remove, method="post", action=f"/r/{record.id}/delete", data_confirm="Delete this question and its answer?")
+
+
+def _day(record: Record) -> Safe:
+    at = time.localtime(record.created)
+    return el("time", f"{at.tm_mday} {time.strftime('%b %Y, %H:%M', at)}", datetime=time.strftime("%Y-%m-%dT%H:%M:%S%z", at))
