@@ -14,6 +14,8 @@ from wellread.text.places import place
 from wellread.types import Answer, Citation, Hit, Near, Outcome, Passage, Reference, Sentence, Usage
 
 SURE = 0.7  # below this an answer is shown with what else came near
+# what an answer has by the same name
+_SAME = ("question", "short", "confidence", "outcome", "reason", "understood", "asks", "strategy", "model", "usage", "seconds")
 _WORDS = ((0.9, "very sure"), (SURE, "fairly sure"), (0.5, "not very sure"), (0.0, "unsure"))
 
 
@@ -128,23 +130,11 @@ class AnswerJson:
     @classmethod
     def of(cls, answer: Answer) -> AnswerJson:
         return cls(
-            question=answer.question,
             answer=answer.text,
-            short=answer.short,
-            confidence=answer.confidence,
             sure=None if answer.confidence is None else how_sure(answer.confidence),
-            outcome=answer.outcome,
-            reason=answer.reason,
-            missing=list(answer.missing),
-            understood=answer.understood,
-            asks=answer.asks,
-            strategy=answer.strategy,
-            model=answer.model,
             sentences=list(map(SentenceJson.of, answer.sentences)),
             citations=list(map(CitationJson.of, answer.citations)),
             nearest=list(map(NearJson.of, answer.nearest)),
-            notes=list(answer.notes),
-            tries=list(answer.tries),
-            usage=answer.usage,
-            seconds=answer.seconds,
+            **{name: list(getattr(answer, name)) for name in ("missing", "notes", "tries")},
+            **{name: getattr(answer, name) for name in _SAME},
         )

@@ -348,17 +348,9 @@ def hit_json(hit: Hit) -> dict[str, object]:
 
 def documents_json(hits: Iterable[Hit]) -> list[dict[str, object]]:
     """What was found, one entry a document: where it is and the ids of its passages, best first."""
-    return [
-        {
-            "title": group[0].title,
-            "url": group[0].url,
-            "source": group[0].source,
-            "document": group[0].document,
-            "score": group[0].score,
-            "hits": [hit.id for hit in group],
-        }
-        for group in by_document(hits)
-    ]
+    names = ("title", "url", "source", "document", "score")
+    groups = by_document(hits)
+    return [{**{name: getattr(group[0], name) for name in names}, "hits": [hit.id for hit in group]} for group in groups]
 
 
 def answer_json(answer: Answer) -> Json:
