@@ -144,7 +144,7 @@ async def test_candidates_are_those_of_the_rule_written_out(
 
 
 def written_out(parts: dict[str, np.ndarray], bits: np.ndarray, query: np.ndarray, count: int, everything: bool) -> np.ndarray:
-    """The rule of `sketch`, row by row in numpy."""
+    """The rule of sketches, row by row in numpy."""
     centres, rows, width = parts["centres"], bits.shape[1], bits.shape[2]
     labels = np.searchsorted(parts["ends"], np.arange(rows), side="right")
     point = query @ parts["projection"]

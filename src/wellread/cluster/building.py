@@ -232,7 +232,8 @@ def share_words(work: Place, place: Place, entries: Sequence[ShardEntry]) -> lis
 def language_of_all(work: Place, counts: Sequence[int]) -> str:
     """In which the words of all shards are stemmed, by the first passages of each part that was read."""
     each = len(sample(sum(counts))) // max(1, len(counts)) + 1
-    return main_language([passage.text for number in range(len(counts)) for passage in _first(work, number, each)])
+    lines = (line for number in range(len(counts)) for line in islice(work.lines(_lines_of(number)), each))
+    return main_language([texts.decode(line).text for line in lines])
 
 
 def _alone(job: Callable[[], object], seconds: float = 60.0) -> None:
@@ -272,10 +273,6 @@ def _passages(work: Place, block: Block) -> Iterator[Passage]:
         skip = 0
         if not left:
             return
-
-
-def _first(work: Place, number: int, most: int) -> list[Passage]:
-    return [texts.decode(line) for line in islice(work.lines(_lines_of(number)), most)]
 
 
 async def _vectors(passages: Sequence[Passage], embedder: Embedder, about: About) -> tuple[Floats, Bytes, Codes]:

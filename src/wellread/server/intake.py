@@ -270,7 +270,8 @@ def file_name(last: str) -> str:
     short = last if len(last) <= 2 * _BOTH_ENDS else last[:_BOTH_ENDS] + last[-_BOTH_ENDS:]
     name = _printable(short).lstrip(". ")
     suffix = ending(name)
-    return f"{_cut(name.removesuffix(suffix), _LONGEST_FILE - len(suffix.encode()))}{suffix}" if name else ""
+    kept = name.removesuffix(suffix).encode()[: _LONGEST_FILE - len(suffix.encode())].decode("utf-8", "ignore").rstrip()
+    return f"{kept}{suffix}" if name else ""
 
 
 def numbered(name: str, taken: Container[str], form: str = " ({})", *, least: int = 2) -> str:
@@ -285,10 +286,6 @@ def numbered(name: str, taken: Container[str], form: str = " ({})", *, least: in
 def _printable(said: str) -> str:
     text = unicodedata.normalize("NFC", said)
     return " ".join("".join(c if c.isprintable() else " " if c.isspace() else "" for c in text).split())
-
-
-def _cut(text: str, most: int) -> str:
-    return text.encode()[:most].decode("utf-8", "ignore").rstrip()
 
 
 def amount(count: int) -> str:

@@ -16,6 +16,7 @@ _CLUSTER = {
     "lost": "Calls to replicas that were gone.",
     "gone": "Calls that no replica answered in time.",
 }
+_SPENT = ("searches", "pages", "model_calls", "input_tokens", "output_tokens")
 _BUCKETS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
 
 
@@ -28,11 +29,7 @@ class Metrics:
     durations: Counter[float] = field(default_factory=Counter[float])
     seconds: float = 0.0
     events: int = 0
-    searches: int = 0
-    pages: int = 0
-    model_calls: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
+    spent: Counter[str] = field(default_factory=Counter[str])  # by finished runs
     cost: float = 0.0
 
     def finished(self, strategy: str, outcome: str, seconds: float) -> None:
@@ -43,11 +40,7 @@ class Metrics:
                 self.durations[bucket] += 1
 
     def used(self, usage: Usage) -> None:
-        self.searches += usage.searches
-        self.pages += usage.pages
-        self.model_calls += usage.model_calls
-        self.input_tokens += usage.input_tokens
-        self.output_tokens += usage.output_tokens
+        self.spent.update({name: getattr(usage, name) for name in _SPENT})
         self.cost += usage.cost or 0.0
 
 
@@ -65,9 +58,9 @@ def text(metrics: Metrics, gate: Gate, failed_writes: int) -> str:
     rows |= {'_bucket{le="+Inf"}': total, "_sum": metrics.seconds, "_count": total}
     page.add("run_seconds", "histogram", "How long runs took.", rows)
     page.add("events_total", "counter", "Events of detached runs.", {"": metrics.events})
-    for name in ("searches", "pages", "model_calls", "input_tokens", "output_tokens"):
+    for name in _SPENT:
         page.add(
-            f"{name}_total", "counter", f"{name.replace('_', ' ').capitalize()} of finished runs.", {"": getattr(metrics, name)}
+            f"{name}_total", "counter", f"{name.replace('_', ' ').capitalize()} of finished runs.", {"": metrics.spent[name]}
         )
     page.add("cost_dollars_total", "counter", "Known cost of finished runs.", {"": metrics.cost})
     responses = {_labels(method=m, status=s): n for (m, s), n in metrics.responses.items()}

@@ -313,15 +313,18 @@ class Envelope:
 
     def response(self, state: str, output: list[dict[str, Any]], ending: Ending | None = None) -> dict[str, Any]:
         """The object itself."""
-        answer = ending.answer if ending else None
+        answer, error, cut = ending.answer if ending else None, None, state == "incomplete"
+        if ending and state == "failed":
+            error = openai_format.fault(ending.status, ending.problem or "the run failed", code="server_error")
         return {
             "id": f"resp_{self.run}",
             "object": "response",
             "created_at": self.created,
             "completed_at": int(time.time()) if state == "completed" else None,
             "status": state,
-            "error": _error(ending) if ending and state == "failed" else None,
-            "incomplete_details": _limit(answer) if answer and state == "incomplete" else None,
+            "error": error,
+            # the protocol knows few reasons: this one says that a limit was reached, the message says which
+            "incomplete_details": {"reason": "max_output_tokens", "message": answer.reason} if answer and cut else None,
             "model": self.model,
             "output": output,
             "usage": _usage(answer) if answer else None,
@@ -344,15 +347,6 @@ def _metadata(answer: AnswerJson) -> dict[str, str]:
     """What the protocol has no field for; its metadata are words."""
     names = ("outcome", "reason", "short", "sure", "understood", "asks")
     return {name: str(said)[:512] for name in names if (said := getattr(answer, name)) is not None}
-
-
-def _error(ending: Ending) -> dict[str, Any]:
-    return openai_format.fault(ending.status, ending.problem or "the run failed", code="server_error")
-
-
-def _limit(answer: AnswerJson) -> dict[str, Any]:
-    """The protocol knows few reasons: this one says that a limit was reached, the message says which."""
-    return {"reason": "max_output_tokens", "message": answer.reason}
 
 
 def _usage(answer: AnswerJson) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from starlette.types import Message, Receive, Scope, Send
 from wellread.server.sharing import Numbered
 
 Leave = Callable[[], Awaitable[None]]
-_PIECE = 32_768  # bytes; who reads slowly makes room for one in the time that `connections` gives
+_PIECE = 32_768  # bytes; who reads slowly makes room for one in the time that `serving` gives
 _PING = 15.0  # seconds; proxies close what is silent for longer
 
 

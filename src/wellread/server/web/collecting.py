@@ -116,7 +116,9 @@ def _closed() -> Safe:
 
 
 def _all(views: Sequence[View], options: ServerOptions, problem: str, fields: Mapping[str, str]) -> Safe:
-    listed = el("ul", *(_card(view) for view in views), class_="collections") if views else None
+    named = [(el("h2", el("a", view.one.name, href=_path(view.one))), _brief(view)) for view in views]
+    cards = [el("li", name, el("p", brief, class_="facts")) for name, brief in named]
+    listed = el("ul", *cards, class_="collections") if views else None
     lead = "Add documents and ask them right away. They are kept and read on this server, nowhere else."
     return el(
         "div",
@@ -165,10 +167,6 @@ def _removal(one: Collection, count: int, document: str) -> Safe:
     remove, keep = el("button", "Remove", class_="button primary"), el("a", "Keep", href=_path(one), class_="button")
     form = el("form", hidden, el("div", remove, keep, class_="actions"), method="post", action=f"{_path(one)}/remove")
     return el("div", el("h1", what), el("p", said, " Answers that were given from it stay in the history."), form, class_="hero")
-
-
-def _card(view: View) -> Safe:
-    return el("li", el("h2", el("a", view.one.name, href=_path(view.one))), el("p", _brief(view), class_="facts"))
 
 
 def _brief(view: View) -> Safe:
