@@ -17,9 +17,8 @@ from wellread.answer_json import AnswerJson
 from wellread.citations.references import SUFFIXES, Format, footnotes, references, together, written
 from wellread.events import documents_json, hit_json
 from wellread.present.html import answer_html
-from wellread.server import metrics, service, session, shapes
-from wellread.server.security import address
-from wellread.server.session import Telling
+from wellread.server import metrics, service, shapes
+from wellread.server.session import Here, Telling
 from wellread.server.shapes import RUN_ID, AskRequest, RunRequest
 from wellread.server.sharing import Numbered
 from wellread.server.sse import EventStream, Whole, numbered
@@ -48,10 +47,10 @@ _CROWDED = shapes.refusals(429)
 
 
 @router.post("/api/ask", tags=["ask"], response_model=None, responses={**_WRONG, 200: _ANSWER, **shapes.refusals(502)})
-async def ask(request: Request, body: AskRequest) -> EventStream:
+async def ask(request: Request, here: Here, body: AskRequest) -> EventStream:
     """Answer a question: as `ask --json` prints it, or as a stream of events to who accepts `text/event-stream`. Closing the
     connection stops the work; an answer is kept in the history."""
-    telling = await session.of(request).attach(body.wish(), via="api")
+    telling = await here.attach(body.wish(), via="api")
     if "text/event-stream" in request.headers.get("accept", ""):
         return EventStream(numbered(_without_end(telling)), telling.leave)
     return Whole(partial(_whole, telling), telling.leave)
@@ -73,55 +72,51 @@ async def _without_end(telling: Telling) -> AsyncGenerator[list[Numbered], None]
 
 
 @router.post("/api/runs", tags=["runs"], status_code=202, responses={**_WRONG, **_GONE})
-async def start(request: Request, body: RunRequest) -> shapes.Started:
+async def start(here: Here, body: RunRequest) -> shapes.Started:
     """Begin a run that goes on without a listener."""
-    here = session.of(request)
     record = await here.begin(body.wish(), await here.run(body.parent) if body.parent else None)
     return shapes.Started(id=record.id, page=f"/r/{record.id}", events=f"/api/runs/{record.id}/events")
 
 
 @router.get("/api/runs", tags=["runs"], responses=shapes.refusals(422))
 async def runs(
-    request: Request,
+    here: Here,
     search: Annotated[str, Query(max_length=200, description="words that question or answer must have")] = "",
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     before: Annotated[float | None, Query(description="only runs begun before this time", allow_inf_nan=False)] = None,
 ) -> shapes.RunList:
     """The history, latest first."""
-    here = service.of(request)
-    async with here.looking_up.turn(address(request.scope)):
-        found = await here.history.list(search=search, limit=limit, before=before)
+    async with here.service.looking_up.turn(here.client):
+        found = await here.service.history.list(search=search, limit=limit, before=before)
     return shapes.RunList(runs=[shapes.summary(record) for record in found])
 
 
 @router.get("/api/runs/{run}", tags=["runs"], responses=_GONE)
-async def run(request: Request, run: RunId) -> shapes.Run:
+async def run(here: Here, run: RunId) -> shapes.Run:
     """One run, with its answer once there is one."""
-    here = session.of(request)
     record = await here.run(run)
     return shapes.whole(record, answer_html(record.answer), here.base)
 
 
 @router.get("/api/runs/{run}/events", tags=["runs"], response_class=EventStream, responses={**_GONE, **_CROWDED, **_STREAM})
 async def follow(
-    request: Request,
+    here: Here,
     run: RunId,
     offset: Annotated[int, Query(ge=0, le=10_000_000, description="number of the first event to send")] = 0,
     last_event_id: Annotated[str | None, Header(description="the last event that was received, when reconnecting")] = None,
 ) -> EventStream:
     """A run's events from an offset; goes on until the run has ended, whose last event is `ended`."""
-    return EventStream(numbered(await session.of(request).follow(run, offset, last_event_id)))
+    return EventStream(numbered(await here.follow(run, offset, last_event_id)))
 
 
 @router.get("/api/runs/{run}/references", tags=["runs"], response_class=PlainTextResponse, responses={**_GONE, **_WRONG})
 async def cited(
-    request: Request,
+    here: Here,
     run: RunId,
     format: Annotated[Format | Literal["footnotes"], Query(description="footnotes: the answer, with them")] = "bibtex",
     conversation: Annotated[bool, Query(description="of all answers of its conversation, numbered anew")] = False,
 ) -> PlainTextResponse:
     """The works that an answer cites, for a bibliography."""
-    here = session.of(request)
     record = await here.run(run)
     answer = record.answer or AnswerJson(outcome="failed")
     if format == "footnotes":
@@ -137,12 +132,11 @@ async def cited(
 
 @router.delete("/api/runs/{run}", tags=["runs"], responses=_GONE)
 async def stop(
-    request: Request,
+    here: Here,
     run: RunId,
     forget: Annotated[bool, Query(description="also remove it from the history")] = False,
 ) -> dict[str, str | None]:
     """Stop a run: searches, readings and model calls end at once. With `forget` it leaves no trace."""
-    here = session.of(request)
     record = await here.stop(run)
     if forget:
         await here.forget(run)
@@ -150,13 +144,12 @@ async def stop(
 
 
 @router.get("/api/export", tags=["runs"], response_class=StreamingResponse)
-async def export(request: Request) -> StreamingResponse:
+async def export(here: Here) -> StreamingResponse:
     """The whole history, one JSON object a line."""
-    here = service.of(request)
 
     async def lines() -> AsyncGenerator[str, None]:
-        async for record in here.history.export():
-            yield json.dumps(shapes.exported(record, str(request.base_url)), ensure_ascii=False) + "\n"
+        async for record in here.service.history.export():
+            yield json.dumps(shapes.exported(record, here.base), ensure_ascii=False) + "\n"
 
     headers = {"Content-Disposition": 'attachment; filename="wellread-history.jsonl"'}
     return StreamingResponse(lines(), media_type="application/x-ndjson", headers=headers)
@@ -164,47 +157,45 @@ async def export(request: Request) -> StreamingResponse:
 
 @router.get("/api/search", tags=["search"], responses={**_WRONG, **shapes.refusals(502)})
 async def search(
-    request: Request,
+    here: Here,
     q: Annotated[str, Query(min_length=1, max_length=2_000, examples=["moons of Jupiter"])],
     source: Annotated[list[str] | None, Query(max_length=8, description="see /api/menu")] = None,
     limit: Annotated[int, Query(ge=1, le=100)] = 10,
 ) -> shapes.SearchResult:
     """Search the sources, nothing more."""
-    here = service.of(request)
-    engine = here.menu.searching(source or [])
-    async with here.turn(address(request.scope)):
+    engine = here.service.menu.searching(source or [])
+    async with here.service.turn(here.client):
         hits = await engine.search(q, limit=limit)
     shown = [{**hit_json(hit), "view": place.path() if (place := of_hit(hit)) else None} for hit in hits]
     return shapes.SearchResult.model_validate({"query": q, "hits": shown, "documents": documents_json(hits)})
 
 
 @router.get("/api/menu", tags=["search"])
-async def menu(request: Request) -> shapes.MenuCard:
+async def menu(here: Here) -> shapes.MenuCard:
     """Strategies, sources and models that a request can choose from."""
-    here = service.of(request).menu
-    strategies = sorted(here.strategies(), key=lambda one: (one[0] != here.default_strategy, not one[2]))
+    menu = here.service.menu
+    strategies = sorted(menu.strategies(), key=lambda one: (one[0] != menu.default_strategy, not one[2]))
     return shapes.MenuCard(
         strategies=[shapes.Choice(name=name, summary=about, usable=usable) for name, about, usable in strategies],
-        sources=[shapes.Choice(name=name) for name in here.sources],
-        models=[shapes.Choice(name=name) for name in here.models],
+        sources=[shapes.Choice(name=name) for name in menu.sources],
+        models=[shapes.Choice(name=name) for name in menu.models],
     )
 
 
 @router.get("/api/plugins", tags=["search"])
-async def plugins(request: Request) -> list[dict[str, object]]:
+async def plugins() -> list[dict[str, object]]:
     """Everything that is installed, with all parameters."""
     return await asyncio.to_thread(service.installed)  # pyright: ignore[reportReturnType]
 
 
 @router.get("/healthz", tags=["operation"])
-async def health(request: Request) -> dict[str, str]:
+async def health(here: Here) -> dict[str, str]:
     """Whether the server takes questions."""
-    return {"status": "stopping" if service.of(request).runs.stopping else "ok"}
+    return {"status": "stopping" if here.service.runs.stopping else "ok"}
 
 
 @router.get("/metrics", tags=["operation"], response_class=PlainTextResponse)
-async def numbers(request: Request) -> PlainTextResponse:
+async def numbers(here: Here) -> PlainTextResponse:
     """Counters for Prometheus."""
-    here = service.of(request)
-    told = metrics.text(here.metrics, here.gate, here.history.failed_writes)
+    told = metrics.text(here.service.metrics, here.service.gate, here.service.history.failed_writes)
     return PlainTextResponse(told, media_type="text/plain; version=0.0.4")

@@ -171,7 +171,7 @@ def build(service: Service) -> MCPServer[Any]:
     ) -> CallToolResult:
         """Answer a question with numbered sources that a program has checked; `previous` makes it a follow-up."""
         wish = ClientRequest(question, strategy, (source,) if source else ())
-        return await _ask(_session(service, ctx), wish, previous, marks, ctx)
+        return await _ask(await _session(service, ctx), wish, previous, marks, ctx)
 
     async def search(
         query: Annotated[str, Field(description="Words to search for.", max_length=2_000)],
@@ -180,13 +180,13 @@ def build(service: Service) -> MCPServer[Any]:
         source: Annotated[str | None, Field(description="Which of the server's sources to search.")] = None,
     ) -> CallToolResult:
         """Search the sources and return the passages found, best first."""
-        return await _search(_session(service, ctx), query, limit, source)
+        return await _search(await _session(service, ctx), query, limit, source)
 
     async def read(
         ctx: Context[Any, Any], url: _Address = None, source: _SourceOf = None, document: _DocumentOf = None
     ) -> CallToolResult:
         """Read a public web page or PDF by its url, or a document that ask or search named, by its source and document."""
-        here = _session(service, ctx)
+        here = await _session(service, ctx)
         return await (_open(here, Place(source, document)) if source and document else _read(here, url or ""))
 
     # the SDK resolves annotations of functions by their module's names, and these are local
@@ -314,7 +314,7 @@ def _result(text: str, body: dict[str, Any], *, failed: bool = False) -> Any:
     return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=body, is_error=failed)
 
 
-def _session(service: Service, ctx: Any) -> Session:
+async def _session(service: Service, ctx: Any) -> Session:
     """Of a request; over stdio there is none, and client and files are on one machine."""
     request = ctx.request_context.request
-    return Session(service, "mcp", None) if request is None else session.of(request, request.scope.get("service", service))
+    return Session(service, "mcp", None) if request is None else await session.of(request)

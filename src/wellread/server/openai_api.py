@@ -15,18 +15,18 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, Literal, cast
 
-from fastapi import APIRouter, Path, Request, Response
+from fastapi import APIRouter, Path, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 from wellread.answer_json import AnswerJson
 from wellread.errors import UsageError
 from wellread.marks import Marks
-from wellread.server import openai_format, service, session, shapes
+from wellread.server import openai_format, shapes
 from wellread.server.history import Record
 from wellread.server.menu import ClientRequest, Menu
 from wellread.server.openai_format import PREFIX, Message, Refused, Turns
-from wellread.server.session import Ending, NotFound, Session, Telling
+from wellread.server.session import Ending, Here, NotFound, Session, Telling
 from wellread.server.sse import EventStream, Whole
 
 router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"])
@@ -96,16 +96,15 @@ class ChatRequest(BaseModel):
 
 
 @router.get("/models")
-async def models(request: Request) -> dict[str, Any]:
+async def models(here: Here) -> dict[str, Any]:
     """The recipes that can be used here, as models."""
-    names = openai_format.models(service.of(request).menu)
+    names = openai_format.models(here.service.menu)
     return {"object": "list", "data": [{"id": n, "object": "model", "created": 0, "owned_by": PREFIX} for n in names]}
 
 
 @router.post("/chat/completions", response_model=None, responses=_documented("A completion, or chunks of one."))
-async def complete(request: Request, body: ChatRequest) -> Response:
+async def complete(here: Here, body: ChatRequest) -> Response:
     """Answer the last message; whole, or as chunks when `stream` is set. Leaving stops the work."""
-    here = session.of(request)
     reply = Reply(body.model)
     telling = await here.attach(body.wish(here.service.menu), via=None if body.store is False else "openai", marks=body.marks)
     if body.stream:
@@ -178,9 +177,8 @@ def _tokens(answer: AnswerJson) -> dict[str, int]:
 
 
 @router.post("/responses", response_model=None, responses=_documented("A response, or the events of one.", schema=_RESPONSE))
-async def respond(request: Request, body: ResponseRequest) -> Response:
+async def respond(here: Here, body: ResponseRequest) -> Response:
     """Answer the last message; whole, or as events when `stream` is set. Leaving stops the work."""
-    here = session.of(request)
     question, turns = body.asked()
     before = await _previous(here, body.previous_response_id)
     wish = openai_format.asked(body.model, here.service.menu, question, turns, body.sources)
@@ -196,11 +194,10 @@ async def respond(request: Request, body: ResponseRequest) -> Response:
 
 
 @router.get("/responses/{response}", responses=_GONE)
-async def retrieve(request: Request, response: ResponseId, stream: bool = False) -> dict[str, Any]:
+async def retrieve(here: Here, response: ResponseId, stream: bool = False) -> dict[str, Any]:
     """A response that was stored, as it stands."""
     if stream:
         raise Refused("a stored response does not stream again: /api/runs/ID/events does", "stream")
-    here = session.of(request)
     record = await _find(here, response)
     previous = f"resp_{record.parent}" if record.parent else None
     envelope = Envelope(record.id, f"{PREFIX}/{record.strategy}", previous, True, int(record.created))
@@ -210,9 +207,8 @@ async def retrieve(request: Request, response: ResponseId, stream: bool = False)
 
 
 @router.delete("/responses/{response}", responses=_GONE)
-async def delete(request: Request, response: ResponseId) -> dict[str, str | bool]:
+async def delete(here: Here, response: ResponseId) -> dict[str, str | bool]:
     """Forget a response that was stored; one that is being written is stopped."""
-    here = session.of(request)
     await here.forget((await _find(here, response)).id)
     return {"id": response, "object": "response", "deleted": True}
 

@@ -6,7 +6,9 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Annotated
 
+from fastapi import Depends
 from starlette.requests import Request
 
 from wellread import events
@@ -100,9 +102,12 @@ def resumed(offset: int, last: str | None) -> int:
     return max(offset, int(last) + 1) if last is not None and last.isdecimal() and len(last) < 10 else offset
 
 
-def of(request: Request, service: Service | None = None) -> Session:
+async def of(request: Request) -> Session:
     """The session of a request, which the application's state knows the service of."""
-    return Session(service or service_of(request), address(request.scope), str(request.base_url))
+    return Session(service_of(request), address(request.scope), str(request.base_url))
+
+
+Here = Annotated[Session, Depends(of)]  # the session of a request, as a parameter of its route
 
 
 @dataclass(frozen=True, slots=True)

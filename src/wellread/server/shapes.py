@@ -168,7 +168,7 @@ def whole(record: Record, html: str, base: str | None) -> Run:
     return Run(**_fields(record), answer=_answer(record, base), html=html)
 
 
-def exported(record: Record, base: str) -> dict[str, Any]:
+def exported(record: Record, base: str | None) -> dict[str, Any]:
     """A run with its answer for a reader elsewhere."""
     return {**summary(record).model_dump(), "answer": _answer(record, base)}
 

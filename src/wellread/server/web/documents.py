@@ -18,12 +18,13 @@ from fastapi.responses import HTMLResponse, Response
 from wellread.errors import WellreadError
 from wellread.present.sections import preview
 from wellread.reading.pdfpicture import Picture
-from wellread.server import service, session, viewer
+from wellread.server import service, viewer
 from wellread.server.api import RunId
 from wellread.server.history import Record, numbered
 from wellread.server.limits import beside
 from wellread.server.menu import label
 from wellread.server.security import address
+from wellread.server.session import Here
 from wellread.server.viewer import COLLECTIONS, PART, WORDS, NotThere, Place, Span, View, of_hit
 from wellread.server.web.articles import site
 from wellread.server.web.controls import ticks
@@ -191,15 +192,14 @@ def _block(piece: Piece, words: Safe) -> Safe:
 
 
 @router.get("/r/{run}/source/{number}")
-async def cited(request: Request, run: RunId, number: Annotated[int, Path(ge=1, le=1_000_000)]) -> Response:
+async def cited(request: Request, here: Here, run: RunId, number: Annotated[int, Path(ge=1, le=1_000_000)]) -> Response:
     """The document of a run's source, at the words that were quoted."""
-    here = service.of(request)
-    record = await session.of(request).run(run)
-    passage = (await numbered(here.history, run)).get(number)
+    record = await here.run(run)
+    passage = (await numbered(here.service.history, run)).get(number)
     if passage is None:
         raise NotThere(f"this answer has no source {number}")
     async with _turn(request, passage.document or ""):
-        view = await viewer.look_again(here.menu, passage, quoted(record, number))
+        view = await viewer.look_again(here.service.menu, passage, quoted(record, number))
         return await beside(lambda: _page_of(request, view, f"/r/{run}#source-{number}"))
 
 

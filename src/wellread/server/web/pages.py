@@ -30,7 +30,7 @@ from wellread.server.limits import beside
 from wellread.server.menu import ClientRequest
 from wellread.server.security import address
 from wellread.server.service import Service
-from wellread.server.session import NotFound
+from wellread.server.session import Here, NotFound
 from wellread.server.shapes import RUN_ID
 from wellread.server.sse import EventStream
 from wellread.server.viewer import linked
@@ -70,7 +70,7 @@ async def home(request: Request, source: Annotated[list[str] | None, Query(max_l
 
 @router.post("/ask")
 async def ask(
-    request: Request,
+    here: Here,
     question: Annotated[str, Form(max_length=20_000)],
     strategy: Annotated[str, Form(max_length=100)] = "",
     source: Annotated[list[str] | None, Form(max_length=50)] = None,
@@ -82,7 +82,6 @@ async def ask(
     resume: Annotated[str, Form(pattern=f"{RUN_ID}|^$")] = "",
 ) -> Response:
     """The form without JavaScript; with it the page posts to /api/runs."""
-    here = session.of(request)
     before = await here.service.history.get(parent) if parent else None  # one that is gone is not followed up
     wish = ClientRequest(question, strategy or None, tuple(source or ()), model or None, effort=effort or None, share=share)
     record = await here.begin(replace(wish, resume=resume or None), before)
@@ -90,9 +89,8 @@ async def ask(
 
 
 @router.get("/compare/{first}/{second}")
-async def compare(request: Request, first: RunId, second: RunId) -> Response:
+async def compare(request: Request, here: Here, first: RunId, second: RunId) -> Response:
     """Two answers side by side."""
-    here = session.of(request)
     columns = [await _article(request, await here.run(run)) for run in (first, second)]
     columns[0] = Safe(_LANDMARK.sub(r'aria-label="\1 of the first answer"', columns[0]))  # names of places must differ
     title = el("h1", "Two answers", class_="hidden")
@@ -100,36 +98,36 @@ async def compare(request: Request, first: RunId, second: RunId) -> Response:
 
 
 @router.get("/r/{run}")
-async def show(request: Request, run: RunId) -> Response:
+async def show(request: Request, here: Here, run: RunId) -> Response:
     """A question with its answer, after those it follows up on."""
-    here = service.of(request)
-    records = await chain(here.history, await session.of(request).run(run))
+    menu, history = here.service.menu, here.service.history
+    records = await chain(history, await here.run(run))
     articles = [await _article(request, record) for record in records]
     last = records[-1]
-    box = ask_box(here.menu, parent=last, label="Ask a follow-up")
-    name = (await here.history.names()).get(last.thread)
+    box = ask_box(menu, parent=last, label="Ask a follow-up")
+    name = (await history.names()).get(last.thread)
     heading = name or ("Question and answer" if len(records) == 1 else "Questions and answers")
     title = el("h1", heading, class_="thread-name" if name else "hidden")
-    thread = el("div", title, *articles, again_box(here.menu, last), tools(last, name), class_="thread")
+    thread = el("div", title, *articles, again_box(menu, last), tools(last, name), class_="thread")
     return page(request, last.question, thread, el("div", box, class_="follow-up"), live=last.state == "running")
 
 
 @router.get("/r/{run}/article")
-async def fragment(request: Request, run: RunId) -> Response:
+async def fragment(request: Request, here: Here, run: RunId) -> Response:
     """One article by itself, to take the place of the live one."""
-    return HTMLResponse(await _article(request, await session.of(request).run(run)))
+    return HTMLResponse(await _article(request, await here.run(run)))
 
 
 @router.get("/r/{run}/live")
 async def live(
-    request: Request,
+    here: Here,
     run: RunId,
     offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
     last_event_id: Annotated[str | None, Header()] = None,
 ) -> Response:
     """A run's events as what the page shows: `{"status", "step", "draft", "ended"}`; the draft now and then, and whole."""
     offset = session.resumed(offset, last_event_id)
-    batches = await session.of(request).follow(run, 0, None)  # the words before the offset are a part of the draft
+    batches = await here.follow(run, 0, None)  # the words before the offset are a part of the draft
 
     async def chunks() -> AsyncGenerator[str, None]:
         drafted, drawn = Drafted(), 0.0
@@ -149,8 +147,8 @@ async def live(
 
 
 @router.post("/r/{run}/delete")
-async def delete(request: Request, run: RunId) -> Response:
-    await session.of(request).forget(run)
+async def delete(here: Here, run: RunId) -> Response:
+    await here.forget(run)
     return RedirectResponse("/history", 303)
 
 
