@@ -106,7 +106,7 @@ def test_words_are_found_before_vectors_are_made(shelf: Live, reader: httpx2.Cli
         await asyncio.to_thread(made.wait, 20)
         return await embed(*arguments, **options)
 
-    monkeypatch.setattr("wellread.server.indexing.embed", waiting)
+    monkeypatch.setattr("wellread.server.collections.embed", waiting)
     path = make(reader, "Early words", sent(ferry__txt=FERRY))
     until(lambda: "Early words" in shelf.service.menu.sources, 30)
     assert "data-working" in reader.get(path).text
@@ -276,7 +276,7 @@ def test_who_is_removed_stays_removed_whatever_comes_meanwhile(tmp_path: Path, m
         remove(self, one)
 
     monkeypatch.setattr(Collections, "remove", slowly)
-    monkeypatch.setattr("wellread.server.indexing.update", late)
+    monkeypatch.setattr("wellread.server.collections.update", late)
     with running(quoting(), tmp_path) as live, live.client() as client, ThreadPoolExecutor(2) as others:
         path = make(client, "Passing", sent(ferry__txt=FERRY))
         removing = [others.submit(client.post, f"{path}/remove") for _ in range(2)]
@@ -326,7 +326,7 @@ def test_what_another_process_removes_does_not_come_back(tmp_path: Path, monkeyp
         await asyncio.to_thread(over.wait, 20)
         return await update(*arguments, **options)
 
-    monkeypatch.setattr("wellread.server.indexing.update", late)
+    monkeypatch.setattr("wellread.server.collections.update", late)
     with running(quoting(), tmp_path) as live, live.client() as client:
         path = make(client, "Passing", sent(ferry__txt=FERRY))
         assert begun.wait(20)
@@ -540,7 +540,7 @@ async def never(*_: object, **__: object) -> None:
 def test_a_restart_in_the_middle_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     many = documents(*((f"{n}.txt", f"Island {n} has {n + 2} wells.") for n in range(5)))
     with monkeypatch.context() as broken:
-        broken.setattr("wellread.server.indexing.update", never)
+        broken.setattr("wellread.server.collections.update", never)
         with running(quoting(), tmp_path) as live, live.client() as client:
             path = make(client, "Going on", many)
             assert "data-working" in client.get(path).text
@@ -553,7 +553,7 @@ def test_a_restart_in_the_middle_goes_on(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_what_was_stopped_stays_stopped_until_somebody_refreshes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as broken:
-        broken.setattr("wellread.server.indexing.update", never)
+        broken.setattr("wellread.server.collections.update", never)
         with running(quoting(), tmp_path) as live, live.client() as client:
             path = make(client, "Stopped", sent(ferry__txt=FERRY))
             assert client.post(f"{path}/stop").status_code == 303

@@ -14,8 +14,7 @@ from wellread.errors import UsageError
 from wellread.index.inputs import Item
 from wellread.index.ledger import Entry
 from wellread.server import service
-from wellread.server.collections import Collection, Collections
-from wellread.server.indexing import Indexing
+from wellread.server.collections import Collection, Collections, Indexing
 from wellread.server.intake import Arrived, Room, Sent, arriving
 from wellread.server.menu import label
 from wellread.server.security import address

@@ -20,9 +20,8 @@ from wellread.events import to_json
 from wellread.present.html import answer_html
 from wellread.questions.languages import language_of
 from wellread.server import logs
-from wellread.server.collections import Collections
+from wellread.server.collections import Collections, Indexing
 from wellread.server.history import History
-from wellread.server.indexing import Indexing
 from wellread.server.intake import Form
 from wellread.server.limits import Gate, Lines, Listeners
 from wellread.server.menu import Menu
