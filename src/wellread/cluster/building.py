@@ -292,7 +292,6 @@ async def _vectors(passages: Sequence[Passage], embedder: Embedder, about: About
     return scale, np.concatenate(rows), np.concatenate(codes)
 
 
-_PLAN = "plan.json"
 _FORMAT = 2  # of what the steps leave; 2: one file a block
 _AHEAD = 2  # tasks a core that are handed to Ray at once
 
@@ -371,7 +370,8 @@ class _Embedded:
 
 
 def _embedded(module: Any, place: Place, order: Order, progress: Progress, told: Told) -> _Embedded:
-    work, listed = _begin(place, order)
+    listed = parts(order.inputs, order.how, most=MOST)
+    work = place.begun(_plan(order, listed))
     jobs = [(work, number, part, order.how) for number, part in enumerate(listed)]
     done: list[PartRead] = _run(module, read, jobs, progress, "parts")
     told.documents += sum(part.documents for part in done)
@@ -427,16 +427,6 @@ def _results(
                 raise cause from None
         progress(name, len(found), total)
     return [found[number] for number in range(total)]
-
-
-def _begin(place: Place, order: Order) -> tuple[Place, list[tuple[Item, ...]]]:
-    """The place of work, with what an interrupted build of the same has left there."""
-    listed = parts(order.inputs, order.how, most=MOST)
-    work, plan = place.inside(BUILDING), _plan(order, listed)
-    if work.content(_PLAN) != plan:
-        place.remove(BUILDING)
-        work.put(_PLAN, plan)
-    return work, listed
 
 
 def _plan(order: Order, listed: Iterable[Sequence[Item]]) -> bytes:

@@ -7,7 +7,6 @@ what the shards are made of is only read.
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import AsyncIterator, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,15 +22,13 @@ from wellread.errors import IndexFault, UsageError
 from wellread.index import manifest
 from wellread.index.build import BuildOptions, build
 from wellread.index.feed import Batch, Feed
-from wellread.index.folder import BUILDING, disk_errors, start_over, writing
-from wellread.index.manifest import replace_file
+from wellread.index.folder import BUILDING
 from wellread.index.progress import Progress, silent
 from wellread.index.quantize import Floats
 from wellread.index.search import LocalIndex
 from wellread.questions.languages import ENGLISH
 
 _BATCH = 2_000
-_PLAN = "plan.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,24 +115,24 @@ async def _put_apart(
     content = parts[0].index.manifest
     language = content.language or ENGLISH
     homes = [folder / SHARDS / shard_name(number) for number in range(count)]
-    with disk_errors(folder), writing(folder):
-        work = _begin(folder / BUILDING, parts, count)
+    place, states = Place(folder), [manifest.checksum(part.index.folder / manifest.NAME).sha256 for part in parts]
+    with place.writing():
+        work = place.begun(json.dumps({"shards": count, "parts": states}).encode())
         for number, (home, mine) in enumerate(zip(homes, members, strict=True)):
-            if not (done := work / home.name).exists():
+            if work.content(home.name) is None:
                 how = BuildOptions(words=content.words, language=language)
                 await build(home, RowsFeed([part.index for part in parts], mine), how)
                 shard.write_beside(home, mine.ordinals)
-                replace_file(done, b"")
+                work.put(home.name, b"")
             progress("shards", number + 1, count)
         shard.share_words(homes)
         entries = tuple(sharded.entry_of(home, home.name) for home in homes)
-        place = Place(folder)
         generation = sharded.next_generation(place.content(sharded.NAME))
         about = content.embedder, content.dimensions, content.words
         made = Sharded(*about, entries, generation, origin=origin, language=language)
         place.put(sharded.NAME, manifest.sealed(made))
         sharded.tidy(place, made)
-        shutil.rmtree(work, ignore_errors=True)
+        place.remove(BUILDING)
     return made, sum(int((one.parts != number).sum()) for number, one in enumerate(members))
 
 
@@ -150,13 +147,3 @@ def _members(parts: Sequence[_Part], count: int) -> list[_Members]:
                 found[home].append((int(part.ordinals[row]), number, row))
     tables = [np.array(sorted(some), np.int64).reshape(-1, 3) for some in found]
     return [_Members(table[:, 1], table[:, 2], table[:, 0]) for table in tables]
-
-
-def _begin(work: Path, parts: Sequence[_Part], count: int) -> Path:
-    """The place of work, with what an interrupted run of the same has left there."""
-    states = [manifest.checksum(part.index.folder / manifest.NAME).sha256 for part in parts]
-    plan = json.dumps({"shards": count, "parts": states}).encode()
-    known = work / _PLAN
-    if not known.exists() or known.read_bytes() != plan:
-        replace_file(start_over(work) / _PLAN, plan)
-    return work

@@ -35,13 +35,14 @@ from wellread.core import safe_files
 from wellread.core.private_files import cache_folder
 from wellread.errors import DamagedFile, IndexFault, UsageError, optional
 from wellread.index import manifest
-from wellread.index.folder import disk_errors, writing
+from wellread.index.folder import BUILDING, disk_errors, writing
 from wellread.index.manifest import Count, Dimensions, FileSum, InnerName, check_stemmed, replace_file, unsealed
 from wellread.questions.languages import ENGLISH
 
 FORMAT = 3  # 2: words may be stemmed in another language than English; 3: what shards tell each other of their words
 NAME, SHARDS, BESIDE = "shards.json", "shards", "beside"
 ORDINALS, WORDS = "ordinals", "words"
+_PLAN = "plan.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,6 +275,14 @@ class Place:
         """Copy what is in a folder."""
         files = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.suffix not in _PASSING]
         _together(lambda path: self.put(f"{name}/{path.relative_to(folder).as_posix()}", path), files)
+
+    def begun(self, plan: bytes) -> Place:
+        """The place of work, with what an interrupted run of the same plan has left there."""
+        work = self.inside(BUILDING)
+        if work.content(_PLAN) != plan:
+            self.remove(BUILDING)
+            work.put(_PLAN, plan)
+        return work
 
     def names(self, under: str) -> set[str]:
         """What is directly in a folder."""
