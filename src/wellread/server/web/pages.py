@@ -29,8 +29,7 @@ from wellread.server.history import Record, chain, event_of
 from wellread.server.limits import beside
 from wellread.server.menu import ClientRequest
 from wellread.server.security import address
-from wellread.server.service import Service
-from wellread.server.session import Here, NotFound
+from wellread.server.session import Here, NotFound, Session
 from wellread.server.shapes import RUN_ID
 from wellread.server.sse import EventStream
 from wellread.server.viewer import linked
@@ -290,29 +289,27 @@ def _example(one: Schema, schema: Schema) -> Safe | None:
 
 
 @router.get("/r/{run}/export.md")
-async def as_markdown(request: Request, run: RunId, marks: Marks = "text") -> Response:
-    here, base = service.of(request), str(request.base_url)
+async def as_markdown(here: Here, run: RunId, marks: Marks = "text") -> Response:
     name, record = await _thread(here, run)
 
     async def parts() -> AsyncGenerator[str, None]:
         yield f"# {plain(name)}"
         async for each in _runs(here, record):
-            yield "\n\n" + await beside(lambda each=each: _section(each, base, marks))
+            yield "\n\n" + await beside(lambda each=each: _section(each, here.base, marks))
         yield "\n"
 
     return StreamingResponse(parts(), media_type="text/markdown; charset=utf-8", headers=_download(name, "md"))
 
 
 @router.get("/r/{run}/export.json")
-async def as_json(request: Request, run: RunId) -> Response:
-    here, base = service.of(request), str(request.base_url)
+async def as_json(here: Here, run: RunId) -> Response:
     name, record = await _thread(here, run)
 
     async def parts() -> AsyncGenerator[str, None]:
         yield f'{{"name": {_json(name)}, "thread": {_json(record.thread)}, "runs": ['
         before = "\n"
         async for each in _runs(here, record):
-            yield before + await beside(lambda each=each: _json(shapes.exported(each, base)))
+            yield before + await beside(lambda each=each: _json(shapes.exported(each, here.base)))
             before = ",\n"
         yield "\n]}\n"
 
@@ -320,21 +317,19 @@ async def as_json(request: Request, run: RunId) -> Response:
 
 
 @router.get("/r/{run}/report.{kind}")
-async def as_file(request: Request, run: RunId, kind: Literal["html", "docx"]) -> Response:
+async def as_file(here: Here, run: RunId, kind: Literal["html", "docx"]) -> Response:
     """One answer as a file of its own."""
-    record = await service.of(request).history.get(run)
-    if record is None or record.answer is None:
+    record = await here.run(run)
+    if record.answer is None:
         raise NotFound
-    made, answer = files.as_html if kind == "html" else files.as_word, linked(record.answer, str(request.base_url))
+    made, answer = files.as_html if kind == "html" else files.as_word, linked(record.answer, here.base)
     body = await beside(lambda: made(answer))
     return Response(body, media_type="application/octet-stream", headers=_download(record.question, kind))
 
 
 @router.post("/r/{run}/name")
-async def rename(request: Request, run: RunId, name: Annotated[str, Form(max_length=200)] = "") -> Response:
-    here = service.of(request)
-    _, record = await _thread(here, run)
-    await here.history.rename(record.thread, " ".join(name.split()))
+async def rename(here: Here, run: RunId, name: Annotated[str, Form(max_length=200)] = "") -> Response:
+    await here.service.history.rename((await here.run(run)).thread, " ".join(name.split()))
     return RedirectResponse(f"/r/{run}", 303)
 
 
@@ -351,21 +346,19 @@ def tools(record: Record, name: str | None) -> Safe:
     return el("details", el("summary", "Keep this conversation"), inside, class_="tools")
 
 
-async def _thread(here: Service, run: str) -> tuple[str, Record]:
+async def _thread(here: Session, run: str) -> tuple[str, Record]:
     """The name of the conversation that a run belongs to, and the run."""
-    record = await here.history.get(run)
-    if record is None:
-        raise NotFound
-    if name := (await here.history.names()).get(record.thread):
+    record = await here.run(run)
+    if name := (await here.service.history.names()).get(record.thread):
         return name, record
     async with aclosing(_runs(here, record)) as runs:
         return (await anext(runs)).question, record
 
 
-async def _runs(here: Service, record: Record) -> AsyncGenerator[Record]:
+async def _runs(here: Session, record: Record) -> AsyncGenerator[Record]:
     """The runs of its conversation from the first on; itself where they have been removed just now."""
     none = True
-    async with aclosing(here.history.thread(record.thread)) as runs:
+    async with aclosing(here.service.history.thread(record.thread)) as runs:
         async for each in runs:
             none = False
             yield each
@@ -377,7 +370,7 @@ def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _section(record: Record, base: str, marks: Marks) -> str:
+def _section(record: Record, base: str | None, marks: Marks) -> str:
     answer = record.answer and linked(record.answer, base)
     told = markdown(shown(answer, marks)) if answer else f"This run was {record.state}."
     return f"## {plain(record.question)}\n\n*{plain(' · '.join(facts(record)))}*\n\n{told}"
