@@ -77,8 +77,9 @@ def mapped(path: Path, kind: Any, shape: tuple[int, ...] | None = None, advice: 
             data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else None
     except OSError as problem:
         raise DamagedFile(f"{path} is damaged: {problem.strerror}") from problem
-    shape = shape if shape is not None else (size // np.dtype(kind).itemsize,)
-    if size < math.prod(shape) * np.dtype(kind).itemsize:
+    width, whole = np.dtype(kind).itemsize, shape is None
+    shape = shape if shape is not None else (size // width,)
+    if size < math.prod(shape) * width or (whole and size % width):
         raise DamagedFile(f"{path} is damaged: its size does not fit {shape[0]} rows (run: wellread index verify)")
     if data is None:
         return np.zeros(shape, kind)
