@@ -20,7 +20,7 @@ from wellread.answer_json import AnswerJson
 from wellread.errors import DamagedFile, UsageError
 from wellread.server import service
 from wellread.server.database import MIGRATIONS, TooSlow
-from wellread.server.history import History, Record
+from wellread.server.history import TURNS, History, Record, chain
 
 pytestmark = pytest.mark.anyio
 
@@ -84,7 +84,7 @@ async def test_a_long_conversation_is_followed_up_from_its_end(where: Path | str
         await history.add(record(name, thread=names[0], parent=before, state="done"))
     last = await history.get(names[-1])
     assert last is not None
-    assert [one.id for one in await history.chain(history, last)] == names[-history.TURNS :]
+    assert [one.id for one in await chain(history, last)] == names[-TURNS:]
     assert [one.id async for one in history.thread(names[0])] == names  # which is what is exported
     await history.aclose()
 
