@@ -1,15 +1,18 @@
-"""An embedder without weights: a text is the sum of its words' directions, so shared words mean closeness."""
+"""An embedder without weights: a text is the sum of its words' directions, so shared words mean closeness. And what stands in a
+word index, for comparing two of them."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+from wellread.index.lexical import Words
 
 
 class WordEmbedder:
@@ -35,3 +38,14 @@ class WordEmbedder:
 def _direction(word: str, dimensions: int) -> NDArray[np.float32]:
     seed = int.from_bytes(hashlib.sha256(word.encode()).digest()[:4], "big")
     return np.random.default_rng(seed).standard_normal(dimensions).astype(np.float32)
+
+
+def postings(words: Words) -> Iterator[tuple[str, str, tuple[int, ...]]]:
+    """(field, term, rows) of everything."""
+    searcher = words._searcher
+    total = max(1, searcher.num_docs)
+    for field in ("title", "text"):
+        for term, _ in searcher.terms_with_prefix(field, ""):
+            query = words._tantivy.Query.term_query(words._schema, field, term, "freq")
+            rows = searcher.fast_field_values("row", [address for _, address in searcher.search(query, total, count=False).hits])
+            yield field, term, tuple(sorted(int(row or 0) for row in rows))

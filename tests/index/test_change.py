@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.index.embedders import WordEmbedder
+from tests.index.embedders import WordEmbedder, postings
 from tests.index.test_search import PASSAGES, make
 
 from wellread import codec
@@ -213,7 +213,7 @@ async def test_a_stopped_build_is_taken_up_and_gives_the_same(tmp_path: Path, mo
     await build(tmp_path / "torn", feed(passages, embedder), BuildOptions())  # the same command goes on
     assert sum(map(len, embedder.calls)) == len(passages) - 4 * 256  # what was embedded is not embedded again
     assert sums(tmp_path / "whole") == sums(tmp_path / "torn")
-    words = [LocalIndex.open(tmp_path / name).segments[0].words.postings() for name in ("whole", "torn")]
+    words = [postings(LocalIndex.open(tmp_path / name).segments[0].words) for name in ("whole", "torn")]
     assert list(words[0]) == list(words[1])
     assert not (tmp_path / "torn" / "building").exists()
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.index.embedders import WordEmbedder
+from tests.index.embedders import WordEmbedder, postings
 from tests.index.test_change import Killed, Tiring, every_file, feed, numbered, sums
 
 from wellread.cli.feeds import shown
@@ -104,7 +104,7 @@ def everything(folder: Path) -> tuple[object, ...]:
     index = LocalIndex.open(folder)
     assert index.manifest.finished
     assert len(index.segments) == 1
-    return sums(folder), index.manifest.scale, list(index.segments[0].words.postings())
+    return sums(folder), index.manifest.scale, list(postings(index.segments[0].words))
 
 
 @pytest.mark.slow

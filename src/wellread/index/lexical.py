@@ -162,16 +162,6 @@ class Words:
             rows = self._searcher.fast_field_values("row", [address for _, address in hits])
         return [int(row or 0) for row in rows], [float(score) for score, _ in hits]
 
-    def postings(self) -> Iterable[tuple[str, str, tuple[int, ...]]]:
-        """(field, term, rows) of everything; for comparing two indexes."""
-        total = max(1, self._searcher.num_docs)
-        for field in ("title", "text"):
-            for term, _ in self._searcher.terms_with_prefix(field, ""):
-                query = self._tantivy.Query.term_query(self._schema, field, term, "freq")
-                hits = self._searcher.search(query, total, count=False).hits
-                rows = self._searcher.fast_field_values("row", [address for _, address in hits])
-                yield field, term, tuple(sorted(int(row or 0) for row in rows))
-
     def _query(self, parts: Sequence[tuple[str, str, float]]) -> tantivy.Query:
         make, should = self._tantivy.Query, self._tantivy.Occur.Should
         terms = ((make.term_query(self._schema, field, term, "freq"), weight) for field, term, weight in parts)
