@@ -7,7 +7,7 @@ import json
 import urllib.request
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal, cast
 from urllib.parse import urlsplit
 
@@ -36,17 +36,9 @@ from wellread.models.structured import is_deep, repaired
 from wellread.types import Capabilities, Completion, Prompt, ToolCall
 
 
-@dataclass
-class _Learned:
-    """What a server has shown to refuse or to do; kept as long as the model lives."""
-
-    without: frozenset[str] = frozenset()
-    window: int | None = None
-    thinks: bool = False
-
-
 class ChatModel:
-    """One model of one provider. `connect` is called once for each event loop that uses it."""
+    """One model of one provider. `connect` is called once for each event loop that uses it. What the server shows to refuse or to
+    do becomes one of the traits, for as long as the model lives."""
 
     def __init__(
         self,
@@ -57,7 +49,6 @@ class ChatModel:
         self.traits = traits
         self._connect = connect
         self._on_close = on_close
-        self._learned = _Learned()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._connecting = asyncio.Lock()
         self._connected: Connection | None = None
@@ -72,13 +63,7 @@ class ChatModel:
     @property
     def capabilities(self) -> Capabilities:
         """What it can do, less what it has refused so far."""
-        given, without = self.traits.capabilities, self._learned.without
-        return Capabilities(
-            context_tokens=self._learned.window or given.context_tokens,
-            continues=given.continues and "prefill" not in without,
-            tools=given.tools and "tools" not in without,
-            schemas=given.schemas and "schema" not in without,
-        )
+        return self.traits.capabilities
 
     def count_tokens(self, text: str) -> int:
         return self.traits.count(text)
@@ -136,15 +121,16 @@ class ChatModel:
             try:
                 return await anext(attempt), attempt
             except Refused as refused:
-                self._learned.without |= {refused.what}
+                self.traits = self.traits.less(refused.what)
             except Failure as failure:
-                self._learned.window = failure.window or self._learned.window
+                if failure.window:
+                    self.traits = replace(self.traits, capabilities=replace(self.capabilities, context_tokens=failure.window))
                 raise
 
     async def _attempt(self, prompt: Prompt, begun: list[Reply]) -> AsyncGenerator[str | Completion]:
         connected = await self._connection()
-        request = build(prompt, replace(self.traits, capabilities=self.capabilities), connected, self._learned.without)
-        thinks = (self.traits.thinks or self._learned.thinks) and "prefill" not in request.sent
+        request = build(prompt, self.traits, connected)
+        thinks = self.traits.thinks and "prefill" not in request.sent
         reply = Reply(prompt.stop, max_tokens=prompt.max_tokens, thinks=thinks, after_space=request.after_space)
         speaking = False
         try:
@@ -173,7 +159,7 @@ class ChatModel:
             raise
         except Exception as problem:
             raise translate(problem, self.traits.where, request.sent, speaking=speaking) from None
-        self._learned.thinks |= reply.thought_unmarked
+        self.traits = replace(self.traits, thinks=self.traits.thinks or reply.thought_unmarked)
         yield completion(prompt, response, reply, self.traits.tariff, self.traits.count)
 
     async def _connection(self) -> Connection:

@@ -58,10 +58,7 @@ def from_spec(spec: Spec, kit: Parts) -> Model:
     base = (address or kit.environ.get("OPENAI_BASE_URL", "")).strip().rstrip("/")
     if base or "@" in name:  # what is no address must not end as the name of a model elsewhere
         addresses.address(base, "openai", "NAME@http://127.0.0.1:8080/v1")
-    return _model(name, base or OFFICIAL, options, key, official=not address and base in ("", OFFICIAL))
-
-
-def _model(name: str, address: str, options: Options, key: str | None, *, official: bool) -> Model:
+    official, address = not address and base in ("", OFFICIAL), base or OFFICIAL
     with optional(f"openai:{name}", "openai"):
         from wellread.models.chat import ChatModel, Traits
         from wellread.models.failures import Where

@@ -59,6 +59,13 @@ class Traits:
     names: Callable[[], Sequence[str]] | None = None  # the models that the server has, where it tells; none: it does not
     attempts: int = 4
     first_wait: float = 0.5
+    without: frozenset[str] = frozenset()  # parameters that it has refused
+
+    def less(self, refused: str) -> Traits:
+        """The same, of a server that has refused this."""
+        name = {"prefill": "continues", "tools": "tools", "schema": "schemas"}.get(refused)
+        able = replace(self.capabilities, **{name: False}) if name else self.capabilities
+        return replace(self, capabilities=able, without=self.without | {refused})
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,20 +83,20 @@ class Request:
 _THINKING_ROOM = 4096
 
 
-def build(prompt: Prompt, traits: Traits, connected: Connection, without: frozenset[str] = frozenset()) -> Request:
+def build(prompt: Prompt, traits: Traits, connected: Connection) -> Request:
     """Translate a prompt; leave out what the provider cannot take, and the parameters that it has refused."""
     turns, after_space = _turns(prompt.messages, continues=traits.capabilities.continues)
     turns = [_without_marks(turn, connected.marks) for turn in turns]
-    settings = _settings(prompt, traits, cast("dict[str, Any]", connected.model.profile), without)
+    settings = _settings(prompt, traits, cast("dict[str, Any]", connected.model.profile))
     parameters = _parameters(prompt, traits.capabilities)
     prefilled = bool(turns) and turns[-1].role == "assistant"
     told = {"schema": parameters.output_mode == "native", "tools": parameters.function_tools, "prefill": prefilled}
     sent = {*settings, *(name for name, given in told.items() if given)} - {"max_retries"}
     if traits.compatible:
         # Fields beyond OpenAI's own. Servers that don't know them skip them, or say so and get none; vLLM must be told to go on.
-        going_on = prefilled and "continue_final_message" not in without
+        going_on = prefilled and "continue_final_message" not in traits.without
         extra: dict[str, object] = {"continue_final_message": True, "add_generation_prompt": False} if going_on else {}
-        if "stream_options" in without:
+        if "stream_options" in traits.without:
             extra["stream_options"] = None
         sent |= {*extra, "stream_options"}
         if extra:
@@ -97,7 +104,7 @@ def build(prompt: Prompt, traits: Traits, connected: Connection, without: frozen
     return Request(_messages(turns), settings, parameters, frozenset(sent), after_space)
 
 
-def _settings(prompt: Prompt, traits: Traits, profile: Mapping[str, Any], without: frozenset[str]) -> ModelSettings:
+def _settings(prompt: Prompt, traits: Traits, profile: Mapping[str, Any]) -> ModelSettings:
     thinks = traits.thinking is not None or profile.get("thinking_always_enabled")  # which counts as output
     sampled = not thinks and not profile.get("anthropic_disallows_sampling_settings")
     wanted: dict[str, object] = {
@@ -106,7 +113,7 @@ def _settings(prompt: Prompt, traits: Traits, profile: Mapping[str, Any], withou
         "max_tokens": None if prompt.max_tokens is None else prompt.max_tokens + (_THINKING_ROOM if thinks else 0),
         "stop_sequences": [stop for stop in prompt.stop if stop.strip()][: traits.stop_limit] or None,
     }
-    given = {name: value for name, value in wanted.items() if value is not None and name not in without}
+    given = {name: value for name, value in wanted.items() if value is not None and name not in traits.without}
     # Retries are ours (with a bound and the provider's own waiting time), so the client's are off.
     return cast("ModelSettings", {"max_retries": 0, **given})
 
