@@ -41,7 +41,7 @@ _READER, _WORDING, _BIAS = 0.756, 0.288, 0.064
 # choose with of `documents_qa.py` and `documents_asked.py`).
 _TELLING = 0.3
 _AGREED = 0.95  # from here on the sentence that fits best decides between answers that are nearly as good
-_TOLD = 0.3  # how sure the evaluator must be for its short answer to be told
+_TOLD, _LIKELIER = 0.3, 0.5  # how sure the evaluator must be for its short answer to be told; against a sentence that fits better
 IRRELEVANT = 0.05  # what is less likely to help is not shown
 _OPENING = 6  # passages read before looking whether the answer is sure already
 _SURE = 0.6  # how sure both readers must be together to leave it at that
@@ -114,27 +114,16 @@ async def _reach(
     if best is not None and best.kind == "text":
         told, sure = _with_yes(question, _told(best)), _probability(_log_odds(best.confidence) + _TELLING)
         return _by_kind(Reached(headline(question, best, told), best.chain, (told,), sure, trail, asked), found)
-    sure, instead = _weighed(best, worded)
-    if best is None or instead:
+    sure = joint(best.confidence if best else 0.0, worded[0].confidence)
+    if best is None or best.confidence < (_LIKELIER if _contested(best, worded[0]) else _TOLD):
         return _by_kind(Reached("", (fitting.passage,), (fitting,), sure, trail, asked), found)
     quoted = tuple(_with_yes(question, one) for one in _joined(carrying(asked, best), best, fitting))
     return _by_kind(Reached(headline(question, best, quoted[0]), best.chain, quoted, sure, trail, asked), found)
 
 
-def _weighed(best: Best[Passage] | None, worded: Sequence[likely_sentences.Scored]) -> tuple[float, bool]:
-    """How sure what is told is, and whether that is the sentence that fits best instead of the evaluator's answer.
-
-    Each reader backs its own: an answer has the sentences that hold it behind it, and what fits without it against it.
-    """
-    fitting = worded[0].confidence
-    if best is None or best.confidence < _TOLD:
-        return joint(best.confidence if best else 0.0, fitting), True
-    holding = [one.confidence for one in worded if best.text.casefold() in one.candidate.text.casefold()]
-    if fitting < _AGREED or (holding and holding[0] == fitting):
-        return joint(best.confidence, fitting), False
-    answer = joint(best.confidence, max(holding, default=1 - fitting))
-    sentence = joint(min(0.5, 1 - best.confidence), fitting)
-    return max(answer, sentence), sentence > answer
+def _contested(best: Best[Passage], fitting: likely_sentences.Scored) -> bool:
+    """Whether the sentence that fits the question by far best does not have the answer: then it is told, if that is unlikely."""
+    return fitting.confidence >= _AGREED and best.text.casefold() not in fitting.candidate.text.casefold()
 
 
 def _by_kind(reached: Reached, found: Sequence[Passage]) -> Reached:
