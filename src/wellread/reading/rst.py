@@ -21,6 +21,7 @@ _DIRECTIVE = re.compile(r"^(\s*)\.\. (?:([\w:+-]+?)::\s*(.*)|.*)$")
 _SETTING = re.compile(r"^\s+:[\w-]+:( .*)?$")
 _BORDER = re.compile(r"\s*=+(?: +=+)+\s*")
 _GRID = re.compile(r"\s*+\+[-=][-=+]*\s*")
+_LONGEST_TERM = 2_000  # characters; names without an end take no more of the page
 _SILENT = frozenset(
     {"toctree", "contents", "index", "image", "highlight", "include", "raw", "only", "meta", "figure", "default-role"}
 )
@@ -86,7 +87,7 @@ class _Rst:
             self.made.flush()
             self._below = None
         if self._signature is not None and line.strip() and _indent(line) > self._signature:
-            if not _SETTING.match(line):
+            if not _SETTING.match(line) and len(self.made.term) < _LONGEST_TERM:
                 self.made.term = ", ".join(filter(None, (self.made.term, line.strip())))
             return True
         self._signature = None
