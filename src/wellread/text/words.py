@@ -59,11 +59,6 @@ _NOUN_ENDINGS = (
     "nis", "tum", "en", "ie", "ik", "ment", "werk", "werke", "jahr", "jahre", "weise", "zeit", "teil", "teile", "zahl",
     "hohe", "hilfe",
 )  # fmt: skip
-_COUNTING = lexicon.word_set("""
-    prozent million milliarde pfund euro dollar mark meter kilometer januar februar marz april mai juni juli august september
-    oktober november dezember montag dienstag mittwoch donnerstag freitag samstag sonntag ost west nord sud norden suden osten
-    westen ende anfang mitte
-""")
 
 
 @dataclass(slots=True)
@@ -236,7 +231,7 @@ def _is_german_name(tokens: list[Token], index: int, opening: bool) -> bool:
 
 
 def _may_name(word: Token) -> bool:
-    return len(word.form) > 2 and word.form not in _COUNTING and not word.form.endswith(_NOUN_ENDINGS)
+    return len(word.form) > 2 and not word.form.endswith(_NOUN_ENDINGS)
 
 
 def _is_name(tokens: list[Token], index: int, opening: bool) -> bool:
