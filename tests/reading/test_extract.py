@@ -249,18 +249,6 @@ def test_a_sentence_may_be_mostly_a_link() -> None:
     assert "all of his books" not in text
 
 
-def test_a_headline_list_that_comes_twice_is_not_text() -> None:
-    latest = "<ul>" + "".join(f"<li><a href='/{n}'>Latest {n}</a> {text}</li>" for n, text in enumerate(LONG)) + "</ul>"
-    assert extract(page(f"<div>{latest}<div>{paragraphs(*PROSE)}</div></div><div>{latest}</div>")).passages == PROSE
-
-
-def test_pages_of_short_pieces_trust_the_part_marked_as_main() -> None:
-    entries = "".join(f"<div><a href='/{n}'>entry{n}</a> <p>does thing {n}</p></div>" for n in range(30))
-    text = extract(page(f"<div class='popup'><p>{PROSE[0]}</p></div><main>{entries}</main>")).text
-    assert "does thing 29" in text
-    assert PROSE[0] not in text
-
-
 def test_later_headings_of_the_first_level_stay() -> None:
     html = page(f"<article><h1>The keeper</h1>{paragraphs(*PROSE)}<h1>Part two</h1>{paragraphs(*LONG)}</article>")
     assert extract(html).passages == (*PROSE, "# Part two", *LONG)

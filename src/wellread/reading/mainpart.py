@@ -59,11 +59,8 @@ def _judge(node: Node) -> None:
 
 def weigh(tree: Tree) -> None:
     blocks = tree.runs
-    copies = Counter(run.text for run in blocks if run.linked)
     for run in blocks:
         run.weight = _weight(run)
-        if run.weight > 0 and run.linked and copies[run.text] > 1:
-            run.weight = -1.0  # lists of headlines come twice, sentences of an article do not
         frame = run.node.frame
         if frame is not None and run.weight < 0:
             run.weight = max(run.weight, _floor(frame))
@@ -76,8 +73,6 @@ def _weight(run: Run) -> float:
         return -8.0 if run.linked * 2 > run.words else 0.0
     if run.linked * 5 > run.words * 3:
         return -2.0 - run.linked
-    if tag == "li" and run.linked * 7 > run.words:
-        return 0.5 * plain - 0.5 * run.linked - 1.0
     if plain < 8:
         return 0.0 if tag in _MAY_BE_SHORT else -1.0
     return plain - 0.5 * run.linked - 2.0
@@ -233,8 +228,6 @@ def _without_scraps(runs: list[Run]) -> list[Run]:
 def _is_noise(run: Run) -> bool:
     if is_about_the_page(run.text, run.words):
         return True
-    if run.text.startswith(("http://", "https://")) and " " not in run.text:
-        return True
     if run.weight >= -1.5:
         return False
     needed = {"p": 3, "blockquote": 3, "li": 8}.get(run.node.tag)  # words of its own that make a sentence
@@ -345,10 +338,6 @@ def _best(nodes: list[Node]) -> Node:
             score *= 1.15
         if score > best_score:
             best, best_score = node, score
-    # pages of many short pieces have no heaviest part: trust the one that is marked as the main one
-    marked = [node for node in nodes if _is_main(node) and node.words > _FEW and id(node) not in dead]
-    if (len(marked) == 1 and best.good < 0.5 * marked[0].good) or (marked and best.good < _FEW):
-        best = marked[0]
     return _widened(best, nodes[0].good)
 
 
