@@ -36,6 +36,11 @@ See
     assert said(body) == [("paragraph", "See https://a.example the keeper's site .")]
 
 
+def test_what_is_ignored_ends_where_the_page_says() -> None:
+    """As texi2man hides equations from a terminal; all behind them was lost."""
+    assert said(".if n .ig ++\n.EQ\ndelim $$\n.EN\n.++\nLight it.\n.ig\nno\n..\nNow.\n") == [("paragraph", "Light it. Now.")]
+
+
 def test_conditions_are_decided_as_on_a_terminal() -> None:
     body = """.ie n \\{\\
 \\h'-04'\\(bu\\h'+03'\\c

@@ -50,7 +50,7 @@ class Requests:
             name = request[1] if request else ""
             rest = request[2] if request else ""
             if name in _DEFINING:
-                self._define(rest, waiting)
+                self._define(rest if name != "ig" else f". {rest}", waiting)  # which has no name, only what ends it
             elif name in {"ds", "as", "ds1", "as1"}:
                 self._keep(rest, more=name.startswith("as"))
             elif name in {"if", "ie", "el"}:
