@@ -82,6 +82,12 @@ def test_what_nobody_named_is_asked_back(before: tuple[str, str], question: str)
     assert meant.asks.endswith("”?")
 
 
+def test_she_is_not_the_one_who_was_he() -> None:
+    talk = [TITAN, ("When was he born?", "14 April 1629")]
+    assert understand("Where did she live?", talk).asks == "Who is meant by “she”?"
+    assert understand("Where did he live?", talk).question == "Where did Christiaan Huygens live?"
+
+
 def test_what_was_asked_back_is_told() -> None:
     talk = [FRANCE, ("When was he born?", "Who is meant by “he”?")]
     assert understand("Victor Hugo", talk).question == "When was Victor Hugo born?"

@@ -29,6 +29,7 @@ _FRAGMENT = re.compile(rf"(?:the |a |an )?{_SMALL}(?: {_SMALL}){{0,4}}", re.UNIC
 _VERBAL = re.compile(
     r"\b(?:is|are|was|were|do|does|did|can|could|will|would|should|has|have|had|who|what|when|where|why|how|which)\b", re.I
 )
+_SIDES = frozenset(("he", "him", "his")), frozenset(("she", "her", "hers"))
 _MORE = re.compile(r"\b(?:else|another|others?|more|examples?)\b", re.IGNORECASE)
 _WHICH = re.compile(r"which (?:one |of them )?(?:is|are|was|were) the [\w ]+\W*$", re.IGNORECASE)
 
@@ -116,6 +117,7 @@ class Understood:
     question: str
     asks: str = ""
     open: Reference | None = None  # the word that nobody could place
+    placed: tuple[tuple[str, str], ...] = ()  # words and what they were taken for
 
 
 Turn = tuple[Understood, str]  # a question as it was understood, and what was answered
@@ -144,28 +146,32 @@ def _after(question: str, turns: Sequence[Turn]) -> Understood:
 
 def _placed(question: str, turns: Sequence[Turn]) -> Understood:
     """With what its pronouns stand for; each kind is put in once: what follows refers to that."""
-    changed = question
+    changed, placed = question, list[tuple[str, str]]()
     for reference in references(question):
         if found := _meant(reference, turns[::-1][:_TURNS]):
             same = (one for one in references(changed) if (one.word, one.kind) == (reference.word, reference.kind))
             changed = next((put(changed, one, found.text) for one in same), changed)
+            placed.append((reference.word.casefold(), found.text))
         elif changed == question and reference.asked and (question.rstrip().endswith("?") or _VERBAL.match(question)):
             return Understood(question, reference.asked, reference)
     # one that asks for others of what the last question was about, and names nothing itself
     more = _WHICH.match(question) or (_MORE.search(question) and says_nothing(question))
     about = topic(turns[-1][0].question) if changed == question and more else ""
-    return Understood(f"{question.rstrip(' ?!.')} ({about})?" if about else changed)
+    return Understood(f"{question.rstrip(' ?!.')} ({about})?" if about else changed, placed=tuple(placed))
 
 
 def _meant(reference: Reference, turns: Sequence[Turn]) -> Mention | None:
     """What it stands for, from the latest turn back: what was named there or, where that is of another kind, spoken of."""
+    others = [side for side in _SIDES if reference.word.casefold() not in side] if reference.kind == "person" else []
+    called = {name for asked, _ in turns for word, name in asked.placed if len(others) == 1 and word in others[0]}
     for asked, answer in turns:
         named, spoken = answered(asked.question, answer), spoken_of(asked.question, answer)
         fitting = [one for one in (named, *spoken) if one and one.kind in _FITTING[reference.kind]]
         if not fitting and reference.kind in ("thing", "several"):
             fitting = spoken  # whose kind is a guess
-        if fitting:
-            return max(fitting, key=lambda one: one.plural) if reference.kind == "several" else fitting[0]
+        chosen = (max(fitting, key=lambda one: one.plural) if reference.kind == "several" else fitting[0]) if fitting else None
+        if chosen and chosen.text not in called:  # whom "he" stood for is not called "she"
+            return chosen
     return None
 
 
