@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import re
 import zipfile
+from importlib.util import find_spec
 from io import BytesIO
 
 import pytest
@@ -39,6 +40,10 @@ SAMPLES: dict[str, list[str | bytes]] = {
     "a.txt": [test_formats.RST, test_markups.INFO, test_formats.PROSE * 40, "1. LAMPS\n\n   North   1881\n   South   1902\n"],
     "a.txt.gz": [gzip.compress(test_formats.RST.encode())],
 }  # fmt: skip
+if find_spec("rapidocr"):  # else a picture is none that we read
+    blank = BytesIO()
+    pytest.importorskip("PIL.Image").new("RGB", (40, 20), "white").save(blank, "PNG")
+    SAMPLES["a.png"] = [blank.getvalue()]
 OURS = re.compile(r"\((?!RecursionError)\w+\)$|crashed|took longer")
 
 
