@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from wellread import errors
 from wellread.errors import UsageError, WellreadError
-from wellread.types import Answer, Citation, Hit, Passage, Query, Sentence, Usage
 from wellread.version import __version__
 
 if TYPE_CHECKING:
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from wellread.api import Index, ask, retrieve
     from wellread.engine import Engine
     from wellread.settings import Settings
+    from wellread.types import Answer, Citation, Hit, Passage, Query, Sentence, Usage
 
 if sys.platform == "win32":  # documents are read in confined processes and files opened below descriptors, which it has not
     raise ImportError("wellread runs on Linux and macOS; on Windows inside of WSL 2: wsl --install, then install wellread there")
@@ -48,9 +48,9 @@ _LATER = {"Engine": "engine", "Index": "api", "Settings": "settings", "ask": "ap
 
 
 def __getattr__(name: str) -> object:
-    """Load the engine when it is asked for, so that `import wellread` stays quick."""
+    """Load what is asked for when it is, so that `import wellread` stays quick."""
     if name == "events":
         return import_module("wellread.events")
-    if name not in _LATER:
+    if name not in __all__:
         raise AttributeError(f"module 'wellread' has no attribute {name!r}")
-    return getattr(import_module(f"wellread.{_LATER[name]}"), name)
+    return getattr(import_module(f"wellread.{_LATER.get(name, 'types')}"), name)

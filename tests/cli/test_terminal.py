@@ -17,6 +17,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from wellread.cli import main
 from wellread.cli.main import app
 from wellread.cli.terminal import say
 
@@ -122,6 +123,13 @@ def test_examples_of_a_help_text_can_be_copied(path: tuple[str, ...], text: str,
     for example in (line.strip() for line in text.splitlines()):
         if example.startswith("wellread "):
             assert example in lines
+
+
+def test_the_outline_of_the_help_says_what_the_commands_say_of_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    whole, outline = (CliRunner().invoke(made, ["--help"]).stdout for made in (app, main.commands(())))
+    assert "Answer a question" in whole
+    assert outline == whole
 
 
 def test_help_says_how_to_name_another_server() -> None:

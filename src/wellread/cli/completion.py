@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 import typer
 
 from wellread.cli.terminal import say
-from wellread.effort import Effort
 from wellread.errors import UsageError
 
 if TYPE_CHECKING:
@@ -87,6 +86,8 @@ def models(incomplete: str) -> list[str]:
 
 
 def efforts(incomplete: str) -> list[str]:
+    from wellread.effort import Effort
+
     return _beginning(get_args(Effort), incomplete)
 
 

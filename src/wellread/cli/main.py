@@ -5,6 +5,7 @@ Exit status: 0 answered · 1 failed · 2 wrong usage · 3 no answer found · 130
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import sys
@@ -19,34 +20,46 @@ from wellread.cli.terminal import note, say
 from wellread.errors import UsageError, WellreadError
 from wellread.version import __version__
 
-# The commands in the order of the help, each with its file and what is in it; only the one that is called is loaded.
+# The commands in the order of the help, each with where it is and its summary; only the one that is called is loaded.
 _COMMANDS = {
-    "ask": "ask.ask",
-    "research": "ask.research",
-    "compare": "compare.compare",
-    "chat": "chat.chat",
-    "search": "read.search",
-    "open": "opening.open_place",
-    "cite": "opening.cite",
-    "read": "read.read",
-    "serve": "serve.serve",
-    "mcp": "serve.mcp",
-    "eval": "eval.evaluate",
-    "replay": "trace.replay",
-    "trace": "trace.trace",
-    "plugins": "init.plugins",
-    "doctor": "init.doctor",
-    "init": "init.init",
-    "completion": "completion.completion",
-    "dataset": "index.dataset",
-    "index": "index.app",
-    "cache": "index.cache",
-    "cluster": "cluster.app",
+    "ask": ("ask.ask", "Answer a question, with numbered sources that a program has checked."),
+    "research": ("ask.research", "Write a cited report in sections, each sentence checked, and what could not be found."),
+    "compare": (
+        "compare.compare",
+        "Answer one question with several strategies, one after the other, and show the results in one table.",
+    ),
+    "chat": ("chat.chat", "Ask one question after another. A follow-up is made to stand alone before it is searched."),
+    "search": ("read.search", "Search the sources and list what they find. Exit status 3 when nothing is found."),
+    "open": (
+        "opening.open_place",
+        "Open a source of the last `ask`, `chat` or `search` at its place: the page of a PDF, the words of a page on the web.",
+    ),
+    "cite": (
+        "opening.cite",
+        "References of the last `ask`, `chat` or `search`: BibTeX, RIS, CSL-JSON, a plain list, or a style.",
+    ),
+    "read": ("read.read", "Print the main text of a page, a PDF, or a text, Markdown, Word or EPUB file."),
+    "serve": ("serve.serve", "Serve the page and the API. Limits given here hold for every question."),
+    "mcp": ("serve.mcp", "Offer ask, search and read as MCP tools over stdio. Ends when the client closes its end."),
+    "eval": ("eval.evaluate", "Measure retrieval, answers, citations and cost over questions with known answers."),
+    "replay": ("trace.replay", "Run a recording again, without network or model, and compare it event by event."),
+    "trace": ("trace.trace", "Show where the time and tokens of a run went, what was found, kept and dropped, and why."),
+    "plugins": ("init.plugins", "List strategies, sources, models, embedders, re-rankers and graders with their parameters."),
+    "doctor": (
+        "init.doctor",
+        "Check Python, weights, library, keys, servers and settings. Exit status 1 when something is broken.",
+    ),
+    "init": ("init.init", "Write a settings file that names every setting with its meaning and default."),
+    "completion": ("completion.completion", "Print the completion for a shell; put the line for yours into its start-up file."),
+    "dataset": ("index.dataset", "Make embedded data sets: parquet files that indexes are built from."),
+    "index": ("index.app", "Build, change, search and check local indexes."),
+    "cache": ("index.cache", "Show and clear the indexes of folders that were asked."),
+    "cluster": ("cluster.app", "Put an index on the nodes of a Ray cluster."),
 }
 
 
-def commands(names: Iterable[str] = _COMMANDS) -> Commands:
-    """The command line with these commands."""
+def commands(loaded: Iterable[str] = _COMMANDS) -> Commands:
+    """The command line with these commands; with none, its outline: what its help and its complaints name."""
     made = Commands(
         "An answer engine you run yourself: it searches, reads, judges and answers with checked citations.",
         name="wellread",
@@ -54,13 +67,15 @@ def commands(names: Iterable[str] = _COMMANDS) -> Commands:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     made.callback()(top)
-    for name in names:
-        file, _, called = _COMMANDS[name].partition(".")
+    for name in loaded:
+        file, _, called = _COMMANDS[name][0].partition(".")
         found = getattr(import_module(f"wellread.cli.{file}"), called)
         if isinstance(found, Commands):
             made.add_typer(found, name=name)
         else:
             made.command(name)(found)
+    for name, (_, summary) in () if loaded else _COMMANDS.items():
+        made.command(name, help=summary)(lambda: None)
     return made
 
 
@@ -92,7 +107,9 @@ def main() -> None:
         from typer.completion import completion_init  # pyright: ignore[reportPrivateImportUsage]
 
         completion_init()  # teaches typer the shells: without its own two flags it knows none
-    sys.exit(_written(_status()))
+    status = _written(_status())
+    gc.freeze()  # what is left goes with the process: Python would look through all of it once more, a tenth of a short command
+    sys.exit(status)
 
 
 def _mend_streams() -> None:
@@ -108,7 +125,8 @@ def _mend_streams() -> None:
 def _status() -> int | str | None:
     try:
         words = with_values(sys.argv[1:])
-        commands(words[:1] if words and words[0] in _COMMANDS else _COMMANDS)(words)
+        completes = "_WELLREAD_COMPLETE" in os.environ
+        commands(_COMMANDS if completes else [word for word in words[:1] if word in _COMMANDS])(words)
     except SystemExit as end:
         return _told("stopped", 130) if end.code == 130 else end.code
     except KeyboardInterrupt:

@@ -8,15 +8,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, wraps
 from inspect import Parameter, Signature, signature
-from typing import Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup
 
-from wellread import settings
 from wellread.cli import completion
 from wellread.errors import UsageError
-from wellread.settings import Settings
+
+if TYPE_CHECKING:
+    from wellread.settings import Settings
 
 
 class _Coercion:
@@ -174,4 +175,6 @@ def parameters(pairs: list[str] | None, flag: str = "--param") -> dict[str, obje
 
 def load(*, sources: list[str] | None = None, no_cache: bool = False, **flags: object) -> Settings:
     """Settings with these flags on top; a flag that is None was not given."""
+    from wellread import settings
+
     return settings.load({**flags, "sources": tuple(sources) if sources else None, "cache": False if no_cache else None})

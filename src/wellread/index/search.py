@@ -354,7 +354,7 @@ class LocalIndex:
         What only the words found gets its true cosine; the other way round the words' score is nearly zero.
         """
         close = NOTHING if vector is None else self.nearest(vector, depth, options)
-        rows = np.union1d(worded[0], close[0])
+        rows = np.array(sorted({*worded[0].tolist(), *close[0].tolist()}), np.int64)  # `union1d` loads masked arrays for this
         words, meaning = _aligned(rows, *worded), _aligned(rows, *close)
         near = ~np.isnan(meaning)
         if vector is not None and options.fusion == "scores":
