@@ -1,27 +1,36 @@
-"""Scans: how many words character recognition finds on printed, skewed and noised pages, and what a page costs.
+"""Scans: how many words character recognition finds on real and on made ones, and what a page costs.
 
     python benchmarks/scans.py [--pages N] [--quick] [PDF…]
+    python benchmarks/scans.py --real FOLDER
 
-Pages of PDFs that have their text (default: those of installed packages) are drawn as a scanner would see them and recognised
-by the extra `ocr`; where `tesseract` is installed, by that too. Words are compared as multisets, letters and digits alone:
-`kept` is the share of a page's words that is found, `foreign` the share of what is found that is not on the page. Seconds are
-the processor's, for those of the clock say how busy a machine is. The last line is one JSON object.
+Pages of PDFs that have their text (default: those of installed packages) are drawn as a scanner would see them, or real scans
+are taken out of the archives that scans.toml names; they are recognised by the extra `ocr`, and where `tesseract` is installed
+by that too. Words are compared as multisets, letters and digits alone: `kept` is the share of a page's words that is found,
+`foreign` the share of what is found that is not on the page. `wrong` is the edit distance of the characters in their order, for
+each character of the truth; quotation marks and dashes of all kinds are one. Seconds are the processor's, for those of the clock
+say how busy a machine is. The last line is one JSON object.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
+import hashlib
 import json
 import re
 import resource
 import shutil
 import subprocess
+import tarfile
+import tomllib
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator
 from io import BytesIO
+from itertools import groupby
 from pathlib import Path
 from statistics import mean
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pypdfium2
@@ -31,17 +40,56 @@ from wellread.reading import ocr
 
 _LEAST = 150  # words of a page that is taken
 _SEED = 36
+_BROKEN = re.compile(r"[-\u2010\ufffe\x02]\s*\n\s*")  # words at the ends of lines: whole on both sides
+_SIGNS = str.maketrans(
+    {"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "‘": "'", "’": "'", "′": "'", "—": "-", "–": "-", "ſ": "s"}
+)
+_REAL = Path(__file__).with_suffix(".toml")
 
 
-def pages(paths: list[Path], most: int) -> Iterator[tuple[str, Any, str]]:
-    """Some pages of each document from its middle on: a name, the page drawn, its words."""
+class Page(NamedTuple):
+    name: str
+    picture: Any
+    text: str
+    part: tuple[int, int, int, int] | None = None  # of the picture, of which this is the text
+    language: str = "eng"
+
+
+class Found(NamedTuple):
+    """A line and its middle, in pixels."""
+
+    text: str
+    x: float
+    y: float
+
+
+def printed(paths: list[Path], most: int) -> Iterator[Page]:
+    """Some pages of each document from its middle on."""
     for path in paths:
         document, taken = pypdfium2.PdfDocument(path), 0
         for number in range(len(document) // 3, len(document)):
             text = document[number].get_textpage().get_text_range()
             if taken < most and len(text.split()) >= _LEAST:
                 taken += 1
-                yield f"{path.name}:{number + 1}", document[number].render(scale=200 / 72).to_pil().convert("L"), text
+                page: Any = document[number]
+                yield Page(f"{path.name}:{number + 1}", page.render(scale=200 / 72).to_pil().convert("L"), text)
+
+
+def scanned(folder: Path) -> Iterator[Page]:
+    """The real scans, out of their archives."""
+    for row in tomllib.loads(_REAL.read_text(encoding="utf-8"))["scan"]:
+        with tarfile.open(folder / row["archive"]) as archive:
+            body, text = _member(archive, row["picture"]), row.get("text") or _member(archive, row["truth"]).decode("latin-1")
+        if hashlib.sha256(body).hexdigest() != row["sha256"]:
+            raise SystemExit(f"{row['picture']} is another picture than the one that was measured")
+        part = tuple(row["part"]) if "part" in row else None
+        yield Page(Path(row["picture"]).name, Image.open(BytesIO(body)), text, part, row["language"])
+
+
+def _member(archive: tarfile.TarFile, name: str) -> bytes:
+    file = archive.extractfile(name)
+    assert file, name
+    return file.read()
 
 
 def noised(picture: Any) -> Any:
@@ -64,22 +112,54 @@ SEEN: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def by_rapidocr(picture: Any) -> str:
-    lines = ocr.lines(np.asarray(picture.convert("RGB"))[:, :, ::-1])
-    return "\n".join(line.text for line in lines)
+def by_rapidocr(page: Page) -> Iterator[Found]:
+    pixels = np.asarray(page.picture.convert("RGB"))[:, :, ::-1]
+    found = ocr.words(pixels)
+    yield from placed(found, pixels.shape[0])
 
 
-def by_tesseract(picture: Any) -> str:
+def placed(found: list[tuple[str, list[ocr.Word]]], height: int) -> Iterator[Found]:
+    """Lines in reading order, where they stand in the picture: what was levelled is not."""
+    slope = ocr.slope_of([row for _, row in found])
+    for line in ocr.arranged(found, height):
+        x, y = (line.left + line.right) / 2 * ocr.INCHES, height - (line.y + line.size / 2) * ocr.INCHES
+        yield Found(line.text, x - y * slope, y + x * slope)
+
+
+def by_tesseract(page: Page) -> Iterator[Found]:
     out = BytesIO()
-    picture.save(out, "PNG")
-    done = subprocess.run(["tesseract", "stdin", "stdout"], input=out.getvalue(), capture_output=True, check=True)
-    return done.stdout.decode()
+    page.picture.save(out, "PNG")
+    known = subprocess.run(["tesseract", "--list-langs"], capture_output=True, check=True).stdout.decode().split()
+    command = ["tesseract", "stdin", "stdout", "-l", page.language if page.language in known else "eng", "tsv"]
+    told = subprocess.run(command, input=out.getvalue(), capture_output=True, check=True).stdout.decode()
+    rows = [row for row in csv.DictReader(told.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE) if row["level"] == "5"]
+    for _, line in groupby(rows, key=lambda row: (row["block_num"], row["par_num"], row["line_num"])):
+        words = list(line)
+        left, top = (min(int(word[side]) for word in words) for side in ("left", "top"))
+        right, bottom = (max(int(word[a]) + int(word[b]) for word in words) for a, b in (("left", "width"), ("top", "height")))
+        yield Found(" ".join(word["text"] for word in words), (left + right) / 2, (top + bottom) / 2)
+
+
+def inside(lines: list[Found], part: tuple[int, int, int, int] | None) -> str:
+    left, top, right, bottom = part or (0, 0, 1_000_000, 1_000_000)
+    return "\n".join(one.text for one in lines if left <= one.x < right and top <= one.y < bottom)
 
 
 def words(text: str) -> Counter[str]:
-    """Broken words are whole, as our reader and the recognisers have them or not: both sides are made so."""
-    whole = re.sub(r"[-\u2010\ufffe\x02]\s*\n\s*", "", text)
-    return Counter(re.findall(r"[^\W_]+", whole.casefold()))
+    return Counter(re.findall(r"[^\W_]+", unicodedata.normalize("NFKC", _BROKEN.sub("", text)).casefold()))
+
+
+def wrong(true: str, found: str) -> float:
+    """The edit distance for each character of the truth."""
+    one, two = (
+        np.array([*map(ord, " ".join(_BROKEN.sub("", text).translate(_SIGNS).split()))], np.int32) for text in (true, found)
+    )
+    steps = np.arange(len(two) + 1)
+    row = steps
+    for place, letter in enumerate(one, 1):
+        best = np.concatenate([[place], np.minimum(row[1:] + 1, row[:-1] + (two != letter))])
+        row = np.minimum.accumulate(best - steps) + steps
+    return float(row[-1]) / len(one)
 
 
 def cpu() -> float:
@@ -92,33 +172,42 @@ def main() -> None:
     parser.add_argument("paths", nargs="*", type=Path, metavar="PDF")
     parser.add_argument("--pages", type=int, default=3, help="of each document")
     parser.add_argument("--quick", action="store_true", help="one page of each, printed and skewed and noised")
+    parser.add_argument("--real", type=Path, metavar="FOLDER", help="where the archives with real scans are")
+    parser.add_argument("--show", action="store_true", help="print what was read")
     chosen = parser.parse_args()
     if not ocr.is_available():
         print(json.dumps({"installed": False}))
         return
     ocr.load()
-    paths = chosen.paths or sorted(Path("/usr/share/doc").rglob("*.pdf"))
-    seen = {name: SEEN[name] for name in ("printed", "skewed and noised")} if chosen.quick else SEEN
+    seen = {"as it is": SEEN["printed"]} if chosen.real else SEEN
+    seen = {name: SEEN[name] for name in ("printed", "skewed and noised")} if chosen.quick else seen
     programs = {"rapidocr": by_rapidocr} | ({"tesseract": by_tesseract} if shutil.which("tesseract") else {})
-    rows: dict[tuple[str, str], list[tuple[float, float, float]]] = {}
-    for name, drawn, text in pages(paths, 1 if chosen.quick else chosen.pages):
-        true = words(text)
+    paths = chosen.paths or sorted(Path("/usr/share/doc").rglob("*.pdf"))
+    rows: dict[tuple[str, str], list[tuple[float, float, float, float]]] = {}
+    for page in scanned(chosen.real) if chosen.real else printed(paths, 1 if chosen.quick else chosen.pages):
+        true = words(page.text)
         for how, change in seen.items():
-            picture = change(drawn)
+            changed = page._replace(picture=change(page.picture))
             for program, read in programs.items():
                 begun = cpu()
-                found = words(read(picture))
+                lines = list(read(changed))
+                took, text = cpu() - begun, inside(lines, page.part)
+                found = words(text)
                 both = (true & found).total()
-                row = both / true.total(), 1 - both / max(1, found.total()), cpu() - begun
+                row = both / true.total(), 1 - both / max(1, found.total()), wrong(page.text, text), took
                 rows.setdefault((program, how), []).append(row)
-                print(f"{name:40} {program:10} {how:18} kept {row[0]:.3f} foreign {row[1]:.3f} {row[2]:.1f} s", flush=True)
+                told = " ".join(f"{name} {value:.3f}" for name, value in zip(("kept", "foreign", "wrong"), row, strict=False))
+                print(f"{page.name:30} {program:10} {how:18} {told} {took:.1f} s", flush=True)
+                if chosen.show:
+                    print(text)
     table = {
         f"{program} {how}": {
             "pages": len(some),
             "kept": round(mean(one[0] for one in some), 3),
             "worst": round(min(one[0] for one in some), 3),
             "foreign": round(mean(one[1] for one in some), 3),
-            "cpu_seconds": round(mean(one[2] for one in some), 1),
+            "wrong": round(mean(one[2] for one in some), 3),
+            "cpu_seconds": round(mean(one[3] for one in some), 1),
         }
         for (program, how), some in rows.items()
     }

@@ -6,11 +6,15 @@ false, and whoever meets a scan says so instead.
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from io import BytesIO
+from itertools import pairwise
+from statistics import median
 from typing import Any, cast
 
 from wellread.core.processors import available_processors
@@ -25,6 +29,9 @@ INCHES = 200 / 72  # pixels for a point: 200 dots an inch, at which print is rea
 _MOST_PIXELS = 40_000_000
 _MOST_PAGES = 200  # of a TIFF
 _LEAST = 0.5  # confidence in a line
+_ORIENTATION, _TURNED = 274, {3: 180, 6: 270, 8: 90}  # of EXIF: how a camera was held, and what puts its picture upright
+_ENOUGH = 4  # words of a line that tells how a page lies
+_GAP = 0.8  # times the height of a line: columns are as far apart, and words may be
 _TYPE = 0.75  # of the height of a line's box that its type has
 _engine: list[Any] = []  # none, or the one of this process
 
@@ -80,33 +87,92 @@ def _word(text: str, corners: Any) -> Word:
     return Word(text, min(across), min(down), max(across), max(down))
 
 
-def lines(pixels: Any, scale: float = INCHES) -> list[Line]:
-    """The lines of a picture in reading order, as those of a PDF's page: in points from its lower left corner."""
-    height = pixels.shape[0] / scale
-    return pdflines.in_order([_line(text, row, scale, height) for text, row in words(pixels)])
+def lines(pixels: Any) -> list[Line]:
+    """The lines of a picture in reading order."""
+    return arranged(words(pixels), pixels.shape[0])
 
 
-def _line(text: str, row: list[Word], scale: float, height: float) -> Line:
-    left, right = min(one.left for one in row) / scale, max(one.right for one in row) / scale
-    bottom, size = sum(one.bottom for one in row) / len(row) / scale, sum(one.bottom - one.top for one in row) / len(row) / scale
-    y = height - bottom + size * (1 - _TYPE) / 2
-    return Line(text, left, right, y, round(size * _TYPE, 1), RECOGNISED, last_y=y, reach=right)
+def arranged(found: list[tuple[str, list[Word]]], height: int) -> list[Line]:
+    """Lines in reading order, as those of a PDF's page: in points from its lower left corner; and level, however the page lay."""
+    slope = slope_of([row for _, row in found])
+    level = sorted((_line(text, row, height, slope) for text, row in found), key=lambda line: -line.y)
+    ordered = pdflines.by_columns([line for row in _rows(level) for line in row], pdflines.PROSE)
+    return [replace(line, cells=(), gap=(0.0, 0.0)) for line in ordered]
+
+
+def _rows(level: list[Line]) -> Iterator[list[Line]]:
+    """Lines from above, those of one height together and from the left."""
+    row: list[Line] = []
+    for line in level:
+        if row and line.y < row[0].y - row[0].size / 2:
+            yield sorted(row, key=lambda one: one.left)
+            row = []
+        row.append(line)
+    yield sorted(row, key=lambda one: one.left)
+
+
+def slope_of(rows: list[list[Word]]) -> float:
+    """How far the lines of a page go down for each pixel to the right."""
+    ends = [(row[0], row[-1]) for row in rows if len(row) >= _ENOUGH]
+    slopes = [(last.top + last.bottom - first.top - first.bottom) / 2 / max(1.0, last.left - first.left) for first, last in ends]
+    return median(slopes) if slopes else 0.0
+
+
+def _line(text: str, row: list[Word], height: int, slope: float) -> Line:
+    left, right = min(one.left for one in row), max(one.right for one in row)
+    bottom, size = sum(one.bottom for one in row) / len(row), sum(one.bottom - one.top for one in row) / len(row)
+    aside, y = bottom * slope, height - bottom + (left + right) / 2 * slope + size * (1 - _TYPE) / 2
+    left, right, y = (left + aside) / INCHES, (right + aside) / INCHES, y / INCHES
+    cells, (end, begin) = _cells(text, row, size * _GAP)
+    gap = (end + aside) / INCHES, (begin + aside) / INCHES
+    return Line(text, left, right, y, round(size / INCHES * _TYPE, 1), RECOGNISED, cells, last_y=y, reach=right, gap=gap)
+
+
+def _cells(text: str, row: list[Word], least: float) -> tuple[tuple[str, ...], tuple[float, float]]:
+    """A line that may go over two columns: its parts on both sides of the widest gap, and where that is."""
+    wide, place = max(
+        ((after.left - before.right, place) for place, (before, after) in enumerate(pairwise(row), 1)), default=(0.0, 0)
+    )
+    letters = [at for at, letter in enumerate(text) if not letter.isspace()]
+    before = sum(len("".join(word.text.split())) for word in row[:place])
+    if wide < least or before >= len(letters):
+        return (), (0.0, 0.0)
+    at = letters[before]
+    return (text[:at].rstrip(), text[at:]), (row[place - 1].right, row[place].left)
+
+
+def _pixels(picture: Any) -> Any:
+    """A picture as it is recognised: upright, on white paper, eight bits a colour, blue first."""
+    images, numbers = cast("Any", import_module("PIL.Image")), cast("Any", import_module("numpy"))
+    picture.load()  # which turns a TIFF
+    picture = picture.rotate(_TURNED.get(picture.getexif().get(_ORIENTATION), 0), expand=True)
+    if picture.mode.startswith("I"):  # more bits, which converting would cut off
+        deep = numbers.asarray(picture, "float64")
+        picture = images.fromarray((deep * (255 / max(deep.max(), 1.0))).clip(0).astype("uint8"))
+    if picture.has_transparency_data:
+        paper = images.new("RGBA", picture.size, "white")
+        paper.alpha_composite(picture.convert("RGBA"))
+        picture = paper
+    return numbers.asarray(picture.convert("RGB"))[:, :, ::-1]
+
+
+def _frames(body: bytes, url: str) -> Iterator[Any]:
+    images = cast("Any", import_module("PIL.Image"))
+    images.MAX_IMAGE_PIXELS = _MOST_PIXELS
+    try:
+        with warnings.catch_warnings(action="ignore"), images.open(BytesIO(body), formats=("PNG", "JPEG", "TIFF")) as picture:
+            for number in range(min(getattr(picture, "n_frames", 1), _MOST_PAGES)):
+                picture.seek(number)
+                yield _pixels(picture)
+    except Exception as error:  # of many kinds: what its decoders meet
+        raise ReadError(url, "the picture is broken, or too large") from error
 
 
 def read_picture(body: bytes, url: str, name: str = "", allowance: Allowance = OWN_FILE) -> Page:
     """A picture of a page, or a TIFF of several; raises `ReadError`, and `Scanned` where this process cannot read it."""
     if not is_loaded():
         raise Scanned(url, "this is a picture: it needs character recognition (OCR), the extra wellread[ocr]")
-    images, numbers = cast("Any", import_module("PIL.Image")), cast("Any", import_module("numpy"))
-    images.MAX_IMAGE_PIXELS = _MOST_PIXELS
-    pages: list[list[Line]] = []
-    try:
-        with images.open(BytesIO(body), formats=("PNG", "JPEG", "TIFF")) as picture:
-            for number in range(min(getattr(picture, "n_frames", 1), _MOST_PAGES)):
-                picture.seek(number)
-                pages.append(lines(numbers.asarray(picture.convert("RGB"))[:, :, ::-1]))
-    except (OSError, ValueError, SyntaxError, images.DecompressionBombError) as error:
-        raise ReadError(url, "the picture is broken, or too large") from error
+    pages = [lines(pixels) for pixels in _frames(body, url)]
     made = pdfblocks.blocks(pages, pdfblocks.headings(pages, [], pdfblocks.body_size(pages)))
     found = tuple(replace(one, anchor=RECOGNISED) for one in made)
     if not found:

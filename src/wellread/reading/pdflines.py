@@ -12,13 +12,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from itertools import pairwise
+from statistics import median
 from typing import Any
 
 _raw: Any = import_module("pypdfium2.raw")  # it has no types; nothing else touches it
 
 _MONO = re.compile(r"mono|cour|consol|menlo|typew|tt\d|cmtt|slant.*tt|fixed|terminal", re.IGNORECASE)
 _BOLD = re.compile(r"bold|black|heavy|semib|demi|cmbx|sfbx|bx\d|-b$", re.IGNORECASE)
-_PROSE = 15  # characters; shorter cells are a table's
+PROSE = 15  # characters; shorter cells are a table's
 _HYPHEN = re.compile(r"(?<=[^\W\d_])[-\u2010]$")
 _CELL = 1.45  # times the size of the type: how far apart the lines of one cell are
 _SAMPLES = 5  # characters that a line's font is read from
@@ -142,50 +143,77 @@ def _cells(page: Any, text: str, start: int, least: float) -> tuple[tuple[str, .
 def in_order(found: Sequence[Line]) -> list[Line]:
     """As they come, which is how they were set, unless that jumps up and down the page."""
     jumps = sum(after.y > before.y + before.size for before, after in pairwise(found))
-    return list(found) if jumps <= 3 else _by_columns(found)  # the head of the page, its columns, its foot
+    return list(found) if jumps <= 3 else _by_columns(found)
 
 
 def _by_columns(found: Sequence[Line]) -> list[Line]:
-    """From above, column by column between the lines that go across."""
-    gutter = _gutter(found)
+    return by_columns(sorted(found, key=lambda line: (-round(line.y / 2), line.left)))
+
+
+def by_columns(found: Sequence[Line], least: int = 0) -> list[Line]:
+    """Lines that come from above, column by column between those that go across: the head of the page, its columns, its foot.
+    What stands in the middle with columns on both sides comes behind them. Lines of columns have `least` characters."""
+    gutter = _gutter(found, least)
     if gutter is None:
-        return sorted(found, key=lambda line: (-round(line.y / 2), line.left))
-    across = sorted(line.y for line in found if line.left < gutter < line.right)
+        return list(found)
+    found = [half for line in found for half in (_halves(line) if _has_gap(line, gutter) else (line,))]
+    side = {id(line): _side(line, gutter) for line in found}
+    sides = [sorted(line.y for line in found if side[id(line)] == which) for which in (0, 1)]
+    inset = {id(line): all(_beside(line, heights) for heights in sides) for line in found if side[id(line)] is None}
+    across = sorted(line.y for line in found if inset.get(id(line)) is False)
+    parts: dict[tuple[int, int], list[Line]] = {}
+    for line in found:
+        above, which = len(across) - bisect_right(across, line.y), side[id(line)]
+        where = (2 * above, 0) if inset.get(id(line)) is False else (2 * above + 1, 2 if which is None else which)
+        parts.setdefault(where, []).append(line)
+    return [line for _, part in sorted(parts.items()) for line in by_columns(part, least)]
 
-    def key(line: Line) -> tuple[int, bool, float]:
-        crosses = line.left < gutter < line.right
-        above = len(across) - bisect_right(across, line.y)
-        return 2 * above + (not crosses), line.left >= gutter, -line.y
 
-    return sorted(found, key=key)
+def _has_gap(line: Line, place: float) -> bool:
+    return len(line.cells) == 2 and line.gap[0] <= place <= line.gap[1]
 
 
-def _gutter(found: Sequence[Line]) -> float | None:
-    """Where a page parts into two columns: nearly no line crosses, and both sides are full."""
+def _side(line: Line, gutter: float) -> int | None:
+    """0 to the left, 1 to the right, None for a line that goes over the gutter by more than a letter."""
+    if line.left < gutter - line.size and line.right > gutter + line.size:
+        return None
+    return int(line.left + line.right > 2 * gutter)
+
+
+def _beside(line: Line, heights: Sequence[float]) -> bool:
+    """Whether one of these, sorted, is about the height of the line."""
+    first = bisect_left(heights, line.y - line.size)
+    return first < len(heights) and heights[first] <= line.y + line.size
+
+
+def _gutter(found: Sequence[Line], least: int) -> float | None:
+    """Where a page parts into two columns: fewest lines cross, nearly none of all, and both sides are full."""
     begin, end = sorted(line.left for line in found), sorted(line.right for line in found)
+    places: list[tuple[int, int]] = []
     for place in sorted({math.floor(left) for left in begin}):
         left, right = bisect_left(end, place), len(found) - bisect_left(begin, place)
         if min(left, right) >= 5 and left + right >= 0.85 * len(found):
+            places.append((-left - right, place))
+    for _, place in sorted(places):
+        sides = [line for line in found if line.right < place], [line for line in found if line.left >= place]
+        if all(median(len(line.text) for line in side) >= least for side in sides):
             return place - 0.5
     return None
 
 
 def apart(found: Sequence[Line]) -> list[Line]:
     """Lines of two columns that were set row by row, as two lines each."""
-    wide = {id(line) for line in found if len(line.cells) == 2 and min(map(len, line.cells)) > _PROSE}
+    wide = {id(line) for line in found if len(line.cells) == 2 and min(map(len, line.cells)) > PROSE}
     if len(wide) < max(5, 0.5 * len(found)):
         return list(found)
-    halves: list[Line] = []
-    for line in found:
-        if id(line) in wide:
-            (first, second), (end, begin) = line.cells, line.gap
-            halves += [
-                replace(line, text=first, right=end, reach=end, cells=()),
-                replace(line, text=second, left=begin, cells=()),
-            ]
-        else:
-            halves.append(line)
+    halves = [half for line in found for half in (_halves(line) if id(line) in wide else (line,))]
     return _by_columns(halves)
+
+
+def _halves(line: Line) -> tuple[Line, Line]:
+    """The two cells of a line, as lines."""
+    (first, second), (end, begin) = line.cells, line.gap
+    return replace(line, text=first, right=end, reach=end, cells=()), replace(line, text=second, left=begin, cells=())
 
 
 def joined(lines: Iterable[Line]) -> str:
