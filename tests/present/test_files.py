@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 
@@ -37,6 +38,17 @@ def test_markdown_keeps_formulas_whole_and_has_the_sections_of_a_report() -> Non
     assert TEX in text
     assert "## What could not be found\n\n- the speed of \\<b\\>light\\</b\\>" in text
     assert "## Sources\n\n1. [A " in text
+
+
+def test_a_file_speaks_the_language_of_its_question_and_names_no_folder() -> None:
+    report = replace(REPORT, question="Was ist Energie und woher kommt sie?", model="local:/home/ada/models/qwen.gguf")
+    html, text = as_html(report), as_markdown(report)
+    assert "<html lang=de>" in html
+    for heading in ("Was nicht zu finden war", "Quellen"):
+        assert f"<h2>{heading}</h2>" in html
+        assert f"\n## {heading}\n" in text
+    assert "· local:qwen.gguf" in text
+    assert "ada" not in text + html
 
 
 def test_html_is_one_file_that_loads_and_runs_nothing(drawn: None) -> None:

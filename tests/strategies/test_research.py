@@ -117,6 +117,27 @@ async def test_contradictions_and_what_is_missing_have_places_of_their_own() -> 
     assert {one.number for one in answer.sentences[-1].citations} == {1, 2}
 
 
+async def test_fixed_headings_are_in_the_language_of_the_question() -> None:
+    def sections(title: str, numbers: dict[str, int]) -> str:
+        first, other = numbers[HUYGENS], numbers[LATER]
+        said = f"Widerspruch: one source says that Huygens discovered Titan in 1655 [{first}], another in 1656 [{other}]."
+        return f"{HUYGENS} [{first}] {said}" if title == "Discovery" else written(title, numbers)
+
+    frame = f"<introduction>{HUYGENS} [1]</introduction>\n<conclusion>{AIR} [3]</conclusion>"
+    answer = await Bench(model(sections, frame), source=Shelf(HITS)).ask(Research, "Was ist über den Mond Titan bekannt?")
+    found = [line for line in answer.text.splitlines() if line.startswith("#")]
+    assert found == ["## Einleitung", "## Discovery", "## Air", "## Widersprüche zwischen Quellen", "## Fazit"]
+
+
+async def test_no_section_is_called_as_those_that_come_by_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(
+        globals(), "PLAN", ["Introduction | Who discovered Titan? | Titan", "Einleitung", "Air | What is the air?"]
+    )
+    bench = Bench(model(lambda title, numbers: f"{AIR} [{min(numbers.values())}]"), source=Shelf(HITS))
+    await bench.ask(Research, QUESTION)
+    assert [one.title for one in bench.of(events.Outlined)[0].sections] == ["Who discovered Titan?", "Air"]
+
+
 async def test_tokens_are_shared_out_and_what_was_found_is_kept() -> None:
     for tokens in range(600, 6_000, 600):
         bench = Bench(model(written), source=Shelf(HITS), limits=Limits(tokens=tokens))

@@ -23,7 +23,8 @@ from wellread.answer_json import AnswerJson
 from wellread.errors import UsageError, WellreadError, optional
 from wellread.present.html import answer_html, inline_html
 from wellread.present.markdown import markdown, plain, source_lines
-from wellread.present.sections import MISSING, sections
+from wellread.present.sections import sections
+from wellread.questions.languages import ENGLISH, foreign_language
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge")
 _STYLE = Path(__file__).parent / "report.css"
@@ -53,7 +54,8 @@ def maker(path: Path) -> Callable[[AnswerJson], bytes]:
 
 def facts(answer: AnswerJson) -> str:
     """When, how and by what it was written, and what the check says of it."""
-    told = [time.strftime("%-d %B %Y"), answer.strategy, answer.model or "no language model", sections(answer).checked]
+    model = re.sub(r"^local:.*[/\\]", "local:", answer.model or "no language model")  # a report is nobody's list of folders
+    told = [time.strftime("%-d %B %Y"), answer.strategy, model, sections(answer).checked]
     return " · ".join(filter(None, told))
 
 
@@ -74,14 +76,15 @@ def as_html(answer: AnswerJson) -> str:
         f"<p class=short>{escape(parts.answer.short)}</p>" if parts.answer.short else "",
         f"<nav aria-label=Contents><ol>{''.join(listed)}</ol></nav>" if len(listed) > 1 else "",
         answer_html(answer) or f"<p>No answer was found: {escape(answer.reason or 'nothing fits')}.</p>",
-        f"<h2>{MISSING}</h2>\n<ul>{missing}</ul>" if missing else "",
-        f"<h2>Sources</h2>\n<ol class=sources>{''.join(rows)}</ol>" if rows else "",
+        f"<h2>{parts.headings.missing}</h2>\n<ul>{missing}</ul>" if missing else "",
+        f"<h2>{parts.headings.sources}</h2>\n<ol class=sources>{''.join(rows)}</ol>" if rows else "",
         *(f"<p class=facts>{escape(one)}</p>" for one in notes),
     ]
     head = "<meta charset=utf-8><meta name=viewport content='width=device-width, initial-scale=1'>"
     head += "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; style-src 'unsafe-inline'\">"
     head += f"<title>{escape(answer.question)}</title><style>{_STYLE.read_text(encoding='utf-8')}</style>"
-    return f"<!doctype html>\n<html lang=en><head>{head}</head>\n<body>{chr(10).join(filter(None, body))}</body></html>\n"
+    language = foreign_language(answer.question) or ENGLISH
+    return f"<!doctype html>\n<html lang={language}><head>{head}</head>\n<body>{chr(10).join(filter(None, body))}</body></html>\n"
 
 
 def as_pdf(answer: AnswerJson, browser: str) -> bytes:

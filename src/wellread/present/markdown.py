@@ -6,7 +6,7 @@ import re
 from urllib.parse import quote
 
 from wellread.answer_json import AnswerJson, Placed
-from wellread.present.sections import MISSING, UNDERSTOOD, Cited, Sections, sections
+from wellread.present.sections import UNDERSTOOD, Cited, Sections, sections
 from wellread.text.inert import inert
 from wellread.text.places import name, place
 
@@ -21,7 +21,8 @@ def markdown(answer: AnswerJson) -> str:
     short = f"**{plain(answer.short)}**\n\n" if answer.short else ""
     lines = [(opening(answer.understood) + short + refusal(parts) + beside(parts)).strip()]
     lines += ["", lacking] if (lacking := missing_line(parts)) else []
-    lines += ["", "## Sources" if parts.contents else "Sources:", "", *found] if (found := source_lines(parts)) else []
+    called = parts.headings.sources
+    lines += ["", f"## {called}" if parts.contents else f"{called}:", "", *found] if (found := source_lines(parts)) else []
     lines += ["", parts.legend] if parts.legend else []
     return "\n".join(lines)
 
@@ -29,7 +30,7 @@ def markdown(answer: AnswerJson) -> str:
 def missing_line(parts: Sections) -> str:
     """What a partial answer does not answer, as a paragraph, in a report as a section; "" for others."""
     if parts.missing and parts.contents:
-        return "\n".join([f"## {MISSING}", "", *(f"- {plain(row)}" for row in parts.answer.missing)])
+        return "\n".join([f"## {parts.headings.missing}", "", *(f"- {plain(row)}" for row in parts.answer.missing)])
     return f"**Missing:** {plain(parts.missing)}" if parts.missing else ""
 
 

@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 from wellread import marks
 from wellread.answer_json import AnswerJson, CitationJson
+from wellread.questions.headings import Headings, headings
+from wellread.questions.languages import foreign_language
 from wellread.text.lexicon import NEGATIVE, STOPWORDS
 from wellread.text.words import fold, plain_number, stem
 
@@ -96,7 +98,6 @@ def _spans(words: Sequence[_Word], chosen: set[_Word]) -> list[Span]:
 
 
 UNDERSTOOD = "Understood as: "
-MISSING = "What could not be found"  # in a report
 _HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
 
 
@@ -125,6 +126,10 @@ class Sections:
     legend: str  # what the marks in the text mean; where it has none, empty
     checked: str  # how many sentences were checked and are carried
     contents: tuple[str, ...] = ()  # the headings of a report
+
+    @property
+    def headings(self) -> Headings:
+        return headings(foreign_language(self.answer.question))
 
     @property
     def near(self) -> str:

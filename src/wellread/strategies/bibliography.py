@@ -12,6 +12,7 @@ import numpy as np
 
 from wellread.errors import BudgetExhausted, WellreadError
 from wellread.events import AnswerDelta, Notice
+from wellread.questions.headings import headings
 from wellread.run import Run
 from wellread.strategies import likely_sentences, trail
 from wellread.strategies.guided import chained
@@ -21,7 +22,6 @@ from wellread.text.inert import inert
 from wellread.text.quoting import quoted, with_context
 from wellread.types import Answer, Passage
 
-CALLED = "Annotated bibliography"
 _LEAST = 0.1  # as in guided
 _NAMED = 3  # titles in a heading
 
@@ -33,14 +33,14 @@ async def listed(run: Run, most: int, each: int) -> Answer:
         found = chained(await trail.search(run, question, most * each), most * each, _LEAST)
     if not found:
         return await unsure(run, "nothing was found")
-    asked, text = likely_sentences.asked(question, found), ""
+    asked, text, called = likely_sentences.asked(question, found), "", headings(run.language)
     for cluster in await _clusters(run, found, most):
         titles = [title for title, _ in Counter(one.title for one in cluster if one.title).most_common(_NAMED)]
         rows = [_entry(run, asked, one) for one in cluster[:each]]
-        text += "\n\n".join([f"{text and chr(10) * 2}## {inert('; '.join(titles)) or 'Other'}", *rows])
+        text += "\n\n".join([f"{text and chr(10) * 2}## {inert('; '.join(titles)) or called.other}", *rows])
     run.emit(AnswerDelta(text))
     run.notes.append("no language model has written this: it lists what the sources say, in their own words")
-    return await run.answer(text, short=CALLED)
+    return await run.answer(text, short=called.bibliography)
 
 
 def _entry(run: Run, asked: likely_sentences.Asked, passage: Passage) -> str:

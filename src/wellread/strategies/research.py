@@ -26,6 +26,7 @@ from wellread.events import AnswerDelta, Decided, Notice, Numbered, Outlined, Pl
 from wellread.models.structured import texts
 from wellread.parameters import Range, param
 from wellread.prompts.render import render
+from wellread.questions.headings import CONTRADICTION, TAKEN, headings
 from wellread.run import Run
 from wellread.strategies import bibliography, calls, context, trail, turns
 from wellread.strategies.attribution import attributed
@@ -48,14 +49,15 @@ _PER_WORD = 3  # tokens, numbers and a language's longer words included
 _FEWEST = 900  # tokens that a section cannot be written with less of
 _HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t]*$", re.MULTILINE)
 _OUTLINE = texts("sections", "title | question | query | another query")
-_CONTRADICTION = re.compile(r"[\s*_-]*contradiction\b", re.IGNORECASE)
+_CONTRADICTION = re.compile(rf"[\s*_-]*(?:{CONTRADICTION})\b", re.IGNORECASE)
 
 
 def _planned(row: str) -> Planned | None:
     """A line of an outline, as far as the model has kept to its form."""
     title, *more = [" ".join(part.split()) for part in row.split("|")]
-    title = inert(title.strip("#* "))[:120]
-    return Planned(title, (*filter(None, more[:1]), title)[0], tuple(filter(None, more[1:]))) if title else None
+    title, question = inert(title.strip("#* "))[:120], next(filter(None, more[:1]), "")
+    title = inert(question)[:120] if title.casefold() in TAKEN else title  # small models plan an introduction all the same
+    return Planned(title, question or title, tuple(filter(None, more[1:]))) if title else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,10 +333,11 @@ class Research(Recipe[ResearchParams]):
     async def _conclude(self, run: Run, report: _Report, frame: tuple[Checked, Checked]) -> Answer:
         """The parts one behind the other, told a section at a time."""
         disputed = {one.text: one for part in report.parts for one in part.contradictions}
-        parts = [("Introduction", frame[0]), *((part.plan.title, part.written) for part in report.parts)]
-        parts += [("Contradictions between sources", Checked("\n\n".join(disputed), tuple(disputed.values())))]
+        called = headings(run.language)
+        parts = [(called.introduction, frame[0]), *((part.plan.title, part.written) for part in report.parts)]
+        parts += [(called.contradictions, Checked("\n\n".join(disputed), tuple(disputed.values())))]
         whole = Checked()
-        for title, part in (*parts, ("Conclusion", frame[1])):
+        for title, part in (*parts, (called.conclusion, frame[1])):
             if part and part.text:
                 words = f"{whole.text and chr(10) * 2}## {title}\n\n{part.text}"
                 run.emit(AnswerDelta(words))

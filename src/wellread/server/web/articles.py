@@ -12,7 +12,7 @@ from wellread.citations.references import brief
 from wellread.events import AnswerDelta, Event, counted
 from wellread.present.html import answer_html, draft_html
 from wellread.present.markdown import markdown
-from wellread.present.sections import MISSING, UNDERSTOOD, Cited, Doubt, Sections, sections
+from wellread.present.sections import UNDERSTOOD, Cited, Doubt, Sections, sections
 from wellread.server.history import Record, decoded, passages_of
 from wellread.server.menu import Menu
 from wellread.server.viewer import WORDS, Place, linked, of_hit
@@ -156,7 +156,7 @@ def _contents(record: Record, parts: Sections) -> Safe | None:
 
 def _not_found(parts: Sections) -> Safe | None:
     rows = [el("li", row) for row in parts.answer.missing] if parts.contents else []
-    return join(el("h2", MISSING), el("ul", *rows)) if rows else None
+    return join(el("h2", parts.headings.missing), el("ul", *rows)) if rows else None
 
 
 def _checked(parts: Sections) -> Safe:
