@@ -202,10 +202,14 @@ def main() -> None:
     sizes = [2_000, 20_000] if given.quick else [size for size in (10_000, 100_000, 1_000_000) if size <= given.largest]
     allowed = SMALL_GROWTH if given.quick else GROWTH
     slow: list[Slow] = []
-    for parser in given.parser or PARSERS:
+    chosen = list(given.parser or PARSERS)
+    said = ", ".join(f"{size:,}" for size in sizes)
+    print(f"{len(chosen)} readers on {len(SHAPES)} shapes of {said} characters", file=sys.stderr)
+    for number, parser in enumerate(chosen, 1):
         begun = time.thread_time()
         found = [one for shape in SHAPES if (one := kept.measured(parser, shape, sizes, given.longest, allowed))]
-        print(f"{parser}: {len(found)} of {len(SHAPES)} shapes too slow, {time.thread_time() - begun:.1f} s", file=sys.stderr)
+        took = time.thread_time() - begun
+        print(f"{number}/{len(chosen)} {parser}: {len(found)} shapes too slow, {took:.1f} s", file=sys.stderr)
         for one in found[:5]:
             print(f"    {one}", file=sys.stderr)
         slow += found
@@ -213,7 +217,7 @@ def main() -> None:
     stood = {shape: took for shape in shapes if (took := blocked(shape)) > BLOCKED}
     for shape, took in stood.items():
         print(f"the loop stood still for {1000 * took:.0f} ms on {shape}", file=sys.stderr)
-    told = {"parsers": len(given.parser or PARSERS), "shapes": len(SHAPES), "sizes": sizes, "slow": len(slow)}
+    told = {"parsers": len(chosen), "shapes": len(SHAPES), "sizes": sizes, "slow": len(slow)}
     print(json.dumps({**told, "runs": len(shapes), "blocked": len(stood)}))
     raise SystemExit(bool(slow or stood))
 

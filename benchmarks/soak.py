@@ -283,8 +283,12 @@ def soak(seconds: float) -> dict[str, object]:
             clients = [threading.Thread(target=traffic.client, args=(number,), daemon=True) for number in range(CLIENTS)]
             for one in clients:
                 one.start()
+            print(f"{seconds / 60:g} minutes of traffic by {CLIENTS} clients", file=sys.stderr)
+            for minute in range(1, int(seconds // 60) + 1):
+                time.sleep(max(0.0, traffic.until - seconds + 60 * minute - time.monotonic()))
+                print(f"minute {minute}: {len(traffic.accepted)} runs, {dict(traffic.seen)}", file=sys.stderr)
             for one in clients:
-                one.join(seconds + 120)
+                one.join(180)
             watcher.terminate()
             watcher.wait()
             samples = [Sample(**json.loads(line)) for line in taken.read_text().splitlines() if line.endswith("}")]

@@ -57,15 +57,17 @@ EmbedderSpec = Annotated[str, Names("embedders")]
 RerankerSpec = Annotated[str, Names("rerankers")]
 GraderSpec = Annotated[str, Names("graders")]
 PublicSpec = NewType("PublicSpec", str)  # a spec as anybody may see it, made by `public` alone
-_LOGIN = re.compile(r"(?<!ray)://[^/?#\\\s]*@")  # `ray://NAME@ADDRESS` names an index
-_NO_ADDRESS = re.compile(r"(?<!ray)://[^/?#\[\s]*:(?!\d*(?:[/?#,]|$)).*")  # where a password may have broken it
+# `ray://NAME@ADDRESS` names an index; there is a login where the scheme was forgotten, too, but none in `x:qwen3:8b@http://…`
+_LOGIN = re.compile(r"(?<=://)(?<!ray://)[^/?#\\\s]*@|(?<=[:@/\\])[^:/@\s\\]+:[^/@\s]+@(?!\w+://)")
+_NO_ADDRESS = re.compile(r"(?s)(?<!ray)://[^/?#\[\s]*:(?!\d*(?:[/?#,]|$)).*")  # where a password may have broken it
 
 
 def public(spec: str) -> PublicSpec:
     """A spec without its secrets: no login in an address, and of what is no address nothing. Only this is shown to clients."""
     head, mark, options = spec.partition("?")
-    read = (unquote(one) if _LOGIN.search(unquote(one)) else one for one in options.split("&"))
-    return PublicSpec(_NO_ADDRESS.sub("://…", _LOGIN.sub("://", head + mark + "&".join(read))))
+    inner = ((one, unquote(one)) for one in options.split("&") if options)  # which may be specs with options of their own
+    read = (one if public(meant) == meant else public(meant) for one, meant in inner)
+    return PublicSpec(_NO_ADDRESS.sub("://…", _LOGIN.sub("", head + mark + "&".join(read))))
 
 
 @dataclass(frozen=True, slots=True)

@@ -230,6 +230,12 @@ async def test_keys_never_show_in_errors(server: Loopback) -> None:
         await http.get(server.url)
     assert "secret" not in str(caught.value)
     await http.aclose()
+    http = client(keys={"Authorization": "Basic YW5uOnRvcCBzZWNyZXQh"})  # ann:top secret!
+    server.answer = lambda _: Reply({"message": "not ann:top secret!, not top secret!, nor top%20secret%21"}, 401)
+    with pytest.raises(SourceError) as caught:
+        await http.get(server.url)
+    assert "not ***, not ***, nor ***" in str(caught.value)
+    await http.aclose()
 
 
 async def test_messages_are_one_short_line(server: Loopback) -> None:

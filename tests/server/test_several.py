@@ -227,6 +227,33 @@ def test_workers_share_one_address_and_one_that_dies_is_replaced(postgres: Clust
     assert QUOTED not in log.read_text()
 
 
+def test_a_client_has_its_places_once_whichever_workers_it_comes_to(postgres: Cluster, tmp_path: Path) -> None:
+    """Eight runs of one client at once, not eight in each process; those of a worker that is killed are free again."""
+    port, environment = free_port(), {**os.environ, "WELLREAD_HISTORY": postgres.database()}
+    with socket.create_server(("127.0.0.1", 0)) as silent, (tmp_path / "log").open("wb") as out:  # a model that never answers
+        model = f"openai:m@http://127.0.0.1:{silent.getsockname()[1]}/v1"
+        command = [*serve("--port", str(port), "--workers", "2"), "--model", model]
+        parent = subprocess.Popen(command, stderr=out, env=environment)
+        process = Process(f"http://127.0.0.1:{port}", parent, tmp_path / "log")
+
+        def begun(_: int) -> bool:
+            with process.client() as client:  # a connection of its own, to whichever worker takes it
+                return client.post("/api/runs", json={"question": "What is a moon?"}).status_code == 202
+
+        try:
+            until(lambda: _answers(process), 90)
+            until(lambda: len(workers_of(parent.pid)) == 2, 20)
+            with ThreadPoolExecutor(16) as pool:
+                assert sum(pool.map(begun, range(64))) == 8
+                os.kill(workers_of(parent.pid)[0], signal.SIGKILL)
+                os.kill(workers_of(parent.pid)[1], signal.SIGKILL)
+                until(lambda: _answers(process), 90)
+                assert sum(pool.map(begun, range(64))) == 8
+        finally:
+            parent.kill()  # its workers end with it
+            parent.wait(10)
+
+
 def workers_of(parent: int) -> list[int]:
     """Children that are servers, not the one that multiprocessing keeps for itself."""
     children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()

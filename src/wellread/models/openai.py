@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import base64
 import re
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
-from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 from wellread.errors import UsageError, WrongKey, optional
 from wellread.models.default import ollama_address, ollama_models
@@ -50,21 +49,20 @@ def from_spec(spec: Spec, kit: Parts) -> Model:
     name, address = name_and_address(spec.argument)
     if not name:
         raise UsageError("openai needs a model: openai:NAME, or openai:NAME@http://127.0.0.1:8080/v1")
+    base = (address or kit.environ.get("OPENAI_BASE_URL", "")).strip().rstrip("/")
+    # what is no address must not end as the name of a model elsewhere
+    shown, secrets = _public(base if "@" in name else base or OFFICIAL, "openai")
     # OPENAI_API_KEY never goes to another server: only a key that was named for it does.
     variable = options.key_env or ("" if address else "OPENAI_API_KEY")
     key = kit.environ.get(variable, "").strip() if variable else None
     if key == "":
         raise WrongKey(f"openai:{name}", f"set {variable} to your key")
-    base = (address or kit.environ.get("OPENAI_BASE_URL", "")).strip().rstrip("/")
-    if base or "@" in name:  # what is no address must not end as the name of a model elsewhere
-        addresses.address(base, "openai", "NAME@http://127.0.0.1:8080/v1")
     official, address = not address and base in ("", OFFICIAL), base or OFFICIAL
     with optional(f"openai:{name}", "openai"):
         from wellread.models.chat import ChatModel, Traits
         from wellread.models.failures import Where
         from wellread.models.prices import Tariff
 
-    shown, secrets = public(address)
     sold_by, at = ("openai", None) if official else (None, address)
     tariff = Tariff(name, sold_by, at, options.input_price, options.output_price)
     able = Capabilities(
@@ -112,20 +110,15 @@ async def connection(name: str, address: str, key: str | None, *, official: bool
     return Connection(OpenAIChatModel(name, provider=provider, profile=profile), client.aclose, None if official else USUAL)
 
 
+def _public(address: str, kind: str) -> tuple[str, tuple[str, ...]]:
+    """The address without the password that may be in it, and the secrets that it holds."""
+    found = addresses.address(address, kind, "NAME@http://127.0.0.1:8080/v1")
+    return found.url, tuple(secret for key in found.keys.values() for secret in addresses.secrets(key))
+
+
 def is_local(address: str) -> bool:
     """Whether an address is on this machine."""
     return is_loopback(urlsplit(address).hostname or "")
-
-
-def public(address: str) -> tuple[str, tuple[str, ...]]:
-    """The address without the password that may be in it, and the secrets that it holds."""
-    parts = urlsplit(address)
-    if parts.username is None and parts.password is None:
-        return address, ()
-    host = parts.netloc.rpartition("@")[2]
-    name, password = unquote(parts.username or ""), unquote(parts.password or "")
-    sent = base64.b64encode(f"{name}:{password}".encode()).decode()  # as a server may say it again
-    return urlunsplit(parts._replace(netloc=host)), tuple(filter(None, (sent, parts.password, password)))
 
 
 # Ollama cuts longer prompts without a word, so the window it uses by default is taken for granted.
@@ -154,7 +147,7 @@ def ollama(spec: Spec, kit: Parts) -> Model:
     if not name:
         raise UsageError("ollama needs a model: ollama:NAME (`ollama list` shows what there is)")
     address, configured = ollama_address(kit.environ), kit.environ.get("OLLAMA_CONTEXT_LENGTH", "")
-    shown, secrets = public(address)
+    shown, secrets = _public(address, "ollama")
     own = is_local(address) and not name.endswith("-cloud")
     able = Capabilities(
         context_tokens=options.context or (int(configured) if configured.isdigit() else 0) or _WINDOW,

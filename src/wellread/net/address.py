@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
@@ -71,6 +71,16 @@ def address(argument: str, source: str, example: str) -> Address:
     keys = {"Authorization": "Basic " + base64.b64encode(login).decode()} if url.username else {}
     plain = url.copy_with(username=None, password=None)
     return Address(str(plain).rstrip("/"), plain.netloc.decode(), keys)
+
+
+def secrets(key: str) -> Iterator[str]:
+    """The value of a header that must stay secret, and the ways in which a service may say it again: without its scheme, a login
+    in the clear."""
+    word = key.rpartition(" ")[2]
+    yield from (key, word)
+    if key.startswith("Basic "):
+        login = base64.b64decode(word).decode(errors="replace")
+        yield from (login, password := login.partition(":")[2], quote(password, safe=""))
 
 
 def name_and_address(argument: str) -> tuple[str, str]:

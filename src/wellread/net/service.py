@@ -23,7 +23,7 @@ import stamina
 from wellread.core.private_files import cache_folder
 from wellread.errors import SourceBusy, SourceError, Unreachable, UsageError
 from wellread.net import transport
-from wellread.net.address import user_agent
+from wellread.net.address import secrets, user_agent
 from wellread.net.payload import MOST_VALUES, Payload, complaint, told
 from wellread.protocols import Parts
 
@@ -276,4 +276,4 @@ class Http:
         return address.copy_merge_params(given) if given else address
 
     def _clean(self, message: str) -> str:
-        return told(message, (secret for value in self.keys.values() for secret in (value, value.rpartition(" ")[2])))
+        return told(message, (secret for value in self.keys.values() for secret in secrets(value)))

@@ -21,17 +21,20 @@ import gzip
 import json
 import os
 import re
+from base64 import b64encode
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, TypeVar, cast
+from urllib.parse import unquote
 
 from wellread import events
 from wellread.codec import Fault, Json, brief, decode
 from wellread.core import safe_files
 from wellread.errors import UsageError, WellreadError
+from wellread.net.address import secrets
 from wellread.protocols import Source
 from wellread.replay.one_at_a_time import Threads, TimeLimits
 from wellread.replay.parts import ON_TAPE, PartsOnTape, facts_of
@@ -103,7 +106,8 @@ class Covers:
     def setting(self, value: Any) -> Any:
         """Specs, addresses and options of the user: also what has the look of a key is covered."""
         if isinstance(value, str):
-            plain = _SHAPES.sub(lambda match: COVER * len(match[0]), self.text(value))
+            readable = next((form for form in (value, unquote(value)) if _SHAPES.search(form)), value)
+            plain = _SHAPES.sub(lambda match: COVER * len(match[0]), self.text(readable))
             return _OPTION.sub(lambda match: match["name"] + COVER * len(match["value"]), plain)
         if isinstance(value, Mapping):
             return {key: self.setting(item) for key, item in cast("Mapping[str, Any]", value).items()}
@@ -115,7 +119,8 @@ class Covers:
 def _carried(value: Any) -> Iterator[str]:
     """What has the look of a key in specs and options."""
     if isinstance(value, str):
-        yield from (match[0] for match in _SHAPES.finditer(value))
+        for match in _SHAPES.finditer(unquote(value)):
+            yield from secrets("Basic " + b64encode(unquote(match[0]).encode()).decode()) if match["user"] else (match[0],)
         yield from (match["value"] for match in _OPTION.finditer(value))
     elif isinstance(value, Mapping):
         for item in cast("Mapping[str, Any]", value).values():

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
+import hashlib
 import math
+import os
 import time
 from collections import Counter, deque
 from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TypeVar
+
+from wellread.core.private_files import private_folder
 
 T = TypeVar("T")
 _LISTENED = 100  # streams; ten thousand of them would keep the loop for a second at each event
@@ -31,12 +37,37 @@ class Stopping(Busy):
     """The server takes no more runs."""
 
 
+class Shared:
+    """Numbers that several processes deal out together: each is a lock on a byte of one file, far behind its end, and free again
+    when the process that has it ends, however it does."""
+
+    def __init__(self, path: Path, purpose: str) -> None:
+        self._file = os.open(private_folder(path.parent) / path.name, os.O_RDWR | os.O_CREAT, 0o600)  # closing it would free all
+        self._purpose = purpose
+
+    def take(self, client: str, number: int) -> bool:
+        """Whether it was free, or is this process's own already."""
+        try:
+            fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, self._byte(client, number))
+        except (BlockingIOError, PermissionError):
+            return False
+        return True
+
+    def free(self, client: str, number: int) -> None:
+        fcntl.lockf(self._file, fcntl.LOCK_UN, 1, self._byte(client, number))
+
+    def _byte(self, client: str, number: int) -> int:
+        whose = hashlib.sha256(f"{self._purpose}\n{client}".encode()).digest()
+        return int.from_bytes(whose[:5]) << 20 | number
+
+
 @dataclass(eq=False, slots=True)
 class Ticket:
     """A place in the line. `turn` waits for it to come up; `release` must follow, whatever happens."""
 
     gate: Gate
     client: str
+    number: int  # among the client's own
     ready: asyncio.Future[None]
     running: bool = False
     released: bool = False
@@ -56,15 +87,16 @@ class Ticket:
 
 @dataclass(slots=True)
 class Gate:
-    """First come, first served. Lives on one event loop."""
+    """First come, first served. Lives on one event loop; what a client has may be counted together with other processes."""
 
     max_running: int
     max_queued: int
     max_per_client: int
+    shared: Shared | None = None
     running: int = 0
     refused: int = 0
     refused_at: float = -math.inf  # when somebody was sent away last
-    clients: Counter[str] = field(default_factory=Counter[str])
+    clients: dict[str, set[int]] = field(default_factory=dict[str, set[int]])
     queue: deque[Ticket] = field(default_factory=deque[Ticket])
     usual_seconds: float = 2.0  # how long a run takes, roughly; for Retry-After
 
@@ -75,12 +107,15 @@ class Gate:
 
     def admit(self, client: str) -> Ticket:
         """A ticket at once, or `Busy`."""
-        if self.clients[client] >= self.max_per_client:
-            raise self._refusal("too many runs of yours at once", 1)
         if self.running >= self.max_running and len(self.queue) >= self.max_queued:
             raise self._refusal("the server is busy", len(self.queue) + 1)
-        ticket = Ticket(self, client, asyncio.get_running_loop().create_future())
-        self.clients[client] += 1
+        own = self.clients.get(client, set())
+        left = (number for number in range(self.max_per_client) if number not in own)
+        number = next((one for one in left if self.shared is None or self.shared.take(client, one)), None)
+        if number is None:
+            raise self._refusal("too many runs of yours at once", 1)
+        ticket = Ticket(self, client, number, asyncio.get_running_loop().create_future())
+        self.clients.setdefault(client, set()).add(number)
         if self.running < self.max_running:
             self._run(ticket)
         else:
@@ -98,7 +133,9 @@ class Gate:
             ticket.release()
 
     def leave(self, ticket: Ticket) -> None:
-        self.clients[ticket.client] -= 1
+        self.clients[ticket.client].remove(ticket.number)
+        if self.shared is not None:
+            self.shared.free(ticket.client, ticket.number)
         if not self.clients[ticket.client]:
             del self.clients[ticket.client]  # no memory of clients that are gone
         if not ticket.running:

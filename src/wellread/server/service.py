@@ -23,7 +23,7 @@ from wellread.server import logs
 from wellread.server.collections import Collections, Indexing
 from wellread.server.history import History
 from wellread.server.intake import Form
-from wellread.server.limits import Gate, Lines, Listeners
+from wellread.server.limits import Gate, Lines, Listeners, Shared
 from wellread.server.menu import Menu
 from wellread.server.metrics import Metrics
 from wellread.server.options import ServerOptions, account_path, collections_path, history_place
@@ -147,14 +147,21 @@ def of(request: Request) -> Service:
 
 def _build(engine: Engine, options: ServerOptions, history: History, metrics: Metrics) -> Service:
     server = history.database.server
-    gate = Gate(options.max_running, options.max_queued, options.max_per_client)
-    searching = Gate(options.max_searching, options.max_queued, options.max_per_client, usual_seconds=0.5)
-    collections = Collections(collections_path(options), options)
+    folder = collections_path(options)
+
+    def gate(purpose: str, running: int, each: int, seconds: float = 2.0) -> Gate:
+        """Where several processes may have this history, a client has its places once, not in each of them."""
+        shared = Shared(folder.with_name("places"), f"{options.history} {purpose}") if server else None
+        return Gate(running, options.max_queued, each, shared, usual_seconds=seconds)
+
+    runs_gate = gate("runs", options.max_running, options.max_per_client)
+    searching = gate("searches", options.max_searching, options.max_per_client, 0.5)
+    collections = Collections(folder, options)
     menu = Menu(engine, options, collections.specs)
-    runs = Runs(history, gate, metrics, keep_api=options.keep_api, peers=Peers(history, server) if server else None)
+    runs = Runs(history, runs_gate, metrics, keep_api=options.keep_api, peers=Peers(history, server) if server else None)
     indexing = Indexing(collections, engine.kit)
-    sending = Gate(_SENDING, options.max_queued, min(options.max_per_client, _SENDING // 2))
-    return Service(options, engine, history, gate, searching, metrics, runs, menu, collections, indexing, sending)
+    sending = gate("documents", _SENDING, min(options.max_per_client, _SENDING // 2))
+    return Service(options, engine, history, runs_gate, searching, metrics, runs, menu, collections, indexing, sending)
 
 
 @cache
