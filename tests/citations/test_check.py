@@ -375,6 +375,12 @@ def test_addresses_are_read_only_where_a_link_may_lead_to_one() -> None:
     assert time.thread_time() - begun < 0.5
 
 
+@pytest.mark.parametrize("word", ["isnt", "isn′t", "isn t", "isn’t"])
+def test_a_not_is_seen_whatever_its_apostrophe_is(word: str) -> None:
+    passages = {1: Passage("t", "Titan is the largest moon of Saturn.", title="Titan")}
+    assert check(f"Titan {word} the largest moon of Saturn [1].", passages)[0].verdict == "not carried"
+
+
 BRIDGE = {
     1: Passage(
         "b",
@@ -385,7 +391,9 @@ BRIDGE = {
 }
 
 
-@pytest.mark.parametrize("word", ["not", "n\u200bot", "n\u00adot", "n&#111;t", "n&ZeroWidthSpace;ot", "n\U000e006fot"])
+@pytest.mark.parametrize(
+    "word", ["not", "(not)", r"\(not\)", "n\u200bot", "n\u00adot", "n&#111;t", "n&ZeroWidthSpace;ot", "n\U000e006fot"]
+)
 def test_a_sentence_is_checked_as_it_is_shown(word: str) -> None:
     assert check(f"The Ashford bridge was {word} opened in 1990 [1].", BRIDGE)[0].verdict == "not carried"
 
@@ -406,6 +414,13 @@ def test_a_sentence_is_checked_as_it_is_shown(word: str) -> None:
                 "🇳🇴🇹",
                 "n**o**t",
                 "n<b>o</b>t",
+                "n<i></i>ot",
+                "n[](https://www.theguardian.example/bridge)ot",
+                "n o t",
+                "n-o-t",
+                "n_o_t",
+                "n\u3164ot",
+                "n\u115fot",
                 "~~surely~~",
                 "n\u0336o\u0336t\u0336",
             )

@@ -133,8 +133,12 @@ def test_every_flipped_bit_is_noticed(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["onnx:someone/model", "onnx:../model", "onnx:/nowhere/model", "onnx:model", "onnx:beside/model", "onnx:{}/model"]
-)
+    "name",
+    [
+        "onnx:someone/model", "onnx:../model", "onnx:/nowhere/model", "onnx:model", "onnx:beside/model", "onnx:{}/model",
+        f"onnx:{onnx.DEFAULT}?file=../../../../x.onnx", f"onnx:{onnx.DEFAULT}?fil%65=x", f"onnx:{onnx.DEFAULT}?batch_tokens=9999999",
+    ],
+)  # fmt: skip
 async def test_a_manifest_downloads_and_loads_no_model(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(onnx, "fetch", lambda *_: pytest.fail("something was downloaded"))
     monkeypatch.setattr(onnx.OnnxEmbedder, "load", lambda *_: pytest.fail("something was loaded"))

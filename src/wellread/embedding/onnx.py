@@ -55,7 +55,7 @@ class Options:
     arithmetic: Choice = param("auto", "how passages are computed; auto: what is fastest on this processor, block: as shipped")
 
 
-_CHANGES_VECTORS = ("max_tokens", "pooling", "query_prompt", "passage_prompt", "file")
+CHANGES_VECTORS = ("max_tokens", "pooling", "query_prompt", "passage_prompt", "file")
 
 
 def from_spec(spec: Spec, kit: Parts) -> OnnxEmbedder:
@@ -107,7 +107,7 @@ class OnnxEmbedder:
     @property
     def name(self) -> str:
         """A spec that makes the same vectors again."""
-        own = {name: getattr(self._options, name) for name in _CHANGES_VECTORS}
+        own = {name: getattr(self._options, name) for name in CHANGES_VECTORS}
         usual = {f.name: f.default for f in fields(Options)}
         changed = [f"{name}={quote(str(value))}" for name, value in own.items() if value != usual[name]]
         return f"onnx:{self._model_name}" + ("?" + "&".join(changed) if changed else "")

@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
+from urllib.parse import parse_qsl
 
 from wellread.core.private_files import at_home
 from wellread.errors import DamagedFile, IndexFault, SourceError, UsageError, WellreadError
@@ -67,10 +68,11 @@ def embedder_spec(wanted: str, given: str | None, kit: Parts) -> str | None:
     if given or not wanted.startswith("onnx:") or kit.embedder(None).name == wanted:
         return given
     from wellread.embedding.layout import at_hand
-    from wellread.embedding.onnx import DEFAULT
+    from wellread.embedding.onnx import CHANGES_VECTORS, DEFAULT
 
-    model = wanted.removeprefix("onnx:").partition("?")[0]
-    if model != DEFAULT and not at_hand(model, kit.environ):
+    model, _, options = wanted.removeprefix("onnx:").partition("?")
+    harmless = {name for name, _ in parse_qsl(options, keep_blank_values=True)} <= set(CHANGES_VECTORS) - {"file"}
+    if not harmless or (model != DEFAULT and not at_hand(model, kit.environ)):
         raise IndexFault(
             f"the index needs {wanted}, which it may not load by itself: allow it with ?embedder={wanted} (--embedder)"
         )

@@ -121,7 +121,9 @@ MONTHS = list(_counted("january february march april may june july august septem
 NEGATORS = word_set("""
     not never no cannot without neither nor none nobody nothing nowhere
     nicht kein keine keiner nie pas jamais aucun aucune nunca
-""")
+    isnt arent wasnt werent doesnt didnt dont hasnt havent hadnt wouldnt couldnt shouldnt
+    isn aren wasn weren doesn didn hasn hadn wouldn couldn shouldn
+""")  # "isn't", whatever stands in the place of its apostrophe
 NOT_NEGATING = word_set("only just merely until least doubt matter")  # "not only", "no doubt"
 SKIPPED_BY_NEGATION = word_set("longer yet ever really actually fully entirely completely always simply directly even")
 LIMITING = word_set("until till unless except")  # "did not recover until 1700" says that it did

@@ -42,7 +42,7 @@ class _Plain(dict[int, int | str | None]):
 _PLAIN = _Plain({ord(c): f" {d} " for row in ("⁰¹²³⁴⁵⁶⁷⁸⁹", "₀₁₂₃₄₅₆₇₈₉") for d, c in enumerate(row)})
 _LONGEST = 100  # characters of a word; what is longer is none, and not to be remembered
 _OPENING = frozenset(":!?|\n")  # a capital letter after these proves nothing
-_LIGHT = frozenset(',"“”„«»[]')  # a "not" reaches across these
+_LIGHT = frozenset(',"“”„«»[]()')  # a "not" reaches across these
 _QUOTES = frozenset('"“„«')  # nor after these, where they follow another stop
 
 # Words of no other language that is read here; "der", "die" and "den" stand in Danish and English too.
