@@ -20,7 +20,7 @@ import math
 import signal
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -60,7 +60,7 @@ class Slow:
 
 
 @contextmanager
-def deadline(seconds: float) -> Iterator[None]:
+def deadline(seconds: float) -> Generator[None]:
     """Of processor time. Patterns look for signals while they search, so this stops them too."""
 
     def stop(*_: object) -> None:
@@ -191,7 +191,7 @@ class Kept:
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    options = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     options.add_argument("--quick", action="store_true")
     options.add_argument("--parser", action="append", choices=list(PARSERS))
     options.add_argument("--longest", type=float, default=LONGEST)

@@ -30,7 +30,7 @@ import threading
 import time
 import traceback
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -91,7 +91,7 @@ class _Forgetful(list[Any]):
 
 
 @contextmanager
-def collections() -> Iterator[list[Spell]]:
+def collections() -> Generator[list[Spell]]:
     """The long ones: milliseconds of processor time, when they ended (a clock that all processes share), and what they did."""
     begun, long = 0.0, list[Spell]()
 
@@ -204,7 +204,8 @@ class Traffic:
         body = {"question": self.question(chance), "sources": [name]}
         self.noted(http.post("/api/ask", content=_json(body), headers=_JSON))
         found = self.noted(http.get("/api/search", params={"q": "moons", "source": name}))
-        for hit in found.json()["hits"][:1] if found.status_code == 200 else []:
+        hits: list[dict[str, str]] = found.json()["hits"][:1] if found.status_code == 200 else []
+        for hit in hits:
             self.noted(http.get(hit["view"]))
         self.noted(http.post(f"{path}/remove"))
 
@@ -349,7 +350,7 @@ def told(samples: list[Sample]) -> dict[str, object]:
 
 
 def main() -> None:
-    given = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    given = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     given.add_argument("--minutes", type=float, default=30)
     given.add_argument("--quick", action="store_true")
     given.add_argument("--serve", type=Path)

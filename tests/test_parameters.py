@@ -18,7 +18,7 @@ class Sample:
     limit: Annotated[int, Range(0, 10**9)] | None = param(None, "none for no limit")
     refine: bool = param(True, "on or off")
     names: tuple[str, ...] = param((), "several")
-    table: Mapping[str, object] = field(default_factory=dict)
+    table: Mapping[str, object] = field(default_factory=dict[str, object])
 
     def __post_init__(self) -> None:
         if self.names == ("nobody",):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import pytest
 from hypothesis import assume, example, given
@@ -319,7 +320,7 @@ MANY = {
     n: Passage(str(n), " ".join(f"Person{i} Name{n} built {i * 7 + n} houses near the river in {1800 + i}." for i in range(20)))
     for n in range(1, 21)
 }
-LONG = {
+LONG: dict[str, Callable[[int], str]] = {
     "prose": lambda k: f"Person{k % 20} Name{k % 19} built {k} houses in {1800 + k % 20} [{k % 20 + 1}][{k % 7 + 1}]. ",
     "one paragraph without citations": lambda k: f"Person{k % 20} built houses. ",
     "one list without citations": lambda k: f"- Person{k % 20} built houses:\n",

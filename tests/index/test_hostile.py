@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from tests.index.embedders import WordEmbedder
@@ -44,7 +44,7 @@ def rewrite(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
     data = json.loads(path.read_text())
     del data["sha256"]
     change(data)
-    path.write_text(json.dumps({"sha256": manifest._own_sum(data), **data}))
+    path.write_text(json.dumps({"sha256": manifest._own_sum(data), **data}))  # pyright: ignore[reportPrivateUsage]
 
 
 CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
@@ -136,17 +136,21 @@ def test_every_flipped_bit_is_noticed(folder: Path) -> None:
     "name",
     [
         "onnx:someone/model", "onnx:../model", "onnx:/nowhere/model", "onnx:model", "onnx:beside/model", "onnx:{}/model",
-        f"onnx:{onnx.DEFAULT}?file=../../../../x.onnx", f"onnx:{onnx.DEFAULT}?fil%65=x", f"onnx:{onnx.DEFAULT}?batch_tokens=9999999",
+        f"onnx:{onnx.DEFAULT}?file=../../../../x.onnx", f"onnx:{onnx.DEFAULT}?fil%65=x",
+        f"onnx:{onnx.DEFAULT}?batch_tokens=9999999",
     ],
 )  # fmt: skip
 async def test_a_manifest_downloads_and_loads_no_model(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(onnx, "fetch", lambda *_: pytest.fail("something was downloaded"))
-    monkeypatch.setattr(onnx.OnnxEmbedder, "load", lambda *_: pytest.fail("something was loaded"))
+    def fail(*_: object) -> None:
+        pytest.fail("something was downloaded or loaded")
+
+    monkeypatch.setattr(onnx, "fetch", fail)
+    monkeypatch.setattr(onnx.OnnxEmbedder, "load", fail)
     for place in (folder, folder.parent, folder.parent / "beside"):
         (place / "model").mkdir(parents=True)
     monkeypatch.chdir(folder.parent)
     rewrite(folder, lambda data: data.update(embedder=name.format(folder)))
-    source = from_spec(parse_spec(f"index:{folder}"), TestKit())
+    source = from_spec(parse_spec(f"index:{folder}"), cast("Any", TestKit()))
     with pytest.raises(IndexFault, match="may not load by itself"):
         await source.search(Query("planets", 3))
     added = await asyncio.to_thread(CliRunner().invoke, app, ["index", "add", str(folder), __file__])
@@ -156,7 +160,7 @@ async def test_a_manifest_downloads_and_loads_no_model(name: str, folder: Path, 
 def test_the_embedder_of_the_package_is_no_folder_of_that_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / onnx.DEFAULT).mkdir()
     monkeypatch.chdir(tmp_path)
-    assert onnx.from_spec(parse_spec(f"onnx:{onnx.DEFAULT}?pooling=cls"), TestKit()).dimensions == 384
+    assert onnx.from_spec(parse_spec(f"onnx:{onnx.DEFAULT}?pooling=cls"), cast("Any", TestKit())).dimensions == 384
 
 
 ODD_ROWS: dict[str, object] = {

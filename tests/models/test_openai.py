@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any, cast
@@ -37,7 +37,7 @@ SHAPE = {"type": "object", "properties": {"colour": {"type": "string"}}, "requir
 @asynccontextmanager
 async def talking(
     *responses: Response, make: Callable[[str], ChatModel] = openai_at
-) -> AsyncIterator[tuple[ChatModel, WireServer]]:
+) -> AsyncGenerator[tuple[ChatModel, WireServer]]:
     async with WireServer(list(responses)) as server:
         model = make(server.url)
         try:

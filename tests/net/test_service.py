@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from tests.sources.kit import TestKit
@@ -36,7 +37,7 @@ def server() -> Iterator[Loopback]:
 
 
 def client(manners: Manners = QUICK, keys: dict[str, str] | None = None, kit: TestKit | None = None) -> Http:
-    return Http("testing", kit or TestKit(), manners, keys or {})
+    return Http("testing", cast("Any", kit or TestKit()), manners, keys or {})
 
 
 async def test_json_in_json_out(server: Loopback) -> None:
@@ -279,9 +280,9 @@ def test_a_name_and_its_address_come_apart() -> None:
 
 
 def test_a_missing_key_says_which_variable() -> None:
-    assert Brave(Spec("brave"), TestKit({"BRAVE_SEARCH_API_KEY": " x "})).http.keys == {"X-Subscription-Token": "x"}
+    assert Brave(Spec("brave"), cast("Any", TestKit({"BRAVE_SEARCH_API_KEY": " x "}))).http.keys == {"X-Subscription-Token": "x"}
     with pytest.raises(UsageError, match="brave needs a key: set BRAVE_API_KEY"):
-        Brave(Spec("brave"), TestKit({"BRAVE_API_KEY": " "}))
+        Brave(Spec("brave"), cast("Any", TestKit({"BRAVE_API_KEY": " "})))
 
 
 def test_the_user_agent_can_carry_a_contact() -> None:

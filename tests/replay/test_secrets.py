@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from tests.replay.test_all_strategies import as_json
@@ -38,12 +39,12 @@ async def test_a_key_that_everything_repeats_is_nowhere_in_the_file(tmp_path: Pa
     assert as_json(now) == [_covered(event, covered) for event in as_json(then)]
 
 
-def _covered(value: object, cover: str) -> object:
+def _covered(value: Any, cover: str) -> Any:
     if isinstance(value, str):
         return value.replace(KEY, cover)
     if isinstance(value, dict):
-        return {key: _covered(item, cover) for key, item in value.items()}
-    return [_covered(item, cover) for item in value] if isinstance(value, list) else value
+        return {key: _covered(item, cover) for key, item in cast("dict[str, Any]", value).items()}
+    return [_covered(item, cover) for item in cast("list[Any]", value)] if isinstance(value, list) else value
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ class Process:
 
 
 @contextmanager
-def servers(address: str, folder: Path, *, count: int = 2, delay: float = 0.0, **options: int) -> Iterator[list[Process]]:
+def servers(address: str, folder: Path, *, count: int = 2, delay: float = 0.0, **options: int) -> Generator[list[Process]]:
     changes = [f"{name}={value}" for name, value in options.items()]
     command = [sys.executable, "-m", "tests.server.one_of_several", address, str(delay), *changes]
     with ExitStack() as stack:
@@ -100,7 +100,7 @@ def test_a_run_is_followed_live_through_the_other_server(pair: list[Process]) ->
         run = ask(here)
         arrived: list[float] = []
         with there.stream("GET", f"/api/runs/{run}/events") as reply:
-            parts = []
+            parts: list[str] = []
             for part in reply.iter_text():
                 arrived.append(time.monotonic())
                 parts.append(part)
@@ -284,9 +284,10 @@ def test_workers_that_cannot_start_end_it_with_the_reason(tmp_path: Path) -> Non
 
 def test_a_worker_that_takes_long_not_to_start_is_not_begun_again() -> None:
     """On a busy machine that took more than the seconds after which one counts as started, again and again."""
-    process = multiprocessing.get_context("spawn").Process(target=sys.exit, args=(serving._CANNOT_START,))
+    process = multiprocessing.get_context("spawn").Process(target=sys.exit, args=(serving._CANNOT_START,))  # pyright: ignore[reportPrivateUsage]
     process.start()
     process.join(60)
     options = ServerOptions(port=0)
+    worker = serving._Worker(process, time.monotonic() - 60)  # pyright: ignore[reportPrivateUsage]
     with socket.socket() as listening, pytest.raises(WellreadError, match="could not start"):
-        serving._replaced(serving._Worker(process, time.monotonic() - 60), Settings(), options, listening)
+        serving._replaced(worker, Settings(), options, listening)  # pyright: ignore[reportPrivateUsage]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -50,7 +50,7 @@ class Loopback:
     """`answer` may be changed while the server runs."""
 
     def __init__(self, answer: Answer) -> None:
-        self.answer = answer
+        self.answer: Answer = answer
         self.asked: list[Asked] = []
         self.arrived = threading.Event()
         self.running = 0
@@ -61,7 +61,7 @@ class Loopback:
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
 
     @contextmanager
-    def serving(self) -> Iterator[Loopback]:
+    def serving(self) -> Generator[Loopback]:
         thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
         thread.start()
         try:

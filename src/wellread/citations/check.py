@@ -346,7 +346,8 @@ _UNIT = "|".join(re.escape(word) for word in sorted(UNITS, key=len, reverse=True
 _PLAIN_NUMBER = re.compile(rf"\d+(?:st|nd|rd|th|s|{_UNIT})?", re.IGNORECASE)
 _MIXED = re.compile(r"(?<![A-Za-z\d])(?:\d+[A-Za-z]|[A-Za-z]+\d)[A-Za-z\d]*")
 _MARKUP = re.compile(
-    r"<(?:del|strike|s)>|(?<=[^\W\d_])(?:<[^<>\n]{0,80}>|\*|`|\[\]\([^()\s]{0,80}\)){1,20}(?=[^\W\d_])"  # struck through; within a word
+    r"<(?:del|strike|s)>"  # struck through
+    r"|(?<=[^\W\d_])(?:<[^<>\n]{0,80}>|\*|`|\[\]\([^()\s]{0,80}\)){1,20}(?=[^\W\d_])"  # within a word
     r"|(?<![^\W_])[^\W\d_](?:[ \t\n_*/|-]{1,3}[^\W\d_]){2,}(?![^\W_])"  # a word letter by letter
     r"|~~|(?<![\w~])~\w[^~\n]{0,200}\w~(?![\w~])|\\[a-zA-Z]{2,}",  # a command of TeX
     re.IGNORECASE,
