@@ -62,6 +62,18 @@ async def test_a_vector_does_not_depend_on_its_batch(embedder: OnnxEmbedder) -> 
         assert (together * other).sum(axis=1).min() > 0.999
 
 
+def test_what_was_asked_for_lately_is_not_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    fresh, many = OnnxEmbedder(options=Options(threads=1)), "x" * 2001
+    first = fresh.embed_now(["a question", "a sentence", "a question", many], kind="passage")
+    computed: list[int] = []
+    original = fresh.load().vectors
+    monkeypatch.setattr(fresh.load(), "vectors", lambda batch: computed.append(len(batch)) or original(batch))
+    again = fresh.embed_now([many, "a sentence", "a question", "another"], kind="passage")
+    assert sum(computed) == 2  # what is long is not kept
+    np.testing.assert_array_equal(again[[2, 1, 2]], first[:3])
+    np.testing.assert_array_equal(again[3], fresh.embed_now(["another"], kind="query")[0])
+
+
 async def test_meaning_is_nearer_than_words(embedder: OnnxEmbedder) -> None:
     question = await embedder.embed(["Who invented the telephone?"], kind="query")
     passages = ["Bell patented a device that carries speech over a wire in 1876.", "The telephone box on our street is red."]

@@ -1,9 +1,26 @@
-"""Processors that this process may use, which in a container are fewer than the machine's."""
+"""Processors that this process may use, which in a container are fewer than the machine's; threads that keep them busy."""
 
 from __future__ import annotations
 
 import os
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+
+_COURTESY = 2  # of `nice`: enough to be waited for no longer, little enough to keep its share beside other programs
 
 
 def available_processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def workers(name: str, threads: int = 0) -> ThreadPoolExecutor:
+    """Threads for long computations. Where a thread can have a priority of its own, as on Linux, theirs is lower: an event loop
+    that has a word to say goes before them."""
+    return ThreadPoolExecutor(threads or available_processors(), name, _step_back)
+
+
+def _step_back() -> None:
+    if sys.platform == "linux":  # elsewhere the whole process would step back
+        with suppress(OSError):
+            os.nice(_COURTESY)

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, cast
 from urllib.parse import quote
@@ -33,6 +34,7 @@ _REINSTALL = "install wellread again: pip install --force-reinstall wellread"
 _AUTO = "auto"
 _CANNOT = "this machine cannot compute so (bf16 needs the extra fast): go on where it was built, or build anew"
 _MANY = 256  # passages at once that are worth opening a faster form for
+_KEPT, _SHORT = 2000, 2000  # vectors that are kept, of texts that have no more characters
 _WINDOW = 1024  # texts that are tokenised and sorted together
 
 
@@ -102,6 +104,7 @@ class OnnxEmbedder:
         self._layout: Layout | None = None
         self._settled = self._options.arithmetic != _AUTO
         self._runtimes: dict[Arithmetic, Runtime] = {}
+        self._kept: dict[tuple[Runtime, str], NDArray[np.float32]] = {}  # by texts with their prompts, the latest last
         self._lock = threading.Lock()
 
     @property
@@ -186,19 +189,36 @@ class OnnxEmbedder:
     def _embed(self, texts: Sequence[str], kind: Kind, stop: threading.Event) -> NDArray[np.float32]:
         import numpy as np
 
-        from wellread.embedding.session import STEP
-
         if isinstance(texts, str):
             raise TypeError("embed takes a sequence of texts, not one text")
         if kind == "passage" and len(texts) >= _MANY:
             self.settle()
         runtime = self.load(kind)
         prompt = runtime.layout.query_prompt if kind == "query" else runtime.layout.passage_prompt
+        wanted = [prompt + text for text in texts]
+        if len(texts) >= _MANY:
+            return self._computed(runtime, wanted, stop)
+        # Questions are searched for and then held against sentences, and several runs find the same passages.
+        known = {text: vector for text in wanted if (vector := self._kept.get((runtime, text))) is not None}
+        new = [text for text in dict.fromkeys(wanted) if text not in known]
+        known |= zip(new, self._computed(runtime, new, stop), strict=True)
+        if not stop.is_set():  # else some are not there
+            with self._lock:
+                self._kept |= {(runtime, text): known[text] for text in new if len(text) <= _SHORT}
+                for oldest in [*islice(self._kept, max(0, len(self._kept) - _KEPT))]:
+                    del self._kept[oldest]
+        return np.array([known[text] for text in wanted], np.float32).reshape(-1, runtime.dimensions)
+
+    def _computed(self, runtime: Runtime, texts: Sequence[str], stop: threading.Event) -> NDArray[np.float32]:
+        import numpy as np
+
+        from wellread.embedding.session import STEP
+
         vectors = np.zeros((len(texts), runtime.dimensions), np.float32)
         for start in range(0, len(texts), _WINDOW):
             if stop.is_set():
                 break
-            tokens = runtime.tokens([prompt + text for text in texts[start : start + _WINDOW]])
+            tokens = runtime.tokens(texts[start : start + _WINDOW])
             lengths = [len(ids) for ids in tokens]
             for batch in by_length(lengths, budget=self._options.batch_tokens, multiple=STEP):
                 if stop.is_set():

@@ -12,7 +12,6 @@ import math
 import re
 import threading
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -21,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from wellread.core.processors import available_processors
+from wellread.core.processors import available_processors, workers
 from wellread.core.unicode_safety import encodable
 from wellread.effort import Windows
 from wellread.embedding.arithmetic import Arithmetic
@@ -119,7 +118,7 @@ class Judge:
         self._opened: tuple[Session, Tokenizer] | None = None
         self._lock = threading.Lock()
         self._read = remembered(6_000_000)(self._read_now)
-        self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="wellread-evaluator")
+        self._pool = workers("wellread-evaluator", self._threads)
 
     def judge(self, question: str, chains: Sequence[Chain]) -> list[Verdict]:
         """A verdict on each chain, in order."""

@@ -10,14 +10,13 @@ import hashlib
 import json
 import threading
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from wellread.core.processors import available_processors
+from wellread.core.processors import workers
 from wellread.core.unicode_safety import encodable
 from wellread.effort import Windows
 from wellread.embedding.batches import padded
@@ -88,7 +87,7 @@ class Verifier:
     def __init__(self, folder: Path = SHIPPED, threads: int = 0) -> None:
         self._folder = folder
         # Sentences are read side by side, each on a thread of its own; all runs of a process stand in one queue.
-        self.pool = ThreadPoolExecutor(threads or available_processors(), thread_name_prefix="wellread-verifier")
+        self.pool = workers("wellread-verifier", threads)
         self._opened: tuple[Session, Tokenizer] | None = None
         self._lock = threading.Lock()
 
