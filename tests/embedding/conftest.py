@@ -23,7 +23,7 @@ def embedder() -> OnnxEmbedder:
     """The one in the package as it is shipped, loaded once; `test_arithmetic` has its other forms."""
     made = OnnxEmbedder(options=Options(threads=2, arithmetic="block"))
     made.load()
-    made._kept = Forgetful()
+    made._kept = Forgetful()  # pyright: ignore[reportPrivateUsage]
     return made
 
 

@@ -67,7 +67,12 @@ def test_what_was_asked_for_lately_is_not_computed_again(monkeypatch: pytest.Mon
     first = fresh.embed_now(["a question", "a sentence", "a question", many], kind="passage")
     computed: list[int] = []
     original = fresh.load().vectors
-    monkeypatch.setattr(fresh.load(), "vectors", lambda batch: computed.append(len(batch)) or original(batch))
+
+    def counted(batch: list[list[int]]) -> object:
+        computed.append(len(batch))
+        return original(batch)
+
+    monkeypatch.setattr(fresh.load(), "vectors", counted)
     again = fresh.embed_now([many, "a sentence", "a question", "another"], kind="passage")
     assert sum(computed) == 2  # what is long is not kept
     np.testing.assert_array_equal(again[[2, 1, 2]], first[:3])
@@ -151,14 +156,15 @@ async def test_the_event_loop_goes_on(embedder: OnnxEmbedder) -> None:
 def test_many_threads_get_the_same_vectors(embedder: OnnxEmbedder) -> None:
     expected = embedder.embed_now(SENTENCES[:8], kind="passage")
     with ThreadPoolExecutor(4) as pool:
-        for found in pool.map(lambda _: embedder.embed_now(SENTENCES[:8], kind="passage"), range(6)):
-            np.testing.assert_allclose(found, expected, atol=1e-5)
+        again = [pool.submit(embedder.embed_now, SENTENCES[:8], kind="passage") for _ in range(6)]
+        for found in again:
+            np.testing.assert_allclose(found.result(), expected, atol=1e-5)
 
 
 def test_threads_that_load_at_once_load_one_model() -> None:
     fresh = OnnxEmbedder(options=Options(threads=1))
     with ThreadPoolExecutor(4) as pool:
-        assert len({id(runtime) for runtime in pool.map(lambda _: fresh.load(), range(4))}) == 1
+        assert len({id(loading.result()) for loading in [pool.submit(fresh.load) for _ in range(4)]}) == 1
 
 
 def test_checksums_of_the_package_are_right() -> None:
