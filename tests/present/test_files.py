@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -101,6 +102,20 @@ def test_word_has_headings_lists_tables_and_links(need: Callable[[bool, str], No
     assert any(TEX.strip("$") in text for text in styles)
     assert [cell.text for cell in made.tables[0].rows[1].cells] == ["1", "2"]
     assert "https://x.example/a?b=1" in [link.address for one in made.paragraphs for link in one.hyperlinks]
+
+
+def test_numbers_stand_at_their_sentence_and_apart_from_each_other(need: Callable[[bool, str], None]) -> None:
+    cited = [CitationJson(number=number, title="A book", quote="Fast.", support=1.0) for number in (1, 2)]
+    report = replace(REPORT, answer="## Light\n\nFast. [1][2] Old. [2]", citations=cited)
+    assert re.sub("<a[^>]+>", "", as_html(report)).count("<p>Fast.1</a><sup class=cite>,</sup>2</a> Old.2</a></p>") == 1
+    need(importlib.util.find_spec("docx") is not None, "python-docx")
+    import docx
+
+    made = docx.Document(BytesIO(as_word(report)))
+    (said,) = [paragraph for paragraph in made.paragraphs if paragraph.text.startswith("Fast")]
+    assert [(run.text, run.font.superscript) for run in said.runs] == [
+        ("Fast.", None), ("1", True), (",", True), ("2", True), (" Old.", None), ("2", True)
+    ]  # fmt: skip
 
 
 @pytest.mark.slow

@@ -29,6 +29,8 @@ from wellread.questions.languages import ENGLISH, foreign_language
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge")
 _STYLE = Path(__file__).parent / "report.css"
 _RELATIONS = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
+_LOOSE = re.compile(r'\s+(?=<a class="cite)')  # a number that may begin a line
+_BESIDE = re.compile(r'</a>(?=<a class="cite")')  # numbers that look like one
 _PATIENCE = 120  # seconds for a browser to print
 
 
@@ -75,7 +77,7 @@ def as_html(answer: AnswerJson) -> str:
         f"<h1>{escape(answer.question)}</h1>\n<p class=facts>{escape(facts(answer))}</p>",
         f"<p class=short>{escape(parts.answer.short)}</p>" if parts.answer.short else "",
         f"<nav aria-label=Contents><ol>{''.join(listed)}</ol></nav>" if len(listed) > 1 else "",
-        answer_html(answer) or f"<p>No answer was found: {escape(answer.reason or 'nothing fits')}.</p>",
+        _text(answer) or f"<p>No answer was found: {escape(answer.reason or 'nothing fits')}.</p>",
         f"<h2>{parts.headings.missing}</h2>\n<ul>{missing}</ul>" if missing else "",
         f"<h2>{parts.headings.sources}</h2>\n<ol class=sources>{''.join(rows)}</ol>" if rows else "",
         *(f"<p class=facts>{escape(one)}</p>" for one in notes),
@@ -85,6 +87,11 @@ def as_html(answer: AnswerJson) -> str:
     head += f"<title>{escape(answer.question)}</title><style>{_STYLE.read_text(encoding='utf-8')}</style>"
     language = foreign_language(answer.question) or ENGLISH
     return f"<!doctype html>\n<html lang={language}><head>{head}</head>\n<body>{chr(10).join(filter(None, body))}</body></html>\n"
+
+
+def _text(answer: AnswerJson) -> str:
+    """With its numbers where nobody may press them: close to their sentences, and apart from each other."""
+    return _BESIDE.sub("</a><sup class=cite>,</sup>", _LOOSE.sub("", answer_html(answer)))
 
 
 def as_pdf(answer: AnswerJson, browser: str) -> bytes:
@@ -110,15 +117,18 @@ def as_word(answer: AnswerJson) -> bytes:
     with optional("writing Word files", "writing"):
         made: Any = import_module("docx").Document()
     made.core_properties.title, made.core_properties.author = answer.question[:250], "wellread"
-    page: Any = import_module("lxml.html").document_fromstring(as_html(answer))
-    for element in page.find("body"):
+    made.core_properties.language = foreign_language(answer.question) or ENGLISH
+    page, mm = made.sections[0], import_module("docx.shared").Mm
+    page.page_width, page.page_height = mm(210), mm(297)  # as the PDF
+    html: Any = import_module("lxml.html").document_fromstring(as_html(answer))
+    for element in html.find("body"):
         _block(made, element)
     written = BytesIO()
     made.save(written)
     return written.getvalue()
 
 
-def _block(made: Any, element: Any) -> None:
+def _block(made: Any, element: Any, style: str = "Normal") -> None:
     """One block of the HTML as paragraphs of a Word file."""
     match element.tag:
         case "nav":  # Word makes a table of contents of the headings
@@ -137,12 +147,12 @@ def _block(made: Any, element: Any) -> None:
             table = made.add_table(len(rows), max(len(row) for row in rows), style="Table Grid")
             for place, row in enumerate(rows):
                 for column, cell in enumerate(row):
-                    _runs(table.cell(place, column).paragraphs[0], cell)
+                    _runs(table.cell(place, column).paragraphs[0], cell, (cell.tag,))
         case "blockquote":
             for inner in element:
-                _block(made, inner)
+                _block(made, inner, "Quote")
         case _:
-            _runs(made.add_paragraph(), element)
+            _runs(made.add_paragraph(style=style), element, (element.get("class", ""),))
 
 
 def _runs(paragraph: Any, element: Any, looks: tuple[str, ...] = ()) -> None:
@@ -153,13 +163,14 @@ def _runs(paragraph: Any, element: Any, looks: tuple[str, ...] = ()) -> None:
         if not words:
             return
         run = paragraph.add_run(words)
-        run.bold, run.italic = "strong" in looks or None, "em" in looks or None
+        run.bold, run.italic = bool({"strong", "th"} & {*looks}) or None, "em" in looks or None
         run.font.superscript = "cite" in looks or None
+        run.font.size = import_module("docx.shared").Pt(9) if "facts" in looks else None
         run.font.name = "Courier New" if "code" in looks else None
 
     put(element.text, looks)
     for inner in element:
-        kind = "cite" if inner.get("class") == "cite" else inner.tag
+        kind = "cite" if "cite" in inner.get("class", "").split() else inner.tag
         if kind == "math":
             put(inner.get("alttext"), (*looks, "code"))
         elif kind == "a" and (inner.get("href") or "").startswith("http"):
