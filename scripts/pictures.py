@@ -12,9 +12,10 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 QUESTION = "Which is the largest moon of Saturn, and who discovered it?"
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "pictures"
@@ -27,6 +28,7 @@ def terminal(path: Path) -> None:
     from rich.console import Console
     from rich.text import Text
 
+    shown = ""
     for _ in range(2):  # the first fills the caches of the machine
         shown = _on_a_terminal([WELLREAD, "ask", *QUESTION.split()])
     console = Console(record=True, width=WIDTH, file=open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
@@ -57,7 +59,7 @@ def _on_a_terminal(command: list[str]) -> str:
 
 
 @contextmanager
-def _served() -> Iterator[str]:
+def _served() -> Generator[str]:
     with tempfile.TemporaryDirectory() as folder:
         command = [WELLREAD, "serve", "--port", "0", "--model", "none", "--history", f"{folder}/history.sqlite"]
         with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
@@ -124,6 +126,24 @@ def handbook(path: Path) -> None:
         browser.close()
 
 
+def files(folder: Path) -> None:
+    """A report without a language model as HTML and as the first page of its PDF."""
+    import pypdfium2
+    from playwright.sync_api import sync_playwright
+
+    with tempfile.TemporaryDirectory() as made, sync_playwright() as player:
+        for kind in ("html", "pdf"):
+            asked = ["What is known about Titan, the moon of Saturn?", "--model", "none", "-o", f"{made}/report.{kind}"]
+            subprocess.run([WELLREAD, "research", *asked], check=True, stdout=subprocess.DEVNULL)
+        browser = player.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        tab = browser.new_page(viewport={"width": 820, "height": 900}, color_scheme="light")
+        tab.goto(Path(made, "report.html").as_uri())
+        tab.screenshot(path=folder / "report-html.png")
+        browser.close()
+        page: Any = pypdfium2.PdfDocument(Path(made, "report.pdf"))[0]
+        page.render(scale=1.2).to_pil().convert("L").save(folder / "report-pdf.png")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", type=Path, default=FOLDER)
@@ -132,6 +152,7 @@ def main() -> None:
     terminal(folder / "terminal.svg")
     documents(folder / "documents.png")
     handbook(folder / "handbook.png")
+    files(folder)
 
 
 if __name__ == "__main__":

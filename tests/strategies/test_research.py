@@ -131,7 +131,7 @@ async def test_fixed_headings_are_in_the_language_of_the_question() -> None:
 
 async def test_no_section_is_called_as_those_that_come_by_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(
-        globals(), "PLAN", ["Introduction | Who discovered Titan? | Titan", "Einleitung", "Air | What is the air?"]
+        globals(), "PLAN", ["Introduction | Who discovered Titan? | Titan", "Einleitung", "Section 2: Air | What is the air?"]
     )
     bench = Bench(model(lambda title, numbers: f"{AIR} [{min(numbers.values())}]"), source=Shelf(HITS))
     await bench.ask(Research, QUESTION)

@@ -49,13 +49,14 @@ _PER_WORD = 3  # tokens, numbers and a language's longer words included
 _FEWEST = 900  # tokens that a section cannot be written with less of
 _HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t]*$", re.MULTILINE)
 _OUTLINE = texts("sections", "title | question | query | another query")
+_NUMBERED = re.compile(r"^(?:section )?\d{1,2}[.:)]\s+", re.IGNORECASE)
 _CONTRADICTION = re.compile(rf"[\s*_-]*(?:{CONTRADICTION})\b", re.IGNORECASE)
 
 
 def _planned(row: str) -> Planned | None:
     """A line of an outline, as far as the model has kept to its form."""
     title, *more = [" ".join(part.split()) for part in row.split("|")]
-    title, question = inert(title.strip("#* "))[:120], next(filter(None, more[:1]), "")
+    title, question = inert(_NUMBERED.sub("", title.strip("#* ")))[:120], next(filter(None, more[:1]), "")
     title = inert(question)[:120] if title.casefold() in TAKEN else title  # small models plan an introduction all the same
     return Planned(title, question or title, tuple(filter(None, more[1:]))) if title else None
 
