@@ -117,11 +117,10 @@ class Loop:
 
 
 async def ours(engine: Engine, strategy: str, params: dict[str, object] | None = None) -> Answer:
-    """A run to its end, every event taken."""
-    async for event in engine.stream("When did the telescope come to Middelburg?", strategy=strategy, params=params):
-        if isinstance(event, events.Answered):
-            return event.answer
-    raise AssertionError("no answer")
+    """A run to its end, every event taken: a stream that is left before would be ended by the garbage collector."""
+    stream = engine.stream("When did the telescope come to Middelburg?", strategy=strategy, params=params)
+    (answer,) = [event.answer async for event in stream if isinstance(event, events.Answered)]
+    return answer
 
 
 class State(TypedDict):
@@ -142,12 +141,15 @@ def langgraph(call: Callable[[list[Any]], Awaitable[Any]]) -> Callable[[], Await
         hits = await shelf.search(Query(f"step {state['step']}", 3))
         return {"messages": [hits[0].text], "step": state["step"] + 1}
 
+    def further(state: State) -> str:
+        return END if state["step"] >= STEPS else "model"
+
     graph = StateGraph(State)
     graph.add_node("model", model)
     graph.add_node("search", search)
     graph.set_entry_point("model")
     graph.add_edge("model", "search")
-    graph.add_conditional_edges("search", lambda state: END if state["step"] >= STEPS else "model")
+    graph.add_conditional_edges("search", further)
     app = graph.compile()
     return lambda: app.ainvoke({"messages": ["When did the telescope come to Middelburg?"], "step": 0}, {"recursion_limit": 50})
 

@@ -143,8 +143,9 @@ class Run:
         self._lent += lent  # searches at once must not spend the same pairs
         try:
             asked = Query(text, limit, since, until, self.language, pairs=lent, without=tuple(self.withdrawn), follow=read)
-            with in_force(self.privacy):
-                found = Hits.all_of(await self.timed(self._slotted(ask(where, asked))))
+            async with self._slots:
+                with in_force(self.privacy):
+                    found = Hits.all_of(await self.timed(ask(where, asked)))
             self._withdraw(found.unreachable)
         except Unreachable as problem:
             self._withdraw({where.name: problem.message})
@@ -157,7 +158,7 @@ class Run:
         withheld, self.privacy.withheld = tuple(dict.fromkeys(self.privacy.withheld)), []
         for name, words in dict.fromkeys(one for one in sent if one[1] not in self.complaints):  # as a second step
             self.emit(events.Notice(f"{name} was also asked: {words}", "info"))
-        self.found.update((hit.id, hit) for hit in found.hits if hit.words.strip())
+        self.found |= {hit.id: hit for hit in found.hits if hit.words.strip()}
         self.budget.pairs(found.pairs)
         self.failures.extend(found.failures)
         self.complaints[text] = found.failures
@@ -171,7 +172,8 @@ class Run:
         self.emit(events.Reading(url))
         begun = self.clock()
         try:
-            page = await self.timed(self._slotted(self.kit.pages().read(url)))
+            async with self._slots:
+                page = await self.timed(self.kit.pages().read(url))
         except ReadError as problem:
             self.emit(events.PageFailed(url, problem.reason))
             return None
@@ -357,10 +359,6 @@ class Run:
         self.budget.pairs(used)
         return read
 
-    async def _slotted(self, job: Awaitable[T]) -> T:
-        async with self._slots:
-            return await job
-
     def _ended(self, call: ModelCall, completion: Completion | None) -> Completion:
         """Account for a call that came to its end; without a completion it counts as cut off."""
         if completion is None:
@@ -395,9 +393,9 @@ class Run:
     def _reserved(self, call: ModelCall) -> AbstractContextManager[None, None]:
         """What the call may use is held back while it runs, of the limits that there are."""
         limits = self.budget.limits
-        call.afford(self.budget)
         if limits.tokens is None and limits.cost is None:
             return self.budget.call(0)
+        call.afford(self.budget)
         tokens_in, tokens_out = call.prompt_tokens(), call.prompt.max_tokens or 0
         cost = None if limits.cost is None else call.price(tokens_in, tokens_out)
         return self.budget.call(tokens_in + tokens_out, cost or 0.0)

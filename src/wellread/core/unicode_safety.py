@@ -91,7 +91,10 @@ def _first_look(value: Encodable) -> bool:
     text = "(kind := value.__class__) is str and value.isascii() and NUL not in value"
     each = f"(not (value := self.{{}}) or {text} or kind in PLAIN or encodable(value) is value)"
     fields = " and ".join(map(each.format, value.__dataclass_fields__))
-    type(value).is_mended = eval(f"lambda self: {fields}", {"NUL": "\0", "PLAIN": _PLAIN, "encodable": encodable})
+    kind, known = type(value), {"NUL": "\0", "PLAIN": _PLAIN, "encodable": encodable}
+    kind.is_mended = eval(f"lambda self: {fields}", known)
+    if kind.__post_init__ is Encodable.__post_init__:
+        kind.__post_init__ = eval(f"lambda self: {fields} or self.mend()", known)  # one call the less for each value
     return value.is_mended()
 
 
