@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import re
 
+# Up to the next bracket with a backslash, so that nothing is looked through twice; `]\(` is an escaped link's.
+_TEX = r"(?:[^$\\]|\\[^()\[\]$]|(?<=\])\\\(){1,2000}"
 FORMULA = re.compile(
-    r"\$\$(?P<block>[^$]{1,2000})\$\$|\\\[(?P<set_off>[^$]{1,2000}?)\\\]|\\\((?P<within>[^$]{1,2000}?)\\\)"
+    rf"\$\$(?P<block>[^$]{{1,2000}})\$\$|\\\[(?P<set_off>{_TEX})\\\]|(?<!\])\\\((?P<within>{_TEX})\\\)"
     r"|\$(?P<inline>(?!\s)[^$`\n]{1,500})(?<![\s\\])\$(?!\w)"
 )
 
