@@ -166,10 +166,3 @@ def test_no_page_takes_long(body: str) -> None:
     begun = time.process_time()
     read_man(HEAD + body, "x")
     assert time.process_time() - begun < 3
-
-
-@pytest.mark.parametrize("end", ["", "\n"])
-def test_strings_do_not_make_a_small_page_a_large_one(end: str) -> None:
-    text = ".TH lamp 1\n.ds A " + "b" * 450 + "\n.SH NAME\nlamp\n" + ("\\*A" * 100 + end) * 3_000
-    page = read_man(text, "file:///lamp.1")
-    assert sum(len(block.text) for block in page.blocks) < 2_000_000

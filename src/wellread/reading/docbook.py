@@ -36,7 +36,6 @@ _TAGS = {
 _AS = {name: tag for tag, names in _TAGS.items() for name in names.split()}
 _STEPS = {"gui": " → ", "guimenu": " → ", "guimenuitem": " → ", "guisubmenu": " → ", "key": "+", "keycap": "+"}
 _CHAINS = frozenset({"guiseq", "menuchoice", "keyseq", "keycombo"})
-_MOST = 40_000_000  # characters of HTML that are written at most
 
 
 def read_docbook(text: str, url: str, name: str) -> Page:
@@ -57,7 +56,6 @@ class _AsHtml(Target):
         self.title = ""
         self.language: str | None = None
         self.written: list[str] = []
-        self._size = 0
         self._open: list[tuple[str, str]] = []  # names of elements, and what closes them
         self._unsaid = 0  # how many elements deep in what is not said
         self._depth = 0
@@ -78,10 +76,10 @@ class _AsHtml(Target):
         if name in _UNSAID or (name.endswith("info") and name != "docinfo"):
             self._unsaid = 1
         if name in _STEPS and self._step and outer in _CHAINS:
-            self._write(escape(_STEPS[name]))
+            self.written.append(escape(_STEPS[name]))
         self._depth += name in _PARTS
         anchor = attributes.get("id") or attributes.get("{http://www.w3.org/XML/1998/namespace}id")
-        self._write(opens.replace(">", f' id="{escape(anchor)}">', 1) if anchor and opens else opens)
+        self.written.append(opens.replace(">", f' id="{escape(anchor)}">', 1) if anchor and opens else opens)
         self._open.append((name, closes))
 
     def _markup(self, name: str, outer: str) -> tuple[str, str]:
@@ -110,7 +108,7 @@ class _AsHtml(Target):
         if self._titled is not None:
             self._titled.append(data)
         elif not self._unsaid:
-            self._write(escape(data, quote=False))
+            self.written.append(escape(data, quote=False))
         self._step = self._step and not data.strip()
 
     def end(self, tag: str) -> None:
@@ -125,7 +123,7 @@ class _AsHtml(Target):
             self._unsaid -= 1
             return
         self._depth -= name in _PARTS
-        self._write(closes)
+        self.written.append(closes)
         self._step = name in _STEPS
 
     def _entitle(self, words: str) -> None:
@@ -134,9 +132,4 @@ class _AsHtml(Target):
             self.title = words
         else:
             level = min(max(self._depth, 1), 6)
-            self._write(f"<h{level}>{escape(words)}</h{level}>")
-
-    def _write(self, text: str) -> None:
-        self._size += len(text)
-        if self._size <= _MOST:
-            self.written.append(text)
+            self.written.append(f"<h{level}>{escape(words)}</h{level}>")

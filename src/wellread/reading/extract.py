@@ -33,9 +33,6 @@ _LANGUAGES = ("content-language", "og:locale", "dc.language", "language")
 _URL_DATE = re.compile(r"/((?:19|20)\d\d)[/-](\d{1,2})[/-](\d{1,2})(?:[/-]|\b)")
 _SEPARATORS = re.compile(r"\s+[|\-–—·•»:]+\s+")
 _BY = re.compile(r"^\s*(?:written\s+)?by:?\s+", re.IGNORECASE)
-_MAX_JSON = 500_000
-_MAX_ITEMS = 2_000
-_MAX_NAMES = 30
 _MAX_HEADINGS = 20
 
 
@@ -76,15 +73,11 @@ def _body(items: Iterable[Mapping[str, object]], articles: Iterable[Mapping[str,
 
 def _items(text: str) -> Iterator[Mapping[str, object]]:
     """Every object in a piece of JSON-LD; broken ones are skipped."""
-    if len(text) > _MAX_JSON:
-        return
     try:
         stack: list[object] = [json.loads(text, strict=False)]
     except (ValueError, RecursionError):
         return
-    for _ in range(_MAX_ITEMS):
-        if not stack:
-            return
+    while stack:
         value = stack.pop()
         if isinstance(value, dict):
             item = cast("dict[str, object]", value)
@@ -156,12 +149,10 @@ def _names(value: object) -> str:
     """The names in a value that may be a text, an object or a list of them, however nested."""
     names: list[str] = []
     stack = [value]
-    for _ in range(_MAX_NAMES):
-        if not stack:
-            break
+    while stack:
         part = stack.pop()
         if isinstance(part, list):
-            stack.extend(reversed(cast("list[object]", part)[:_MAX_NAMES]))
+            stack.extend(reversed(cast("list[object]", part)))
         elif isinstance(part, dict):
             stack.append(cast("dict[str, object]", part).get("name"))
         elif name := _person(_text(part)):

@@ -14,7 +14,6 @@ from email.header import decode_header
 from email.message import Message
 from email.parser import BytesParser  # here, for no file can be opened where documents are read
 from email.policy import Compat32
-from itertools import islice
 from typing import Any, cast
 
 from wellread.reading.allowance import OWN_FILE, Allowance, not_all
@@ -26,8 +25,7 @@ from wellread.text.dates import iso_date
 from wellread.types import Block, Page
 
 _MESSAGES = re.compile(rb"^From [^\n]{0,500}\n", re.MULTILINE)
-_MOST_MESSAGES = 20_000
-_MOST_PARTS, _DEEPEST = 1_000, 10
+_DEEPEST = 10
 _LONGEST_HEADER, _LONGEST_SHOWN = 2_000, 500  # characters
 _QUOTED = re.compile(r"^>.*$", re.MULTILINE)
 _SAID = ("From", "To", "Date")
@@ -79,7 +77,7 @@ def read_mbox(body: bytes, url: str, name: str, allowance: Allowance = OWN_FILE)
     blocks: list[Block] = []
     letters = _MESSAGES.split(body)[1:]
     read = broken = 0
-    while read < min(len(letters), _MOST_MESSAGES) and time.monotonic() < deadline:
+    while read < len(letters) and time.monotonic() < deadline:
         read += 1
         try:
             blocks.extend(_message(_parsed(letters[read - 1]), level=1))
@@ -126,14 +124,14 @@ def _text(message: Message, depth: int = 0) -> Iterator[Block]:
     kind = message.get_content_type()
     if kind in {"multipart/alternative", "multipart/related"}:
         # of parts that say the same, or belong to one of them, the plain one; else the first page
-        parts = [one for one in islice(message.walk(), _MOST_PARTS) if one.get_content_disposition() != "attachment"]
+        parts = [one for one in message.walk() if one.get_content_disposition() != "attachment"]
         body = next((one for kind in _BODIES for one in parts if one.get_content_type() == kind), None)
         yield from _words(body) if body is not None else ()  # a part without headers counts as nothing
     elif kind == "message/rfc822":
         for inner in _inside(message)[:1]:
             yield from _message(inner, level=2, depth=depth + 1)
     elif message.is_multipart():
-        for inner in _inside(message)[:_MOST_PARTS]:
+        for inner in _inside(message):
             yield from _text(inner, depth + 1)
     elif kind in _BODIES:
         yield from _words(message)

@@ -23,10 +23,6 @@ from wellread.reading.render import blocks as blocks_of
 from wellread.text.dates import iso_date
 from wellread.types import Block, Page
 
-_MAX_MEMBERS = 20_000
-_MAX_CHAPTERS = 2_000
-_MAX_FACTS = 10 * 1024 * 1024  # bytes of a part that says something about the document
-_MAX_ELEMENTS = 50_000  # in such a part
 _SLIDE = re.compile(r"ppt/slides/slide(\d{1,6})\.xml")
 _CONTENTS = re.compile(r"(?:nav|toc|contents)\.[^.]*$", re.IGNORECASE)
 _CHAPTER = re.compile(r"\.(?:x?html?)$", re.IGNORECASE)
@@ -47,21 +43,19 @@ class Archive:
             self._zip = zipfile.ZipFile(BytesIO(body))
         except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
             raise ReadError(url, "the archive is broken") from error
-        if len(self._zip.namelist()) > _MAX_MEMBERS:
-            raise ReadError(url, "the archive has too many parts")
 
     def names(self) -> list[str]:
         return self._zip.namelist()
 
     def facts(self, name: str) -> _Fields:
         """Of a part about the document."""
-        return _facts(self.read(name, most=_MAX_FACTS))
+        return _facts(self.read(name))
 
-    def read(self, name: str, most: int | None = None) -> bytes:
-        """Empty for what is not there. Of what is larger than `most` only so much: as broken as it deserves."""
+    def read(self, name: str) -> bytes:
+        """Empty for what is not there."""
         try:
             with self._zip.open(name) as member:
-                data = member.read(min(self._left + 1, most or MAX_UNPACKED + 1))
+                data = member.read(self._left + 1)
         except KeyError:
             return b""
         except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError, OSError, ValueError) as error:
@@ -81,8 +75,6 @@ class _Fields(Target):
         self._open: list[list[str]] = []
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        if len(self.elements) >= _MAX_ELEMENTS:
-            raise ValueError("more elements than anyone needs to say what a document is")
         self.elements.append((tag.rpartition("}")[2], dict(attributes)))
         self._open.append([])
 
@@ -139,7 +131,7 @@ def read_opendocument(body: bytes, url: str, name: str = "", allowance: Allowanc
 
 def open_content(archive: Archive, url: str) -> bytes:
     """What an OpenDocument archive says."""
-    if b"encryption-data" in archive.read("META-INF/manifest.xml", most=_MAX_FACTS):
+    if b"encryption-data" in archive.read("META-INF/manifest.xml"):
         raise ReadError(url, "the document is locked with a password")
     if not (content := archive.read("content.xml")):
         raise ReadError(url, "not an OpenDocument file")
@@ -149,7 +141,7 @@ def open_content(archive: Archive, url: str) -> bytes:
 def _head(flat: bytes) -> bytes:
     """Of a flat document, up to the end of what it says of itself."""
     end = b"</office:meta>"
-    before, found, _ = flat[:_MAX_FACTS].partition(end)
+    before, found, _ = flat.partition(end)
     return before + end + b"</office:document>" if found else b""
 
 
@@ -187,7 +179,7 @@ def read_epub(body: bytes, url: str, name: str = "", allowance: Allowance = OWN_
     named = _chapters(package, posixpath.dirname(root))
     known = set(archive.names())
     chapters = [name for name in named if name in known]
-    chapters = chapters or sorted(name for name in known if _CHAPTER.search(name) and not _CONTENTS.search(name))[:_MAX_CHAPTERS]
+    chapters = chapters or sorted(name for name in known if _CHAPTER.search(name) and not _CONTENTS.search(name))
     read = list(_texts(archive, chapters, allowance))
     broken = sum(chapter is None for chapter in read)
     blocks = [block for chapter in read for block in chapter or ()]
@@ -224,7 +216,7 @@ def _chapters(package: _Fields, folder: str) -> list[str]:
         for item in spine
         if "html" in item.get("media-type", "") and "nav" not in item.get("properties", "").split() and item.get("href")
     )
-    return list(dict.fromkeys(chapters))[:_MAX_CHAPTERS]  # no book says a chapter twice
+    return list(dict.fromkeys(chapters))  # no book says a chapter twice
 
 
 def _page(url: str, blocks: Sequence[Block], facts: Mapping[str, str], kind: str, notice: str | None) -> Page:

@@ -25,8 +25,6 @@ from wellread.types import RECOGNISED, Page
 if TYPE_CHECKING:
     import pypdfium2
 
-MAX_PAGES = 10_000
-_MAX_ENTRIES = 20_000  # of an outline
 _PDFIUM = threading.Lock()  # the library is not safe in several threads at once
 _LOOKING = 0.75  # of the time, for which pages were scanned
 _MAX_OBJECTS = 1_000  # of a page that are looked at for that
@@ -107,7 +105,7 @@ def _pages(document: pypdfium2.PdfDocument, deadline: float, characters: int) ->
     import pypdfium2
 
     left = characters + 1  # one more shows that there is more
-    for number in range(min(len(document), MAX_PAGES)):
+    for number in range(len(document)):
         if left <= 0 or time.monotonic() > deadline:
             return
         try:
@@ -149,8 +147,6 @@ def _outline(document: pypdfium2.PdfDocument) -> list[Entry]:
             title = _told(entry.get_title)[:_LONGEST_TITLE]
             if title and page is not None:
                 found.append(Entry(title, entry.level + 1, page, _height(target.get_view())))
-            if len(found) >= _MAX_ENTRIES:
-                break
     except (pypdfium2.PdfiumError, ValueError):
         return []
     return found

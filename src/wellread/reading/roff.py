@@ -21,7 +21,6 @@ _CONDITION = re.compile(
 )
 _STRING = re.compile(r"\\\*(?:\((..)|\[([^\]]{1,60})\]|(.))")
 _LONGEST_STRING = 500
-_MOST_PUT_IN = 1_000_000  # characters of strings in all of a page
 _LONGEST_CHAIN = 50  # conditions one after the other in a line; each of them copies what follows it
 _HOLDING = frozenset({"n", "o", "\\n(.g", "\\n[.g]", "1"})  # conditions, on a terminal by groff; of what is computed none
 _DEFINING = frozenset({"de", "de1", "dei", "am", "am1", "ig"})
@@ -39,7 +38,6 @@ class Requests:
         self.defined: set[str] = set()
         self._strings = dict(_STRINGS)
         self._else = False  # whether an .el is meant
-        self._room = _MOST_PUT_IN
         self._chain = 0  # conditions that were followed on one line
 
     def lines(self, text: str) -> Iterator[str]:
@@ -81,9 +79,7 @@ class Requests:
         return _STRING.sub(self._string, line)
 
     def _string(self, found: re.Match[str]) -> str:
-        said = self._strings.get(found[1] or found[2] or found[3], "") if self._room > 0 else ""
-        self._room -= len(said)
-        return said
+        return self._strings.get(found[1] or found[2] or found[3], "")
 
     def _decide(self, name: str, rest: str, waiting: deque[str]) -> None:
         """Go on with what follows a condition that holds on a terminal, and pass over what follows another."""

@@ -31,7 +31,6 @@ from wellread.text.blocks import passages
 from wellread.types import Page
 
 IDLE = 60.0  # seconds without work, then it ends
-_DOCUMENTS = 1_000  # then a fresh process is cheaper than what libraries leak
 _COPIES = 4  # of the document that a parser may make, beside its allowance
 _KEPT = 128 * 1024 * 1024  # bytes that may stay behind after a document
 _BEHIND = 5  # steps of priority: reading waits for whoever answers
@@ -99,7 +98,7 @@ def too_large(allowance: Allowance) -> str:
 def serve(channel: socket.socket, memory: int | None) -> None:
     """`memory` is an open file that tells how much of it this process has."""
     baseline = _data_bytes(memory)
-    for number in range(_DOCUMENTS):
+    while True:
         channel.settimeout(IDLE)
         try:
             frame = child.receive(channel)
@@ -112,8 +111,7 @@ def serve(channel: socket.socket, memory: int | None) -> None:
         _limit(asked, baseline)
         made = answer(asked)
         _unlimit()
-        grown = _data_bytes(memory) > baseline + _KEPT
-        made = replace(made, last=made.last or grown or number == _DOCUMENTS - 1)
+        made = replace(made, last=made.last or _data_bytes(memory) > baseline + _KEPT)
         channel.settimeout(None)
         page = made.page and replace(made.page, passages=())  # which are made of its blocks
         channel.sendall(child.pack(replace(made, page=page)))
