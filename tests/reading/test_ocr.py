@@ -210,7 +210,9 @@ def test_scans_are_recognised_in_a_confined_process(tmp_path: Path) -> None:
     assert "picture" in registry.readers()
     workers = Workers(1)
     try:
-        for document in (Document(scan(), "file:///x.pdf", name="x.pdf"), Document(scan("PNG"), "file:///x.png", name="x.png")):
+        bodies = {"x.pdf": scan(), "x.png": scan("PNG")}
+        bodies |= {f"{kind}.tif": KINDS[kind](sheet()) for kind in ("fax", "CMYK", "16 bits")}
+        for document in (Document(body, f"file:///{name}", name=name) for name, body in bodies.items()):
             text = " ".join(block.text for block in workers.read(document).blocks)
             assert "opened in 1911 by Ada Brandt" in text
     finally:
