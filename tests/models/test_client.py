@@ -21,6 +21,7 @@ from tests.wire.server import Response, WireServer
 from wellread.errors import BrokenStream, ModelError, UsageError
 from wellread.models import client, openai
 from wellread.models.chat import ChatModel
+from wellread.models.client import Client
 from wellread.models.openai import connection
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
@@ -177,7 +178,11 @@ async def test_a_reply_has_an_end_whatever_the_environment_says_of_proxies(
     variable: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client, "_MOST", 500_000)
-    monkeypatch.setattr(openai, "is_local", lambda address: False)
+
+    def elsewhere(address: str) -> bool:
+        return False
+
+    monkeypatch.setattr(openai, "is_local", elsewhere)
     for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
@@ -201,3 +206,10 @@ async def test_a_proxy_that_is_none_is_told(value: str, monkeypatch: pytest.Monk
     with pytest.raises(UsageError, match="HTTPS_PROXY in the environment") as problem:
         await heard(model, asking())
     assert "secret" not in str(problem.value)
+
+
+async def test_a_model_of_this_machine_may_take_its_time() -> None:
+    """Small machines read a prompt for ten minutes, and calls wait for each other: the run has its own limit."""
+    async with Client(local=True) as here, Client(local=False) as elsewhere:
+        assert (here.timeout.connect, here.timeout.read) == (10, None)
+        assert (elsewhere.timeout.connect, elsewhere.timeout.read) == (10, 600)

@@ -22,14 +22,16 @@ _LONGEST_EVENT = 1024 * 1024  # bytes
 _MOST_EVENT_LINES = 2_000  # some servers indent their JSON
 _MOST_VALUES, _MOST_OBJECTS = 10_000, 1_000  # of an event, as far as signs tell
 _PIECE = 8 * 1024
+_SILENCE = 600  # seconds
 
 
 class Client(httpx2.AsyncClient):
-    """A client for one event loop. `local`: a proxy from the environment is never used for this machine."""
+    """A client for one event loop. `local`: a proxy from the environment is never used for this machine, whose models may read a
+    prompt for many minutes and take calls one after the other; there the run's time is the limit."""
 
     def __init__(self, *, local: bool) -> None:
         way = Direct(_MOST) if local else Proxied(_MOST)
-        super().__init__(transport=way, timeout=httpx2.Timeout(600, connect=10), trust_env=not local)
+        super().__init__(transport=way, timeout=httpx2.Timeout(None if local else _SILENCE, connect=10), trust_env=not local)
 
     async def send(self, request: httpx2.Request, *, stream: bool = False, **_: Any) -> httpx2.Response:
         request.headers["Accept-Encoding"] = "identity"
