@@ -114,16 +114,8 @@ SEEN: dict[str, Callable[[Any], Any]] = {
 
 def by_rapidocr(page: Page) -> Iterator[Found]:
     pixels = np.asarray(page.picture.convert("RGB"))[:, :, ::-1]
-    found = ocr.words(pixels)
-    yield from placed(found, pixels.shape[0])
-
-
-def placed(found: list[tuple[str, list[ocr.Word]]], height: int) -> Iterator[Found]:
-    """Lines in reading order, where they stand in the picture: what was levelled is not."""
-    slope = ocr.slope_of([row for _, row in found])
-    for line in ocr.arranged(found, height):
-        x, y = (line.left + line.right) / 2 * ocr.INCHES, height - (line.y + line.size / 2) * ocr.INCHES
-        yield Found(line.text, x - y * slope, y + x * slope)
+    for line in ocr.lines(pixels):
+        yield Found(line.text, mean((w.left + w.right) / 2 for w in line.words), mean((w.top + w.bottom) / 2 for w in line.words))
 
 
 def by_tesseract(page: Page) -> Iterator[Found]:

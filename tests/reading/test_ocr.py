@@ -195,6 +195,21 @@ def test_columns_are_read_one_after_the_other_however_the_page_lies(slope: float
     assert texts == ["A", *(f"left{n}" for n in range(8)), *(f"right{n}" for n in range(8))]
 
 
+def test_words_that_go_over_lines_of_a_column_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = columns(0.05)
+
+    def recognised(pixels: Any) -> Any:
+        return rows
+
+    monkeypatch.setattr(ocr, "_engine", [None])
+    monkeypatch.setattr(ocr, "words", recognised)
+    drawn = draw(scan(), "x", Drawing(1, "words here left3 has five words here left4 has", "left2 has five"))
+    scale = drawn.width / 1200  # of the page that is recognised, at 200 dots an inch
+    texts = {word.text: word for _, row in rows for word in row}
+    assert len(drawn.boxes) == 3, "one on each line"
+    assert [box[1] for box in drawn.boxes[1:]] == [pytest.approx(texts[name].top * scale, abs=2) for name in ("left3", "left4")]
+
+
 def test_a_line_over_both_columns_that_was_recognised_as_one_is_parted() -> None:
     rows = columns()
     (left, first), (right, second) = rows[5:7]

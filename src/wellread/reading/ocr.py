@@ -47,6 +47,18 @@ class Word:
     bottom: float
 
 
+@dataclass(frozen=True, slots=True)
+class Row(Line):
+    """A line of a page that was levelled, with its words where they stand in the picture."""
+
+    words: tuple[Word, ...] = ()
+    aside: float = 0.0  # pixels by which it was moved
+
+    def has(self, word: Word) -> bool:
+        """Whether a word is in this part of what was recognised as one line."""
+        return self.left <= ((word.left + word.right) / 2 + self.aside) / INCHES <= self.right
+
+
 @cache
 def is_available() -> bool:
     return find_spec("rapidocr") is not None
@@ -87,45 +99,45 @@ def _word(text: str, corners: Any) -> Word:
     return Word(text, min(across), min(down), max(across), max(down))
 
 
-def lines(pixels: Any) -> list[Line]:
+def lines(pixels: Any) -> list[Row]:
     """The lines of a picture in reading order."""
     return arranged(words(pixels), pixels.shape[0])
 
 
-def arranged(found: list[tuple[str, list[Word]]], height: int) -> list[Line]:
+def arranged(found: list[tuple[str, list[Word]]], height: int) -> list[Row]:
     """Lines in reading order, as those of a PDF's page: in points from its lower left corner; and level, however the page lay."""
-    slope = slope_of([row for _, row in found])
-    level = sorted((_line(text, row, height, slope) for text, row in found), key=lambda line: -line.y)
-    ordered = pdflines.by_columns([line for row in _rows(level) for line in row], pdflines.PROSE)
-    return [replace(line, cells=(), gap=(0.0, 0.0)) for line in ordered]
+    slope = _slope([row for _, row in found])
+    level = sorted((_row(text, row, height, slope) for text, row in found), key=lambda line: -line.y)
+    ordered = pdflines.by_columns([line for together in _from_above(level) for line in together], pdflines.PROSE)
+    return [replace(line, cells=(), gap=(0.0, 0.0), words=tuple(filter(line.has, line.words))) for line in ordered]
 
 
-def _rows(level: list[Line]) -> Iterator[list[Line]]:
-    """Lines from above, those of one height together and from the left."""
-    row: list[Line] = []
+def _from_above(level: list[Row]) -> Iterator[list[Row]]:
+    """Lines of one height together and from the left."""
+    together: list[Row] = []
     for line in level:
-        if row and line.y < row[0].y - row[0].size / 2:
-            yield sorted(row, key=lambda one: one.left)
-            row = []
-        row.append(line)
-    yield sorted(row, key=lambda one: one.left)
+        if together and line.y < together[0].y - together[0].size / 2:
+            yield sorted(together, key=lambda one: one.left)
+            together = []
+        together.append(line)
+    yield sorted(together, key=lambda one: one.left)
 
 
-def slope_of(rows: list[list[Word]]) -> float:
+def _slope(rows: list[list[Word]]) -> float:
     """How far the lines of a page go down for each pixel to the right."""
     ends = [(row[0], row[-1]) for row in rows if len(row) >= _ENOUGH]
     slopes = [(last.top + last.bottom - first.top - first.bottom) / 2 / max(1.0, last.left - first.left) for first, last in ends]
     return median(slopes) if slopes else 0.0
 
 
-def _line(text: str, row: list[Word], height: int, slope: float) -> Line:
+def _row(text: str, row: list[Word], height: int, slope: float) -> Row:
     left, right = min(one.left for one in row), max(one.right for one in row)
     bottom, size = sum(one.bottom for one in row) / len(row), sum(one.bottom - one.top for one in row) / len(row)
-    aside, y = bottom * slope, height - bottom + (left + right) / 2 * slope + size * (1 - _TYPE) / 2
-    left, right, y = (left + aside) / INCHES, (right + aside) / INCHES, y / INCHES
-    cells, (end, begin) = _cells(text, row, size * _GAP)
-    gap = (end + aside) / INCHES, (begin + aside) / INCHES
-    return Line(text, left, right, y, round(size / INCHES * _TYPE, 1), RECOGNISED, cells, last_y=y, reach=right, gap=gap)
+    aside, y = bottom * slope, (height - bottom + (left + right) / 2 * slope + size * (1 - _TYPE) / 2) / INCHES
+    cells, ends = _cells(text, row, size * _GAP)
+    left, right, *gap = ((x + aside) / INCHES for x in (left, right, *ends))
+    size = round(size / INCHES * _TYPE, 1)
+    return Row(text, left, right, y, size, RECOGNISED, cells, y, reach=right, gap=(gap[0], gap[1]), words=tuple(row), aside=aside)
 
 
 def _cells(text: str, row: list[Word], least: float) -> tuple[tuple[str, ...], tuple[float, float]]:

@@ -122,7 +122,7 @@ def _recognised(document: pypdfium2.PdfDocument, number: int) -> list[Line]:
     """The lines of a scanned page."""
     page = document[number]
     try:
-        return ocr.lines(rendered(page))
+        return [*ocr.lines(rendered(page))]
     finally:
         page.close()
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from itertools import pairwise
 from statistics import median
-from typing import Any
+from typing import Any, TypeVar
 
 _raw: Any = import_module("pypdfium2.raw")  # it has no types; nothing else touches it
 
@@ -51,6 +51,9 @@ class Line:
     @property
     def bold(self) -> bool:
         return bool(_BOLD.search(self.font))
+
+
+L = TypeVar("L", bound=Line)
 
 
 def mended(text: str) -> str:
@@ -150,7 +153,7 @@ def _by_columns(found: Sequence[Line]) -> list[Line]:
     return by_columns(sorted(found, key=lambda line: (-round(line.y / 2), line.left)))
 
 
-def by_columns(found: Sequence[Line], least: int = 0) -> list[Line]:
+def by_columns(found: Sequence[L], least: int = 0) -> list[L]:
     """Lines that come from above, column by column between those that go across: the head of the page, its columns, its foot.
     What stands in the middle with columns on both sides comes behind them. Lines of columns have `least` characters."""
     gutter = _gutter(found, least)
@@ -161,7 +164,7 @@ def by_columns(found: Sequence[Line], least: int = 0) -> list[Line]:
     sides = [sorted(line.y for line in found if side[id(line)] == which) for which in (0, 1)]
     inset = {id(line): all(_beside(line, heights) for heights in sides) for line in found if side[id(line)] is None}
     across = sorted(line.y for line in found if inset.get(id(line)) is False)
-    parts: dict[tuple[int, int], list[Line]] = {}
+    parts: dict[tuple[int, int], list[L]] = {}
     for line in found:
         above, which = len(across) - bisect_right(across, line.y), side[id(line)]
         where = (2 * above, 0) if inset.get(id(line)) is False else (2 * above + 1, 2 if which is None else which)
@@ -210,7 +213,7 @@ def apart(found: Sequence[Line]) -> list[Line]:
     return _by_columns(halves)
 
 
-def _halves(line: Line) -> tuple[Line, Line]:
+def _halves(line: L) -> tuple[L, L]:
     """The two cells of a line, as lines."""
     (first, second), (end, begin) = line.cells, line.gap
     return replace(line, text=first, right=end, reach=end, cells=()), replace(line, text=second, left=begin, cells=())

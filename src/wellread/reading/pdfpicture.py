@@ -127,7 +127,7 @@ def _recognised(page: pypdfium2.PdfPage, wanted: Drawing, width: int) -> tuple[B
 
     pixels = rendered(page)
     scale = width / pixels.shape[1]
-    found = [word for _, line in ocr.words(pixels) for word in line]
+    found = [word for line in ocr.lines(pixels) for word in line.words]
     letters, places = _letters([word.text for word in found])
     start, end = found_in(letters, plain(wanted.words), plain(wanted.before)[-_CONTEXT:])
     merged: list[Box] = []
