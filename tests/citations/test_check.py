@@ -552,3 +552,18 @@ def test_two_names_in_one_post_are_not_connected_by_that() -> None:
     assert not check("Simon visited Madagascar [1].", {1: Passage("p", post)})[0].supported
     assert check("Simon runs a blog about museums [1].", {1: Passage("p", post)})[0].supported
     assert check("Simon has been to Madagascar [1].", {1: Passage("t", "In 2019 Simon visited Madagascar.")})[0].supported
+
+
+@pytest.mark.parametrize(
+    ("said", "carried"),
+    [
+        ("Third, the ferry was late on August 10.", True),  # counts the answer's points, not the ferries
+        ("A fourth point is that the ferry was late.", True),
+        ("The third ferry was late on August 10.", False),
+        ("A third of the ferries was late.", False),
+        ("The ferry was late on April 10.", False),
+    ],
+)
+def test_points_of_an_answer_may_be_counted_and_months_be_short(said: str, carried: bool) -> None:
+    told = "Published Aug. 10: the ferry was late, which was the point of all complaints about ferries."
+    assert check(f"{said[:-1]} [1].", {1: Passage("p", told)})[0].supported == carried

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 
@@ -103,6 +104,31 @@ def test_curves_count_what_passes() -> None:
     assert shares(["", "", "agent", "date"], true, scores_of)["by kind at 7%"] == {"agent": 0.0, "date": 0.0}
 
 
+def _tiny_teacher(path: Path) -> str:
+    """A file of the teacher's form, with one small layer."""
+    size, rng = 24, np.random.default_rng(3)
+    shapes = {"embeddings.word_embeddings.weight": (30527, size), "embeddings.position_embeddings.weight": (514, size)}
+    shapes |= {"encoder.relative_attention_bias.weight": (32, 2)}
+    shapes |= {f"{norm}.LayerNorm.{part}": (size,) for norm in ("embeddings", *_NORMS) for part in ("weight", "bias")}
+    for name, (outputs, inputs) in _DENSE.items():
+        shapes |= {f"{name}.weight": (outputs * size, inputs * size), f"{name}.bias": (outputs * size,)}
+    values = {name: rng.standard_normal(shape, np.float32) * np.float32(0.1) for name, shape in shapes.items()}
+    ends = np.cumsum([value.nbytes for value in values.values()]).tolist()
+    header = {
+        name: {"dtype": "F32", "shape": list(value.shape), "data_offsets": [end - value.nbytes, end]}
+        for (name, value), end in zip(values.items(), ends, strict=True)
+    }
+    told = json.dumps(header).encode()
+    path.write_bytes(len(told).to_bytes(8, "little") + told + b"".join(value.tobytes() for value in values.values()))
+    return str(path)
+
+
+_LAYER = "encoder.layer.0"
+_NORMS = (f"{_LAYER}.attention", f"{_LAYER}.output")
+_DENSE = {f"{_LAYER}.attention.attn.{part}": (1, 1) for part in "qkvo"}
+_DENSE |= {f"{_LAYER}.intermediate.dense": (2, 1), f"{_LAYER}.output.dense": (1, 2)}
+
+
 @pytest.mark.slow
 def test_every_step_runs(data_folder: Path, tiny_minilm: Path, tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
@@ -120,7 +146,11 @@ def test_every_step_runs(data_folder: Path, tiny_minilm: Path, tmp_path: Path) -
     prepare.main(["--data", str(data_folder), "--written", str(tmp_path / "claims.txt"), "--output", str(prepared)])
     start = str(tiny_minilm / "model.onnx")
     common = ["--prepared", str(prepared), "--start", start, "--words", start, "--output", str(run), "--workers", "0"]
-    train.main([*common, "--steps", "2", "--shrink", "24", "--deepen", "2"])
+    teacher = _tiny_teacher(tmp_path / "teacher.safetensors")
+    few = ["--steps", "1", "--shrink", "24"]
+    train.main([*common[:2], "--start", teacher, "--output", str(tmp_path / "taught"), "--workers", "0", *few])
+    learning = ["--teacher", teacher, str(tmp_path / "taught"), "--mix", "taught"]
+    train.main([*common, "--steps", "2", "--shrink", "24", "--deepen", "2", *learning])
     export.main(["--weights", str(run), str(run), "--output", str(tmp_path / "model")])
 
     words = read_minilm(Path(start))[WORDS]

@@ -20,8 +20,9 @@ MIXES: Mapping[str, Mapping[str, int]] = {  # cases in a step
     "even": {"written": 34, "asked": 14, "plain": 12, "elsewhere": 2, "labelled": 6},
     "labelled": {"written": 30, "asked": 12, "plain": 8, "elsewhere": 4, "labelled": 14},
     "more": {"written": 26, "asked": 10, "plain": 6, "elsewhere": 6, "labelled": 28},
+    "taught": {"written": 22, "asked": 8, "plain": 4, "elsewhere": 4, "labelled": 16, "guessed": 40},
 }
-DISGUISED = {"written": 0.6, "asked": 0.3, "plain": 0.2, "elsewhere": 0.0, "labelled": 0.3}
+DISGUISED = {"written": 0.6, "asked": 0.3, "plain": 0.2, "elsewhere": 0.0, "labelled": 0.3, "guessed": 0.3}
 _MADE = 0.6  # what a change by rule counts against a written one
 _PARTLY = 0.5  # what a sentence counts that is carried in part: people differ on these
 _BESIDE = 0.15  # how often another passage stands beside those that carry a claim
@@ -127,6 +128,19 @@ class Drawer:
             return Case(passages, (Claim(claim, False, None, weight=_PARTLY if one["partly"] else 1.0),))
         made = [replace(change, weight=_MADE) for change in changes(claim, passages, rng, rng.choice((0, 0, 1)))]
         return Case(passages, (Claim(claim, True), *made))
+
+    def _guessed_case(self) -> Case | None:
+        """A sentence of a real answer beside some of its passages, or beside those of a sentence that speaks of the like: what
+        to make of it a teacher says."""
+        if not self._labelled:
+            return None
+        rng = self._rng
+        one, others = rng.choice(self._labelled), rng.sample(self._labelled, min(40, len(self._labelled)))
+        words = set(str(one["claim"]).lower().split())
+        like = max(others, key=lambda other: len(words & set(str(other["claim"]).lower().split())) * (other["set"] == one["set"]))
+        numbers = list((one if rng.random() < 0.5 else like)["passages"])
+        numbers = rng.sample(numbers, rng.randint(1, len(numbers)))
+        return Case(self._prepared.texts(numbers[:4]), (Claim(str(one["claim"]), False, None, weight=0.0),))
 
     def _asked_case(self) -> Case | None:
         one, rng = self._rng.choice(self._prepared.asked), self._rng

@@ -14,9 +14,11 @@ from training.evaluator.losses import grouped_logsumexp
 from training.evaluator.model import LOWEST, Packed, State, encode
 from training.verifier.batches import Batch
 
+from training import mpnet
+
 WORDS = "embeddings.word_embeddings.weight"
 HEADS = {"head.dense": None, "head.carried": 1, "head.astray": 1}  # outputs; None: as many as inputs
-WEIGHTS = {"carried": 1.0, "order": 0.5, "astray": 1.0}
+WEIGHTS = {"carried": 1.0, "order": 0.5, "astray": 1.0, "taught": 2.0}
 _EMPTY = 0.3  # what the tokens of a true claim count
 
 
@@ -48,7 +50,10 @@ def deepened(encoder: State, times: int) -> State:
 
 def verify(state: State, packed: Packed, dropout: float = 0.0) -> Said:
     rows, places = packed.rows, packed.places
-    hidden = encode(state, packed, (places >= packed.question_lengths[rows]).int(), dropout)[-1]
+    if mpnet.BIAS in state:
+        hidden = mpnet.encode(state, packed, dropout)
+    else:
+        hidden = encode(state, packed, (places >= packed.question_lengths[rows]).int(), dropout)[-1]
     first = functional.dropout(hidden[packed.bounds[:-1]], dropout, training=dropout > 0)
     summary = functional.gelu(_dense(state, "head.dense", first))
     return Said(
@@ -60,7 +65,8 @@ def _dense(state: State, name: str, x: Tensor) -> Tensor:
     return functional.linear(x, state[f"{name}.weight"], state[f"{name}.bias"])
 
 
-def losses(said: Said, packed: Packed, batch: Batch, device: torch.device) -> dict[str, Tensor]:
+def losses(said: Said, packed: Packed, batch: Batch, device: torch.device, taught: Tensor | None = None) -> dict[str, Tensor]:
+    """What is to be made small; `taught`: what a teacher says of each row, which counts where nobody knows the label as well."""
     carried, weights, lists, astray = (
         torch.from_numpy(value).to(device, non_blocking=True)
         for value in (batch.carried, batch.weights, batch.lists, batch.astray)
@@ -70,11 +76,14 @@ def losses(said: Said, packed: Packed, batch: Batch, device: torch.device) -> di
     rivals = grouped_logsumexp(untrue, lists, int(lists.max()) + 1)[lists]
     order = functional.softplus(rivals - said.carried)
     against = weights * carried * (rivals > LOWEST / 2)
-    return {
+    parts = {
         "carried": _mean(entropy, weights),
         "order": _mean(order, against),
         "astray": _astray(said.astray, packed.rows, astray, weights),
     }
+    if taught is not None:
+        parts["taught"] = functional.binary_cross_entropy_with_logits(said.carried, taught.sigmoid())
+    return parts
 
 
 def _astray(logits: Tensor, rows: Tensor, targets: Tensor, weights: Tensor) -> Tensor:

@@ -25,17 +25,19 @@ from training.evaluator.minilm import read_minilm
 from training.evaluator.model import Evaluator, Packed, State
 from training.evaluator.tokens import load_tokenizer
 from training.evaluator.train import Average, rate_at
-from training.evaluator.weights import save_weights
+from training.evaluator.weights import load_weights, save_weights
 from training.verifier.batches import Batch, Builder
 from training.verifier.cases import MIXES, Drawer, Prepared, load, people_said, set_aside
 from training.verifier.claims import Case
 from training.verifier.curves import area, curve
 from training.verifier.network import WORDS, deepened, initial, losses, total, verify
 
+from training import mpnet
+
 ROOT = Path(__file__).resolve().parents[2]
 MINILM = ROOT / "src/wellread/embedding/weights/all-minilm-l6-v2"
 TOKENIZER = MINILM / "tokenizer.json"
-STEADY = {WORDS}
+STEADY = {WORDS, mpnet.BIAS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ class Batches(IterableDataset[Batch]):
 
 def optimizer_for(model: Evaluator, recipe: Recipe) -> torch.optim.AdamW:
     values = {name.replace("|", "."): value for name, value in model.values.items()}
-    for name in STEADY:
+    for name in STEADY & values.keys():
         values.pop(name).requires_grad_(False)
     plain = [value for name, value in values.items() if value.ndim < 2 or "embeddings" in name]
     matrices = [value for name, value in values.items() if value.ndim >= 2 and "embeddings" not in name]
@@ -105,7 +107,16 @@ def agreement(
     return found
 
 
-def train(model: Evaluator, prepared: Prepared, recipe: Recipe, device: torch.device, every: float) -> State:
+def started(path: Path) -> State:
+    """The encoder to begin with: an ONNX file of this project, or the teacher's own file."""
+    if path.suffix == ".safetensors":
+        return mpnet.read_mpnet(path)
+    return {name: torch.from_numpy(np.array(value)) for name, value in read_minilm(path).items()}
+
+
+def train(
+    model: Evaluator, prepared: Prepared, recipe: Recipe, device: torch.device, every: float, teacher: State | None = None
+) -> State:
     optimizer, average = optimizer_for(model, recipe), Average(model, recipe.average)
     kind = torch.bfloat16 if device.type == "cuda" else torch.float32
     batches = Batches(prepared, recipe)
@@ -121,7 +132,9 @@ def train(model: Evaluator, prepared: Prepared, recipe: Recipe, device: torch.de
         for group in optimizer.param_groups:
             group["lr"] = recipe.rate * rate_at(done, recipe.warm_up)
         packed = Packed.of(batch.ids, batch.claim_lengths, device)
-        parts = losses(verify(model.working_copy(kind), packed, recipe.dropout), packed, batch, device)
+        with torch.no_grad():
+            taught = None if teacher is None else verify(teacher, packed).carried
+        parts = losses(verify(model.working_copy(kind), packed, recipe.dropout), packed, batch, device, taught)
         optimizer.zero_grad(set_to_none=True)
         total(parts).backward()
         nn.utils.clip_grad_norm_([value for value in model.parameters() if value.requires_grad], 1.0)
@@ -144,8 +157,11 @@ def train(model: Evaluator, prepared: Prepared, recipe: Recipe, device: torch.de
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--prepared", type=Path, required=True)
-    parser.add_argument("--start", type=Path, required=True, help="an ONNX file of this project: the evaluator, or the embedder")
+    parser.add_argument("--start", type=Path, required=True, help="an ONNX file of this project, or the teacher's safetensors")
     parser.add_argument("--words", type=Path, help="whose table of words is shared; the start's own by default")
+    parser.add_argument(
+        "--teacher", type=Path, nargs=2, metavar=("START", "RUN"), help="a larger run whose opinion is learned, too"
+    )
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--seconds", type=float, default=170.0)
     parser.add_argument("--every", type=float, default=20.0, help="seconds between two looks at what was set aside")
@@ -164,11 +180,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = {name: getattr(options, name) for name in ("steps", "rate", "dropout", "seed", "workers", "shrink", "mix")}
     recipe = replace(Recipe(seconds=options.seconds), **{name: value for name, value in given.items() if value is not None})
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    state = {name: torch.from_numpy(np.array(value)) for name, value in read_minilm(options.start).items()}
+    state = started(options.start)
     if options.words:
         state[WORDS] = torch.from_numpy(read_minilm(options.words)[WORDS])
     model = Evaluator(initial(deepened(state, options.deepen), recipe.seed)).to(device)
-    trained = train(model, load(options.prepared), recipe, device, options.every)
+    teacher: State | None = None
+    if options.teacher:
+        start, run = options.teacher
+        learned = {name: torch.from_numpy(value) for name, value in load_weights(run).items()}
+        kind = torch.bfloat16 if device.type == "cuda" else torch.float32
+        teacher = {name: value.to(device, kind) for name, value in (started(start) | learned).items()}
+    trained = train(model, load(options.prepared), recipe, device, options.every, teacher)
     kept = {name: value.float().cpu().numpy() for name, value in trained.items() if name not in STEADY}
     save_weights(kept, options.output)
 

@@ -157,6 +157,15 @@ def is_small_count(one: Mention, claim: Line) -> bool:
     )
 
 
+def enumerates(one: Mention, claim: Line) -> bool:
+    """Whether an ordinal only says which of the answer's points comes now: "Third, fish …", "A fourth theory …"."""
+    before = [token.raw for token in claim.tokens[: one.start]]
+    behind = claim.tokens[one.end].raw if one.end < len(claim.tokens) else ""
+    return claim.tokens[one.start].form in lexicon.ORDINALS and (
+        (not before and behind == ",") or (before == ["A"] and behind != "of")
+    )
+
+
 def _value(key: str) -> float | None:
     try:
         return float(key.strip("#s"))

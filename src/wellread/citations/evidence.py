@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from wellread.citations.arrangement import Known, Line, Mention, arranged, follows, is_small_count
+from wellread.citations.arrangement import Known, Line, Mention, arranged, enumerates, follows, is_small_count
 from wellread.citations.missing import about, presumed
 from wellread.text import lexicon
 from wellread.text.amounts import amounts
@@ -26,6 +26,7 @@ _OWN = 1e-3  # between windows that are equal with the title's words, the one th
 LINE = 1000  # characters of a sentence whose names and numbers are put in order; what is longer is no sentence
 EQUAL = 1e-9  # shares that differ by less are the same
 _ADDRESS = re.compile(r"(?:https?://|www\.)[^\s<>()\[\]\"'“”]+|(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+", re.IGNORECASE)
+_MONTHS = [{month, month[:3], month[:4]} for month in lexicon.MONTHS]
 _QUOTE_MARKS = "\"'“”„‘’«»*_ \t\n"
 
 
@@ -232,6 +233,7 @@ class Evidence:
         lacking = {key for key in words.numbers if not has_number(counts, key)}
         if not lacking:
             return []
+        lacking = lacking.difference(*(one.forms for one in line.mentions if enumerates(one, line)))
         said = [one for one in line.mentions if one.kind != "name" and one.forms & lacking]
         unplaced = lacking.difference(*(one.forms for one in said))  # behind what is read in order
         known = Known.of(counts | words.counts - lacking)
@@ -277,9 +279,8 @@ def _has_name(forms: set[str], name: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _also_called(name: str) -> frozenset[str]:
-    """A country by its people and the other way round: Italian, Italy."""
-    same = frozenset[str]().union(*(group for group in lexicon.SAME_COUNTRY if name in group))
-    found = set(same)
+    """A country by its people and the other way round: Italian, Italy; a month by its first letters: Aug., August."""
+    found = set[str]().union(*(group for group in (*lexicon.SAME_COUNTRY, *_MONTHS) if name in group))
     for mine, theirs in ((lexicon.PEOPLE_ENDINGS, lexicon.COUNTRY_ENDINGS), (lexicon.COUNTRY_ENDINGS, lexicon.PEOPLE_ENDINGS)):
         for ending in mine:
             if name.endswith(ending) and len(head := name[: len(name) - len(ending)]) >= 4:
