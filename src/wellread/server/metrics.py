@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from wellread.cluster import replicas
 from wellread.server.limits import Gate
 from wellread.types import Usage
 
@@ -67,9 +67,16 @@ def text(metrics: Metrics, gate: Gate, failed_writes: int) -> str:
     page.add("http_responses_total", "counter", "Responses by method and status.", responses)
     page.add("history_failed_writes_total", "counter", "Writes that failed.", {"": failed_writes})
     for name, help in _CLUSTER.items():
-        rows = {_labels(shard=shard): float(getattr(known, name)) for shard, known in replicas.counts().items()}
-        page.add(f"cluster_{name}_total", "counter", help, rows)
+        page.add(f"cluster_{name}_total", "counter", help, _of_shards(name))
     return "\n".join(page.lines) + "\n"
+
+
+def _of_shards(name: str) -> dict[str, float]:
+    if "wellread.cluster.replicas" not in sys.modules:  # without a cluster nobody loads it
+        return {}
+    from wellread.cluster import replicas
+
+    return {_labels(shard=shard): float(getattr(known, name)) for shard, known in replicas.counts().items()}
 
 
 @dataclass(slots=True)
