@@ -6,6 +6,7 @@ import hashlib
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,9 @@ class Hub:
     def __init__(self, files: Path) -> None:
         self.files = files
         self.seen: list[str] = []
+        self.tokens: list[str | None] = []
+        self.listed: list[str] = []  # what it says there is, beside its files
+        self.elsewhere = ""  # where its largest file is
         hub = self
 
         class Handler(SimpleHTTPRequestHandler):
@@ -43,7 +47,14 @@ class Hub:
             def _answer(self, *, with_body: bool) -> None:
                 path = urlsplit(self.path).path
                 hub.seen.append(path)
+                hub.tokens.append(self.headers.get("authorization"))
                 status, content, kind = hub.content(path)
+                if hub.elsewhere and path.endswith("model.onnx") and with_body:  # as the hub leads to its storage
+                    self.send_response(302)
+                    self.send_header("location", hub.elsewhere + path)
+                    self.send_header("content-length", "0")
+                    self.end_headers()
+                    return
                 self.send_response(status)
                 self.send_header("content-type", kind)
                 self.send_header("content-length", str(len(content)))
@@ -67,13 +78,16 @@ class Hub:
             tree: list[dict[str, Any]] = [
                 {"type": "file", "path": name, "size": (self.files / name).stat().st_size, "oid": "0" * 40} for name in names
             ]
+            tree += [{"type": "file", "path": name, "size": 2, "oid": "0" * 40} for name in self.listed]
             return 200, json.dumps(tree).encode(), "application/json"
         if path.startswith("/api/models/someone/e5-small"):
-            info = {"id": "someone/e5-small", "sha": COMMIT, "siblings": [{"rfilename": name} for name in names]}
+            info = {"id": "someone/e5-small", "sha": COMMIT, "siblings": [{"rfilename": name} for name in [*names, *self.listed]]}
             return 200, json.dumps(info).encode(), "application/json"
         name = path.removeprefix(f"/someone/e5-small/resolve/{COMMIT}/")
         if name in names:
             return 200, (self.files / name).read_bytes(), "application/octet-stream"
+        if self.listed and "evil" in name:
+            return 200, b"{}", "application/octet-stream"
         return 404, b'{"error": "Repository not found"}', "application/json"
 
 
@@ -100,7 +114,7 @@ def test_a_model_is_downloaded_once_and_then_cached(load: Callable[[str], OnnxEm
     for _ in range(2):
         embedder = load("onnx:someone/e5-small")
         np.testing.assert_allclose(embedder.embed_now(["red"], kind="query")[0], unit("query", ":", "red"), atol=1e-6)
-    assert embedder.name == "onnx:someone/e5-small"
+        assert embedder.name == "onnx:someone/e5-small"
     assert sum(path.endswith("onnx/model.onnx") for path in hub.seen) <= 2  # its head and its body
     assert not any(path.endswith("pytorch_model.bin") for path in hub.seen)
     hub.seen.clear()
@@ -129,6 +143,39 @@ def test_a_file_that_the_repository_does_not_have(load: Callable[[str], OnnxEmbe
 def test_a_file_outside_of_the_repository(load: Callable[[str], OnnxEmbedder], file: str) -> None:
     with pytest.raises(EmbedderError, match="no file of that model"):
         load(f"onnx:someone/e5-small?file={file}").load()
+
+
+@pytest.mark.parametrize("name", ["../../../../evil.json", "/{}/evil.json", "a/../../../../../evil.json", "..\\..\\evil.json"])
+def test_a_hub_that_names_files_outside_writes_none_there(
+    name: str, load: Callable[[str], OnnxEmbedder], hub: Hub, tmp_path: Path
+) -> None:
+    hub.listed.append(name.format(tmp_path))
+    with suppress(EmbedderError):
+        load("onnx:someone/e5-small").load()
+    inside = tmp_path / "hf" / "hub" / "models--someone--e5-small"
+    assert hub.seen
+    assert [path for path in tmp_path.rglob("*evil*") if not path.is_relative_to(inside)] == []
+
+
+def test_a_hub_that_leads_elsewhere_shows_nobody_the_token(tmp_path: Path, hub: Hub, folder: Folder) -> None:
+    other = Hub(hub.files)
+    thread = threading.Thread(target=other.http.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    try:
+        hub.elsewhere = f"http://localhost:{other.http.server_port}"
+        environ = {
+            "HF_HOME": str(tmp_path / "hf"),
+            "HF_ENDPOINT": f"http://127.0.0.1:{hub.http.server_port}",
+            "HF_TOKEN": "hf_secret",
+        }
+        from_spec(parse_spec("onnx:someone/e5-small"), Parts(Settings(), environ=environ)).load()
+    finally:
+        other.http.shutdown()
+        other.http.server_close()
+        thread.join()
+    assert "Bearer hf_secret" in hub.tokens
+    assert other.tokens == [None] * len(other.tokens)
+    assert other.tokens
 
 
 def test_a_repository_that_is_not_there(load: Callable[[str], OnnxEmbedder]) -> None:

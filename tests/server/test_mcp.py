@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -27,7 +29,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 async def test_the_tools_over_http(live: Live, mode: str) -> None:
     told: list[str | None] = []
 
-    async def progress(number: float, total: float | None, message: str | None) -> None:
+    async def progress(progress: float, total: float | None, message: str | None) -> None:
         told.append(message)
 
     async with Client(f"{live.url}/mcp", mode=mode) as client:
@@ -131,15 +133,15 @@ async def test_who_opens_ever_more_sessions_loses_its_own(folder: Path, monkeypa
     opening = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": about}
     headers = {"accept": "application/json, text/event-stream"}
     with running(engine(delay=0.05), folder) as live, live.client(headers=headers) as stranger:
+        replies, names = list[bool](), list[str]()
         async with Client(f"{live.url}/mcp", mode="legacy") as client, anyio.create_task_group() as tasks:
-            replies: list[bool] = []
 
             async def ask() -> None:
                 replies.append((await client.call_tool("ask", {"question": "How many moons has Saturn?"})).is_error)
 
             tasks.start_soon(ask)
             await asyncio.to_thread(until, lambda: live.service.gate.running == 1)
-            names = [stranger.post("/mcp", json=opening).headers["mcp-session-id"] for _ in range(20)]  # never to be ended
+            names += [stranger.post("/mcp", json=opening).headers["mcp-session-id"] for _ in range(20)]  # never to be ended
             with live.client(headers=headers, transport=httpx2.HTTPTransport(local_address="127.0.0.2")) as other:
                 names.insert(0, other.post("/mcp", json=opening).headers["mcp-session-id"])
         assert replies == [False]  # who waits for an answer gets it
@@ -173,6 +175,38 @@ async def test_the_tools_over_stdio(tmp_path: Path) -> None:
         assert "Huygens" in reply.content[0].text  # type: ignore[union-attr]
         nothing = await client.call_tool("ask", {"question": "What did Zorblax the Unseen eat on Quuxday?"})
         assert nothing.content[0].text.startswith("No answer")  # type: ignore[union-attr]
+
+
+@pytest.mark.slow
+def test_rubbish_over_stdio_ends_nothing(tmp_path: Path) -> None:
+    """What is asked after lines that are no messages is answered, and the server ends with its client."""
+    command = [sys.executable, "-c", "from wellread.cli.main import main; main()", "mcp"]
+    about = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+    lines = [
+        b"nonsense",
+        b"\xff\xfe\x00",
+        b"{}",
+        b"[1, 2]",
+        b'{"jsonrpc": "2.0", "id": {}, "method": 7}',
+        b'"' + b"x" * 20_000_000,
+    ]
+    lines += [
+        b"[" * 100_000,
+        b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "../ask", "arguments": []}}',
+    ]
+    asked = {"jsonrpc": "2.0", "id": 77, "method": "initialize", "params": about}
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=tmp_path,
+        env={**os.environ, "WELLREAD_MODEL": "none"},
+    ) as server:  # fmt: skip
+        assert server.stdin is not None
+        assert server.stdout is not None
+        server.stdin.write(b"\n".join([*lines, json.dumps(asked).encode(), b""]))
+        server.stdin.flush()
+        heard = (json.loads(line) for line in server.stdout)
+        assert next(one for one in heard if one.get("id") == 77)["result"]["serverInfo"]["name"] == "wellread"
+        server.stdin.close()
+        assert server.wait(30) == 0
 
 
 def test_an_sdk_that_cannot_be_loaded_is_said_and_not_waited_for(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
