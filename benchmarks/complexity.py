@@ -16,6 +16,7 @@ import argparse
 import asyncio
 import gc
 import json
+import logging
 import math
 import signal
 import sys
@@ -198,6 +199,7 @@ def main() -> None:
     options.add_argument("--largest", type=int, default=1_000_000, help="characters of a text at most")
     options.add_argument("--kept", type=Path, help="a file to go on from")
     given = options.parse_args()
+    logging.disable(logging.WARNING)  # what parsers complain of would hide how far this is
     kept = Kept(given.kept)
     sizes = [2_000, 20_000] if given.quick else [size for size in (10_000, 100_000, 1_000_000) if size <= given.largest]
     allowed = SMALL_GROWTH if given.quick else GROWTH

@@ -91,3 +91,12 @@ def test_a_link_to_a_file_is_a_file(tmp_path: Path) -> None:
     assert safe_files.content(tmp_path / "b", 5) == b"words"
     with pytest.raises(OSError, match="larger"):
         safe_files.content(tmp_path / "b", 4)
+
+
+def test_folders_in_folders_have_an_end(tmp_path: Path) -> None:
+    """Each is opened from the top: a chain of thousands would take quadratic time."""
+    deep = tmp_path.joinpath(*["d"] * 200)
+    deep.mkdir(parents=True)
+    for folder in (tmp_path / "d", deep):
+        (folder / "a.txt").touch()
+    assert list(safe_files.files_inside(tmp_path)) == [tmp_path / "d" / "a.txt"]

@@ -206,8 +206,6 @@ class Form:
 
     def _part_end(self) -> None:
         if self._file is None:
-            if len(self.arrived.fields) >= _MOST_FIELDS:
-                raise MultipartParseError("there are too many fields")
             self.arrived.fields[self._field] = self._said.decode("utf-8", "replace")
         elif self._file.said and not self._file.size and not self._file.problem:
             self._refuse("is empty")
