@@ -69,7 +69,7 @@ quick: setup-dev
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile -m "not service and not browser and not slow" \
 	  --hypothesis-profile brief $(addprefix --ignore=tests/,browser faults release services training test_shape.py)
 
-# Each part alone, or all of them; RUNS, SECONDS and MINUTES make them shorter.
+# Each part alone, or all of them; shorter: make -k torture RUNS=500 SECONDS=5 MINUTES=10 GROWTH=--quick
 torture: torture-faults torture-growth torture-soak
 
 torture-faults: setup-dev
