@@ -8,7 +8,6 @@ cost them gigabytes.
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -163,16 +162,10 @@ _CONTROLS = {
 _OUTWARD = ("http:", "https:", "//", "mailto:", "ftp:")
 _TURNING = words("next prev previous up start contents index top")
 _TURNING_KEYS = frozenset("nphu")
-_BREATH = 50  # elements; about half a millisecond
 # The longest honest pages have a tenth of these; what comes after is not read.
 _MAX_NODES = 150_000
 _MAX_EVENTS = 500_000
 _MAX_DEPTH = 500  # deeper elements are taken for part of this one
-
-
-def give_way() -> None:
-    """Let other threads have the interpreter: an event loop would else wait 5 ms for it after each system call."""
-    time.sleep(0)
 
 
 class _TooMuch(Exception):
@@ -263,8 +256,6 @@ class _Builder(Target):
         self._events += 1
         if self._events > _MAX_EVENTS:
             raise _TooMuch
-        if not self._events % _BREATH:
-            give_way()
 
     def _is_skipped(self, tag: str, attributes: Mapping[str, str]) -> bool:
         if tag in self._skipped or tag in _HEAD:

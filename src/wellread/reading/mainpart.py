@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from wellread.reading.dom import HEADINGS, Node, Run, Tree, below, give_way
+from wellread.reading.dom import HEADINGS, Node, Run, Tree, below
 from wellread.reading.hints import COMMENTS, STRONG, USUAL, is_about_the_page, names_main_text, points_away
 
 _WHOLE = frozenset({"html", "body"})
@@ -266,7 +266,6 @@ def main_blocks(tree: Tree) -> list[Run]:
         return []
     for step in (measure, weigh, sum_up, _drop, _drop_cards, sum_up):
         step(tree)
-        give_way()
     kept = _chosen(tree)
     if sum(run.words for run in kept) < _TOO_LITTLE * _prose(tree.runs):
         kept = _second_opinion(tree, kept)

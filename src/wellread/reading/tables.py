@@ -13,7 +13,7 @@ import re
 import time
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from datetime import time as clock
 from io import BytesIO
@@ -115,7 +115,6 @@ _PLACED = re.compile(rb"<((?:\w+:)?(?:row|c)\b)([^<>]*)>")
 _PLACE = re.compile(rb"""(\sr\s*=\s*["'])([A-Za-z]{0,8})([0-9]{1,10})(["'])""")
 _ROW_NUMBER = re.compile(rb"""<(?:\w+:)?row\s[^<>]*?\br\s*=\s*["']([0-9]{1,10})["']""")
 _TWO_LETTERS = re.compile(rb"""\sr\s*=\s*["']([A-Za-z]{2,8})[0-9]""")
-Cell = tuple[int, int]  # row and column
 
 
 def read_sheets(body: bytes, url: str, name: str, allowance: Allowance) -> Page:
@@ -290,8 +289,13 @@ def _closer(sheet: bytes) -> bytes:
     if not _is_sparse(high, wide, sheet.count(b"<c ")):  # nearly all sheets, at a glance
         return sheet
     cells = [(row, column) for row, column, filled in map(_placed, _PLACED.finditer(sheet)) if filled and column]
-    places = _new_places(cells)
-    return sheet if places is None else _PLACED.sub(lambda tag: _moved(tag, places), sheet)
+    rows, columns = sorted({row for row, _ in cells}), sorted({column for _, column in cells})
+    if not cells or not _is_sparse(rows[-1] - rows[0] + 1, columns[-1] - columns[0] + 1, len(cells)):
+        return sheet
+    new_rows, new_columns = ({old: new for new, old in enumerate(olds, 1)} for olds in (rows, columns))
+    if _is_sparse(len(rows), len(columns), len(cells)):  # columns mean nothing any more: cells stand beside each other
+        new_columns = {}
+    return _PLACED.sub(lambda tag: _moved(tag, new_rows, new_columns), sheet)
 
 
 def _placed(tag: re.Match[bytes]) -> tuple[int, int, bool]:
@@ -300,32 +304,13 @@ def _placed(tag: re.Match[bytes]) -> tuple[int, int, bool]:
     return (int(said[3]), _column(said[2]), not tag[2].endswith(b"/")) if said else (0, 0, False)
 
 
-def _moved(tag: re.Match[bytes], places: Callable[[Cell], Cell | None]) -> bytes:
+def _moved(tag: re.Match[bytes], rows: Mapping[int, int], columns: Mapping[int, int]) -> bytes:
     row, column, filled = _placed(tag)
-    place = places((row, column)) if row and (filled or not column) else None
-    if place is None:  # it said nothing, or stands nowhere: what follows has the next number
-        return tag[0] if not row else b"<" + tag[1] + _PLACE.sub(b"", tag[2]) + b">"
-    letters = _letters(place[1]) if column else b""
-    return b"<" + tag[1] + _PLACE.sub(rb"\g<1>" + letters + str(place[0]).encode() + rb"\g<4>", tag[2]) + b">"
-
-
-def _new_places(cells: Sequence[Cell]) -> Callable[[Cell], Cell | None] | None:
-    """Where cells stand when what is empty is left out; None where there is too little of that to trouble about."""
-    rows, columns = sorted({row for row, _ in cells}), sorted({column for _, column in cells})
-    if not cells or not _is_sparse(rows[-1] - rows[0] + 1, columns[-1] - columns[0] + 1, len(cells)):
-        return None
-    new_rows, new_columns = ({old: new for new, old in enumerate(olds, 1)} for olds in (rows, columns))
-    if not _is_sparse(len(rows), len(columns), len(cells)):
-        return lambda cell: (new_rows[cell[0]], new_columns.get(cell[1], 0)) if cell[0] in new_rows else None
-    in_its_row = dict(_to_the_left(cells))  # columns mean nothing any more
-    return lambda cell: (new_rows[cell[0]], in_its_row.get(cell, 0)) if cell[0] in new_rows else None
-
-
-def _to_the_left(cells: Iterable[Cell]) -> Iterator[tuple[Cell, int]]:
-    last, place = 0, 0
-    for cell in sorted(set(cells)):
-        last, place = cell[0], place + 1 if cell[0] == last else 1
-        yield cell, place
+    if not row:  # it stands where the one before it ends
+        return tag[0]
+    known = row in rows and (column in columns and filled if column else True)
+    place = (_letters(columns[column]) if column else b"") + str(rows[row]).encode() if known else b""
+    return b"<" + tag[1] + _PLACE.sub(rb"\g<1>" + place + rb"\g<4>" if known else b"", tag[2]) + b">"
 
 
 def _is_sparse(rows: int, columns: int, cells: int) -> bool:
