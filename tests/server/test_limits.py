@@ -7,15 +7,15 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import httpx2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.server.stage import ask, engine, finished, running, until
+from tests.server.stage import Live, ask, engine, finished, running, until
 
-from wellread.server.limits import Busy, Gate, Lines
+from wellread.server.database import Row, Values
+from wellread.server.limits import Busy, Gate, Lines, Ticket
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -84,8 +84,8 @@ def test_nobody_listens_without_end(tmp_path: Path) -> None:
 def test_places_are_never_lost(steps: list[str], running_at_most: int, queued_at_most: int) -> None:
     async def go() -> None:
         gate = Gate(running_at_most, queued_at_most, 100)
-        tickets = []
-        waiters = []
+        tickets: list[Ticket] = []
+        waiters: list[asyncio.Task[None]] = []
         for number, step in enumerate(steps):
             if step == "admit":
                 try:
@@ -138,11 +138,20 @@ async def test_one_that_waits_can_be_stopped(folder: Path) -> None:
         assert not live.service.gate.queue
 
 
+def slow(live: Live, statement: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have statements of the history take a fifth of a second that hold these words."""
+    read = live.service.history.database.read
+
+    def slowly(sql: str, values: Values) -> list[Row]:
+        time.sleep(0.2 * (statement in sql))
+        return read(sql, values)
+
+    monkeypatch.setattr(live.service.history.database, "read", slowly)
+
+
 def test_who_searches_the_history_much_waits_for_himself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with running(engine(), tmp_path) as live, ThreadPoolExecutor(20) as others:
-        read = live.service.history.database.read
-        slowly: Any = lambda sql, values: (time.sleep(0.2 * ("LIKE" in sql)), read(sql, values))[1]  # noqa: E731
-        monkeypatch.setattr(live.service.history.database, "read", slowly)
+        slow(live, "LIKE", monkeypatch)
 
         def search(place: str) -> float:
             begun = time.monotonic()
@@ -154,3 +163,18 @@ def test_who_searches_the_history_much_waits_for_himself(tmp_path: Path, monkeyp
         time.sleep(0.3)
         assert search("127.0.0.2") < 2.5
         assert max(one.result() for one in many) > 3
+
+
+@pytest.mark.parametrize("way", ["/api/export", "/api/runs/{}/references?conversation=true", "/r/{}/export.md"])
+def test_nor_does_who_takes_all_of_it_away(way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with running(engine(), tmp_path, max_per_client=50) as live, live.client() as client, ThreadPoolExecutor(20) as others:
+        run = ask(client)
+        finished(client, run)
+        slow(live, "(created, id)", monkeypatch)
+        many = [others.submit(client.get, way.format(run)) for _ in range(19)]
+        time.sleep(0.5)
+        begun = time.monotonic()
+        with live.client(transport=httpx2.HTTPTransport(local_address="127.0.0.2")) as other:
+            assert other.get("/api/runs").status_code == 200
+        assert time.monotonic() - begun < 1.5
+        assert {one.result().status_code for one in many} == {200}

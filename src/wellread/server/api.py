@@ -123,7 +123,7 @@ async def cited(
         return PlainTextResponse(footnotes(answer.answer, answer.citations))
     works = references(answer.citations)
     if conversation:
-        told = [one.answer async for one in here.service.history.thread(record.thread) if one.answer]
+        told = [one.answer async for one in here.conversation(record) if one.answer]
         works = together(one.citations for one in told)
     text = await asyncio.to_thread(written, works, format)
     name = f"wellread-{record.id}{SUFFIXES.get(format, '.txt')}"
@@ -148,7 +148,7 @@ async def export(here: Here) -> StreamingResponse:
     """The whole history, one JSON object a line."""
 
     async def lines() -> AsyncGenerator[str, None]:
-        async for record in here.service.history.export():
+        async for record in here.service.looking_up.each(here.client, here.service.history.export()):
             yield json.dumps(shapes.exported(record, here.base), ensure_ascii=False) + "\n"
 
     headers = {"Content-Disposition": 'attachment; filename="wellread-history.jsonl"'}

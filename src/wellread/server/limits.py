@@ -180,6 +180,17 @@ class Lines:
             if client not in self._waiting:  # no memory of clients that are gone
                 del self._locks[client]
 
+    async def each(self, client: str, values: AsyncGenerator[T, None]) -> AsyncGenerator[T, None]:
+        """The same values, each got in a turn of its own: whoever reads slowly holds up nobody."""
+        async with aclosing(values):
+            while True:
+                async with self.turn(client):
+                    try:
+                        value = await anext(values)
+                    except StopAsyncIteration:
+                        return
+                yield value
+
 
 @dataclass(slots=True)
 class Listeners:

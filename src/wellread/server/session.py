@@ -54,6 +54,10 @@ class Session:
             raise NotFound
         return record
 
+    def conversation(self, record: Record) -> AsyncGenerator[Record, None]:
+        """The runs of its conversation, oldest first."""
+        return self.service.looking_up.each(self.client, self.service.history.thread(record.thread))
+
     async def begin(self, wish: ClientRequest, parent: Record | None = None, via: Door | None = None) -> Record:
         """Work on a question whether anyone listens or not; when this returns, the history holds it."""
         return await self.service.runs.start(await self._authorized(wish, parent), self.client, parent, wish.history, via)

@@ -358,7 +358,7 @@ async def _thread(here: Session, run: str) -> tuple[str, Record]:
 async def _runs(here: Session, record: Record) -> AsyncGenerator[Record]:
     """The runs of its conversation from the first on; itself where they have been removed just now."""
     none = True
-    async with aclosing(here.service.history.thread(record.thread)) as runs:
+    async with aclosing(here.conversation(record)) as runs:
         async for each in runs:
             none = False
             yield each
