@@ -17,6 +17,7 @@ import argparse
 import csv
 import hashlib
 import json
+import os
 import re
 import resource
 import shutil
@@ -123,7 +124,8 @@ def by_tesseract(page: Page) -> Iterator[Found]:
     page.picture.save(out, "PNG")
     known = subprocess.run(["tesseract", "--list-langs"], capture_output=True, check=True).stdout.decode().split()
     command = ["tesseract", "stdin", "stdout", "-l", page.language if page.language in known else "eng", "tsv"]
-    told = subprocess.run(command, input=out.getvalue(), capture_output=True, check=True).stdout.decode()
+    alone = {**os.environ, "OMP_THREAD_LIMIT": "1"}  # its threads wait for each other by turning round
+    told = subprocess.run(command, input=out.getvalue(), capture_output=True, check=True, env=alone).stdout.decode()
     rows = [row for row in csv.DictReader(told.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE) if row["level"] == "5"]
     for _, line in groupby(rows, key=lambda row: (row["block_num"], row["par_num"], row["line_num"])):
         words = list(line)
