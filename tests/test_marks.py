@@ -111,6 +111,7 @@ def test_a_code_block_ends_where_it_ended_though_it_is_marked() -> None:
     assert html.index("</pre>") < html.index('class="cite mark"') < html.index("146 moons")
 
 
+@pytest.mark.no_cover
 def test_hostile_text_is_marked_in_linear_time() -> None:
     for text in ("`" * 50_000, "`a`` " * 10_000, "[" * 50_000, "$a " * 20_000, "|-\n" * 20_000, "```\n" * 20_001):
         assert MARK in marked(text, [(len(text) // 2, MARK), (len(text), MARK)])

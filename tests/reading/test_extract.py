@@ -375,5 +375,6 @@ def test_halves_of_characters_in_data_can_be_written() -> None:
     ],
 )
 @pytest.mark.timeout(20)
+@pytest.mark.no_cover
 def test_shapes_that_took_quadratic_time(part: str) -> None:
     assert extract(page(part)) is not None

@@ -65,6 +65,7 @@ def test_code_is_checked_as_what_it_says(answer: str, expected: list[str]) -> No
 
 
 @pytest.mark.parametrize("answer", ["```" + " " * 60_000 + "x", "```a. B```. " * 10_000, "```\n" * 20_000])
+@pytest.mark.no_cover
 def test_the_time_grows_with_the_length(answer: str) -> None:
     begun = time.process_time()
     sentences(answer)

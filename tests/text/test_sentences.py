@@ -231,6 +231,7 @@ WORST = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize("piece", WORST)
+@pytest.mark.no_cover
 def test_time_grows_with_the_text_and_not_faster(piece: str) -> None:
     def seconds(length: int) -> float:
         text = piece * (length // len(piece)) + "x"

@@ -40,6 +40,7 @@ def is_vetoed(one: Changed) -> bool:
     return any(not found.sentence.supported and found.signs is None for found in weighed(f"{one.text} [1]", {1: one.passage}))
 
 
+@pytest.mark.no_cover
 def test_no_change_of_a_year_date_number_unit_or_name_passes_at_any_effort(given: list[Passage]) -> None:
     made = changed(given, A_KIND)
     passing = [one.text for one in made if not is_vetoed(one)]
@@ -47,6 +48,7 @@ def test_no_change_of_a_year_date_number_unit_or_name_passes_at_any_effort(given
     assert len(made) >= 500 or not DATA.is_dir(), Counter(one.kind for one in made)
 
 
+@pytest.mark.no_cover
 def test_true_sentences_are_rarely_flagged(given: list[Passage]) -> None:
     true = unchanged(given)
     flagged = [one for one in true if not all(each.sentence.supported for each in weighed(f"{one.text} [1]", {1: one.passage}))]
