@@ -46,6 +46,17 @@ def test_a_report_goes_to_its_file_and_progress_to_stderr(desk: Any, tmp_path: P
     assert desk(model(written), "-o", str(tmp_path / "report.txt")).exit_code != 0
 
 
+def test_a_report_is_on_the_disk_before_the_model_is_let_go(desk: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    there: list[bool] = []
+
+    async def leave(self: engine.Engine, *_: object) -> None:
+        there.append((tmp_path / "report.md").is_file())
+
+    monkeypatch.setattr(engine.Engine, "__aexit__", leave)
+    assert desk(model(written), "-o", str(tmp_path / "report.md")).exit_code == 0
+    assert there == [True]
+
+
 def test_the_same_command_goes_on_after_a_stop(desk: Any, tmp_path: Path) -> None:
     asked: list[str] = []
 

@@ -98,11 +98,14 @@ def _answered(text: str, how: _How, as_json: bool, as_events: bool, steps: bool 
         made = maker(how.output)
     quiet = made and not (as_json or as_events)
     display = show.Display(steps=steps) if quiet else show.display(as_json=as_json, as_events=as_events, steps=steps)
-    answer = asyncio.run(_ask(text, how, display))
+
+    def write(answer: Answer) -> None:
+        if made and how.output and answer.text:
+            how.output.write_bytes(made(AnswerJson.of(answer)))
+
+    answer = asyncio.run(_ask(text, how, display, write))
     if how.chosen.settings.cache:
         opening.keep(opening.cited(answer), answer.text)
-    if made and how.output and answer.text:
-        how.output.write_bytes(made(AnswerJson.of(answer)))
     if made:
         note(f"{how.output}: {answer.checked}" if answer.text else f"nothing was written: {answer.reason}")
     if how.part and (left := unwritten(how.kept())):
@@ -176,7 +179,7 @@ class _How:
         return engine.stream(text, params=self.chosen.params)
 
 
-async def _ask(text: str, how: _How, display: show.Display) -> Answer:
+async def _ask(text: str, how: _How, display: show.Display, write: Callable[[Answer], None]) -> Answer:
     from wellread.engine import Engine
     from wellread.run import Environment
 
@@ -185,6 +188,8 @@ async def _ask(text: str, how: _How, display: show.Display) -> Answer:
     with closing(_Trace(how.trace)) as trace, closing(_Trace(how.part, "a")) as kept:
         async with Engine(how.chosen.settings, outside=outside) as engine:
             answer = await show.followed(how.stream(engine, text), display, seen.append, trace.write, kept.write)
+            if answer is not None:  # before a local model is let go, which may take minutes on a busy machine
+                await asyncio.to_thread(write, answer)
     if any(name.startswith("OTEL_EXPORTER") for name in os.environ):
         from wellread.trace import timeline
 
